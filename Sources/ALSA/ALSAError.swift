@@ -1,0 +1,49 @@
+import Glibc
+
+/// A failure of the sound system: which device, which call, what it said, and what to do about it.
+package enum ALSAError: Error, Equatable, Sendable {
+    /// There is no such device now. Expected: cards come and go.
+    case missing(device: String, advice: String)
+    /// Somebody else has it. Expected; try again later.
+    case busy(device: String, advice: String)
+    /// The device cannot do what was asked.
+    case unsupported(device: String, what: String)
+    /// Any other failure, with its errno.
+    case failed(device: String, call: String, code: Int32, message: String)
+}
+
+extension ALSAError: CustomStringConvertible {
+    package var description: String {
+        switch self {
+        case .missing(let device, let advice): "\(device): no such device; \(advice)"
+        case .busy(let device, let advice): "\(device): in use; \(advice)"
+        case .unsupported(let device, let what): "\(device): \(what)"
+        case .failed(let device, let call, let code, let message): "\(device): \(call): \(message) (\(code))"
+        }
+    }
+}
+
+extension ALSAError {
+    /// Sorts a result of alsa-lib.
+    ///
+    /// - Parameters:
+    ///   - result: negative errno.
+    ///   - direction: of a PCM; nil for controls.
+    init(device: String, call: String, result: Int32, direction: PCMHandle.Direction? = nil) {
+        let code = -result
+        switch code {
+        case ENOENT, ENODEV, ENXIO:
+            let list = direction == .capture ? "`arecord -l`" : "`aplay -l`"
+            self = .missing(device: device, advice: "see \(list) for the cards and `aplay -L` for the names there are")
+        case EBUSY:
+            self = .busy(
+                device: device, advice: "see `fuser -v /dev/snd/*` for who has it, or share it through dmix and dsnoop")
+        case EACCES, EPERM:
+            self = .failed(
+                device: device, call: call, code: code,
+                message: "permission denied; the daemon's user has to be in the group audio")
+        default:
+            self = .failed(device: device, call: call, code: code, message: String(cString: strerror(code)))
+        }
+    }
+}

@@ -1,0 +1,170 @@
+import CALSA
+import Glibc
+
+/// What is wanted of a PCM; what it got stands in `PCMHandle`.
+package struct PCMConfiguration: Equatable, Sendable {
+    /// Frames per second; the nearest of 48000, 44100, 32000, 16000 and 8000 that the device has is taken.
+    package var rate: Int
+    /// 1 or 2; the other one is taken when the device does not have it.
+    package var channels: Int
+    package var periodMilliseconds: Int
+    /// At least 80 ms is asked for to play, so that a stall of 40 ms does not run it dry, and 400 ms to capture, where room
+    /// costs no delay.
+    package var bufferMilliseconds: Int
+
+    package init(rate: Int = 48_000, channels: Int = 1, periodMilliseconds: Int = 10, bufferMilliseconds: Int = 200) {
+        self.rate = rate
+        self.channels = channels
+        self.periodMilliseconds = periodMilliseconds
+        self.bufferMilliseconds = bufferMilliseconds
+    }
+}
+
+/// One open direction of a sound device: 16 bit, interleaved, non-blocking, started by hand.
+///
+/// Opening and closing belong to the control side. While the real-time thread has the handle, nobody else uses it.
+package final class PCMHandle: @unchecked Sendable {
+    package enum Direction: Sendable {
+        case playback, capture
+    }
+
+    /// The rates that the audio path works with, best first.
+    package static let rates = [48_000, 44_100, 32_000, 16_000, 8_000]
+
+    package let device: String
+    package let direction: Direction
+    /// `snd_pcm_t *`; valid until `close`.
+    package let pcm: OpaquePointer
+    /// Frames per second.
+    package let rate: Int
+    /// 1 or 2.
+    package let channels: Int
+    package let periodFrames: Int
+    package let bufferFrames: Int
+    private var isOpen = true
+
+    /// Opens a device by its ALSA name and sets it up. The device stands in the state PREPARED then.
+    ///
+    /// - Throws: `missing`, `busy`, `unsupported` or `failed`; nothing stays open.
+    package init(
+        _ device: String, _ direction: Direction, _ wanted: PCMConfiguration = PCMConfiguration()
+    ) throws(ALSAError) {
+        var handle: OpaquePointer?
+        let stream = direction == .playback ? SND_PCM_STREAM_PLAYBACK : SND_PCM_STREAM_CAPTURE
+        let mode = Int32(SND_PCM_NONBLOCK) | Int32(SND_PCM_NO_AUTO_RESAMPLE)
+        let result = snd_pcm_open(&handle, device, stream, mode)
+        guard result >= 0, let handle else {
+            throw ALSAError(device: device, call: "snd_pcm_open", result: result, direction: direction)
+        }
+        do throws(ALSAError) {
+            var setup = PCMSetup(pcm: handle, device: device, direction: direction)
+            try setup.negotiate(wanted)
+            try setup.setStart()
+            rate = setup.rate
+            channels = setup.channels
+            periodFrames = setup.periodFrames
+            bufferFrames = setup.bufferFrames
+        } catch {
+            snd_pcm_close(handle)
+            throw error
+        }
+        pcm = handle
+        self.device = device
+        self.direction = direction
+    }
+
+    deinit { close() }
+
+    /// Closes the device; what is queued is dropped.
+    package func close() {
+        guard isOpen else { return }
+        isOpen = false
+        snd_pcm_drop(pcm)
+        snd_pcm_close(pcm)
+    }
+}
+
+/// The setting up of one PCM.
+private struct PCMSetup {
+    let pcm: OpaquePointer
+    let device: String
+    let direction: PCMHandle.Direction
+    var rate = 0
+    var channels = 0
+    var periodFrames = 0
+    var bufferFrames = 0
+
+    private func check(_ result: Int32, _ call: String) throws(ALSAError) {
+        if result < 0 { throw ALSAError(device: device, call: call, result: result, direction: direction) }
+    }
+
+    /// Hardware parameters: access, format, channels, rate, and times as near as the device can.
+    mutating func negotiate(_ wanted: PCMConfiguration) throws(ALSAError) {
+        var parameters: OpaquePointer?
+        try check(snd_pcm_hw_params_malloc(&parameters), "snd_pcm_hw_params_malloc")
+        defer { snd_pcm_hw_params_free(parameters) }
+        try check(snd_pcm_hw_params_any(pcm, parameters), "snd_pcm_hw_params_any")
+        try check(snd_pcm_hw_params_set_rate_resample(pcm, parameters, 0), "snd_pcm_hw_params_set_rate_resample")
+        guard snd_pcm_hw_params_set_access(pcm, parameters, SND_PCM_ACCESS_RW_INTERLEAVED) >= 0 else {
+            throw .unsupported(device: device, what: "has no interleaved access; put plug: in front of its name")
+        }
+        guard snd_pcm_hw_params_set_format(pcm, parameters, SND_PCM_FORMAT_S16_LE) >= 0 else {
+            throw .unsupported(device: device, what: "has no 16-bit format; put plug: in front of its name")
+        }
+        let countsInOrder = wanted.channels == 2 ? [2, 1] : [1, 2]
+        guard
+            let count = countsInOrder.first(where: {
+                snd_pcm_hw_params_test_channels(pcm, parameters, UInt32($0)) == 0
+            })
+        else {
+            throw .unsupported(device: device, what: "has neither 1 nor 2 channels; make a route for it in asound.conf")
+        }
+        channels = count
+        try check(snd_pcm_hw_params_set_channels(pcm, parameters, UInt32(count)), "snd_pcm_hw_params_set_channels")
+        let ratesInOrder = PCMHandle.rates.sorted { abs($0 - wanted.rate) < abs($1 - wanted.rate) }
+        guard
+            let found = ratesInOrder.first(where: {
+                snd_pcm_hw_params_test_rate(pcm, parameters, UInt32($0), 0) == 0
+            })
+        else {
+            throw .unsupported(
+                device: device, what: "has none of the rates 48000, 44100, 32000, 16000, 8000; put plug: in front")
+        }
+        rate = found
+        try check(snd_pcm_hw_params_set_rate(pcm, parameters, UInt32(found), 0), "snd_pcm_hw_params_set_rate")
+        try setTimes(wanted, parameters)
+        try check(snd_pcm_hw_params(pcm, parameters), "snd_pcm_hw_params")
+    }
+
+    private mutating func setTimes(_ wanted: PCMConfiguration, _ parameters: OpaquePointer?) throws(ALSAError) {
+        var period = UInt(rate * max(wanted.periodMilliseconds, 1) / 1_000)
+        var direction: Int32 = 0
+        try check(
+            snd_pcm_hw_params_set_period_size_near(pcm, parameters, &period, &direction),
+            "snd_pcm_hw_params_set_period_size_near")
+        let least = self.direction == .capture ? 400 : 80
+        var buffer = UInt(rate * max(wanted.bufferMilliseconds, least) / 1_000)
+        try check(
+            snd_pcm_hw_params_set_buffer_size_near(pcm, parameters, &buffer), "snd_pcm_hw_params_set_buffer_size_near")
+        guard buffer >= 2 * period else {
+            throw .unsupported(device: device, what: "its buffer of \(buffer) frames has no room for two periods")
+        }
+        periodFrames = Int(period)
+        bufferFrames = Int(buffer)
+    }
+
+    /// Software parameters: started by hand only, woken once a period, stopped on an xrun.
+    func setStart() throws(ALSAError) {
+        var parameters: OpaquePointer?
+        try check(snd_pcm_sw_params_malloc(&parameters), "snd_pcm_sw_params_malloc")
+        defer { snd_pcm_sw_params_free(parameters) }
+        try check(snd_pcm_sw_params_current(pcm, parameters), "snd_pcm_sw_params_current")
+        var boundary: UInt = 0
+        try check(snd_pcm_sw_params_get_boundary(parameters, &boundary), "snd_pcm_sw_params_get_boundary")
+        try check(
+            snd_pcm_sw_params_set_start_threshold(pcm, parameters, boundary), "snd_pcm_sw_params_set_start_threshold")
+        try check(
+            snd_pcm_sw_params_set_avail_min(pcm, parameters, UInt(periodFrames)), "snd_pcm_sw_params_set_avail_min")
+        try check(snd_pcm_sw_params(pcm, parameters), "snd_pcm_sw_params")
+    }
+}

@@ -1,0 +1,56 @@
+import Glibc
+
+/// A quiet, dull noise for where nothing is sent, so that a line does not sound dead. The same seed gives the same noise.
+package struct ComfortNoise: Sendable {
+    private let amplitude: Float
+    private let keep: Float
+    private var colour: Float = 0
+    private var state: UInt32
+
+    /// - Parameters:
+    ///   - rate: frames per second.
+    ///   - levelDecibels: effective value below full scale, -90 to 0.
+    ///   - seed: any number.
+    package init(rate: Int, levelDecibels: Float = -70, seed: UInt32 = 0x2545_F491) {
+        // One pole at 1 kHz.
+        let pole = exp(-2 * Float.pi * 1000 / Float(max(rate, 1)))
+        keep = pole
+        state = seed == 0 ? 1 : seed
+        let effective = 32_768 * pow(10, min(max(levelDecibels, -90), 0) / 20)
+        // White noise of even distribution in ±1 has a variance of 1/3; the pole takes (1 - p) / (1 + p) of it.
+        amplitude = effective * (3 * (1 + pole) / (1 - pole)).squareRoot() * (1 - pole)
+    }
+
+    /// Overwrites `frames` frames.
+    @_noLocks
+    package mutating func fill(_ samples: UnsafeMutablePointer<Int16>, _ frames: Int) {
+        var index = 0
+        while index < frames {
+            samples[index] = next(onTopOf: 0)
+            index &+= 1
+        }
+    }
+
+    /// Adds the noise to `frames` frames.
+    @_noLocks
+    package mutating func add(_ samples: UnsafeMutablePointer<Int16>, _ frames: Int) {
+        var index = 0
+        while index < frames {
+            samples[index] = next(onTopOf: Float(samples[index]))
+            index &+= 1
+        }
+    }
+
+    @_noLocks
+    private mutating func next(onTopOf base: Float) -> Int16 {
+        state ^= state &<< 13
+        state ^= state &>> 17
+        state ^= state &<< 5
+        let white = Float(Int32(bitPattern: state)) * (1 / 2_147_483_648)
+        colour = colour * keep + white * amplitude
+        let value = base + colour
+        if value >= 32_767 { return 32_767 }
+        if value <= -32_768 { return -32_768 }
+        return Int16(value + (value < 0 ? -0.5 : 0.5))
+    }
+}

@@ -1,0 +1,85 @@
+/// A change from one audio to another in straight ramps whose sum is always 1: between two copies of the same audio it
+/// is not heard at all.
+package struct CrossFade: Sendable {
+    private let length: Int
+    /// Frames done; `length` when it is not running.
+    private var position: Int
+
+    /// Makes one that is not running.
+    ///
+    /// - Parameters:
+    ///   - rate: frames per second.
+    ///   - milliseconds: how long it takes, at least one frame.
+    package init(rate: Int, milliseconds: Int = 20) {
+        length = max(1, rate * milliseconds / 1000)
+        position = length
+    }
+
+    package var isRunning: Bool {
+        @_noLocks get { position < length }
+    }
+
+    /// Frames until the new audio is alone.
+    package var framesLeft: Int {
+        @_noLocks get { length &- position }
+    }
+
+    /// Begins, from the old audio alone.
+    @_noLocks
+    package mutating func start() {
+        position = 0
+    }
+
+    /// Ends at once, with the new audio alone.
+    @_noLocks
+    package mutating func cancel() {
+        position = length
+    }
+
+    /// Moves on by `frames` frames, after `fadeOut` and `fadeIn`.
+    @_noLocks
+    package mutating func advance(_ frames: Int) {
+        position = frames < length &- position ? position &+ frames : length
+    }
+
+    /// Lowers `frames` frames of the old audio in place, from the present position on; silence behind the end.
+    @_noLocks
+    package func fadeOut(_ samples: UnsafeMutablePointer<Int16>, _ frames: Int) {
+        var index = 0
+        while index < frames {
+            let left = length &- position &- index
+            samples[index] = left > 0 ? Int16(truncatingIfNeeded: Int(samples[index]) &* left / length) : 0
+            index &+= 1
+        }
+    }
+
+    /// Raises `frames` frames of the new audio in place, from the present position on.
+    @_noLocks
+    package func fadeIn(_ samples: UnsafeMutablePointer<Int16>, _ frames: Int) {
+        var index = 0
+        while index < frames && position &+ index < length {
+            samples[index] = Int16(truncatingIfNeeded: Int(samples[index]) &* (position &+ index) / length)
+            index &+= 1
+        }
+    }
+
+    /// Writes the sum of both, faded, to `output`, which may be one of them; moves on.
+    @_noLocks
+    package mutating func blend(
+        from old: UnsafePointer<Int16>, to new: UnsafePointer<Int16>, into output: UnsafeMutablePointer<Int16>,
+        _ frames: Int
+    ) {
+        var index = 0
+        while index < frames {
+            let done = position &+ index
+            if done < length {
+                let change = Int(new[index]) &- Int(old[index])
+                output[index] = Int16(truncatingIfNeeded: Int(old[index]) &+ change &* done / length)
+            } else {
+                output[index] = new[index]
+            }
+            index &+= 1
+        }
+        advance(frames)
+    }
+}

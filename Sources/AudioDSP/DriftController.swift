@@ -1,0 +1,77 @@
+/// Holds the queue between two clocks at its target by telling a resampler how much to give (DESIGN.md section 5).
+///
+/// A slow loop: proportional to how far the smoothed level is off, plus what it has learned of the clocks. It settles in
+/// about a minute and stays within ±1000 ppm, which nobody hears. What it cannot hold, `excess` cuts off.
+package struct DriftController: Sendable {
+    /// Half a second: the level jumps by a block or a period all the time.
+    private static let smoothing = 0.5
+    /// Per second; critically damped with `learning`.
+    private static let pull = 0.12
+    private static let learning = 0.0036
+    private static let limitPPM = 1000.0
+
+    /// Frames to hold, and never to exceed.
+    package let target: Int
+    package let ceiling: Int
+    /// The latest answer, and the part of it that is the difference of the clocks.
+    package private(set) var ppm: Double = 0
+    package private(set) var learnedPPM: Double = 0
+
+    private let rate: Double
+    private let interval: Double
+    private var level: Double = 0
+    private var hasLevel = false
+
+    /// - Parameters:
+    ///   - target: frames to hold in the queue.
+    ///   - rate: frames per second of the queue.
+    ///   - ceiling: frames that the queue must never exceed; twice the target if nil.
+    ///   - updatesPerSecond: how often `update` is called.
+    package init(target: Int, rate: Int, ceiling: Int? = nil, updatesPerSecond: Int = 100) {
+        self.target = target
+        self.ceiling = ceiling ?? target * 2
+        self.rate = Double(max(rate, 1))
+        interval = 1 / Double(max(updatesPerSecond, 1))
+    }
+
+    /// Takes the level of the queue in frames; returns by how many ppm more than nominal to put into it.
+    ///
+    /// Positive when the queue is short: give it to `AdaptiveResampler.setDrift(ppm:)` of the resampler that fills it.
+    @_noLocks
+    package mutating func update(level frames: Int) -> Double {
+        let present = Double(frames)
+        if hasLevel {
+            level += (present - level) * (interval / Self.smoothing)
+        } else {
+            level = present
+            hasLevel = true
+        }
+        let error = (Double(target) - level) / rate
+        let wanted = error * Self.pull * 1e6 + learnedPPM
+        // At the limit nothing is learned: the level is then off for another reason than the clocks.
+        if wanted < Self.limitPPM && wanted > -Self.limitPPM {
+            learnedPPM = Self.bounded(learnedPPM + error * Self.learning * interval * 1e6)
+        }
+        ppm = Self.bounded(wanted)
+        return ppm
+    }
+
+    /// Frames to drop now: back to the target when the queue is above the ceiling, otherwise 0.
+    @_noLocks
+    package func excess(level frames: Int) -> Int {
+        frames > ceiling ? frames &- target : 0
+    }
+
+    /// After the queue was filled anew: forgets its level, keeps what was learned of the clocks.
+    @_noLocks
+    package mutating func reset() {
+        hasLevel = false
+        ppm = learnedPPM
+    }
+
+    @_noLocks
+    private static func bounded(_ value: Double) -> Double {
+        if value > limitPPM { return limitPPM }
+        return value < -limitPPM ? -limitPPM : value
+    }
+}

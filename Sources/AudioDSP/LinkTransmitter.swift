@@ -1,0 +1,178 @@
+import CBTCall
+
+/// The sending half of one synchronous link: audio at the link's rate in, packets of any size out (HFP 1.9, wide band
+/// speech: a codec frame of mSBC is sent as header H2, 57 bytes and a byte of padding).
+///
+/// Codec frames do not have to fit into packets: what a packet has no room for begins the next one.
+package struct LinkTransmitter: ~Copyable {
+    /// Frames over which audio fades when it runs out, and when it comes back.
+    private static let edgeFrames = 32
+
+    package let format: LinkFormat
+    private var codec = MSBCCodec()
+    private let samples: UnsafeMutablePointer<Int16>
+    /// Coded bytes; the first `sent` of `filled` have gone.
+    private let pending: UnsafeMutablePointer<UInt8>
+    private var filled = 0
+    private var sent = 0
+    private var sequence = 0
+    private var isStarved = false
+
+    package init(_ format: LinkFormat) {
+        self.format = format
+        samples = UnsafeMutablePointer<Int16>.allocate(capacity: MSBCCodec.frameSamples)
+        samples.initialize(repeating: 0, count: MSBCCodec.frameSamples)
+        pending = UnsafeMutablePointer<UInt8>.allocate(capacity: MSBCCodec.frameSamples * 2)
+        pending.initialize(repeating: 0, count: MSBCCodec.frameSamples * 2)
+    }
+
+    deinit {
+        samples.deallocate()
+        pending.deallocate()
+    }
+
+    /// Frames of audio that the next packet of so many bytes takes: often 0 or 120 for mSBC.
+    @_noLocks
+    package func framesNeeded(packetBytes: Int) -> Int {
+        let missing = packetBytes &- (filled &- sent)
+        if missing <= 0 { return 0 }
+        switch format {
+        case .mSBC:
+            let codecFrames = (missing &+ H2Synchronizer.frameBytes &- 1) / H2Synchronizer.frameBytes
+            return codecFrames &* MSBCCodec.frameSamples
+        case .cvsd, .pcm16:
+            return (missing &+ 1) / 2
+        }
+    }
+
+    /// Makes the next packet, of exactly `packetBytes` bytes, from what `ring` holds.
+    ///
+    /// Returns how many frames were missing; they are sent as silence, with a soft edge.
+    @_noLocks
+    package mutating func makePacket(
+        _ packet: UnsafeMutablePointer<UInt8>, _ packetBytes: Int, from ring: inout SampleRing
+    ) -> Int {
+        var written = 0
+        var missing = 0
+        while written < packetBytes {
+            if sent == filled {
+                let wanted = nextFrames(bytes: packetBytes &- written)
+                let frames = ring.read(samples, wanted)
+                missing &+= wanted &- frames
+                code(frames: frames, of: wanted)
+            }
+            written &+= take(packet + written, packetBytes &- written)
+        }
+        return missing
+    }
+
+    /// Makes the next packet, of exactly `packetBytes` bytes, from `frames` frames of `audio`.
+    ///
+    /// Give as many as `framesNeeded` says: more are not used. Returns how many frames were missing; they are sent as
+    /// silence, with a soft edge.
+    @_noLocks
+    package mutating func makePacket(
+        _ packet: UnsafeMutablePointer<UInt8>, _ packetBytes: Int, from audio: UnsafePointer<Int16>, _ frames: Int
+    ) -> Int {
+        var written = 0
+        var missing = 0
+        var used = 0
+        while written < packetBytes {
+            if sent == filled {
+                let wanted = nextFrames(bytes: packetBytes &- written)
+                let left = frames &- used
+                let given = wanted < left ? wanted : left
+                btcall_move(samples, audio + used, given &* 2)
+                used &+= given
+                missing &+= wanted &- given
+                code(frames: given, of: wanted)
+            }
+            written &+= take(packet + written, packetBytes &- written)
+        }
+        return missing
+    }
+
+    /// Forgets what is not yet sent, as for a new link.
+    @_noLocks
+    package mutating func reset() {
+        filled = 0
+        sent = 0
+        sequence = 0
+        isStarved = false
+    }
+
+    /// Frames to code at once when a packet lacks so many bytes.
+    @_noLocks
+    private func nextFrames(bytes: Int) -> Int {
+        switch format {
+        case .mSBC: return MSBCCodec.frameSamples
+        case .cvsd, .pcm16:
+            let frames = (bytes &+ 1) / 2
+            return frames < MSBCCodec.frameSamples ? frames : MSBCCodec.frameSamples
+        }
+    }
+
+    /// Codes the first `wanted` of `samples`, of which `frames` are real, to `pending`.
+    @_noLocks
+    private mutating func code(frames: Int, of wanted: Int) {
+        soften(frames: frames, of: wanted)
+        sent = 0
+        switch format {
+        case .mSBC:
+            pending[0] = 0x01
+            pending[1] = H2Synchronizer.headerByte(sequence: sequence)
+            pending[H2Synchronizer.frameBytes &- 1] = 0
+            sequence = (sequence &+ 1) & 3
+            // It never refuses a whole frame; were it to, the other side's decoder finds no syncword and conceals.
+            if !codec.encode(samples, into: pending + 2) { pending[2] = 0 }
+            filled = H2Synchronizer.frameBytes
+        case .cvsd, .pcm16:
+            var index = 0
+            while index < wanted {
+                let value = UInt16(bitPattern: samples[index])
+                pending[2 &* index] = UInt8(truncatingIfNeeded: value)
+                pending[2 &* index &+ 1] = UInt8(truncatingIfNeeded: value >> 8)
+                index &+= 1
+            }
+            filled = wanted &* 2
+        }
+    }
+
+    /// Fills up with silence; fades out before it and in after it.
+    @_noLocks
+    private mutating func soften(frames: Int, of wanted: Int) {
+        let edge = frames < Self.edgeFrames ? frames : Self.edgeFrames
+        var index = 0
+        if isStarved {
+            while index < edge {
+                samples[index] = Int16(truncatingIfNeeded: Int(samples[index]) &* index / edge)
+                index &+= 1
+            }
+        }
+        if frames == wanted {
+            if frames > 0 { isStarved = false }
+            return
+        }
+        isStarved = true
+        index = 0
+        while index < edge {
+            let place = frames &- 1 &- index
+            samples[place] = Int16(truncatingIfNeeded: Int(samples[place]) &* index / edge)
+            index &+= 1
+        }
+        index = frames
+        while index < wanted {
+            samples[index] = 0
+            index &+= 1
+        }
+    }
+
+    @_noLocks
+    private mutating func take(_ packet: UnsafeMutablePointer<UInt8>, _ room: Int) -> Int {
+        let left = filled &- sent
+        let bytes = left < room ? left : room
+        btcall_move(packet, pending + sent, bytes)
+        sent &+= bytes
+        return bytes
+    }
+}

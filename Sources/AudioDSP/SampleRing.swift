@@ -1,0 +1,103 @@
+import Synchronization
+
+/// A queue of audio between one writing and one reading thread (or within one thread): signed 16 bit, mono.
+///
+/// `write` belongs to the writing thread; `read`, `peek` and `discard` to the reading one; the counts to both. Nothing
+/// waits: what does not fit is not taken, what is not there is not given.
+package struct SampleRing: ~Copyable, @unchecked Sendable {
+    /// Frames it can hold.
+    package let capacity: Int
+    private let storage: UnsafeMutablePointer<Int16>
+    /// The storage is a power of two long, so that positions may simply count on.
+    private let mask: Int
+    private let written = Atomic<Int>(0)
+    private let taken = Atomic<Int>(0)
+
+    /// - Parameter capacity: frames, at least 1.
+    package init(capacity: Int) {
+        precondition(capacity > 0, "a ring holds at least one frame")
+        var size = 1
+        while size < capacity { size *= 2 }
+        self.capacity = capacity
+        mask = size - 1
+        storage = UnsafeMutablePointer<Int16>.allocate(capacity: size)
+        storage.initialize(repeating: 0, count: size)
+    }
+
+    deinit { storage.deallocate() }
+
+    /// Frames that can be read.
+    package var available: Int {
+        @_noLocks get { written.load(ordering: .acquiring) &- taken.load(ordering: .acquiring) }
+    }
+
+    /// Frames that can be written.
+    package var free: Int {
+        @_noLocks get { capacity &- available }
+    }
+
+    /// Appends up to `count` frames and returns how many it took.
+    @_noLocks
+    package func write(_ samples: UnsafePointer<Int16>, _ count: Int) -> Int {
+        let end = written.load(ordering: .relaxed)
+        let room = capacity &- (end &- taken.load(ordering: .acquiring))
+        let frames = count < room ? count : room
+        // Plain loops here and below: the thread sanitizer does not see into pointer.update(from:).
+        var index = 0
+        while index < frames {
+            storage[(end &+ index) & mask] = samples[index]
+            index &+= 1
+        }
+        if frames > 0 { written.store(end &+ frames, ordering: .releasing) }
+        return frames
+    }
+
+    /// Appends up to `count` frames of digital silence and returns how many it took.
+    @_noLocks
+    package func write(silence count: Int) -> Int {
+        let end = written.load(ordering: .relaxed)
+        let room = capacity &- (end &- taken.load(ordering: .acquiring))
+        let frames = count < room ? count : room
+        var index = 0
+        while index < frames {
+            storage[(end &+ index) & mask] = 0
+            index &+= 1
+        }
+        if frames > 0 { written.store(end &+ frames, ordering: .releasing) }
+        return frames
+    }
+
+    /// Takes up to `count` of the oldest frames and returns how many there were.
+    @_noLocks
+    package func read(_ samples: UnsafeMutablePointer<Int16>, _ count: Int) -> Int {
+        let frames = peek(samples, count, offset: 0)
+        return discard(frames)
+    }
+
+    /// Copies up to `count` frames, from `offset` behind the oldest, and leaves them in the ring; returns how many it
+    /// copied.
+    @_noLocks
+    package func peek(_ samples: UnsafeMutablePointer<Int16>, _ count: Int, offset: Int) -> Int {
+        let start = taken.load(ordering: .relaxed)
+        let there = written.load(ordering: .acquiring) &- start &- offset
+        let frames = count < there ? count : there
+        if offset < 0 || frames <= 0 { return 0 }
+        var index = 0
+        while index < frames {
+            samples[index] = storage[(start &+ offset &+ index) & mask]
+            index &+= 1
+        }
+        return frames
+    }
+
+    /// Drops up to `count` of the oldest frames and returns how many there were.
+    @_noLocks
+    package func discard(_ count: Int) -> Int {
+        let start = taken.load(ordering: .relaxed)
+        let there = written.load(ordering: .acquiring) &- start
+        let frames = count < there ? count : there
+        if frames <= 0 { return 0 }
+        taken.store(start &+ frames, ordering: .releasing)
+        return frames
+    }
+}

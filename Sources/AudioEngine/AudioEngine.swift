@@ -1,0 +1,363 @@
+import CBTCall
+import Glibc
+
+/// Moves the audio between calls and the device where the person is, on a real-time thread of its own (DESIGN.md
+/// section 5).
+///
+/// This is the control face: it may allocate, and is used from one thread only. It makes storage, hands it over by
+/// commands and takes it back by events. What it hands over is named by the caller's own numbers; an unknown number is
+/// ignored, because the thing may have ended in the meantime.
+package final class AudioEngine: @unchecked Sendable {
+    private struct TerminalRecord {
+        let counters: UnsafeMutablePointer<TerminalCounters>
+        let isLink: Bool
+    }
+
+    private struct CallRecord {
+        let counters: UnsafeMutablePointer<CallCounters>
+        let storage: CallPointer
+    }
+
+    /// Readable when there are events; then call `takeEvents`. Owned by the engine.
+    package let eventDescriptor: Int32
+    /// SCHED_FIFO was granted. Without it the thread keeps going, but a busy machine will be heard.
+    package let isRealtime: Bool
+    package let isMemoryLocked: Bool
+
+    private let configuration: AudioEngineConfiguration
+    private let commandDescriptor: Int32
+    private let commands: UnsafeMutablePointer<MessageQueue>
+    private let events: UnsafeMutablePointer<MessageQueue>
+    private let threadCounters: UnsafeMutablePointer<ThreadCounters>
+    private let state: UnsafeMutablePointer<RealtimeThread>
+    private var thread: btcall_realtime_thread
+    private var isRunning = true
+    private var terminals: [UInt32: TerminalRecord] = [:]
+    private var calls: [UInt32: CallRecord] = [:]
+    /// Calls whose storage the thread still holds, with the detached ones.
+    private var heldCalls: [CallRecord] = []
+
+    /// Starts the real-time thread.
+    package init(_ configuration: AudioEngineConfiguration = AudioEngineConfiguration()) throws(AudioEngineError) {
+        guard [8_000, 16_000, 32_000, 48_000].contains(configuration.busRate) else {
+            throw .unsupportedFormat(rate: configuration.busRate, channels: 1)
+        }
+        self.configuration = configuration
+        commandDescriptor = btcall_realtime_eventfd()
+        guard commandDescriptor >= 0 else { throw .failed(call: "eventfd", code: -commandDescriptor) }
+        eventDescriptor = btcall_realtime_eventfd()
+        guard eventDescriptor >= 0 else {
+            close(commandDescriptor)
+            throw .failed(call: "eventfd", code: -eventDescriptor)
+        }
+        commands = .allocate(capacity: 1)
+        commands.initialize(to: MessageQueue(capacity: 256))
+        events = .allocate(capacity: 1)
+        events.initialize(to: MessageQueue(capacity: 1_024))
+        threadCounters = .allocate(capacity: 1)
+        threadCounters.initialize(to: ThreadCounters())
+        state = .allocate(capacity: 1)
+        state.initialize(
+            to: RealtimeThread(
+                configuration, commands: commands, events: events, counters: threadCounters,
+                commandDescriptor: commandDescriptor, eventDescriptor: eventDescriptor,
+                plantedFault: PlantedFault.requested))
+        isMemoryLocked = configuration.locksMemory && btcall_lock_memory() == 0
+        var thread = btcall_realtime_thread()
+        let code = btcall_realtime_thread_start(
+            &thread, configuration.realtimePriority,
+            { context in context.assumingMemoryBound(to: RealtimeThread.self).pointee.run() }, state)
+        self.thread = thread
+        isRealtime = thread.is_realtime != 0
+        if code != 0 {
+            isRunning = false
+            throw .failed(call: "pthread_create", code: code)
+        }
+    }
+
+    deinit {
+        stop()
+        close(commandDescriptor)
+        close(eventDescriptor)
+        commands.deinitialize(count: 1).deallocate()
+        events.deinitialize(count: 1).deallocate()
+        threadCounters.deinitialize(count: 1).deallocate()
+        state.deinitialize(count: 1).deallocate()
+    }
+
+    /// Ends the thread and waits for it. Calls' descriptors are closed; terminals' handles may be closed by their owner.
+    package func stop() {
+        guard isRunning else { return }
+        isRunning = false
+        // A full queue empties within milliseconds: the thread lives.
+        while !commands.pointee.push(Message(.stop, id: 0)) { usleep(1_000) }
+        btcall_eventfd_signal(commandDescriptor)
+        btcall_realtime_thread_join(&thread)
+        _ = takeEvents()
+        state.pointee.takeBack {
+            free(terminal: $0)
+        } calls: {
+            free(call: $0)
+        }
+        terminals.removeAll()
+        calls.removeAll()
+        heldCalls.removeAll()
+    }
+
+    // MARK: Calls
+
+    /// Adds the audio of a call: a SOCK_SEQPACKET socket, one message = 10 ms of S16LE, mono (INTERFACES.md section 2).
+    ///
+    /// - Parameters:
+    ///   - id: not that of another attached call.
+    ///   - descriptor: owned by the engine from now on, also when this throws.
+    ///   - rate: 8000, 16000, 32000 or 48000 frames per second.
+    ///   - active: clocked: the provider gets a block each 10 ms and answers each with one.
+    package func attachCall(
+        _ id: UInt32, descriptor: Int32, rate: Int, active: Bool
+    ) throws(AudioEngineError) {
+        do throws(AudioEngineError) {
+            try checkCall(id, rate: rate)
+        } catch {
+            close(descriptor)
+            throw error
+        }
+        let counters = UnsafeMutablePointer<CallCounters>.allocate(capacity: 1)
+        counters.initialize(to: CallCounters())
+        let port = CallPointer.allocate(capacity: 1)
+        port.initialize(
+            to: CallPort(
+                id: id, descriptor: descriptor, rate: rate, busRate: configuration.busRate, counters: counters))
+        let record = CallRecord(counters: counters, storage: port)
+        calls[id] = record
+        heldCalls.append(record)
+        guard send(Message(.attachCall, id: id, number: active ? 1 : 0, storage: port)) else {
+            calls[id] = nil
+            free(call: port)
+            throw .commandQueueFull
+        }
+    }
+
+    /// Starts or stops the clocking of a call. What the provider of an inactive call sends is discarded.
+    package func setCallActive(_ id: UInt32, _ active: Bool) {
+        guard calls[id] != nil else { return }
+        _ = send(Message(.setCallActive, id: id, number: active ? 1 : 0))
+    }
+
+    /// Takes a call's audio away; its descriptor is closed soon after. The number may be used again at once.
+    package func detachCall(_ id: UInt32) {
+        guard calls.removeValue(forKey: id) != nil else { return }
+        _ = send(Message(.detachCall, id: id))
+    }
+
+    // MARK: Terminals
+
+    /// Adds a device. A link is read and kept alive with silence from now on; a path starts when it is routed.
+    ///
+    /// - Parameters:
+    ///   - id: not that of a terminal whose `terminalRemoved` has not come.
+    ///   - speakerGain: linear, 0 is silence.
+    ///   - microphoneGain: linear, 0 is silence.
+    package func addTerminal(
+        _ id: UInt32, _ kind: TerminalKind, speakerGain: Float = 1, microphoneGain: Float = 1
+    ) throws(AudioEngineError) {
+        guard id != Message.noTerminal, terminals[id] == nil else { throw .duplicate(id) }
+        guard terminals.count < RealtimeThread.maximumTerminals else {
+            throw .tooMany(limit: RealtimeThread.maximumTerminals)
+        }
+        var link: UnsafeMutablePointer<LinkPort>?
+        var path: UnsafeMutablePointer<PathPort>?
+        let rates: (capture: Int, playback: Int)
+        switch kind {
+        case .link(let descriptor, let codec, let hint):
+            if case .pcm(let rate) = codec { try check(rate: rate, channels: 1) }
+            let port = UnsafeMutablePointer<LinkPort>.allocate(capacity: 1)
+            port.initialize(
+                to: LinkPort(
+                    descriptor: descriptor, codec: codec, packetBytesHint: hint, busRate: configuration.busRate,
+                    fallbackAfter: configuration.fallbackAfter.wholeNanoseconds, now: btcall_monotonic_nanoseconds()))
+            rates = (port.pointee.rate, port.pointee.rate)
+            link = port
+        case .path(let streams):
+            path = try makePath(streams)
+            rates = (streams.captureRate, streams.playbackRate)
+        }
+        let counters = UnsafeMutablePointer<TerminalCounters>.allocate(capacity: 1)
+        counters.initialize(to: TerminalCounters())
+        let terminal = TerminalPointer.allocate(capacity: 1)
+        terminal.initialize(
+            to: Terminal(
+                id: id, link: link, path: path, captureRate: rates.capture, playbackRate: rates.playback,
+                busRate: configuration.busRate, speakerGain: speakerGain, microphoneGain: microphoneGain,
+                counters: counters))
+        terminals[id] = TerminalRecord(counters: counters, isLink: link != nil)
+        guard send(Message(.addTerminal, id: id, storage: terminal)) else {
+            terminals[id] = nil
+            free(terminal: terminal)
+            throw .commandQueueFull
+        }
+    }
+
+    /// Cuts over to a terminal, or to none. Asynchronous: `routed` tells when it was done.
+    ///
+    /// A link is cut to once it receives packets, a path once it captures; until then the old terminal carries on.
+    package func route(to id: UInt32?) {
+        if let id, terminals[id] == nil { return }
+        _ = send(Message(.route, id: id ?? Message.noTerminal))
+    }
+
+    /// Fades a terminal out, lets it play what it has, at most 100 ms in all, and gives it back: `terminalRemoved`.
+    package func removeTerminal(_ id: UInt32) {
+        guard terminals[id] != nil else { return }
+        _ = send(Message(.removeTerminal, id: id))
+    }
+
+    /// Mutes what goes to all calls; digital silence within 20 ms.
+    package func setMuted(_ muted: Bool) {
+        _ = send(Message(.mute, id: 0, number: muted ? 1 : 0))
+    }
+
+    /// - Parameter gain: linear; reached by a short ramp.
+    package func setSpeakerGain(_ id: UInt32, _ gain: Float) {
+        _ = send(Message(.speakerGain, id: id, gain: gain))
+    }
+
+    /// - Parameter gain: linear; reached by a short ramp.
+    package func setMicrophoneGain(_ id: UInt32, _ gain: Float) {
+        _ = send(Message(.microphoneGain, id: id, gain: gain))
+    }
+
+    /// After how long without a packet a link is reported silent; nil adapts to its jitter (ROUTING.md section 8).
+    package func setSilentLimit(_ id: UInt32, _ limit: Duration?) {
+        _ = send(Message(.silentLimit, id: id, number: limit.map { max(0, $0.wholeNanoseconds) } ?? -1))
+    }
+
+    // MARK: Evidence
+
+    /// Takes all events and frees what the thread has given back.
+    package func takeEvents() -> [AudioEngineEvent] {
+        btcall_eventfd_clear(eventDescriptor)
+        var result: [AudioEngineEvent] = []
+        var record = Message(.none, id: 0)
+        while events.pointee.pop(into: &record) {
+            if let event = handle(record) { result.append(event) }
+        }
+        return result
+    }
+
+    package func counters() -> EngineCounters {
+        var result = EngineCounters()
+        result.terminals = terminals.sorted { $0.key < $1.key }.map {
+            $0.value.counters.pointee.snapshot(id: $0.key, isLink: $0.value.isLink)
+        }
+        result.calls = calls.sorted { $0.key < $1.key }.map { $0.value.counters.pointee.snapshot(id: $0.key) }
+        result.ticks = threadCounters.pointee.ticks.read()
+        result.wakeUps = threadCounters.pointee.wakeUps.read()
+        result.lateWakeUps = threadCounters.pointee.lateWakeUps.read()
+        result.worstLateMicroseconds = threadCounters.pointee.worstLateMicroseconds.read()
+        result.busyNanoseconds = threadCounters.pointee.busyNanoseconds.read()
+        return result
+    }
+
+    // MARK: Storage
+
+    private func handle(_ record: Message) -> AudioEngineEvent? {
+        let id = record.id
+        switch record.kind {
+        case .none, .attachCall, .setCallActive, .detachCall, .addTerminal, .removeTerminal, .route, .mute,
+            .speakerGain,
+            .microphoneGain, .silentLimit, .stop:
+            return nil
+        case .firstPacket: return .firstPacket(terminal: id, packetBytes: Int(record.number))
+        case .linkSilent: return .linkSilent(terminal: id, afterMilliseconds: Int(record.number))
+        case .linkResumed: return .linkResumed(terminal: id, afterMilliseconds: Int(record.number))
+        case .terminalFailed: return .terminalFailed(terminal: id, code: Int32(truncatingIfNeeded: record.number))
+        case .terminalRemoved:
+            if let storage = record.storage { free(terminal: storage.assumingMemoryBound(to: Terminal.self)) }
+            terminals[id] = nil
+            return .terminalRemoved(id)
+        case .routed:
+            return .routed(id == Message.noTerminal ? nil : id, gapMicroseconds: Int(record.number))
+        case .callStarted: return calls[id] == nil ? nil : .callStarted(id)
+        case .callClosed:
+            // The owner has detached it itself, and perhaps used the number again: nothing new.
+            guard let call = calls[id], UnsafeMutableRawPointer(call.storage) == record.storage else { return nil }
+            calls[id] = nil
+            return .callClosed(id, code: Int32(truncatingIfNeeded: record.number))
+        case .callReleased:
+            if let storage = record.storage { free(call: storage.assumingMemoryBound(to: CallPort.self)) }
+            return nil
+        case .deadlineMissed: return .deadlineMissed(count: Int(record.number))
+        case .eventsLost: return .eventsLost(count: Int(record.number))
+        }
+    }
+
+    private func send(_ command: Message) -> Bool {
+        guard isRunning, commands.pointee.push(command) else { return false }
+        btcall_eventfd_signal(commandDescriptor)
+        return true
+    }
+
+    private func free(terminal: TerminalPointer) {
+        terminal.pointee.link?.deinitialize(count: 1).deallocate()
+        terminal.pointee.path?.deinitialize(count: 1).deallocate()
+        terminal.pointee.counters.deinitialize(count: 1).deallocate()
+        terminal.deinitialize(count: 1).deallocate()
+    }
+
+    private func free(call: CallPointer) {
+        heldCalls.removeAll { $0.storage == call }
+        close(call.pointee.descriptor)
+        call.pointee.counters.deinitialize(count: 1).deallocate()
+        call.deinitialize(count: 1).deallocate()
+    }
+
+    private func checkCall(_ id: UInt32, rate: Int) throws(AudioEngineError) {
+        guard [8_000, 16_000, 32_000, 48_000].contains(rate) else { throw .unsupportedFormat(rate: rate, channels: 1) }
+        guard calls[id] == nil else { throw .duplicate(id) }
+        guard heldCalls.count < RealtimeThread.maximumCalls else { throw .tooMany(limit: RealtimeThread.maximumCalls) }
+    }
+
+    private func check(rate: Int, channels: Int) throws(AudioEngineError) {
+        guard [8_000, 16_000, 32_000, 44_100, 48_000].contains(rate), (1...2).contains(channels) else {
+            throw .unsupportedFormat(rate: rate, channels: channels)
+        }
+    }
+
+    /// Prepares the streams, which may take long, and finds what to poll.
+    private func makePath(_ path: ALSAPath) throws(AudioEngineError) -> UnsafeMutablePointer<PathPort> {
+        var count = 0
+        let descriptors = UnsafeMutablePointer<pollfd>.allocate(capacity: PathPort.maximumDescriptors)
+        descriptors.initialize(repeating: pollfd(), count: PathPort.maximumDescriptors)
+        do throws(AudioEngineError) {
+            if let playback = path.playback {
+                try check(rate: path.playbackRate, channels: path.playbackChannels)
+                let code = snd_pcm_prepare(playback)
+                if code < 0 { throw .failed(call: "snd_pcm_prepare", code: -code) }
+            }
+            if let capture = path.capture {
+                try check(rate: path.captureRate, channels: path.captureChannels)
+                let code = snd_pcm_prepare(capture)
+                if code < 0 { throw .failed(call: "snd_pcm_prepare", code: -code) }
+                count = Int(snd_pcm_poll_descriptors_count(capture))
+                guard count > 0, count <= PathPort.maximumDescriptors else {
+                    throw .tooMany(limit: PathPort.maximumDescriptors)
+                }
+                count = Int(snd_pcm_poll_descriptors(capture, descriptors, UInt32(PathPort.maximumDescriptors)))
+                guard count > 0 else { throw .failed(call: "snd_pcm_poll_descriptors", code: EIO) }
+            }
+        } catch {
+            descriptors.deallocate()
+            throw error
+        }
+        // Room for one tick above the target has to stay.
+        let wanted = Int(configuration.playbackQueue.wholeNanoseconds * Int64(path.playbackRate) / 1_000_000_000)
+        let target = max(0, min(wanted, path.playbackBufferFrames - path.playbackRate / 50))
+        let port = UnsafeMutablePointer<PathPort>.allocate(capacity: 1)
+        port.initialize(
+            to: PathPort(
+                path, busRate: configuration.busRate, target: target, descriptors: descriptors,
+                descriptorCount: count))
+        return port
+    }
+}

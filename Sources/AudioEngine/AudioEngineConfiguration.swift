@@ -1,0 +1,47 @@
+/// What is fixed for the life of an engine.
+package struct AudioEngineConfiguration: Sendable {
+    /// Frames per second of the internal mix (8000, 16000, 32000 or 48000). Calls and terminals of this rate are not
+    /// resampled.
+    package var busRate = 16_000
+    /// Blocks of 10 ms silence sent when a call's clocking starts. They come back as audio, so this many blocks are
+    /// always in flight or queued, and a stall of one block less loses nothing.
+    package var primeBlocks = 5
+    /// Most blocks of a call that wait for the device (INTERFACES.md section 2); the oldest is dropped beyond.
+    package var downlinkLimitBlocks = 6
+    /// How full a sound card's playback buffer is kept. A stall of 10 ms less does not run it dry.
+    package var playbackQueue = Duration.milliseconds(50)
+    /// A clock that has been silent for this long is replaced by a timer until it speaks again.
+    package var fallbackAfter = Duration.milliseconds(50)
+    /// SCHED_FIFO priority to ask for; 0 does not ask.
+    package var realtimePriority: Int32 = 20
+    /// Lock the process's memory, as it is touched, if nothing limits that.
+    package var locksMemory = true
+
+    package init() {}
+}
+
+/// Why the engine refused something; nothing was changed.
+package enum AudioEngineError: Error, Equatable, Sendable {
+    /// A system or alsa-lib call failed. Not expected.
+    case failed(call: String, code: Int32)
+    /// Not 8000, 16000, 32000, 44100 or 48000 frames per second, or not 1 or 2 channels.
+    case unsupportedFormat(rate: Int, channels: Int)
+    /// All places are taken.
+    case tooMany(limit: Int)
+    /// The identifier is in use.
+    case duplicate(UInt32)
+    /// The real-time thread does not take commands: our own fault, to be logged.
+    case commandQueueFull
+}
+
+extension AudioEngineError: CustomStringConvertible {
+    package var description: String {
+        switch self {
+        case .failed(let call, let code): "\(call) failed with error \(code)"
+        case .unsupportedFormat(let rate, let channels): "unsupported format: \(rate) Hz, \(channels) channels"
+        case .tooMany(let limit): "no more than \(limit) at once"
+        case .duplicate(let id): "identifier \(id) is in use"
+        case .commandQueueFull: "the real-time thread does not take commands"
+        }
+    }
+}

@@ -1,0 +1,210 @@
+import AudioDSP
+import CBTCall
+import Glibc
+
+/// The thread's side of one call: a packet socket to the provider, one message for each 10 ms (INTERFACES.md section 2).
+///
+/// The provider answers one block for each that it gets. So the blocks in flight and in the queue are always as many as
+/// were sent first (`prime`), however unevenly the clock ticks.
+struct CallPort: ~Copyable {
+    enum Phase: UInt8 {
+        /// Not clocked; what comes is discarded.
+        case inactive
+        /// Primed; the provider has not answered yet.
+        case waiting
+        case clocked
+        /// Given back to the control side, or about to be.
+        case closed
+    }
+
+    static var ringBlocks: Int { @_noLocks get { 32 } }
+    /// A provider that has not answered for so long is clocked without.
+    static var patience: Int64 { @_noLocks get { 1_000_000_000 } }
+    /// A provider that comes late answers everything at once; what is too much then is no loss.
+    static var settling: Int64 { @_noLocks get { 500_000_000 } }
+
+    let id: UInt32
+    let descriptor: Int32
+    let rate: Int
+    /// Frames of 10 ms.
+    let blockFrames: Int
+    let counters: UnsafeMutablePointer<CallCounters>
+    private var phase = Phase.inactive
+    var isInactive: Bool { @_noLocks get { if case .inactive = phase { true } else { false } } }
+    var isWaiting: Bool { @_noLocks get { if case .waiting = phase { true } else { false } } }
+    var isClocked: Bool { @_noLocks get { if case .clocked = phase { true } else { false } } }
+    var isClosed: Bool { @_noLocks get { if case .closed = phase { true } else { false } } }
+    /// When it was primed, and when the first answer came.
+    private var primedAt: Int64 = 0
+    private(set) var startedAt: Int64 = 0
+    /// Where its descriptor stands in the poll set.
+    var pollIndex = -1
+
+    private var downlink: SampleRing
+    private var toBus: Resampler
+    private var fromBus: Resampler
+    private let block: UnsafeMutablePointer<Int16>
+    /// One frame longer than a block, so that a message that is too long shows.
+    private let received: UnsafeMutablePointer<Int16>
+
+    /// - Parameter counters: owned by the control side, which frees it after this port.
+    init(id: UInt32, descriptor: Int32, rate: Int, busRate: Int, counters: UnsafeMutablePointer<CallCounters>) {
+        self.id = id
+        self.descriptor = descriptor
+        self.rate = rate
+        self.counters = counters
+        blockFrames = rate / 100
+        downlink = SampleRing(capacity: blockFrames * Self.ringBlocks)
+        toBus = Resampler(from: rate, to: busRate)
+        fromBus = Resampler(from: busRate, to: rate)
+        block = UnsafeMutablePointer<Int16>.allocate(capacity: blockFrames)
+        block.initialize(repeating: 0, count: blockFrames)
+        received = UnsafeMutablePointer<Int16>.allocate(capacity: blockFrames + 1)
+        received.initialize(repeating: 0, count: blockFrames + 1)
+    }
+
+    deinit {
+        block.deallocate()
+        received.deallocate()
+    }
+
+    /// When something has to happen without an answer of the provider; `Int64.max` for never.
+    @_noLocks
+    func deadline() -> Int64 {
+        isWaiting ? primedAt &+ Self.patience : Int64.max
+    }
+
+    /// Starts the clocking: sends `blocks` of silence, whose answers will fill the queue. Returns 0 or an errno.
+    @_noLocks
+    mutating func prime(blocks: Int, now: Int64) -> Int32 {
+        if !isInactive { return 0 }
+        phase = .waiting
+        primedAt = now
+        clear(block, blockFrames)
+        var sent = 0
+        while sent < blocks {
+            let code = send()
+            if code != 0 { return code }
+            sent += 1
+        }
+        return 0
+    }
+
+    /// Ends the clocking; the queue is emptied, answers on their way are discarded.
+    @_noLocks
+    mutating func pause() {
+        if isClosed { return }
+        phase = .inactive
+        let waiting = downlink.available
+        _ = downlink.discard(waiting)
+        counters.pointee.blocksQueued.set(0)
+    }
+
+    @_noLocks
+    mutating func close() {
+        phase = .closed
+    }
+
+    /// True once, when a provider that does not answer is clocked without.
+    @_noLocks
+    mutating func startIfPatienceEnded(now: Int64) -> Bool {
+        if !isWaiting || now < primedAt &+ Self.patience { return false }
+        phase = .clocked
+        startedAt = now
+        return true
+    }
+
+    /// Takes one message from the socket. Returns 1 when it took one, 2 when that started the clocking, 0 when there was
+    /// none, or -1 - errno when the descriptor is closed (-1) or broken.
+    @_noLocks
+    mutating func receive(now: Int64) -> Int {
+        let bytes = btcall_receive_block(descriptor, received, (blockFrames + 1) * 2)
+        if bytes <= 0 {
+            if bytes == -Int(EAGAIN) { return 0 }
+            return -1 &+ bytes
+        }
+        if bytes != blockFrames * 2 {
+            counters.pointee.blocksBad.add(1)
+            return 1
+        }
+        counters.pointee.blocksReceived.add(1)
+        if isInactive || isClosed {
+            counters.pointee.blocksDiscarded.add(1)
+            return 1
+        }
+        _ = downlink.write(received, blockFrames)
+        counters.pointee.blocksQueued.set(downlink.available / blockFrames)
+        if !isWaiting { return 1 }
+        phase = .clocked
+        startedAt = now
+        return 2
+    }
+
+    /// Drops the oldest blocks beyond the limit; they count as lost only when a device should have played them.
+    @_noLocks
+    mutating func enforceLimit(blocks: Int, isRouted: Bool, now: Int64) {
+        let limit = blocks * blockFrames
+        while downlink.available > limit {
+            _ = downlink.discard(blockFrames)
+            if isRouted && isClocked && now > startedAt &+ Self.settling {
+                counters.pointee.blocksDropped.add(1)
+            } else {
+                counters.pointee.blocksDiscarded.add(1)
+            }
+        }
+        counters.pointee.blocksQueued.set(downlink.available / blockFrames)
+    }
+
+    /// True when the next `takeBlock` would have to be noise.
+    @_noLocks
+    func isEmpty() -> Bool {
+        isClocked && downlink.available < blockFrames
+    }
+
+    /// Takes the oldest block, as `frames` of the bus; false when there is none, which counts as missing unless the
+    /// provider has only just started.
+    @_noLocks
+    mutating func takeBlock(_ output: UnsafeMutablePointer<Int16>, _ frames: Int) -> Bool {
+        if downlink.available < blockFrames {
+            counters.pointee.blocksMissing.add(1)
+            return false
+        }
+        _ = downlink.read(block, blockFrames)
+        let result = toBus.process(block, blockFrames, output, frames)
+        if result.made < frames { clear(output + result.made, frames - result.made) }
+        counters.pointee.blocksQueued.set(downlink.available / blockFrames)
+        return true
+    }
+
+    /// Sends one block, given as `frames` of the bus. Returns 0 or an errno.
+    @_noLocks
+    mutating func sendBlock(_ input: UnsafePointer<Int16>, _ frames: Int) -> Int32 {
+        let result = fromBus.process(input, frames, block, blockFrames)
+        if result.made < blockFrames { clear(block + result.made, blockFrames - result.made) }
+        return send()
+    }
+
+    @_noLocks
+    private mutating func send() -> Int32 {
+        let sent = btcall_send_packet(descriptor, block, blockFrames * 2)
+        if sent >= 0 {
+            counters.pointee.blocksSent.add(1)
+            return 0
+        }
+        if sent == -Int(EAGAIN) || sent == -Int(ENOBUFS) {
+            counters.pointee.blocksUnsent.add(1)
+            return 0
+        }
+        return Int32(truncatingIfNeeded: -sent)
+    }
+}
+
+/// Zeroes `count` samples. A plain loop: the compiler turns it into memset, and the thread sanitizer sees it.
+@_noLocks
+func clear(_ samples: UnsafeMutablePointer<Int16>, _ count: Int) {
+    var index = 0
+    while index < count {
+        samples[index] = 0
+        index += 1
+    }
+}

@@ -1,0 +1,109 @@
+import Synchronization
+
+/// A number that one thread adds to and others read.
+struct Counter: ~Copyable {
+    private let value = Atomic<Int>(0)
+
+    init() {}
+
+    @_noLocks
+    func add(_ amount: Int) {
+        value.store(value.load(ordering: .relaxed) &+ amount, ordering: .relaxed)
+    }
+
+    @_noLocks
+    func set(_ new: Int) {
+        value.store(new, ordering: .relaxed)
+    }
+
+    @_noLocks
+    func read() -> Int { value.load(ordering: .relaxed) }
+}
+
+/// What the real-time thread writes about one terminal and the control side reads.
+struct TerminalCounters: ~Copyable {
+    let packetsReceived = Counter()
+    let packetsSent = Counter()
+    let packetsByTimer = Counter()
+    let packetsBalanced = Counter()
+    let sendFailures = Counter()
+    let framesDecoded = Counter()
+    let framesConcealed = Counter()
+    let framesByTimer = Counter()
+    let sequenceGaps = Counter()
+    let resyncs = Counter()
+    let decodeErrors = Counter()
+    let bytesSkipped = Counter()
+    let silences = Counter()
+    let underrunFrames = Counter()
+    let overrunFrames = Counter()
+    let playbackXruns = Counter()
+    let captureXruns = Counter()
+    /// Thousandths of a part per million.
+    let driftMilliPPM = Counter()
+    let queuedMilliseconds = Counter()
+    let gapP99Milliseconds = Counter()
+    let silentLimitMilliseconds = Counter()
+    let packetBytes = Counter()
+
+    func snapshot(id: UInt32, isLink: Bool) -> EngineCounters.Terminal {
+        var result = EngineCounters.Terminal(id: id, isLink: isLink)
+        result.packetsReceived = packetsReceived.read()
+        result.packetsSent = packetsSent.read()
+        result.packetsByTimer = packetsByTimer.read()
+        result.packetsBalanced = packetsBalanced.read()
+        result.sendFailures = sendFailures.read()
+        result.framesDecoded = framesDecoded.read()
+        result.framesConcealed = framesConcealed.read()
+        result.framesByTimer = framesByTimer.read()
+        result.sequenceGaps = sequenceGaps.read()
+        result.resyncs = resyncs.read()
+        result.decodeErrors = decodeErrors.read()
+        result.bytesSkipped = bytesSkipped.read()
+        result.silences = silences.read()
+        result.underrunFrames = underrunFrames.read()
+        result.overrunFrames = overrunFrames.read()
+        result.playbackXruns = playbackXruns.read()
+        result.captureXruns = captureXruns.read()
+        result.driftPPM = Double(driftMilliPPM.read()) / 1000
+        result.queuedMilliseconds = queuedMilliseconds.read()
+        result.gapP99Milliseconds = gapP99Milliseconds.read()
+        result.silentLimitMilliseconds = silentLimitMilliseconds.read()
+        result.packetBytes = packetBytes.read()
+        return result
+    }
+}
+
+/// What the real-time thread writes about one call.
+struct CallCounters: ~Copyable {
+    let blocksSent = Counter()
+    let blocksReceived = Counter()
+    let blocksDropped = Counter()
+    let blocksMissing = Counter()
+    let blocksUnsent = Counter()
+    let blocksBad = Counter()
+    let blocksDiscarded = Counter()
+    let blocksQueued = Counter()
+
+    func snapshot(id: UInt32) -> EngineCounters.Call {
+        var result = EngineCounters.Call(id: id)
+        result.blocksSent = blocksSent.read()
+        result.blocksReceived = blocksReceived.read()
+        result.blocksDropped = blocksDropped.read()
+        result.blocksMissing = blocksMissing.read()
+        result.blocksUnsent = blocksUnsent.read()
+        result.blocksBad = blocksBad.read()
+        result.blocksDiscarded = blocksDiscarded.read()
+        result.blocksQueued = blocksQueued.read()
+        return result
+    }
+}
+
+/// What the real-time thread writes about itself.
+struct ThreadCounters: ~Copyable {
+    let ticks = Counter()
+    let wakeUps = Counter()
+    let lateWakeUps = Counter()
+    let worstLateMicroseconds = Counter()
+    let busyNanoseconds = Counter()
+}

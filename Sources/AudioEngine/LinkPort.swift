@@ -1,0 +1,245 @@
+import AudioDSP
+import CBTCall
+
+/// The thread's side of a packet link, and its clock: one packet is written for each received one, a timer stands in for
+/// packets that do not come, and packets that come late after all are balanced against those the timer has written.
+struct LinkPort: ~Copyable {
+    /// What a packet means for the clock.
+    enum Arrival: UInt8 {
+        /// Time has passed: exchange audio and write one packet.
+        case clock
+        /// The timer has already done that for this packet.
+        case balanced
+    }
+
+    static var maximumPacketBytes: Int { @_noLocks get { 2_048 } }
+    static var mutedPackets: Int { @_noLocks get { 5 } }
+    static var settledPackets: Int { @_noLocks get { 8 } }
+    static var balanceFor: Int64 { @_noLocks get { 100_000_000 } }
+    static var maximumDebt: Int { @_noLocks get { 64 } }
+
+    let descriptor: Int32
+    /// Frames per second of the decoded audio.
+    let rate: Int
+    /// Bytes of packets in a second.
+    private let bytesPerSecond: Int
+    private let fallbackAfter: Int64
+
+    private(set) var packetBytes: Int
+    private var reportedBytes = 0
+    /// Packets of the present size in a row.
+    private var sameSize = 0
+    private var packetNanoseconds: Int64
+    private(set) var received = 0
+    private(set) var lastPacket: Int64
+    /// The last packet or timer event that counted as passing time.
+    private var lastClock: Int64
+    private(set) var isFallback = false
+    private var nextTimer: Int64 = 0
+    /// Packets the timer has written that have not been seen since.
+    private var debt = 0
+    private var debtEnds: Int64 = 0
+    private(set) var isSilent = false
+    var watch = GapWatch()
+
+    private let isFramed: Bool
+    private var fromBus: Resampler
+    private var receiver: LinkReceiver
+    /// Frames made up because no packet came at all; not a loss within the stream.
+    private var concealedByTimer = 0
+    private var transmitter: LinkTransmitter
+    let bytes: UnsafeMutablePointer<UInt8>
+    let pcm: UnsafeMutablePointer<Int16>
+    static var pcmFrames: Int { @_noLocks get { Terminal.chunkFrames } }
+
+    /// - Parameter fallbackAfter: nanoseconds without a packet after which the timer stands in.
+    init(
+        descriptor: Int32, codec: LinkCodec, packetBytesHint: Int, busRate: Int, fallbackAfter: Int64, now: Int64
+    ) {
+        self.descriptor = descriptor
+        self.fallbackAfter = fallbackAfter
+        let format: LinkFormat
+        switch codec {
+        case .cvsd: format = .cvsd
+        case .mSBC: format = .mSBC
+        case .pcm(let frames): format = .pcm16(rate: frames)
+        }
+        rate = format.rate
+        bytesPerSecond = format.bytesPerSecond
+        packetBytes = min(max(packetBytesHint, 2), Self.maximumPacketBytes)
+        packetNanoseconds = Int64(packetBytes) * 1_000_000_000 / Int64(bytesPerSecond)
+        lastPacket = now
+        lastClock = now
+        isFramed = codec == .mSBC
+        fromBus = Resampler(from: busRate, to: rate)
+        receiver = LinkReceiver(format)
+        transmitter = LinkTransmitter(format)
+        bytes = UnsafeMutablePointer<UInt8>.allocate(capacity: Self.maximumPacketBytes)
+        bytes.initialize(repeating: 0, count: Self.maximumPacketBytes)
+        pcm = UnsafeMutablePointer<Int16>.allocate(capacity: Self.pcmFrames)
+        pcm.initialize(repeating: 0, count: Self.pcmFrames)
+    }
+
+    deinit {
+        bytes.deallocate()
+        pcm.deallocate()
+    }
+
+    /// When the timer or the watchdog has to act, on CLOCK_MONOTONIC.
+    @_noLocks
+    func deadline(grace: Int64) -> Int64 {
+        var result = isFallback ? nextTimer : lastPacket &+ fallbackAfter
+        if received > 0 && !isSilent {
+            let silent = max64(lastPacket &+ watch.limit(), grace)
+            if silent < result { result = silent }
+        }
+        return result
+    }
+
+    /// A packet came within `fallbackAfter`.
+    @_noLocks
+    func isAlive(now: Int64) -> Bool {
+        received > 0 && now &- lastPacket <= fallbackAfter
+    }
+
+    /// Notes the arrival of a packet of `count` bytes.
+    ///
+    /// Returns the length of the silence that it ends, in nanoseconds (0: none), and what it means for the clock.
+    @_noLocks
+    mutating func arrived(_ count: Int, now: Int64) -> (silence: Int64, isNewSize: Bool, arrival: Arrival) {
+        let gap = now &- lastPacket
+        var silence: Int64 = 0
+        if isSilent {
+            isSilent = false
+            silence = gap
+        } else if received > 0 {
+            watch.record(gap)
+        }
+        if received == 0 { debt = 0 }
+        let isNewSize = learnSize(count)
+        received &+= 1
+        lastPacket = now
+        if isFallback {
+            isFallback = false
+            debtEnds = now &+ Self.balanceFor
+        }
+        if now > debtEnds { debt = 0 }
+        // Sooner after the last clock event than packets can follow each other: it belongs to the time the timer has filled.
+        if debt > 0 && (now &- lastClock) * 2 < packetNanoseconds {
+            debt -= 1
+            return (silence, isNewSize, .balanced)
+        }
+        lastClock = now
+        return (silence, isNewSize, .clock)
+    }
+
+    /// Packets are answered in the size in which they come. True when that is worth telling: for the first one, and for
+    /// another size once it has settled.
+    @_noLocks
+    private mutating func learnSize(_ count: Int) -> Bool {
+        if count == packetBytes {
+            sameSize += 1
+        } else {
+            sameSize = 1
+            packetBytes = count
+            packetNanoseconds = Int64(count) * 1_000_000_000 / Int64(bytesPerSecond)
+        }
+        if received > 0 && (count == reportedBytes || sameSize != Self.settledPackets) { return false }
+        reportedBytes = count
+        return true
+    }
+
+    /// True once when no packet has come for longer than the limit.
+    @_noLocks
+    mutating func becameSilent(now: Int64, grace: Int64) -> Bool {
+        if received == 0 || isSilent { return false }
+        if now < grace || now &- lastPacket < watch.limit() { return false }
+        isSilent = true
+        return true
+    }
+
+    /// True when the timer has to stand in for a packet now; to be asked again until it is false.
+    @_noLocks
+    mutating func timerFired(now: Int64) -> Bool {
+        if !isFallback {
+            if now &- lastPacket < fallbackAfter { return false }
+            isFallback = true
+            nextTimer = now
+        }
+        if now < nextTimer { return false }
+        nextTimer = nextTimer &+ packetNanoseconds
+        // The time that a stall has cost is not made up for: the packets themselves will do that.
+        if nextTimer < now { nextTimer = now &+ packetNanoseconds }
+        lastClock = now
+        if debt < Self.maximumDebt { debt += 1 }
+        return true
+    }
+
+    /// Decodes `count` bytes of `bytes` to `pcm`; returns the frames there, which follow the packets' time also when the
+    /// codec is not in step.
+    @_noLocks
+    mutating func decode(_ count: Int, status: Int32) -> Int {
+        receiver.receive(bytes, count, status: status, into: pcm, capacity: Self.pcmFrames)
+    }
+
+    /// Makes up the audio of a packet that did not come, in `pcm`; returns the frames there.
+    @_noLocks
+    mutating func conceal() -> Int {
+        let before = receiver.counters.framesConcealed
+        let frames = receiver.conceal(bytes: packetBytes, into: pcm, capacity: Self.pcmFrames)
+        concealedByTimer &+= receiver.counters.framesConcealed &- before
+        return frames
+    }
+
+    /// The first packets of a link are often noise: their time counts, their sound does not (HFP.md section 6).
+    @_noLocks
+    func isStarting() -> Bool { received <= Self.mutedPackets }
+
+    /// Frames that a packet stands for.
+    @_noLocks
+    func packetFrames() -> Int { packetBytes * rate / bytesPerSecond }
+
+    /// What must be queued beside one tick so that packets and ticks never wait for each other: where codec frames and
+    /// packets are of different sizes, each side can hold back one of the frames.
+    @_noLocks
+    func slackFrames() -> Int {
+        isFramed && packetBytes != 60 ? 240 : 2
+    }
+
+    /// Converts a block of the bus to the link's rate and appends it to `ring`.
+    @_noLocks
+    mutating func convert(_ block: UnsafePointer<Int16>, _ frames: Int, into ring: borrowing SampleRing) {
+        let result = fromBus.process(block, frames, pcm, Self.pcmFrames)
+        _ = ring.write(pcm, result.made)
+    }
+
+    /// Writes one packet with what `playback` holds. Returns the frames that were missing and had to be silence, or
+    /// -errno.
+    @_noLocks
+    mutating func send(_ playback: borrowing SampleRing) -> Int {
+        let frames = playback.read(pcm, transmitter.framesNeeded(packetBytes: packetBytes))
+        let missing = transmitter.makePacket(bytes, packetBytes, from: pcm, frames)
+        let sent = btcall_send_packet(descriptor, bytes, packetBytes)
+        return sent < 0 ? sent : missing
+    }
+
+    /// Copies the codec's own counts out.
+    @_noLocks
+    func publish(_ counters: UnsafeMutablePointer<TerminalCounters>) {
+        let codec = receiver.counters
+        counters.pointee.packetsReceived.set(received)
+        counters.pointee.framesDecoded.set(codec.frames)
+        counters.pointee.framesConcealed.set(codec.framesConcealed &- concealedByTimer)
+        counters.pointee.framesByTimer.set(concealedByTimer)
+        counters.pointee.sequenceGaps.set(codec.sequenceGaps)
+        counters.pointee.resyncs.set(codec.resyncs)
+        counters.pointee.decodeErrors.set(codec.decodeErrors)
+        counters.pointee.bytesSkipped.set(codec.bytesSkipped)
+        counters.pointee.gapP99Milliseconds.set(watch.percentile)
+        counters.pointee.silentLimitMilliseconds.set(Int(watch.limit() / 1_000_000))
+        counters.pointee.packetBytes.set(packetBytes)
+    }
+}
+
+@_noLocks
+func max64(_ left: Int64, _ right: Int64) -> Int64 { left > right ? left : right }

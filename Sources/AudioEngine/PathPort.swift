@@ -1,0 +1,295 @@
+import AudioDSP
+import CBTCall
+import Glibc
+
+/// The thread's side of a sound card's streams. The one place where they are started, recovered and stopped.
+struct PathPort: ~Copyable {
+    static var chunkFrames: Int { @_noLocks get { Terminal.chunkFrames } }
+    static var balanceFor: Int64 { @_noLocks get { 100_000_000 } }
+    /// Descriptors of one stream; `hw:` has one.
+    static var maximumDescriptors: Int { @_noLocks get { 4 } }
+
+    let playback: OpaquePointer?
+    let capture: OpaquePointer?
+    let playbackRate: Int
+    private let captureRate: Int
+    private let playbackChannels: Int
+    private let captureChannels: Int
+    private let playbackBufferFrames: Int
+    /// Frames that the playback buffer is kept filled with.
+    private let targetFrames: Int
+    /// What the capture stream is watched by.
+    let descriptors: UnsafeMutablePointer<pollfd>
+    let descriptorCount: Int
+
+    private(set) var isStarted = false
+    private(set) var startedAt: Int64 = 0
+    /// When the latest frames were captured.
+    private(set) var lastCapture: Int64 = 0
+    private var needsPrepare = false
+    private let capturePeriodFrames: Int
+    private var isFallback = false
+    private var nextTimer: Int64 = 0
+    /// Frames whose time the timer has filled, and until when frames that come late are dropped for it.
+    private var debtFrames = 0
+    private var debtEnds: Int64 = 0
+
+    private var resampler: AdaptiveResampler
+    private var drift: DriftController
+    /// Frames above the ceiling of the queue, to be left out of the next block.
+    private var excessFrames = 0
+    let pcm: UnsafeMutablePointer<Int16>
+    private let interleaved: UnsafeMutablePointer<Int16>
+
+    /// - Parameters:
+    ///   - path: streams that are prepared.
+    ///   - target: frames to keep in the playback buffer.
+    ///   - descriptors: of the capture stream, `descriptorCount` of them; owned from here.
+    init(
+        _ path: ALSAPath, busRate: Int, target: Int, descriptors: UnsafeMutablePointer<pollfd>, descriptorCount: Int
+    ) {
+        playback = path.playback
+        capture = path.capture
+        playbackRate = path.playbackRate
+        captureRate = path.captureRate
+        playbackChannels = path.playbackChannels
+        captureChannels = path.captureChannels
+        playbackBufferFrames = path.playbackBufferFrames
+        capturePeriodFrames = path.capturePeriodFrames
+        targetFrames = target
+        self.descriptors = descriptors
+        self.descriptorCount = descriptorCount
+        resampler = AdaptiveResampler(from: busRate, to: path.playbackRate)
+        drift = DriftController(target: target, rate: path.playbackRate)
+        pcm = UnsafeMutablePointer<Int16>.allocate(capacity: Self.chunkFrames)
+        pcm.initialize(repeating: 0, count: Self.chunkFrames)
+        interleaved = UnsafeMutablePointer<Int16>.allocate(capacity: Self.chunkFrames * 2)
+        interleaved.initialize(repeating: 0, count: Self.chunkFrames * 2)
+    }
+
+    deinit {
+        descriptors.deallocate()
+        pcm.deallocate()
+        interleaved.deallocate()
+    }
+
+    /// Starts both streams, the playback with a queue of silence. Returns 0 or an errno.
+    @_noLocks
+    mutating func start(now: Int64) -> Int32 {
+        if isStarted { return 0 }
+        isStarted = true
+        startedAt = now
+        lastCapture = now
+        nextTimer = now &+ RealtimeThread.tickNanoseconds
+        isFallback = capture == nil
+        if let playback {
+            if needsPrepare { _ = snd_pcm_prepare(playback) }
+            let code = fillAndStart(playback)
+            if code < 0 { return -code }
+        }
+        if let capture {
+            if needsPrepare { _ = snd_pcm_prepare(capture) }
+            let code = snd_pcm_start(capture)
+            if code < 0 && code != -EBADFD { return -code }
+        }
+        return 0
+    }
+
+    /// Stops both streams at once; they can be started again.
+    @_noLocks
+    mutating func stop() {
+        if !isStarted { return }
+        isStarted = false
+        needsPrepare = true
+        if let playback { _ = snd_pcm_drop(playback) }
+        if let capture { _ = snd_pcm_drop(capture) }
+    }
+
+    /// Reads what the microphone has, at most `chunkFrames`, as one channel to `pcm`. Returns the frames, 0 for none, or
+    /// -errno when the device is gone. An overrun is repaired and counted.
+    @_noLocks
+    mutating func read(now: Int64, _ counters: UnsafeMutablePointer<TerminalCounters>) -> Int {
+        guard let capture else { return 0 }
+        let frames = snd_pcm_readi(capture, interleaved, UInt(Self.chunkFrames))
+        if frames > 0 {
+            let late = lateFrames(Int(frames), now: now)
+            toMono(Int(frames), from: late)
+            return Int(frames) - late
+        }
+        if frames == 0 || frames == -Int(EAGAIN) || frames == -Int(EINTR) { return 0 }
+        if !isRecoverable(frames) { return Int(frames) }
+        counters.pointee.captureXruns.add(1)
+        var code = snd_pcm_prepare(capture)
+        if code >= 0 { code = snd_pcm_start(capture) }
+        return code < 0 ? Int(code) : 0
+    }
+
+    /// When the timer has to stand in for the capture.
+    @_noLocks
+    func clockDeadline(_ fallbackAfter: Int64) -> Int64 {
+        isFallback ? nextTimer : lastCapture &+ fallbackAfter
+    }
+
+    /// True when the timer has to make a tick now: there is no capture, or it has been silent for `fallbackAfter`.
+    @_noLocks
+    mutating func timerFired(now: Int64, _ fallbackAfter: Int64) -> Bool {
+        if !isFallback {
+            if now &- lastCapture < fallbackAfter { return false }
+            isFallback = true
+            nextTimer = now
+        }
+        if now < nextTimer { return false }
+        nextTimer = nextTimer &+ RealtimeThread.tickNanoseconds
+        if nextTimer &+ 50_000_000 < now { nextTimer = now &+ RealtimeThread.tickNanoseconds }
+        if capture != nil && debtFrames < playbackRate { debtFrames += captureRate / 100 }
+        return true
+    }
+
+    /// How many of the frames just captured come late, for time that the timer has filled.
+    @_noLocks
+    private mutating func lateFrames(_ frames: Int, now: Int64) -> Int {
+        lastCapture = now
+        if isFallback {
+            isFallback = false
+            debtEnds = now &+ Self.balanceFor
+        }
+        if now > debtEnds { debtFrames = 0 }
+        var late = frames - capturePeriodFrames
+        if late > debtFrames { late = debtFrames }
+        if late <= 0 { return 0 }
+        debtFrames -= late
+        return late
+    }
+
+    /// Converts a block of the bus to the card's rate, at the ratio that holds the queue, and appends it to `ring`.
+    @_noLocks
+    mutating func convert(
+        _ block: UnsafePointer<Int16>, _ frames: Int, into ring: borrowing SampleRing,
+        _ counters: UnsafeMutablePointer<TerminalCounters>
+    ) {
+        let result = resampler.process(block, frames, pcm, Self.chunkFrames)
+        let dropped = excessFrames < result.made ? excessFrames : result.made
+        excessFrames = 0
+        counters.pointee.overrunFrames.add(dropped)
+        _ = ring.write(pcm + dropped, result.made - dropped)
+    }
+
+    /// Writes as much of `ring` as the card takes, and steers the ratio by how full its buffer is then.
+    /// Returns 0, or -errno when the device is gone. An underrun is repaired and counted.
+    @_noLocks
+    mutating func flush(
+        _ ring: borrowing SampleRing, steer: Bool, _ counters: UnsafeMutablePointer<TerminalCounters>
+    ) -> Int {
+        guard let playback, isStarted else { return 0 }
+        var attempts = 0
+        while ring.available > 0 && attempts < 8 {
+            attempts += 1
+            var room = Int(snd_pcm_avail_update(playback))
+            if room < 0 {
+                let code = recover(playback, room, counters)
+                if code < 0 { return code }
+                continue
+            }
+            if room > Self.chunkFrames { room = Self.chunkFrames }
+            if room == 0 { break }
+            let frames = ring.peek(pcm, room, offset: 0)
+            toChannels(frames)
+            let written = Int(snd_pcm_writei(playback, interleaved, UInt(frames)))
+            if written > 0 {
+                _ = ring.discard(written)
+            } else if written == 0 || written == -Int(EAGAIN) || written == -Int(EINTR) {
+                break
+            } else {
+                let code = recover(playback, written, counters)
+                if code < 0 { return code }
+            }
+        }
+        let room = Int(snd_pcm_avail_update(playback))
+        if room < 0 { return 0 }
+        let queued = playbackBufferFrames - room + ring.available
+        counters.pointee.queuedMilliseconds.set(queued * 1000 / playbackRate)
+        if steer {
+            let ppm = drift.update(level: queued)
+            resampler.setDrift(ppm: ppm)
+            excessFrames = drift.excess(level: queued)
+            counters.pointee.driftMilliPPM.set(Int(ppm * 1000))
+        }
+        return 0
+    }
+
+    /// True when the playback has played everything, or was stopped.
+    @_noLocks
+    func isDrained() -> Bool {
+        guard let playback, isStarted else { return true }
+        let room = Int(snd_pcm_avail_update(playback))
+        return room < 0 || room >= playbackBufferFrames
+    }
+
+    @_noLocks
+    private func isRecoverable(_ code: Int) -> Bool {
+        code == -Int(EPIPE) || code == -Int(ESTRPIPE) || code == -Int(EBADFD)
+    }
+
+    @_noLocks
+    private mutating func recover(
+        _ playback: OpaquePointer, _ code: Int, _ counters: UnsafeMutablePointer<TerminalCounters>
+    ) -> Int {
+        if !isRecoverable(code) { return code }
+        counters.pointee.playbackXruns.add(1)
+        drift.reset()
+        let prepared = snd_pcm_prepare(playback)
+        if prepared < 0 { return Int(prepared) }
+        return Int(fillAndStart(playback))
+    }
+
+    /// Fills a prepared stream with the target of silence and starts it. Returns 0 or -errno.
+    @_noLocks
+    private mutating func fillAndStart(_ playback: OpaquePointer) -> Int32 {
+        clear(interleaved, Self.chunkFrames * 2)
+        var left = targetFrames
+        while left > 0 {
+            let piece = left < Self.chunkFrames ? left : Self.chunkFrames
+            let written = snd_pcm_writei(playback, interleaved, UInt(piece))
+            if written == -Int(EAGAIN) || written == 0 { break }
+            if written < 0 { return Int32(truncatingIfNeeded: written) }
+            left -= Int(written)
+        }
+        let code = snd_pcm_start(playback)
+        // Running already: the two streams of some cards start together.
+        return code == -EBADFD ? 0 : code
+    }
+
+    @_noLocks
+    private func toMono(_ frames: Int, from first: Int) {
+        var index = first
+        if captureChannels == 1 {
+            while index < frames {
+                pcm[index - first] = interleaved[index]
+                index += 1
+            }
+            return
+        }
+        while index < frames {
+            let sum = Int32(interleaved[2 * index]) + Int32(interleaved[2 * index + 1])
+            pcm[index - first] = Int16(truncatingIfNeeded: sum >> 1)
+            index += 1
+        }
+    }
+
+    @_noLocks
+    private func toChannels(_ frames: Int) {
+        var index = 0
+        if playbackChannels == 1 {
+            while index < frames {
+                interleaved[index] = pcm[index]
+                index += 1
+            }
+            return
+        }
+        while index < frames {
+            interleaved[2 * index] = pcm[index]
+            interleaved[2 * index + 1] = pcm[index]
+            index += 1
+        }
+    }
+}

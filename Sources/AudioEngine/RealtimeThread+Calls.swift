@@ -1,0 +1,266 @@
+import AudioDSP
+import CBTCall
+import Glibc
+
+// The calls, and the tick in which audio is exchanged with them.
+extension RealtimeThread {
+    @_noLocks
+    func call(_ id: UInt32) -> CallPointer? {
+        var index = 0
+        while index < Self.maximumCalls {
+            if let call = calls[index], call.pointee.id == id { return call }
+            index += 1
+        }
+        return nil
+    }
+
+    @_noLocks
+    mutating func attach(_ command: Message) {
+        guard let storage = command.storage else { return }
+        let call = storage.assumingMemoryBound(to: CallPort.self)
+        var index = 0
+        while index < Self.maximumCalls {
+            if calls[index] == nil {
+                calls[index] = call
+                if command.number != 0 { activate(call, true) }
+                return
+            }
+            index += 1
+        }
+        // The control side counts; it does not come to this.
+        report(.callReleased, id: command.id, storage: storage)
+    }
+
+    @_noLocks
+    mutating func activate(_ call: CallPointer, _ isActive: Bool) {
+        if !isActive {
+            call.pointee.pause()
+            return
+        }
+        let code = call.pointee.prime(blocks: primeBlocks, now: now)
+        if code != 0 { close(call, code: code) }
+    }
+
+    /// Takes a call out and gives its storage and descriptor back.
+    @_noLocks
+    mutating func release(_ call: CallPointer) {
+        call.pointee.close()
+        var index = 0
+        while index < Self.maximumCalls {
+            if sameCall(calls[index], call) {
+                calls[index] = nil
+                report(.callReleased, id: call.pointee.id, storage: UnsafeMutableRawPointer(call))
+            }
+            index += 1
+        }
+    }
+
+    @_noLocks
+    private mutating func close(_ call: CallPointer, code: Int32) {
+        if call.pointee.isClosed { return }
+        // A provider that is gone without reading everything has closed, too.
+        let isOrderly = code == EPIPE || code == ECONNRESET
+        report(
+            .callClosed, id: call.pointee.id, value: isOrderly ? 0 : Int64(code), storage: UnsafeMutableRawPointer(call)
+        )
+        release(call)
+    }
+
+    @_noLocks
+    mutating func clockStarted(_ call: CallPointer) {
+        if master == nil && now &- lastTick > Self.tickNanoseconds { lastTick = now }
+        report(.callStarted, id: call.pointee.id)
+    }
+
+    /// Takes what has come from the providers whose descriptors are readable.
+    @_noLocks
+    mutating func servicePolledCalls() {
+        var index = 0
+        while index < Self.maximumCalls {
+            if let call = calls[index], call.pointee.pollIndex > 0, polls[call.pointee.pollIndex].revents != 0 {
+                drain(call)
+            }
+            index += 1
+        }
+    }
+
+    /// Takes what all providers have sent.
+    @_noLocks
+    mutating func serviceCalls() {
+        var index = 0
+        while index < Self.maximumCalls {
+            if let call = calls[index] { drain(call) }
+            index += 1
+        }
+    }
+
+    @_noLocks
+    private mutating func drain(_ call: CallPointer) {
+        var left = CallPort.ringBlocks
+        while left > 0 {
+            left -= 1
+            let result = call.pointee.receive(now: now)
+            if result == 0 { break }
+            if result < 0 {
+                close(call, code: Int32(truncatingIfNeeded: -1 - result))
+                return
+            }
+            isPatienceSpent = false
+            if result == 2 { clockStarted(call) }
+            call.pointee.enforceLimit(blocks: downlinkLimitBlocks, isRouted: master != nil, now: now)
+        }
+    }
+
+    /// After a stall there may be more to exchange at once than the providers had blocks in store for. They answer as soon
+    /// as they are let: true when the clock should wait a moment for them. A provider that does not answer within that
+    /// moment is not waited for again until it has.
+    @_noLocks
+    mutating func mustWaitForProviders(_ terminal: TerminalPointer) -> Bool {
+        if !same(terminal, master) { return false }
+        if !isPatienceSpent && hasEmptyCall() {
+            if heldSince == 0 { heldSince = now }
+            if now &- heldSince < Self.holdLimit { return true }
+            isPatienceSpent = true
+        }
+        heldSince = 0
+        return false
+    }
+
+    /// Goes on when the providers have answered, or have been waited for long enough.
+    @_noLocks
+    mutating func endHold() {
+        if heldSince == 0 { return }
+        guard let master else {
+            heldSince = 0
+            return
+        }
+        if mustWaitForProviders(master) { return }
+        if master.pointee.path != nil { runTicks(master) }
+    }
+
+    @_noLocks
+    func isHolding(_ terminal: TerminalPointer) -> Bool {
+        heldSince != 0 && same(terminal, master)
+    }
+
+    @_noLocks
+    private func hasEmptyCall() -> Bool {
+        var index = 0
+        while index < Self.maximumCalls {
+            if let call = calls[index], call.pointee.isEmpty() { return true }
+            index += 1
+        }
+        return false
+    }
+
+    /// Makes the ticks for which the clock has captured enough.
+    @_noLocks
+    mutating func runTicks(_ terminal: TerminalPointer) {
+        var left = 64
+        while left > 0 && same(terminal, master) && terminal.pointee.capture.available >= tickFrames {
+            left -= 1
+            // A link has to be stopped before its packet is taken, which needs an answer.
+            if terminal.pointee.path != nil && mustWaitForProviders(terminal) { return }
+            tick()
+            serviceCalls()
+        }
+    }
+
+    /// 10 ms: one block from each active call to the terminals, one block from them to each active call.
+    @_noLocks
+    mutating func tick() {
+        if plantedFault != 0 { btcall_realtime_plant(plantedFault) }
+        mixDownlink()
+        play()
+        mixUplink()
+        sendUplink()
+        counters.pointee.ticks.add(1)
+        lastTick = now
+        if isHeard(master) { heardUntil = now }
+        if crossFade.isRunning {
+            crossFade.advance(tickFrames)
+            if !crossFade.isRunning { endFade() }
+        }
+    }
+
+    /// The active calls' next blocks, added up. Without a device the blocks are kept for the next one.
+    @_noLocks
+    private mutating func mixDownlink() {
+        clear(downlink, tickFrames)
+        if master == nil && fading == nil { return }
+        var index = 0
+        while index < Self.maximumCalls {
+            if let call = calls[index], call.pointee.isClocked {
+                if !call.pointee.takeBlock(scratch, tickFrames) { noise.fill(scratch, tickFrames) }
+                Mixer.add(scratch, tickFrames, to: downlink)
+            }
+            index += 1
+        }
+    }
+
+    @_noLocks
+    private mutating func play() {
+        if let fading {
+            Mixer.copy(downlink, tickFrames, to: scratch)
+            crossFade.fadeOut(scratch, tickFrames)
+            play(scratch, on: fading)
+        }
+        if let master {
+            if crossFade.isRunning { crossFade.fadeIn(downlink, tickFrames) }
+            play(downlink, on: master)
+        }
+    }
+
+    /// Gives `block` to a terminal; its samples are changed.
+    @_noLocks
+    private mutating func play(_ block: UnsafeMutablePointer<Int16>, on terminal: TerminalPointer) {
+        terminal.pointee.speaker.apply(block, tickFrames)
+        if let link = terminal.pointee.link {
+            link.pointee.convert(block, tickFrames, into: terminal.pointee.playback)
+        }
+        if let path = terminal.pointee.path {
+            path.pointee.convert(block, tickFrames, into: terminal.pointee.playback, terminal.pointee.counters)
+            let code = path.pointee.flush(
+                terminal.pointee.playback, steer: same(terminal, master), terminal.pointee.counters)
+            if code < 0 { fail(terminal, code: Int32(truncatingIfNeeded: -code)) }
+        }
+        terminal.pointee.enforceCeiling()
+    }
+
+    /// What the person says: the routed microphone, the old one while it fades, noise where there is none.
+    @_noLocks
+    private mutating func mixUplink() {
+        if let master {
+            take(master, uplink)
+        } else {
+            noise.fill(uplink, tickFrames)
+        }
+        if crossFade.isRunning {
+            crossFade.fadeIn(uplink, tickFrames)
+            if let fading {
+                take(fading, scratch)
+                crossFade.fadeOut(scratch, tickFrames)
+                Mixer.add(scratch, tickFrames, to: uplink)
+            }
+        }
+        muting.apply(uplink, tickFrames)
+    }
+
+    @_noLocks
+    private mutating func take(_ terminal: TerminalPointer, _ output: UnsafeMutablePointer<Int16>) {
+        let frames = terminal.pointee.capture.read(output, tickFrames)
+        clear(output + frames, tickFrames - frames)
+    }
+
+    @_noLocks
+    private mutating func sendUplink() {
+        var index = 0
+        while index < Self.maximumCalls {
+            if let call = calls[index], call.pointee.isClocked {
+                let code = call.pointee.sendBlock(uplink, tickFrames)
+                if code != 0 { close(call, code: code) }
+            }
+            index += 1
+        }
+    }
+}

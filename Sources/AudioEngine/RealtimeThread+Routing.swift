@@ -1,0 +1,181 @@
+import AudioDSP
+import CBTCall
+
+// Commands, and the cut from one terminal to another.
+extension RealtimeThread {
+    @_noLocks
+    mutating func takeCommands() {
+        var command = Message(.none, id: 0)
+        while commands.pointee.pop(into: &command) {
+            switch command.kind {
+            case .none, .firstPacket, .linkSilent, .linkResumed, .terminalFailed, .terminalRemoved, .routed,
+                .callStarted,
+                .callClosed, .callReleased, .deadlineMissed, .eventsLost:
+                break
+            case .stop: isStopping = true
+            case .mute: muting.set(command.number != 0 ? 0 : 1)
+            case .attachCall: attach(command)
+            case .setCallActive: if let call = call(command.id) { activate(call, command.number != 0) }
+            case .detachCall: if let call = call(command.id) { release(call) }
+            case .addTerminal: add(command)
+            case .removeTerminal: if let terminal = terminal(command.id) { remove(terminal) }
+            case .route: route(to: command.id)
+            case .speakerGain: if let terminal = terminal(command.id) { terminal.pointee.speaker.set(command.gain) }
+            case .microphoneGain:
+                if let terminal = terminal(command.id) { terminal.pointee.microphone.set(command.gain) }
+            case .silentLimit:
+                if let terminal = terminal(command.id), let link = terminal.pointee.link {
+                    link.pointee.watch.setLimit(command.number < 0 ? nil : command.number)
+                }
+            }
+        }
+    }
+
+    @_noLocks
+    private func terminal(_ id: UInt32) -> TerminalPointer? {
+        var index = 0
+        while index < Self.maximumTerminals {
+            if let terminal = terminals[index], terminal.pointee.id == id { return terminal }
+            index += 1
+        }
+        return nil
+    }
+
+    @_noLocks
+    private mutating func add(_ command: Message) {
+        guard let storage = command.storage else { return }
+        let terminal = storage.assumingMemoryBound(to: Terminal.self)
+        var index = 0
+        while index < Self.maximumTerminals {
+            if terminals[index] == nil {
+                terminals[index] = terminal
+                return
+            }
+            index += 1
+        }
+        // The control side counts; it does not come to this.
+        report(.terminalRemoved, id: command.id, storage: storage)
+    }
+
+    @_noLocks
+    private mutating func remove(_ terminal: TerminalPointer) {
+        if terminal.pointee.isRemoving { return }
+        terminal.pointee.isRemoving = true
+        terminal.pointee.endDeadline = now &+ Self.drainLimit
+        if same(terminal, pending) {
+            pending = nil
+            wind(down: terminal)
+        }
+        if same(terminal, master) { cut(to: nil) }
+        if !same(terminal, fading) { wind(down: terminal) }
+    }
+
+    @_noLocks
+    private mutating func route(to id: UInt32) {
+        var wanted: TerminalPointer?
+        if id != Message.noTerminal {
+            guard let found = terminal(id) else { return }
+            // Dead or going: as if it had not been asked for.
+            if found.pointee.isFailed || found.pointee.isRemoving { return }
+            wanted = found
+        }
+        if let before = pending, !same(before, wanted) {
+            pending = nil
+            if !same(before, fading) { wind(down: before) }
+        }
+        if same(wanted, master) {
+            report(.routed, id: id, value: 0)
+            return
+        }
+        guard let wanted else {
+            cut(to: nil)
+            return
+        }
+        pending = wanted
+        pendingSince = now
+        if let path = wanted.pointee.path { start(wanted, path) }
+    }
+
+    @_noLocks
+    private mutating func start(_ terminal: TerminalPointer, _ path: UnsafeMutablePointer<PathPort>) {
+        terminal.pointee.endDeadline = Int64.max
+        if terminal.pointee.isIdle {
+            let captured = terminal.pointee.capture.available
+            _ = terminal.pointee.capture.discard(captured)
+        }
+        terminal.pointee.state = .running
+        let code = path.pointee.start(now: now)
+        if code != 0 { fail(terminal, code: code) }
+    }
+
+    /// How much of a terminal's capture is kept: all for the clock, one tick for the others, ready to be cut to.
+    @_noLocks
+    func keptFrames(_ terminal: TerminalPointer) -> Int {
+        same(terminal, master) || same(terminal, fading) ? busRate / 4 : tickFrames
+    }
+
+    /// Cuts to the pending terminal once it delivers, so that the old one carries on until then.
+    @_noLocks
+    mutating func cutIfReady() {
+        guard let terminal = pending else { return }
+        if let link = terminal.pointee.link, !link.pointee.isAlive(now: now) { return }
+        if let path = terminal.pointee.path, path.pointee.capture != nil, terminal.pointee.capture.available == 0 {
+            if now < pendingSince &+ Self.readyLimit { return }
+        }
+        cut(to: terminal)
+    }
+
+    /// The next block of the far end goes to `terminal`, and for 20 ms to the old one as well, faded.
+    @_noLocks
+    mutating func cut(to terminal: TerminalPointer?) {
+        let old = master
+        if fading != nil { endFade() }
+        let gap = isHeard(old) ? 0 : max64(0, now &- heardUntil)
+        master = terminal
+        pending = nil
+        crossFade.start()
+        fading = old
+        if let terminal {
+            terminal.pointee.endDeadline = Int64.max
+            prefill(terminal)
+        }
+        if let terminal, terminal.pointee.path != nil { terminal.pointee.state = .running }
+        report(
+            .routed, id: terminal == nil ? Message.noTerminal : (terminal?.pointee.id ?? 0), value: gap / 1000)
+    }
+
+    /// Somebody hears what is given to this terminal.
+    @_noLocks
+    func isHeard(_ terminal: TerminalPointer?) -> Bool {
+        guard let terminal else { return false }
+        guard let link = terminal.pointee.link else { return true }
+        return link.pointee.isAlive(now: now)
+    }
+
+    /// Sets the phase of a new clock: its next tick comes 10 ms after the last, and what it has to play until then,
+    /// in whatever portions its ticks and packets alternate, is there as silence.
+    @_noLocks
+    private mutating func prefill(_ terminal: TerminalPointer) {
+        var elapsed = Int((now &- lastTick) &* Int64(busRate) / 1_000_000_000)
+        if elapsed > tickFrames { elapsed = tickFrames }
+        if elapsed < 0 { elapsed = 0 }
+        let surplus = terminal.pointee.capture.available - elapsed
+        if surplus > 0 { _ = terminal.pointee.capture.discard(surplus) }
+        guard let link = terminal.pointee.link else { return }
+        let phase = terminal.pointee.capture.available * link.pointee.rate / busRate
+        let wanted = link.pointee.rate / 100 + link.pointee.slackFrames() - phase
+        let missing = wanted - terminal.pointee.playback.available
+        if missing <= 0 { return }
+        clear(link.pointee.pcm, missing)
+        _ = terminal.pointee.playback.write(link.pointee.pcm, missing)
+    }
+
+    /// The old terminal has faded out.
+    @_noLocks
+    mutating func endFade() {
+        guard let terminal = fading else { return }
+        fading = nil
+        if !terminal.pointee.isFailed { wind(down: terminal) }
+        if terminal.pointee.link != nil && !terminal.pointee.isRemoving { terminal.pointee.endDeadline = Int64.max }
+    }
+}

@@ -1,0 +1,254 @@
+import AudioDSP
+import CBTCall
+import Glibc
+
+// Links and paths: reading, writing, their timers and their ends.
+extension RealtimeThread {
+    /// When a terminal needs the thread without being readable.
+    @_noLocks
+    func deadline(of terminal: TerminalPointer) -> Int64 {
+        if terminal.pointee.isFailed || terminal.pointee.isIdle { return Int64.max }
+        var result = Int64.max
+        if let link = terminal.pointee.link { result = link.pointee.deadline(grace: grace) }
+        if let path = terminal.pointee.path {
+            if same(terminal, master) { result = path.pointee.clockDeadline(fallbackAfter) }
+            if same(terminal, pending) { result = min64(result, pendingSince &+ Self.readyLimit) }
+            if terminal.pointee.isDraining { result = min64(result, now &+ 5_000_000) }
+        }
+        if terminal.pointee.endDeadline != Int64.max && !same(terminal, fading) {
+            result = min64(result, terminal.pointee.endDeadline)
+        }
+        return result
+    }
+
+    @_noLocks
+    mutating func serviceTerminals() {
+        var index = 0
+        while index < Self.maximumTerminals {
+            if let terminal = terminals[index], terminal.pointee.pollIndex > 0 {
+                var events: Int16 = 0
+                var each = 0
+                while each < terminal.pointee.pollCount {
+                    events |= polls[terminal.pointee.pollIndex + each].revents
+                    each += 1
+                }
+                if events != 0 {
+                    if let link = terminal.pointee.link { receive(terminal, link, events) }
+                    if let path = terminal.pointee.path { capture(terminal, path, events) }
+                }
+            }
+            index += 1
+        }
+    }
+
+    // MARK: Links
+
+    @_noLocks
+    private mutating func receive(
+        _ terminal: TerminalPointer, _ link: UnsafeMutablePointer<LinkPort>, _ events: Int16
+    ) {
+        var left = 64
+        while left > 0 && !terminal.pointee.isFailed {
+            left -= 1
+            if completesTick(terminal, link) && mustWaitForProviders(terminal) { return }
+            var status: Int32 = 0
+            let count = btcall_receive_packet(
+                link.pointee.descriptor, link.pointee.bytes, LinkPort.maximumPacketBytes, &status)
+            if count == -Int(EAGAIN) {
+                if left == 63 && events & Int16(POLLERR | POLLHUP | POLLNVAL) != 0 {
+                    let code = btcall_socket_error(link.pointee.descriptor)
+                    fail(terminal, code: code)
+                }
+                return
+            }
+            if count <= 0 {
+                fail(terminal, code: Int32(truncatingIfNeeded: -count))
+                return
+            }
+            accept(terminal, link, count, status)
+        }
+    }
+
+    /// The next packet makes a tick.
+    @_noLocks
+    private func completesTick(_ terminal: TerminalPointer, _ link: UnsafeMutablePointer<LinkPort>) -> Bool {
+        terminal.pointee.capture.available + link.pointee.packetFrames() * busRate / link.pointee.rate >= tickFrames
+    }
+
+    @_noLocks
+    private mutating func accept(
+        _ terminal: TerminalPointer, _ link: UnsafeMutablePointer<LinkPort>, _ count: Int, _ status: Int32
+    ) {
+        let id = terminal.pointee.id
+        let arrival = link.pointee.arrived(count, now: now)
+        if arrival.silence > 0 { report(.linkResumed, id: id, value: arrival.silence / 1_000_000) }
+        if arrival.isNewSize { report(.firstPacket, id: id, value: Int64(count)) }
+        let frames = link.pointee.decode(count, status: status)
+        switch arrival.arrival {
+        case .balanced: terminal.pointee.counters.pointee.packetsBalanced.add(1)
+        case .clock: exchange(terminal, link, frames)
+        }
+        link.pointee.publish(terminal.pointee.counters)
+    }
+
+    /// One packet's time has passed: what was captured goes up, the ticks that it completes are made, one packet goes out.
+    @_noLocks
+    private mutating func exchange(
+        _ terminal: TerminalPointer, _ link: UnsafeMutablePointer<LinkPort>, _ frames: Int
+    ) {
+        if link.pointee.isStarting() { clear(link.pointee.pcm, frames) }
+        terminal.pointee.captured(link.pointee.pcm, frames, keep: keptFrames(terminal))
+        if same(terminal, master) { runTicks(terminal) }
+        let missing = link.pointee.send(terminal.pointee.playback)
+        if missing < 0 {
+            terminal.pointee.counters.pointee.sendFailures.add(1)
+            if missing != -Int(EAGAIN) && missing != -Int(ENOBUFS) {
+                fail(terminal, code: Int32(truncatingIfNeeded: -missing))
+            }
+            return
+        }
+        terminal.pointee.counters.pointee.packetsSent.add(1)
+        terminal.pointee.counters.pointee.queuedMilliseconds.set(
+            terminal.pointee.playback.available * 1000 / link.pointee.rate)
+        if same(terminal, master) { terminal.pointee.counters.pointee.underrunFrames.add(missing) }
+    }
+
+    @_noLocks
+    private mutating func serviceLinkTimers(_ terminal: TerminalPointer, _ link: UnsafeMutablePointer<LinkPort>) {
+        while !terminal.pointee.isFailed && link.pointee.timerFired(now: now) {
+            let frames = link.pointee.conceal()
+            terminal.pointee.counters.pointee.packetsByTimer.add(1)
+            exchange(terminal, link, frames)
+        }
+        if link.pointee.becameSilent(now: now, grace: grace) {
+            terminal.pointee.counters.pointee.silences.add(1)
+            report(.linkSilent, id: terminal.pointee.id, value: (now &- link.pointee.lastPacket) / 1_000_000)
+        }
+    }
+
+    // MARK: Paths
+
+    @_noLocks
+    private mutating func capture(
+        _ terminal: TerminalPointer, _ path: UnsafeMutablePointer<PathPort>, _ events: Int16
+    ) {
+        var left = 16
+        while left > 0 && !terminal.pointee.isFailed {
+            left -= 1
+            let frames = path.pointee.read(now: now, terminal.pointee.counters)
+            if frames < 0 {
+                fail(terminal, code: Int32(truncatingIfNeeded: -frames))
+                return
+            }
+            if frames == 0 { return }
+            terminal.pointee.captured(path.pointee.pcm, frames, keep: keptFrames(terminal))
+            if same(terminal, master) { runTicks(terminal) }
+        }
+    }
+
+    /// A path without capture, or whose capture does not come, is clocked by the timer.
+    @_noLocks
+    private mutating func servicePathTimer(_ terminal: TerminalPointer, _ path: UnsafeMutablePointer<PathPort>) {
+        var left = 8
+        while left > 0 && same(terminal, master) && path.pointee.timerFired(now: now, fallbackAfter) {
+            left -= 1
+            tick()
+            serviceCalls()
+        }
+    }
+
+    // MARK: Timers and ends
+
+    @_noLocks
+    mutating func serviceTimers() {
+        var index = 0
+        while index < Self.maximumTerminals {
+            if let terminal = terminals[index], !terminal.pointee.isFailed, !isHolding(terminal) {
+                if let link = terminal.pointee.link { serviceLinkTimers(terminal, link) }
+                if let path = terminal.pointee.path { servicePathTimer(terminal, path) }
+            }
+            index += 1
+        }
+        index = 0
+        while index < Self.maximumCalls {
+            if let call = calls[index], call.pointee.startIfPatienceEnded(now: now) {
+                clockStarted(call)
+            }
+            index += 1
+        }
+        while isTimerClock() && now >= lastTick &+ Self.tickNanoseconds {
+            let due = lastTick &+ Self.tickNanoseconds
+            tick()
+            // Keep the pace of the clock, unless a long stall has made it pointless.
+            if now &- due < 50_000_000 { lastTick = due }
+            serviceCalls()
+        }
+    }
+
+    /// The device is dead: nobody waits for it any more.
+    @_noLocks
+    mutating func fail(_ terminal: TerminalPointer, code: Int32) {
+        if terminal.pointee.isFailed { return }
+        terminal.pointee.state = .failed
+        if same(terminal, pending) { pending = nil }
+        if same(terminal, fading) { endFade() }
+        if same(terminal, master) {
+            master = nil
+            crossFade.cancel()
+        }
+        if let path = terminal.pointee.path { path.pointee.stop() }
+        report(.terminalFailed, id: terminal.pointee.id, value: Int64(code))
+    }
+
+    /// Ends what has faded out and drained: stops paths, gives removed terminals back.
+    @_noLocks
+    mutating func finishEndings() {
+        var index = 0
+        while index < Self.maximumTerminals {
+            if let terminal = terminals[index], isEnded(terminal) {
+                if let path = terminal.pointee.path, terminal.pointee.isDraining {
+                    path.pointee.stop()
+                    let left = terminal.pointee.playback.available
+                    _ = terminal.pointee.playback.discard(left)
+                    terminal.pointee.state = .idle
+                }
+                terminal.pointee.endDeadline = Int64.max
+                if terminal.pointee.isRemoving {
+                    if let path = terminal.pointee.path { path.pointee.stop() }
+                    terminals[index] = nil
+                    report(.terminalRemoved, id: terminal.pointee.id, storage: UnsafeMutableRawPointer(terminal))
+                }
+            }
+            index += 1
+        }
+    }
+
+    @_noLocks
+    private mutating func isEnded(_ terminal: TerminalPointer) -> Bool {
+        if same(terminal, master) || same(terminal, fading) || same(terminal, pending) { return false }
+        if !terminal.pointee.isRemoving && !terminal.pointee.isDraining { return false }
+        if terminal.pointee.isFailed || terminal.pointee.isIdle { return true }
+        if now >= terminal.pointee.endDeadline { return true }
+        if let path = terminal.pointee.path {
+            let code = path.pointee.flush(terminal.pointee.playback, steer: false, terminal.pointee.counters)
+            return code < 0 || path.pointee.isDrained()
+        }
+        return terminal.pointee.playback.available == 0
+    }
+
+    /// A running path that is no longer wanted plays out what it has; a link goes on with silence.
+    @_noLocks
+    mutating func wind(down terminal: TerminalPointer) {
+        if terminal.pointee.path != nil && terminal.pointee.isRunning { terminal.pointee.state = .draining }
+        if terminal.pointee.endDeadline == Int64.max { terminal.pointee.endDeadline = now &+ Self.drainLimit }
+    }
+
+    @_noLocks
+    mutating func stopPaths() {
+        var index = 0
+        while index < Self.maximumTerminals {
+            if let terminal = terminals[index], let path = terminal.pointee.path { path.pointee.stop() }
+            index += 1
+        }
+    }
+}

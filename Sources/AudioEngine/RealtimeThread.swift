@@ -1,0 +1,312 @@
+import AudioDSP
+import CBTCall
+import Glibc
+
+typealias TerminalPointer = UnsafeMutablePointer<Terminal>
+typealias CallPointer = UnsafeMutablePointer<CallPort>
+
+/// The thread face of the engine: everything that the real-time thread owns.
+///
+/// One `ppoll` waits for commands, for each terminal's and each call's descriptor, and for the next deadline. The routed
+/// terminal is the clock: when it has captured 10 ms, `tick` exchanges one block with every active call. Nothing here
+/// allocates, locks or counts references; storage comes and goes by pointers in commands and events.
+struct RealtimeThread: ~Copyable {
+    static var maximumTerminals: Int { @_noLocks get { 6 } }
+    static var maximumCalls: Int { @_noLocks get { 8 } }
+    static var maximumPolls: Int { @_noLocks get { 1 + maximumTerminals * PathPort.maximumDescriptors + maximumCalls } }
+    static var tickNanoseconds: Int64 { @_noLocks get { 10_000_000 } }
+    static var lateLimit: Int64 { @_noLocks get { 20_000_000 } }
+    static var drainLimit: Int64 { @_noLocks get { 95_000_000 } }
+    /// How long the clock waits at most, once, for providers that are behind after a stall.
+    static var holdLimit: Int64 { @_noLocks get { 20_000_000 } }
+    /// A path that does not deliver for so long is cut to anyway: it can at least play.
+    static var readyLimit: Int64 { @_noLocks get { 100_000_000 } }
+
+    let commands: UnsafeMutablePointer<MessageQueue>
+    let events: UnsafeMutablePointer<MessageQueue>
+    let counters: UnsafeMutablePointer<ThreadCounters>
+    let commandDescriptor: Int32
+    let eventDescriptor: Int32
+    let primeBlocks: Int
+    let downlinkLimitBlocks: Int
+    let fallbackAfter: Int64
+    let busRate: Int
+    /// Frames of the bus in a tick.
+    let tickFrames: Int
+    /// 1 = malloc, 2 = mutex in every tick: proves that the check for such things works.
+    let plantedFault: Int32
+
+    let terminals: UnsafeMutablePointer<TerminalPointer?>
+    let calls: UnsafeMutablePointer<CallPointer?>
+    let polls: UnsafeMutablePointer<pollfd>
+    var pollCount = 0
+
+    /// The routed terminal, which is the clock; nil: a timer is.
+    var master: TerminalPointer?
+    /// The one that was, while it fades out.
+    var fading: TerminalPointer?
+    /// The one to cut to as soon as it is ready.
+    var pending: TerminalPointer?
+    var pendingSince: Int64 = 0
+    var crossFade: CrossFade
+    var muting: Gain
+    var noise: ComfortNoise
+
+    var now: Int64
+    var lastTick: Int64
+    /// Until when the far end has been heard somewhere.
+    var heardUntil: Int64
+    /// Silence is not judged before: the thread itself has been late.
+    var grace: Int64 = 0
+    /// Since when the clock waits for providers; 0: it does not.
+    var heldSince: Int64 = 0
+    /// They have been waited for in vain.
+    var isPatienceSpent = false
+    var missedDeadlines = 0
+    var missedReport: Int64 = 0
+    var lostEvents = 0
+    var mustSignal = false
+    var isStopping = false
+
+    let downlink: UnsafeMutablePointer<Int16>
+    let uplink: UnsafeMutablePointer<Int16>
+    let scratch: UnsafeMutablePointer<Int16>
+
+    /// Memory comes from the control side; it stays there when the thread has ended.
+    init(
+        _ configuration: AudioEngineConfiguration, commands: UnsafeMutablePointer<MessageQueue>,
+        events: UnsafeMutablePointer<MessageQueue>, counters: UnsafeMutablePointer<ThreadCounters>,
+        commandDescriptor: Int32, eventDescriptor: Int32, plantedFault: Int32
+    ) {
+        self.commands = commands
+        self.events = events
+        self.counters = counters
+        self.commandDescriptor = commandDescriptor
+        self.eventDescriptor = eventDescriptor
+        self.plantedFault = plantedFault
+        primeBlocks = min(max(configuration.primeBlocks, 0), CallPort.ringBlocks / 2)
+        downlinkLimitBlocks = min(max(configuration.downlinkLimitBlocks, 1), CallPort.ringBlocks / 2)
+        fallbackAfter = configuration.fallbackAfter.wholeNanoseconds
+        busRate = configuration.busRate
+        tickFrames = busRate / 100
+        terminals = .allocate(capacity: Self.maximumTerminals)
+        terminals.initialize(repeating: nil, count: Self.maximumTerminals)
+        calls = .allocate(capacity: Self.maximumCalls)
+        calls.initialize(repeating: nil, count: Self.maximumCalls)
+        polls = .allocate(capacity: Self.maximumPolls)
+        polls.initialize(repeating: pollfd(), count: Self.maximumPolls)
+        downlink = .allocate(capacity: tickFrames)
+        downlink.initialize(repeating: 0, count: tickFrames)
+        uplink = .allocate(capacity: tickFrames)
+        uplink.initialize(repeating: 0, count: tickFrames)
+        scratch = .allocate(capacity: tickFrames)
+        scratch.initialize(repeating: 0, count: tickFrames)
+        crossFade = CrossFade(rate: busRate, milliseconds: 20)
+        // Twice as quick as other changes: done within one tick.
+        muting = Gain(rate: busRate / 2)
+        noise = ComfortNoise(rate: busRate)
+        now = btcall_monotonic_nanoseconds()
+        lastTick = now
+        heardUntil = now
+    }
+
+    deinit {
+        terminals.deallocate()
+        calls.deallocate()
+        polls.deallocate()
+        downlink.deallocate()
+        uplink.deallocate()
+        scratch.deallocate()
+    }
+
+    /// The body of the thread; returns after a `stop` command.
+    @_noLocks
+    mutating func run() {
+        while !isStopping { step() }
+        stopPaths()
+    }
+
+    /// Waits once and does what there is to do.
+    @_noLocks
+    mutating func step() {
+        let deadline = nextDeadline()
+        preparePolls()
+        var timeout: Int64 = -1
+        if deadline != Int64.max {
+            timeout = deadline &- btcall_monotonic_nanoseconds()
+            if timeout < 0 { timeout = 0 }
+        }
+        let ready = btcall_poll(polls, UInt32(pollCount), timeout)
+        let woken = btcall_monotonic_nanoseconds()
+        now = woken
+        noteLateness(deadline)
+        if ready > 0 {
+            if polls[0].revents != 0 {
+                btcall_eventfd_clear(commandDescriptor)
+                takeCommands()
+            }
+            servicePolledCalls()
+            serviceTerminals()
+        }
+        endHold()
+        serviceTimers()
+        cutIfReady()
+        finishEndings()
+        reportMissedDeadlines()
+        if mustSignal {
+            mustSignal = false
+            btcall_eventfd_signal(eventDescriptor)
+        }
+        counters.pointee.wakeUps.add(1)
+        counters.pointee.busyNanoseconds.add(Int(btcall_monotonic_nanoseconds() &- woken))
+    }
+
+    @_noLocks
+    private func nextDeadline() -> Int64 {
+        var result = Int64.max
+        if isTimerClock() { result = lastTick &+ Self.tickNanoseconds }
+        if heldSince != 0 { result = min64(result, heldSince &+ Self.holdLimit) }
+        var index = 0
+        while index < Self.maximumTerminals {
+            if let terminal = terminals[index], !isHolding(terminal) {
+                result = min64(result, deadline(of: terminal))
+            }
+            index += 1
+        }
+        index = 0
+        while index < Self.maximumCalls {
+            if let call = calls[index] { result = min64(result, call.pointee.deadline()) }
+            index += 1
+        }
+        return result
+    }
+
+    /// Ticks come from the clock of the system: nothing is routed, but a call is up or a terminal has to fade out.
+    @_noLocks
+    func isTimerClock() -> Bool {
+        if master != nil { return false }
+        if fading != nil { return true }
+        var index = 0
+        while index < Self.maximumCalls {
+            if let call = calls[index], call.pointee.isClocked { return true }
+            index += 1
+        }
+        return false
+    }
+
+    @_noLocks
+    private mutating func preparePolls() {
+        polls[0] = pollfd(fd: commandDescriptor, events: Int16(POLLIN), revents: 0)
+        var count = 1
+        var index = 0
+        while index < Self.maximumTerminals {
+            if let terminal = terminals[index] {
+                terminal.pointee.pollIndex = count
+                terminal.pointee.pollCount = 0
+                if isHolding(terminal) {
+                    // Its packets wait in the socket, so it must not wake the thread.
+                } else if let link = terminal.pointee.link, !terminal.pointee.isFailed {
+                    polls[count] = pollfd(fd: link.pointee.descriptor, events: Int16(POLLIN), revents: 0)
+                    terminal.pointee.pollCount = 1
+                } else if let path = terminal.pointee.path, path.pointee.isStarted, path.pointee.capture != nil {
+                    var each = 0
+                    while each < path.pointee.descriptorCount {
+                        polls[count + each] = path.pointee.descriptors[each]
+                        polls[count + each].revents = 0
+                        each += 1
+                    }
+                    terminal.pointee.pollCount = each
+                }
+                count += terminal.pointee.pollCount
+            }
+            index += 1
+        }
+        index = 0
+        while index < Self.maximumCalls {
+            if let call = calls[index] {
+                call.pointee.pollIndex = count
+                polls[count] = pollfd(fd: call.pointee.descriptor, events: Int16(POLLIN), revents: 0)
+                count += 1
+            }
+            index += 1
+        }
+        pollCount = count
+    }
+
+    /// A thread that is woken late must not take its own absence for that of a radio.
+    @_noLocks
+    private mutating func noteLateness(_ deadline: Int64) {
+        if deadline == Int64.max { return }
+        let late = now &- deadline
+        if late < 5_000_000 { return }
+        grace = now &+ min64(late, 50_000_000)
+        if Int(late / 1000) > counters.pointee.worstLateMicroseconds.read() {
+            counters.pointee.worstLateMicroseconds.set(Int(late / 1000))
+        }
+        if late < Self.lateLimit { return }
+        counters.pointee.lateWakeUps.add(1)
+        missedDeadlines += 1
+    }
+
+    @_noLocks
+    private mutating func reportMissedDeadlines() {
+        if lostEvents > 0 {
+            let lost = lostEvents
+            lostEvents = 0
+            report(.eventsLost, id: 0, value: Int64(lost))
+        }
+        if missedDeadlines == 0 || now < missedReport { return }
+        report(.deadlineMissed, id: 0, value: Int64(missedDeadlines))
+        missedDeadlines = 0
+        missedReport = now &+ 1_000_000_000
+    }
+
+    /// Puts an event in the queue; part of the queue is kept for events that carry storage.
+    @_noLocks
+    mutating func report(
+        _ kind: Message.Kind, id: UInt32, value: Int64 = 0, storage: UnsafeMutableRawPointer? = nil
+    ) {
+        mustSignal = true
+        if storage == nil && events.pointee.free() < 64 {
+            lostEvents += 1
+            return
+        }
+        if !events.pointee.push(Message(kind, id: id, number: value, storage: storage)) { lostEvents += 1 }
+    }
+}
+
+@_noLocks
+func same(_ left: TerminalPointer?, _ right: TerminalPointer?) -> Bool {
+    UInt(bitPattern: left) == UInt(bitPattern: right)
+}
+
+@_noLocks
+func sameCall(_ left: CallPointer?, _ right: CallPointer?) -> Bool {
+    UInt(bitPattern: left) == UInt(bitPattern: right)
+}
+
+@_noLocks
+func min64(_ left: Int64, _ right: Int64) -> Int64 { left < right ? left : right }
+
+extension Duration {
+    /// In nanoseconds, at most 292 years.
+    var wholeNanoseconds: Int64 {
+        let (seconds, attoseconds) = components
+        let (whole, overflow) = seconds.multipliedReportingOverflow(by: 1_000_000_000)
+        return overflow ? .max : whole &+ attoseconds / 1_000_000_000
+    }
+}
+
+extension RealtimeThread {
+    /// Control side, after the thread has ended: gives out what is still held.
+    func takeBack(_ terminal: (TerminalPointer) -> Void, calls call: (CallPointer) -> Void) {
+        for index in 0..<Self.maximumTerminals {
+            if let pointer = terminals[index] { terminal(pointer) }
+            terminals[index] = nil
+        }
+        for index in 0..<Self.maximumCalls {
+            if let pointer = calls[index] { call(pointer) }
+            calls[index] = nil
+        }
+    }
+}

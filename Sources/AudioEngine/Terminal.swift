@@ -1,0 +1,97 @@
+import AudioDSP
+
+/// The thread's side of one terminal: what links and sound cards have in common, in the middle between the device's rate
+/// and the bus.
+struct Terminal: ~Copyable {
+    enum State: UInt8 {
+        /// A path that is not routed.
+        case idle
+        /// A link, always; a path while it is routed, about to be, or fading out.
+        case running
+        /// A path that plays out what it has queued.
+        case draining
+        /// Its device is dead; it waits to be removed.
+        case failed
+    }
+
+    /// Longest piece that is processed at once, in frames of the device.
+    static var chunkFrames: Int { @_noLocks get { 2_048 } }
+
+    let id: UInt32
+    let counters: UnsafeMutablePointer<TerminalCounters>
+    /// Exactly one of the two exists.
+    let link: UnsafeMutablePointer<LinkPort>?
+    let path: UnsafeMutablePointer<PathPort>?
+    /// Frames per second of what it captures.
+    let captureRate: Int
+
+    var state: State
+    // By pattern: the comparison of enumerations is not known to be free of locks.
+    var isIdle: Bool { @_noLocks get { if case .idle = state { true } else { false } } }
+    var isRunning: Bool { @_noLocks get { if case .running = state { true } else { false } } }
+    var isDraining: Bool { @_noLocks get { if case .draining = state { true } else { false } } }
+    var isFailed: Bool { @_noLocks get { if case .failed = state { true } else { false } } }
+    var isRemoving = false
+    /// Until when fading and draining may take, when it is removed or stopped.
+    var endDeadline = Int64.max
+    /// Where its descriptors stand in the poll set, and how many they are.
+    var pollIndex = -1
+    var pollCount = 0
+
+    /// What the microphone gave, at the rate of the bus.
+    var capture: SampleRing
+    /// What is to be played, at the rate of the device.
+    var playback: SampleRing
+    /// Frames of `playback` beyond which the oldest are dropped.
+    var playbackCeiling: Int
+    var speaker: Gain
+    var microphone: Gain
+    private var toBus: Resampler
+    private let converted: UnsafeMutablePointer<Int16>
+    private let convertedCapacity: Int
+
+    /// - Parameter busRate: frames per second.
+    init(
+        id: UInt32, link: UnsafeMutablePointer<LinkPort>?, path: UnsafeMutablePointer<PathPort>?, captureRate: Int,
+        playbackRate: Int, busRate: Int, speakerGain: Float, microphoneGain: Float,
+        counters: UnsafeMutablePointer<TerminalCounters>
+    ) {
+        self.id = id
+        self.link = link
+        self.path = path
+        self.counters = counters
+        self.captureRate = captureRate
+        state = link == nil ? .idle : .running
+        capture = SampleRing(capacity: busRate / 2)
+        playback = SampleRing(capacity: playbackRate / 2)
+        // A link's queue is a tick and a packet; a path's is in its card, and this is what the card does not take.
+        playbackCeiling = link == nil ? playbackRate / 10 : playbackRate * 6 / 100
+        speaker = Gain(rate: busRate, gain: speakerGain)
+        microphone = Gain(rate: captureRate, gain: microphoneGain)
+        toBus = Resampler(from: captureRate, to: busRate)
+        convertedCapacity = Self.chunkFrames * (busRate / captureRate + 2)
+        converted = UnsafeMutablePointer<Int16>.allocate(capacity: convertedCapacity)
+        converted.initialize(repeating: 0, count: convertedCapacity)
+    }
+
+    deinit { converted.deallocate() }
+
+    /// Takes what the microphone gave: gain, rate, queue. At most `keep` frames stay in the queue, the latest ones.
+    @_noLocks
+    mutating func captured(_ samples: UnsafeMutablePointer<Int16>, _ frames: Int, keep: Int) {
+        microphone.apply(samples, frames)
+        let result = toBus.process(samples, frames, converted, convertedCapacity)
+        _ = capture.write(converted, result.made)
+        let surplus = capture.available - keep
+        if surplus > 0 { _ = capture.discard(surplus) }
+    }
+
+    /// Drops what is above the ceiling of the playback queue, the oldest first, and counts it.
+    @_noLocks
+    mutating func enforceCeiling() {
+        let surplus = playback.available - playbackCeiling
+        if surplus <= 0 { return }
+        _ = playback.discard(surplus)
+        counters.pointee.overrunFrames.add(surplus)
+    }
+}

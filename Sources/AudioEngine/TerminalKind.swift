@@ -1,0 +1,53 @@
+/// Streams of a sound card that the control side has opened: non-blocking, 16 bit, interleaved, parameters set, a start
+/// threshold that is never reached. The handles stay its own; the real-time thread uses them until `terminalRemoved`.
+package struct ALSAPath: @unchecked Sendable {
+    /// `snd_pcm_t *`; nil where the path has no such direction.
+    package var playback: OpaquePointer?
+    package var capture: OpaquePointer?
+    /// Frames per second.
+    package var playbackRate: Int
+    package var captureRate: Int
+    /// 1 or 2; the same signal goes to both, and their mean is taken.
+    package var playbackChannels: Int
+    package var captureChannels: Int
+    package var playbackPeriodFrames: Int
+    package var playbackBufferFrames: Int
+    package var capturePeriodFrames: Int
+    package var captureBufferFrames: Int
+
+    package init(
+        playback: OpaquePointer? = nil, capture: OpaquePointer? = nil, playbackRate: Int = 48_000,
+        captureRate: Int = 48_000,
+        playbackChannels: Int = 1, captureChannels: Int = 1, playbackPeriodFrames: Int = 480,
+        playbackBufferFrames: Int = 5_760, capturePeriodFrames: Int = 480, captureBufferFrames: Int = 5_760
+    ) {
+        self.playback = playback
+        self.capture = capture
+        self.playbackRate = playbackRate
+        self.captureRate = captureRate
+        self.playbackChannels = playbackChannels
+        self.captureChannels = captureChannels
+        self.playbackPeriodFrames = playbackPeriodFrames
+        self.playbackBufferFrames = playbackBufferFrames
+        self.capturePeriodFrames = capturePeriodFrames
+        self.captureBufferFrames = captureBufferFrames
+    }
+}
+
+/// What the packets of a link hold.
+package enum LinkCodec: Equatable, Sendable {
+    /// 16 bit, 8000 Hz: the controller does the coding.
+    case cvsd
+    /// H2 framing and modified SBC, 16 kHz.
+    case mSBC
+    /// 16 bit at any supported rate: simulated sound cards.
+    case pcm(rate: Int)
+}
+
+/// Where the person is: a headset's link or a sound card.
+package enum TerminalKind: Sendable {
+    /// A packet socket. The descriptor is not owned; close it after `terminalRemoved`. The hint is the packet size to
+    /// use until the first packet is received (HFP.md section 6).
+    case link(descriptor: Int32, codec: LinkCodec, packetBytesHint: Int)
+    case path(ALSAPath)
+}

@@ -1,0 +1,75 @@
+import BTCallAPI
+
+/// What can be asked of the audio device manager: a kind of device, one headset, or nothing.
+public struct DeviceChoice: Hashable, Sendable, CustomStringConvertible {
+    let word: DeviceWord
+
+    public static let speakerphone = DeviceChoice(word: .speakerphone)
+    public static let wiredHeadset = DeviceChoice(word: .wiredHeadset)
+    public static let earpiece = DeviceChoice(word: .earpiece)
+    /// Any headset.
+    public static let bluetooth = DeviceChoice(word: .bluetooth)
+    /// No choice: the next level of the policy decides.
+    public static let none = DeviceChoice(word: .none)
+
+    /// One headset.
+    ///
+    /// - Parameter address: `AA:BB:CC:DD:EE:FF`, in either case; nil for anything else.
+    public static func bluetooth(address: String) -> DeviceChoice? {
+        DeviceChoice("bluetooth:" + address)
+    }
+
+    /// The words that ``init(_:)`` accepts, for messages.
+    public static let accepted = DeviceWord.accepted
+
+    /// Reads a device word, for example `earpiece` or `bluetooth:AA:BB:CC:DD:EE:FF`; nil for anything else.
+    public init?(_ text: String) {
+        guard let word = DeviceWord(text) else { return nil }
+        self.word = word
+    }
+
+    init(word: DeviceWord) {
+        self.word = word
+    }
+
+    /// The word, as D-Bus and the command line write it.
+    public var description: String { word.description }
+}
+
+/// A device that calls can use, in both directions.
+public struct AudioDevice: Hashable, Sendable {
+    /// What to give to ``AudioDeviceManager/setAudioDevice(_:)`` to get exactly this one.
+    public let choice: DeviceChoice
+    /// `speakerphone`, `wiredHeadset`, `earpiece` or `bluetooth`.
+    public let kind: String
+    /// The headset's address; nil for a local device.
+    public let address: String?
+    public let name: String
+    public let isAvailable: Bool
+    /// Why not, in words; nil when it is available.
+    public let unavailableBecause: String?
+    /// `speaker`, `earpiece`, `jack`, `sco:ADDRESS` or `a2dp:ADDRESS`; nil when it cannot play.
+    public let output: String?
+    /// `builtinMic`, `jackMic` or `sco:ADDRESS`; nil when it cannot record.
+    public let input: String?
+    /// The charge in per cent; nil when unknown.
+    public let battery: Int?
+    /// The voice codecs of a headset, best first.
+    public let codecs: [String]
+    /// `headset`, `speaker` or `watch`; nil for a local device.
+    public let category: String?
+
+    init(_ description: DeviceDescription) {
+        choice = DeviceChoice(word: description.device)
+        kind = description.device.kind
+        address = description.device.address.map { "\($0)" }
+        name = description.name
+        isAvailable = description.isAvailable
+        unavailableBecause = description.unavailableBecause
+        output = description.output
+        input = description.input
+        battery = description.battery
+        codecs = description.codecs
+        category = description.category
+    }
+}

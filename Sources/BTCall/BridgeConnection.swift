@@ -1,0 +1,102 @@
+import BTCallAPI
+import ControlLoop
+import DBus
+
+/// The connection to the daemon: requests with their errors put into words, and its signals.
+@ControlPlane
+final class BridgeConnection {
+    let bus: BridgeBus
+    let connection: BusConnection
+    /// The streams that were handed out, so that closing ends them.
+    var streams: [EventSource] = []
+    private var providers = 0
+
+    init(_ bus: BridgeBus) throws(BridgeError) {
+        self.bus = bus
+        do {
+            connection = try BusConnection(bus.busAddress)
+        } catch {
+            throw BridgeError(connecting: error, to: bus)
+        }
+    }
+
+    func close() {
+        for stream in streams {
+            stream.cancel()
+        }
+        streams = []
+        connection.close()
+    }
+
+    /// Calls a method of the daemon.
+    @discardableResult
+    func request(
+        _ path: String, _ interface: String, _ member: String, _ arguments: [Value] = [],
+        timeout: Duration = .seconds(25)
+    ) async throws(BridgeError) -> [Value] {
+        do {
+            return try await connection.call(BTCallName.bus, path, interface, member, arguments, timeout: timeout)
+        } catch {
+            throw BridgeError(error, on: bus)
+        }
+    }
+
+    /// All properties of one interface.
+    func properties(_ path: String, _ interface: String) async throws(BridgeError) -> Fields {
+        let reply = try await request(path, Self.properties, "GetAll", [.string(interface)])
+        return try fields(reply.first, of: interface)
+    }
+
+    func property(_ path: String, _ interface: String, _ name: String) async throws(BridgeError) -> Fields {
+        let reply = try await request(path, Self.properties, "Get", [.string(interface), .string(name)])
+        guard let value = reply.first else {
+            throw BridgeError(.failed, "btcalld answered nothing when asked for \(name)")
+        }
+        return Fields([name: value.unwrapped], of: interface)
+    }
+
+    func setProperty(_ path: String, _ interface: String, _ name: String, _ value: Value) async throws(BridgeError) {
+        try await request(path, Self.properties, "Set", [.string(interface), .string(name), .variant(value)])
+    }
+
+    /// The properties of every object by path and interface, in one answer.
+    func managedObjects() async throws(BridgeError) -> [String: [String: Fields]] {
+        let reply = try await request(BTCallPath.manager, Self.objectManager, "GetManagedObjects")
+        var objects: [String: [String: Fields]] = [:]
+        for object in reply.first?.entries ?? [] {
+            guard let path = object.key.stringValue else { continue }
+            for interface in object.value.entries ?? [] {
+                guard let name = interface.key.stringValue else { continue }
+                objects[path, default: [:]][name] = try fields(interface.value, of: name)
+            }
+        }
+        return objects
+    }
+
+    /// A path at which this connection has exported no provider yet.
+    func nextProviderPath() -> String {
+        providers += 1
+        return "/org/btcall/client/provider\(providers)"
+    }
+
+    func fields(_ value: Value?, of subject: String) throws(BridgeError) -> Fields {
+        guard let value else { throw BridgeError(.failed, "btcalld answered nothing when asked for \(subject)") }
+        do {
+            return try Fields(value, of: subject)
+        } catch {
+            throw BridgeError(decoding: error)
+        }
+    }
+
+    private static let properties = "org.freedesktop.DBus.Properties"
+    private static let objectManager = "org.freedesktop.DBus.ObjectManager"
+}
+
+/// Decodes an answer of the daemon.
+func decoding<Result>(_ body: () throws(APIError) -> Result) throws(BridgeError) -> Result {
+    do {
+        return try body()
+    } catch {
+        throw BridgeError(decoding: error)
+    }
+}

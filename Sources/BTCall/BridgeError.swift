@@ -1,0 +1,120 @@
+import BTCallAPI
+import DBus
+
+/// Why something asked of the bridge did not happen.
+///
+/// The message says what is wrong and what to do, in words for the person in front of the screen.
+public struct BridgeError: Error, Hashable, Sendable, CustomStringConvertible {
+    /// What a program can tell apart. More may be added.
+    public struct Code: Hashable, Sendable, CustomStringConvertible {
+        public let description: String
+
+        /// No btcalld on this bus.
+        public static let notRunning = Code(description: "notRunning")
+        /// The bus itself cannot be reached.
+        public static let noBus = Code(description: "noBus")
+        /// This user may not do that.
+        public static let accessDenied = Code(description: "accessDenied")
+        /// The audio device manager is stopped.
+        public static let notStarted = Code(description: "notStarted")
+        /// The device is not there, or does not fit the call.
+        public static let unavailable = Code(description: "unavailable")
+        public static let invalidArgument = Code(description: "invalidArgument")
+        public static let noSuchCall = Code(description: "noSuchCall")
+        public static let noSuchProvider = Code(description: "noSuchProvider")
+        public static let notProvider = Code(description: "notProvider")
+        public static let wrongState = Code(description: "wrongState")
+        public static let notSupported = Code(description: "notSupported")
+        /// The application that owns the call refused.
+        public static let providerFailed = Code(description: "providerFailed")
+        public static let timedOut = Code(description: "timedOut")
+        /// The task was cancelled.
+        public static let cancelled = Code(description: "cancelled")
+        /// Anything else; the message has it.
+        public static let failed = Code(description: "failed")
+    }
+
+    public let code: Code
+    public let message: String
+
+    public init(_ code: Code, _ message: String) {
+        self.code = code
+        self.message = message
+    }
+
+    public var description: String { message }
+}
+
+extension BridgeError {
+    /// Puts an error from the bus into words.
+    init(_ error: BusError, on bus: BridgeBus) {
+        if let error = APIError(error) {
+            self.init(Code(error.code), error.message)
+        } else if Self.isAbsence(error) {
+            self.init(.notRunning, Self.notRunningMessage(on: bus))
+        } else if error.hasName(BusError.Name.accessDenied) {
+            self.init(.accessDenied, "not permitted: run it as root or as a member of the group btcall")
+        } else if error.hasName(BusError.Name.noReply) {
+            self.init(.timedOut, "btcalld did not answer in time: its log says what it is doing")
+        } else if error.hasName(BusError.Name.disconnected) {
+            self.init(.noBus, "the connection to \(bus.phrase) was closed")
+        } else if error.hasName(BusError.Name.cancelled) {
+            self.init(.cancelled, "cancelled")
+        } else if error.hasName(BusError.Name.unknownMethod) || error.hasName(BusError.Name.unknownInterface) {
+            self.init(.notSupported, "this btcalld does not know that request (\(error.message)): update it")
+        } else {
+            self.init(.failed, error.message.isEmpty ? error.name : error.message)
+        }
+    }
+
+    /// A bus that cannot be reached at all.
+    init(connecting error: BusError, to bus: BridgeBus) {
+        let cause = error.message.isEmpty ? error.name : error.message
+        let remedy =
+            switch bus {
+            case .system: "is dbus-daemon running? `--bus` chooses another bus"
+            case .session: "is DBUS_SESSION_BUS_ADDRESS set? `--bus` chooses another bus"
+            case .address: "check the address"
+            }
+        self.init(.noBus, "cannot reach \(bus.phrase): \(cause): \(remedy)")
+    }
+
+    /// An answer that does not have the shape that the interface promises.
+    init(decoding error: APIError) {
+        self.init(.failed, "btcalld answered something unexpected: \(error.message)")
+    }
+
+    static func notRunningMessage(on bus: BridgeBus) -> String {
+        let remedy =
+            switch bus {
+            case .system: "systemctl start btcalld"
+            case .session, .address: "btcalld --bus \(bus)"
+            }
+        return "btcalld is not running on \(bus.phrase): start it with `\(remedy)`"
+    }
+
+    /// Nobody owns the name, and the bus could not start anybody who would.
+    private static func isAbsence(_ error: BusError) -> Bool {
+        error.hasName(BusError.Name.serviceUnknown) || error.hasName(BusError.Name.nameHasNoOwner)
+            || error.name.hasPrefix("org.freedesktop.DBus.Error.Spawn.")
+            || error.name.hasPrefix("org.freedesktop.systemd1.")
+    }
+}
+
+extension BridgeError.Code {
+    init(_ code: APIError.Code) {
+        switch code {
+        case .notStarted: self = .notStarted
+        case .unavailable: self = .unavailable
+        case .invalidArgument: self = .invalidArgument
+        case .noSuchCall: self = .noSuchCall
+        case .noSuchProvider: self = .noSuchProvider
+        case .notProvider: self = .notProvider
+        case .wrongState: self = .wrongState
+        case .notSupported: self = .notSupported
+        case .providerFailed: self = .providerFailed
+        case .timedOut: self = .timedOut
+        case .fault: self = .failed
+        }
+    }
+}

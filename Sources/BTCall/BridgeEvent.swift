@@ -1,0 +1,24 @@
+/// Something that happened in the bridge.
+public enum BridgeEvent: Hashable, Sendable {
+    /// btcalld came to the bus, or was there when the stream began.
+    case daemonAppeared
+    /// btcalld left the bus; what was known about it is void.
+    case daemonVanished
+    case routeChanged(old: DeviceChoice, new: DeviceChoice, reason: String)
+    /// All attempts to open this device's link failed.
+    case activationFailed(device: DeviceChoice)
+    /// Comes before any change of the call's state.
+    case callAdded(Call)
+    case callStateChanged(Call.ID, Call.State, reason: String?)
+    /// Comes after the state `ended`.
+    case callRemoved(Call.ID, reason: String?)
+    case mutedChanged(Bool)
+    /// - address: the headset's.
+    case buttonPressed(address: String, button: String)
+    case devicesChanged([AudioDevice])
+    case problemsChanged([BridgeProblem])
+    case stateChanged(BridgeStatus.State)
+    /// A property of the audio device manager: `started` (`true` or `false`); `preferred`, `default`, `selected`, `pending`
+    /// (device words); `mode`, `codec` (nil without a link).
+    case settingChanged(name: String, value: String?)
+}

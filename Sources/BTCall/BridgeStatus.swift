@@ -1,0 +1,116 @@
+import BTCallAPI
+
+/// What keeps the bridge from doing all it could.
+public struct BridgeProblem: Hashable, Sendable {
+    /// A fixed word for programs.
+    public let id: String
+    public let what: String
+    /// What to do about it.
+    public let remedy: String
+
+    init(_ description: ProblemDescription) {
+        id = description.id
+        what = description.what
+        remedy = description.remedy
+    }
+}
+
+/// The whole bridge at one moment.
+public struct BridgeStatus: Hashable, Sendable {
+    public enum State: String, Hashable, Sendable, CaseIterable {
+        case inactive, activating, active, deactivating
+    }
+
+    public let version: String
+    public let state: State
+    public let problems: [BridgeProblem]
+    /// Whether the audio device manager is started.
+    public let isStarted: Bool
+    public let preferred: DeviceChoice
+    public let defaultDevice: DeviceChoice
+    public let selected: DeviceChoice
+    /// The device that carries the call; `.none` when no path is open.
+    public let route: DeviceChoice
+    /// The device whose link is being set up.
+    public let pending: DeviceChoice
+    /// `hfp` or `a2dp`; nil on local devices and without a path.
+    public let mode: String?
+    public let codec: String?
+    /// Why the route last changed; nil before any change.
+    public let reason: String?
+    public let isMuted: Bool
+    public let devices: [AudioDevice]
+    /// In order of appearance.
+    public let calls: [Call]
+
+    init(manager: ManagerDescription, router: RouterState, isMuted: Bool, calls: [Call]) {
+        version = manager.version
+        state = State(manager.state)
+        problems = manager.problems.map { BridgeProblem($0) }
+        isStarted = router.isStarted
+        preferred = DeviceChoice(word: router.preferred)
+        defaultDevice = DeviceChoice(word: router.defaultDevice)
+        selected = DeviceChoice(word: router.selected)
+        route = DeviceChoice(word: router.activeRoute)
+        pending = DeviceChoice(word: router.pending)
+        mode = router.mode
+        codec = router.codec
+        reason = router.reason
+        self.isMuted = isMuted
+        devices = router.devices.map { AudioDevice($0) }
+        self.calls = calls
+    }
+}
+
+extension BridgeStatus.State {
+    init(_ state: ManagerDescription.State) {
+        switch state {
+        case .inactive: self = .inactive
+        case .activating: self = .activating
+        case .active: self = .active
+        case .deactivating: self = .deactivating
+        }
+    }
+}
+
+/// Why the audio is where it is: the walk over the levels of the policy.
+public struct RouteExplanation: Hashable, Sendable {
+    public struct Level: Hashable, Sendable {
+        public let name: String
+        /// What the level asks for; nil when it asks for nothing.
+        public let spec: String?
+        /// The device that it would give.
+        public let candidate: String?
+        public let verdict: String
+        public let isEligible: Bool
+        /// What was measured and what it is compared with; nil when the verdict has no number.
+        public let value: String?
+        public let limit: String?
+
+        init(_ level: ExplanationDescription.Level) {
+            name = level.name
+            spec = level.spec.nonEmpty
+            candidate = level.candidate.nonEmpty
+            verdict = level.verdict
+            isEligible = level.isEligible
+            value = level.value.nonEmpty
+            limit = level.limit.nonEmpty
+        }
+    }
+
+    public let chosen: DeviceChoice
+    /// The level that gave it; nil when none did.
+    public let level: String?
+    public let reason: String?
+    public let levels: [Level]
+    /// The same for people, line by line.
+    public let text: [String]
+
+    init(_ description: ExplanationDescription) {
+        chosen = DeviceChoice(word: description.chosen)
+        level = description.level.nonEmpty
+        reason = description.reason.nonEmpty
+        levels = description.levels.map { Level($0) }
+        text = description.text
+    }
+}

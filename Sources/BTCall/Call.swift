@@ -1,0 +1,71 @@
+import BTCallAPI
+
+/// One call, as it is at a moment.
+public struct Call: Hashable, Sendable, Identifiable {
+    /// The same for the life of the call: the text of a UUID.
+    public struct ID: Hashable, Sendable, CustomStringConvertible {
+        let path: String
+        public let description: String
+
+        init(path: String) {
+            self.path = path
+            description = BTCallPath.callID(at: path) ?? path
+        }
+
+        init(text: String) {
+            path = BTCallPath.call(text)
+            description = text
+        }
+    }
+
+    public enum State: String, Hashable, Sendable, CaseIterable {
+        case dialing, alerting, ringing, waiting, active, held, ended
+    }
+
+    public enum Direction: String, Hashable, Sendable, CaseIterable {
+        case incoming, outgoing
+    }
+
+    public let id: ID
+    public let state: State
+    public let direction: Direction
+    /// Nil when it is withheld or unknown.
+    public let number: String?
+    /// The other party's name; nil when unknown.
+    public let name: String?
+    /// The application that owns the call.
+    public let provider: String
+    /// The number that headsets use for the call, from 1.
+    public let index: Int
+    /// When it became active, in milliseconds since 1970-01-01 00:00 UTC; nil before that.
+    public let startedAtMs: Int64?
+
+    init(_ description: CallDescription) {
+        id = ID(text: description.id)
+        state = State(description.state)
+        direction =
+            switch description.direction {
+            case .incoming: .incoming
+            case .outgoing: .outgoing
+            }
+        number = description.number
+        name = description.name
+        provider = description.provider
+        index = Int(description.index)
+        startedAtMs = description.startedAt == 0 ? nil : Int64(clamping: description.startedAt)
+    }
+}
+
+extension Call.State {
+    init(_ state: CallDescription.State) {
+        switch state {
+        case .dialing: self = .dialing
+        case .alerting: self = .alerting
+        case .ringing: self = .ringing
+        case .waiting: self = .waiting
+        case .active: self = .active
+        case .held: self = .held
+        case .ended: self = .ended
+        }
+    }
+}

@@ -1,0 +1,92 @@
+import BTCallAPI
+import ControlLoop
+import DBus
+
+/// A connection to btcalld: its devices, its calls, and the way to own calls oneself.
+///
+/// Everything may be called from any thread or actor; the work is done on one thread of its own. The connection outlives a
+/// restart of the daemon and of the bus: requests fail meanwhile, streams of events say so and go on.
+public final class CallBridge: Sendable {
+    /// Which device carries the calls.
+    public let audioDeviceManager: AudioDeviceManager
+    /// The calls of the box, whoever owns them.
+    public let calls: Calls
+    let connection: BridgeConnection
+
+    /// - Throws: `.noBus` when the bus cannot be reached. Whether the daemon is there shows with the first request.
+    public init(bus: BridgeBus = .system) async throws(BridgeError) {
+        connection = try await BridgeConnection(bus)
+        audioDeviceManager = AudioDeviceManager(connection: connection)
+        calls = Calls(connection: connection)
+    }
+
+    /// Ends the connection: registered providers are gone, streams of events end.
+    public func close() async {
+        await connection.close()
+    }
+
+    /// Registers the Bluetooth profiles and accepts providers. The daemon does it by itself unless configured otherwise.
+    public func activate() async throws(BridgeError) {
+        try await connection.request(BTCallPath.manager, BTCallName.Interface.manager, BTCallName.Manager.activate)
+    }
+
+    public func deactivate() async throws(BridgeError) {
+        try await connection.request(BTCallPath.manager, BTCallName.Interface.manager, BTCallName.Manager.deactivate)
+    }
+
+    /// Everything at once.
+    public func status() async throws(BridgeError) -> BridgeStatus {
+        try await connection.status()
+    }
+
+    /// What happens from now on, the daemon's presence first.
+    ///
+    /// Each stream has its own copy of every event. One that is not read keeps the newest 1024.
+    public func events() async -> AsyncStream<BridgeEvent> {
+        await connection.events()
+    }
+
+    /// Makes this program a telephony application: it can report calls and is asked to answer and end them.
+    ///
+    /// - Throws: what the daemon refuses with.
+    public func register(_ provider: some CallProvider, as description: CallProviderDescription)
+        async throws(BridgeError) -> ProviderRegistration
+    {
+        try await ProviderRegistration(provider, as: description, on: connection)
+    }
+}
+
+extension BridgeConnection {
+    func status() async throws(BridgeError) -> BridgeStatus {
+        let manager = try await properties(BTCallPath.manager, BTCallName.Interface.manager)
+        let objects = try await managedObjects()
+        guard let router = objects[BTCallPath.router]?[BTCallName.Interface.router] else {
+            throw BridgeError(.failed, "btcalld has no \(BTCallPath.router) yet: try again")
+        }
+        return try decoding { () throws(APIError) in
+            let group = objects[BTCallPath.calls]?[BTCallName.Interface.calls]
+            return BridgeStatus(
+                manager: try ManagerDescription(manager), router: try RouterState(router),
+                isMuted: try group?.optionalBool(BTCallName.Calls.muted) ?? false,
+                calls: try calls(in: objects, order: try group?.strings(BTCallName.Calls.calls) ?? []))
+        }
+    }
+
+    /// The calls in order of appearance.
+    func callList() async throws(BridgeError) -> [Call] {
+        let objects = try await managedObjects()
+        return try decoding { () throws(APIError) in
+            let group = objects[BTCallPath.calls]?[BTCallName.Interface.calls]
+            return try calls(in: objects, order: try group?.strings(BTCallName.Calls.calls) ?? [])
+        }
+    }
+
+    private func calls(in objects: [String: [String: Fields]], order: [String]) throws(APIError) -> [Call] {
+        var calls: [Call] = []
+        for path in order {
+            guard let fields = objects[path]?[BTCallName.Interface.call] else { continue }
+            calls.append(Call(try CallDescription(fields)))
+        }
+        return calls
+    }
+}

@@ -1,0 +1,110 @@
+import BTCallAPI
+import DBus
+
+/// A telephony application's answers to what people ask for at a headset, a handset or a command line.
+///
+/// Returning from a function fulfils the request; throwing refuses it, and the headset is told so. The daemon waits five
+/// seconds. The functions are called on the bridge's own thread unless an actor implements them: none may block.
+public protocol CallProvider: Sendable {
+    /// Someone dialled: report the call (``ProviderRegistration/reportOutgoing(number:name:state:)``) and return its id.
+    func performStart(number: String) async throws(ProviderRefusal) -> Call.ID
+    /// Answer the call. When this returns, the daemon makes it active and sends its audio.
+    func performAnswer(_ call: Call.ID) async throws(ProviderRefusal)
+    /// End or reject the call. When this returns, the daemon has it ended.
+    func performEnd(_ call: Call.ID, reason: String) async throws(ProviderRefusal)
+    func performSetHeld(_ call: Call.ID, _ held: Bool) async throws(ProviderRefusal)
+    /// - tones: any of `0123456789ABCD*#`.
+    func performDTMF(_ call: Call.ID, tones: String) async throws(ProviderRefusal)
+    /// The call's audio begins, or begins again after it was held.
+    func audioReady(_ call: Call.ID, _ audio: CallAudio) async
+    /// The daemon has dropped the registration, or has gone; all calls are over.
+    func released() async
+}
+
+extension CallProvider {
+    public func performStart(number: String) async throws(ProviderRefusal) -> Call.ID {
+        throw ProviderRefusal.notSupported("this application does not dial")
+    }
+
+    public func performSetHeld(_ call: Call.ID, _ held: Bool) async throws(ProviderRefusal) {
+        throw ProviderRefusal.notSupported("this application does not hold calls")
+    }
+
+    public func performDTMF(_ call: Call.ID, tones: String) async throws(ProviderRefusal) {
+        throw ProviderRefusal.notSupported("this application does not send tones")
+    }
+
+    public func released() async {}
+}
+
+/// Why an application does not do what it was asked.
+public struct ProviderRefusal: Error, Hashable, Sendable, CustomStringConvertible {
+    let code: APIError.Code
+    public let description: String
+
+    /// It cannot do that, ever.
+    public static func notSupported(_ message: String) -> ProviderRefusal {
+        ProviderRefusal(code: .notSupported, description: message)
+    }
+
+    /// It knows no such call.
+    public static func noSuchCall(_ message: String) -> ProviderRefusal {
+        ProviderRefusal(code: .noSuchCall, description: message)
+    }
+
+    /// It tried, and it did not work.
+    public static func failed(_ message: String) -> ProviderRefusal {
+        ProviderRefusal(code: .providerFailed, description: message)
+    }
+
+    var busError: BusError { APIError(code, description).busError }
+}
+
+/// What a telephony application says about itself.
+public struct CallProviderDescription: Hashable, Sendable {
+    public enum Capability: String, Hashable, Sendable, CaseIterable {
+        case hold, swap, conference, dtmf, mute, dial, video
+    }
+
+    /// What people call the application.
+    public var name: String
+    /// Frames per second of the call's audio: 8000, 16000, 32000 or 48000.
+    public var rate: Int
+    public var capabilities: Set<Capability>
+
+    public init(name: String, rate: Int = 16000, capabilities: Set<Capability> = []) {
+        self.name = name
+        self.rate = rate
+        self.capabilities = capabilities
+    }
+
+    var options: ProviderOptions {
+        ProviderOptions(
+            name: name, audio: .descriptor, rate: rate,
+            capabilities: Set(capabilities.compactMap { ProviderOptions.Capability(rawValue: $0.rawValue) }))
+    }
+}
+
+/// The audio of a call: a duplex socket, one message for each 10 ms of signed 16-bit samples, one channel.
+///
+/// The daemon is the clock: send one block for each block received. End of file is the end of the audio, not of the call.
+public final class CallAudio: Sendable {
+    /// Frames per second.
+    public let rate: Int
+    /// Frames of one block.
+    public let blockFrames: Int
+    private let descriptor: PassedDescriptor
+
+    init(_ descriptor: PassedDescriptor, _ format: AudioFormat) {
+        self.descriptor = descriptor
+        rate = format.rate
+        blockFrames = format.blockFrames
+    }
+
+    /// The socket (`AF_UNIX`, `SOCK_SEQPACKET`). The caller closes it; -1 when it was taken before.
+    ///
+    /// One that nobody takes is closed with this object.
+    public func takeDescriptor() -> Int32 {
+        descriptor.take()
+    }
+}

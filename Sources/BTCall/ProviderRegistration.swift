@@ -1,0 +1,218 @@
+import BTCallAPI
+import ControlLoop
+import DBus
+
+/// A telephony application's place at the bridge: reports its calls and keeps them up to date.
+///
+/// It ends with ``unregister()``, with the connection, and when the daemon goes: `CallProvider.released()` says so, and the
+/// application may register again once the daemon is back.
+public final class ProviderRegistration: Sendable {
+    private let proxy: ProviderProxy
+
+    init(_ provider: some CallProvider, as description: CallProviderDescription, on connection: BridgeConnection)
+        async throws(BridgeError)
+    {
+        proxy = await ProviderProxy(provider, on: connection)
+        try await proxy.register(description.options)
+    }
+
+    /// A call comes in: the headsets ring.
+    ///
+    /// - Parameter number: as it is to be shown; empty when it is withheld.
+    public func reportIncoming(number: String, name: String? = nil) async throws(BridgeError) -> Call.ID {
+        try await proxy.report(
+            BTCallName.Calls.reportIncoming, number, ReportOptions(name: name).incomingFields)
+    }
+
+    /// A call goes out.
+    ///
+    /// - Parameter state: `.dialing`, or `.alerting` when the other side rings already.
+    public func reportOutgoing(number: String, name: String? = nil, state: Call.State = .dialing)
+        async throws(BridgeError) -> Call.ID
+    {
+        let state: CallDescription.State = state == .alerting ? .alerting : .dialing
+        return try await proxy.report(
+            BTCallName.Calls.reportOutgoing, number, ReportOptions(name: name, state: state).outgoingFields)
+    }
+
+    /// Tells how the call goes on at the other side.
+    ///
+    /// - Parameters:
+    ///   - state: `.alerting`, `.active`, `.held` or `.ended`.
+    ///   - reason: why it ended, a word of the application's own.
+    public func update(_ call: Call.ID, _ state: Call.State, reason: String? = nil) async throws(BridgeError) {
+        try await proxy.update(call, state, reason: reason)
+    }
+
+    /// Ends all its calls and the registration.
+    public func unregister() async throws(BridgeError) {
+        try await proxy.unregister()
+    }
+}
+
+/// The object that the daemon calls: `org.btcall.CallProvider1`.
+@ControlPlane
+final class ProviderProxy {
+    private let provider: any CallProvider
+    private let connection: BridgeConnection
+    private let path: String
+    private var presence: Subscription?
+    /// The daemon's own name on the bus while registered with it; calls from others are refused.
+    private var daemon: String?
+
+    init(_ provider: any CallProvider, on connection: BridgeConnection) {
+        self.provider = provider
+        self.connection = connection
+        path = connection.nextProviderPath()
+    }
+
+    func register(_ options: ProviderOptions) async throws(BridgeError) {
+        let bus = connection.connection
+        bus.export([interface()], at: path)
+        do throws(BridgeError) {
+            // Asking the daemon anything first also starts it, where the bus can do that.
+            _ = try await connection.properties(BTCallPath.manager, BTCallName.Interface.manager)
+            let owner: String
+            do {
+                owner = try await bus.owner(of: BTCallName.bus)
+            } catch {
+                throw BridgeError(error, on: connection.bus)
+            }
+            daemon = owner
+            try await calls(BTCallName.Calls.registerProvider, [.objectPath(path), .vardict(options.fields)])
+        } catch {
+            bus.unexport(path: path)
+            throw error
+        }
+        presence = bus.watchName(BTCallName.bus) { [weak self] owner in self?.ownerChanged(owner) }
+    }
+
+    func report(_ member: String, _ number: String, _ options: [String: Value]) async throws(BridgeError) -> Call.ID {
+        let reply = try await calls(member, [.objectPath(path), .string(number), .vardict(options)])
+        guard let call = reply.first?.stringValue else {
+            throw BridgeError(.failed, "btcalld took the call, but gave it no object")
+        }
+        return Call.ID(path: call)
+    }
+
+    func update(_ call: Call.ID, _ state: Call.State, reason: String?) async throws(BridgeError) {
+        let options: [String: Value] = reason.map { ["reason": .string($0)] } ?? [:]
+        try await connection.request(
+            call.path, BTCallName.Interface.call, BTCallName.Call.update, [.string(state.rawValue), .vardict(options)])
+    }
+
+    func unregister() async throws(BridgeError) {
+        presence?.cancel()
+        presence = nil
+        daemon = nil
+        defer { connection.connection.unexport(path: path) }
+        try await calls(BTCallName.Calls.unregisterProvider, [.objectPath(path)])
+    }
+
+    @discardableResult
+    private func calls(_ member: String, _ arguments: [Value]) async throws(BridgeError) -> [Value] {
+        try await connection.request(BTCallPath.calls, BTCallName.Interface.calls, member, arguments)
+    }
+
+    private func ownerChanged(_ owner: String?) {
+        guard let daemon, owner != daemon else { return }
+        end()
+    }
+
+    private func end() {
+        presence?.cancel()
+        presence = nil
+        daemon = nil
+        connection.connection.unexport(path: path)
+        let provider = provider
+        Task { @ControlPlane in await provider.released() }
+    }
+
+    private func interface() -> ExportedInterface {
+        ExportedInterface(
+            BTCallName.Interface.callProvider,
+            methods: [
+                method(BTCallName.CallProvider.performStart, in: [("number", "s"), ("options", "a{sv}")], out: "call") {
+                    provider, arguments throws(ProviderRefusal) in
+                    let call = try await provider.performStart(number: arguments[0].stringValue ?? "")
+                    return [.objectPath(call.path)]
+                },
+                method(BTCallName.CallProvider.performAnswer, in: [("call", "o"), ("options", "a{sv}")]) {
+                    provider, arguments throws(ProviderRefusal) in
+                    try await provider.performAnswer(Self.call(arguments))
+                    return []
+                },
+                method(BTCallName.CallProvider.performEnd, in: [("call", "o"), ("reason", "s")]) {
+                    provider, arguments throws(ProviderRefusal) in
+                    try await provider.performEnd(Self.call(arguments), reason: arguments[1].stringValue ?? "")
+                    return []
+                },
+                method(BTCallName.CallProvider.performSetHeld, in: [("call", "o"), ("held", "b")]) {
+                    provider, arguments throws(ProviderRefusal) in
+                    try await provider.performSetHeld(Self.call(arguments), arguments[1].boolValue ?? false)
+                    return []
+                },
+                method(BTCallName.CallProvider.performDTMF, in: [("call", "o"), ("tones", "s")]) {
+                    provider, arguments throws(ProviderRefusal) in
+                    try await provider.performDTMF(Self.call(arguments), tones: arguments[1].stringValue ?? "")
+                    return []
+                },
+                method(
+                    BTCallName.CallProvider.audioReady, in: [("call", "o"), ("audio", "h"), ("format", "a{sv}")]
+                ) { provider, arguments throws(ProviderRefusal) in
+                    await provider.audioReady(Self.call(arguments), try Self.audio(arguments))
+                    return []
+                },
+                .init(BTCallName.CallProvider.released) { [weak self] call throws(BusError) in
+                    try self?.check(call)
+                    self?.end()
+                    return []
+                },
+            ])
+    }
+
+    /// One request of the daemon's. The arguments were checked against the signature before.
+    private func method(
+        _ name: String, in arguments: [(name: String, signature: String)], out result: String? = nil,
+        _ body: @escaping @ControlPlane (any CallProvider, [Value]) async throws(ProviderRefusal) -> [Value]
+    ) -> ExportedInterface.Method {
+        .init(name, in: arguments, out: result.map { [($0, "o")] } ?? []) { [weak self] call throws(BusError) in
+            guard let self else { throw APIError(.noSuchProvider, "this provider is not registered").busError }
+            try check(call)
+            do throws(ProviderRefusal) {
+                return try await body(provider, call.arguments)
+            } catch {
+                throw error.busError
+            }
+        }
+    }
+
+    /// Only the daemon that the provider is registered with may ask.
+    private func check(_ call: MethodCall) throws(BusError) {
+        guard call.sender == daemon else {
+            throw BusError.accessDenied("\(call.sender) is not the owner of \(BTCallName.bus)")
+        }
+    }
+
+    private static func call(_ arguments: [Value]) -> Call.ID {
+        Call.ID(path: arguments.first?.stringValue ?? "")
+    }
+
+    private static func audio(_ arguments: [Value]) throws(ProviderRefusal) -> CallAudio {
+        guard let descriptor = arguments[1].descriptorValue, let values = arguments[2].vardictValue else {
+            throw .failed("AudioReady came without a descriptor")
+        }
+        let format: AudioFormat
+        do {
+            format = try AudioFormat(Fields(values, of: "AudioReady format"))
+        } catch {
+            throw .failed(error.message)
+        }
+        guard format.channels == 1, format.sampleFormat == "S16LE", ProviderOptions.rates.contains(format.rate),
+            format.blockFrames == format.rate / 100
+        else {
+            throw .notSupported("the audio has to be S16LE, one channel, in blocks of 10 ms")
+        }
+        return CallAudio(descriptor, format)
+    }
+}

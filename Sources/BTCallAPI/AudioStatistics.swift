@@ -1,0 +1,142 @@
+package import DBus
+
+/// `Audio1.Statistics`: what the real-time thread counted since it started.
+package struct AudioStatistics: Hashable, Sendable {
+    /// A place where the person is: a headset's link or a sound card's path.
+    package struct Terminal: Hashable, Sendable {
+        package enum Kind: String, Hashable, Sendable, CaseIterable {
+            case link, path
+        }
+
+        package var id: UInt32
+        package var device: DeviceWord
+        package var kind: Kind
+        /// Nil for a path.
+        package var codec: String?
+        package var packetBytes: UInt32 = 0
+        package var packetsReceived: UInt64 = 0
+        package var packetsSent: UInt64 = 0
+        package var framesConcealed: UInt64 = 0
+        package var sequenceGaps: UInt64 = 0
+        package var underruns: UInt64 = 0
+        package var xruns: UInt64 = 0
+        package var droppedBlocks: UInt64 = 0
+        package var driftPPM: Double = 0
+        package var queuedMs: Double = 0
+        package var silentEvents: UInt64 = 0
+
+        package init(id: UInt32, device: DeviceWord, kind: Kind, codec: String? = nil) {
+            self.id = id
+            self.device = device
+            self.kind = kind
+            self.codec = codec
+        }
+    }
+
+    /// The exchange with the application that owns one call.
+    package struct Call: Hashable, Sendable {
+        /// The call's object path.
+        package var call: String
+        /// Blocks that the application sent.
+        package var blocksIn: UInt64 = 0
+        /// Blocks that the application was sent.
+        package var blocksOut: UInt64 = 0
+        /// Blocks that did not come in time.
+        package var missing: UInt64 = 0
+        /// Blocks that came too many, oldest first.
+        package var dropped: UInt64 = 0
+
+        package init(call: String) {
+            self.call = call
+        }
+    }
+
+    /// Whether the thread runs with real-time priority.
+    package var isRealtime = false
+    package var lateTicks: UInt64 = 0
+    /// All losses of our own making: concealed, missing, dropped, underruns and xruns.
+    package var lost: UInt64 = 0
+    package var terminals: [Terminal] = []
+    package var calls: [Call] = []
+
+    package init() {}
+
+    package init(_ fields: Fields) throws(APIError) {
+        isRealtime = try fields.optionalBool("realtime") ?? false
+        lateTicks = try fields.optionalInteger("lateTicks") ?? 0
+        lost = try fields.optionalInteger("lost") ?? 0
+        for element in try fields.dictionaries("terminals") {
+            terminals.append(try Terminal(element))
+        }
+        for element in try fields.dictionaries("calls") {
+            calls.append(try Call(element))
+        }
+    }
+
+    package var fields: [String: Value] {
+        [
+            "realtime": .bool(isRealtime),
+            "lateTicks": .uint64(lateTicks),
+            "lost": .uint64(lost),
+            "terminals": .vardicts(terminals.map(\.fields)),
+            "calls": .vardicts(calls.map(\.fields)),
+        ]
+    }
+}
+
+extension AudioStatistics.Terminal {
+    package init(_ fields: Fields) throws(APIError) {
+        id = try fields.optionalInteger("id") ?? 0
+        device = try fields.device("device")
+        kind = try fields.word("kind", of: Kind.self)
+        codec = try fields.optionalString("codec")?.nonEmpty
+        packetBytes = try fields.optionalInteger("packetBytes") ?? 0
+        packetsReceived = try fields.optionalInteger("packetsReceived") ?? 0
+        packetsSent = try fields.optionalInteger("packetsSent") ?? 0
+        framesConcealed = try fields.optionalInteger("framesConcealed") ?? 0
+        sequenceGaps = try fields.optionalInteger("sequenceGaps") ?? 0
+        underruns = try fields.optionalInteger("underruns") ?? 0
+        xruns = try fields.optionalInteger("xruns") ?? 0
+        droppedBlocks = try fields.optionalInteger("droppedBlocks") ?? 0
+        driftPPM = try fields.optionalDouble("driftPPM") ?? 0
+        queuedMs = try fields.optionalDouble("queuedMs") ?? 0
+        silentEvents = try fields.optionalInteger("silentEvents") ?? 0
+    }
+
+    package var fields: [String: Value] {
+        [
+            "id": .uint32(id),
+            "device": .string(device.description),
+            "kind": .string(kind.rawValue),
+            "codec": .string(codec ?? ""),
+            "packetBytes": .uint32(packetBytes),
+            "packetsReceived": .uint64(packetsReceived),
+            "packetsSent": .uint64(packetsSent),
+            "framesConcealed": .uint64(framesConcealed),
+            "sequenceGaps": .uint64(sequenceGaps),
+            "underruns": .uint64(underruns),
+            "xruns": .uint64(xruns),
+            "droppedBlocks": .uint64(droppedBlocks),
+            "driftPPM": .double(driftPPM),
+            "queuedMs": .double(queuedMs),
+            "silentEvents": .uint64(silentEvents),
+        ]
+    }
+}
+
+extension AudioStatistics.Call {
+    package init(_ fields: Fields) throws(APIError) {
+        call = try fields.string("call")
+        blocksIn = try fields.optionalInteger("blocksIn") ?? 0
+        blocksOut = try fields.optionalInteger("blocksOut") ?? 0
+        missing = try fields.optionalInteger("missing") ?? 0
+        dropped = try fields.optionalInteger("dropped") ?? 0
+    }
+
+    package var fields: [String: Value] {
+        [
+            "call": .string(call), "blocksIn": .uint64(blocksIn), "blocksOut": .uint64(blocksOut),
+            "missing": .uint64(missing), "dropped": .uint64(dropped),
+        ]
+    }
+}

@@ -1,0 +1,103 @@
+/// The names of the D-Bus interface that btcalld exports, as the interface files in `dbus/` have them.
+///
+/// A name is written here once; the daemon, the client library and the command line take it from here, and a test
+/// compares it with the XML.
+package enum BTCallName {
+    /// The well-known name that the daemon owns.
+    package static let bus = "org.btcall"
+
+    package enum Interface {
+        package static let manager = "org.btcall.Manager1"
+        package static let router = "org.btcall.Router1"
+        package static let audio = "org.btcall.Audio1"
+        package static let calls = "org.btcall.Calls1"
+        package static let call = "org.btcall.Call1"
+        package static let callProvider = "org.btcall.CallProvider1"
+        package static let headset = "org.btcall.Headset1"
+    }
+
+    package enum Manager {
+        package static let activate = "Activate"
+        package static let deactivate = "Deactivate"
+        package static let version = "Version"
+        package static let state = "State"
+        package static let problems = "Problems"
+    }
+
+    package enum Router {
+        package static let start = "Start"
+        package static let stop = "Stop"
+        package static let select = "Select"
+        package static let clearSelection = "ClearSelection"
+        package static let refresh = "Refresh"
+        package static let explain = "Explain"
+        package static let routeChanged = "RouteChanged"
+        package static let activationFailed = "ActivationFailed"
+        package static let started = "Started"
+        package static let preferred = "Preferred"
+        package static let defaultDevice = "Default"
+        package static let selected = "Selected"
+        package static let activeRoute = "ActiveRoute"
+        package static let pending = "Pending"
+        package static let mode = "Mode"
+        package static let codec = "Codec"
+        package static let reason = "Reason"
+        package static let devices = "Devices"
+    }
+
+    package enum Audio {
+        package static let statistics = "Statistics"
+    }
+
+    package enum Calls {
+        package static let registerProvider = "RegisterProvider"
+        package static let unregisterProvider = "UnregisterProvider"
+        package static let reportIncoming = "ReportIncoming"
+        package static let reportOutgoing = "ReportOutgoing"
+        package static let place = "Place"
+        package static let callAdded = "CallAdded"
+        package static let callRemoved = "CallRemoved"
+        package static let calls = "Calls"
+        package static let muted = "Muted"
+    }
+
+    package enum Call {
+        package static let answer = "Answer"
+        package static let end = "End"
+        package static let setHeld = "SetHeld"
+        package static let sendDTMF = "SendDTMF"
+        package static let update = "Update"
+        package static let stateChanged = "StateChanged"
+        package static let id = "Id"
+        package static let state = "State"
+        package static let direction = "Direction"
+        package static let number = "Number"
+        package static let name = "Name"
+        package static let provider = "Provider"
+        package static let index = "Index"
+        package static let startedAt = "StartedAt"
+    }
+
+    package enum CallProvider {
+        package static let performStart = "PerformStart"
+        package static let performAnswer = "PerformAnswer"
+        package static let performEnd = "PerformEnd"
+        package static let performSetHeld = "PerformSetHeld"
+        package static let performDTMF = "PerformDTMF"
+        package static let audioReady = "AudioReady"
+        package static let released = "Released"
+    }
+
+    package enum Headset {
+        package static let disconnect = "Disconnect"
+        package static let buttonPressed = "ButtonPressed"
+        package static let address = "Address"
+        package static let name = "Name"
+        package static let connected = "Connected"
+        package static let codec = "Codec"
+        package static let codecs = "Codecs"
+        package static let battery = "Battery"
+        package static let speakerVolume = "SpeakerVolume"
+        package static let microphoneVolume = "MicrophoneVolume"
+    }
+}

@@ -1,0 +1,66 @@
+package import DBus
+
+/// The properties of `Call1`, also sent along with `Calls1.CallAdded`.
+package struct CallDescription: Hashable, Sendable {
+    package enum State: String, Hashable, Sendable, CaseIterable {
+        case dialing, alerting, ringing, waiting, active, held, ended
+    }
+
+    package enum Direction: String, Hashable, Sendable, CaseIterable {
+        case incoming, outgoing
+    }
+
+    /// The text of a UUID, lower case; the same for the life of the call.
+    package var id: String
+    package var state: State
+    package var direction: Direction
+    /// Nil when it is withheld or unknown.
+    package var number: String?
+    /// The other party's name; nil when unknown.
+    package var name: String?
+    /// The name of the application that owns the call.
+    package var provider: String
+    /// The number that headsets use for the call (+CLCC), from 1.
+    package var index: UInt8
+    /// When the call became active, in milliseconds since 1970-01-01 00:00 UTC; 0 before that.
+    package var startedAt: UInt64
+
+    package init(
+        id: String, state: State, direction: Direction, number: String? = nil, name: String? = nil, provider: String,
+        index: UInt8, startedAt: UInt64 = 0
+    ) {
+        self.id = id
+        self.state = state
+        self.direction = direction
+        self.number = number
+        self.name = name
+        self.provider = provider
+        self.index = index
+        self.startedAt = startedAt
+    }
+
+    package init(_ fields: Fields) throws(APIError) {
+        id = try fields.string(BTCallName.Call.id)
+        state = try fields.word(BTCallName.Call.state, of: State.self)
+        direction = try fields.word(BTCallName.Call.direction, of: Direction.self)
+        number = try fields.optionalString(BTCallName.Call.number)?.nonEmpty
+        name = try fields.optionalString(BTCallName.Call.name)?.nonEmpty
+        provider = try fields.optionalString(BTCallName.Call.provider) ?? ""
+        index = try fields.optionalInteger(BTCallName.Call.index) ?? 0
+        startedAt = try fields.optionalInteger(BTCallName.Call.startedAt) ?? 0
+    }
+
+    /// All properties by name.
+    package var properties: [String: Value] {
+        [
+            BTCallName.Call.id: .string(id),
+            BTCallName.Call.state: .string(state.rawValue),
+            BTCallName.Call.direction: .string(direction.rawValue),
+            BTCallName.Call.number: .string(number ?? ""),
+            BTCallName.Call.name: .string(name ?? ""),
+            BTCallName.Call.provider: .string(provider),
+            BTCallName.Call.index: .byte(index),
+            BTCallName.Call.startedAt: .uint64(startedAt),
+        ]
+    }
+}

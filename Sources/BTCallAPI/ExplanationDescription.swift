@@ -1,0 +1,88 @@
+package import DBus
+
+/// The answer of `Router1.Explain`: the walk over the levels that led to the present route.
+package struct ExplanationDescription: Hashable, Sendable {
+    package struct Level: Hashable, Sendable {
+        /// The level's name: `preferred`, `default`, …
+        package var name: String
+        /// What the level asks for, a device word, or empty.
+        package var spec: String
+        /// The device that it would give, or empty.
+        package var candidate: String
+        /// The verdict in words.
+        package var verdict: String
+        package var isEligible: Bool
+        /// What was measured, and what it is compared with, both with their unit; empty when the verdict has no number.
+        package var value: String
+        package var limit: String
+
+        package init(
+            name: String, spec: String = "", candidate: String = "", verdict: String = "", isEligible: Bool = false,
+            value: String = "", limit: String = ""
+        ) {
+            self.name = name
+            self.spec = spec
+            self.candidate = candidate
+            self.verdict = verdict
+            self.isEligible = isEligible
+            self.value = value
+            self.limit = limit
+        }
+    }
+
+    package var chosen: DeviceWord
+    /// The level that gave it.
+    package var level: String
+    package var reason: String
+    package var levels: [Level]
+    /// The lines that `btcall why` prints.
+    package var text: [String]
+
+    package init(chosen: DeviceWord, level: String, reason: String, levels: [Level], text: [String]) {
+        self.chosen = chosen
+        self.level = level
+        self.reason = reason
+        self.levels = levels
+        self.text = text
+    }
+
+    package init(_ fields: Fields) throws(APIError) {
+        chosen = try fields.device("chosen")
+        level = try fields.optionalString("level") ?? ""
+        reason = try fields.optionalString("reason") ?? ""
+        levels = []
+        for element in try fields.dictionaries("levels") {
+            levels.append(try Level(element))
+        }
+        text = try fields.strings("text")
+    }
+
+    package var fields: [String: Value] {
+        [
+            "chosen": .string(chosen.description),
+            "level": .string(level),
+            "reason": .string(reason),
+            "levels": .vardicts(levels.map(\.fields)),
+            "text": .strings(text),
+        ]
+    }
+}
+
+extension ExplanationDescription.Level {
+    package init(_ fields: Fields) throws(APIError) {
+        name = try fields.string("name")
+        spec = try fields.optionalString("spec") ?? ""
+        candidate = try fields.optionalString("candidate") ?? ""
+        verdict = try fields.optionalString("verdict") ?? ""
+        isEligible = try fields.optionalBool("eligible") ?? false
+        value = try fields.optionalString("value") ?? ""
+        limit = try fields.optionalString("limit") ?? ""
+    }
+
+    package var fields: [String: Value] {
+        [
+            "name": .string(name), "spec": .string(spec), "candidate": .string(candidate), "verdict": .string(verdict),
+            "eligible": .bool(isEligible), "value": .string(value), "limit": .string(limit),
+        ]
+    }
+}

@@ -1,0 +1,127 @@
+package import DBus
+
+/// Reads the entries of an `a{sv}` by name and type.
+///
+/// Every read either gives the type asked for or throws ``APIError/Code/invalidArgument`` naming the entry, what it has
+/// to be and what came. Entries that nobody asks for are left alone: within version 1 they may be added.
+package struct Fields {
+    /// What is being read, for messages: `Devices`, `RegisterProvider options`.
+    package let subject: String
+    package let values: [String: Value]
+
+    package init(_ values: [String: Value], of subject: String) {
+        self.values = values
+        self.subject = subject
+    }
+
+    /// - Parameter value: an `a{sv}`, in a variant or not.
+    package init(_ value: Value, of subject: String) throws(APIError) {
+        guard let values = value.vardictValue else {
+            throw APIError(.invalidArgument, "\(subject) has to be of type a{sv}, not \(value.typeSignature)")
+        }
+        self.init(values, of: subject)
+    }
+
+    package func string(_ name: String) throws(APIError) -> String { try require(name, optionalString(name), "s") }
+    package func bool(_ name: String) throws(APIError) -> Bool { try require(name, optionalBool(name), "b") }
+
+    /// - Returns: any integer type of the bus, as long as the number fits.
+    package func integer<Number: FixedWidthInteger>(_ name: String, as type: Number.Type = Number.self)
+        throws(APIError) -> Number
+    {
+        try require(name, optionalInteger(name), "integer")
+    }
+
+    package func optionalString(_ name: String) throws(APIError) -> String? {
+        try optional(name, "s") { $0.stringValue }
+    }
+
+    package func optionalBool(_ name: String) throws(APIError) -> Bool? {
+        try optional(name, "b") { $0.boolValue }
+    }
+
+    package func optionalDouble(_ name: String) throws(APIError) -> Double? {
+        try optional(name, "d") { $0.doubleValue }
+    }
+
+    package func optionalInteger<Number: FixedWidthInteger>(_ name: String, as type: Number.Type = Number.self)
+        throws(APIError) -> Number?
+    {
+        try optional(name, "integer") { value in
+            if let wide = value.uint64Value { return Number(exactly: wide) }
+            return value.integerValue.flatMap { Number(exactly: $0) }
+        }
+    }
+
+    /// - Returns: the strings or object paths of an array; empty when there is no such entry.
+    package func strings(_ name: String) throws(APIError) -> [String] {
+        try optional(name, "as") { value in
+            guard let elements = value.arrayValue else { return nil }
+            let texts = elements.compactMap(\.stringValue)
+            return texts.count == elements.count ? texts : nil
+        } ?? []
+    }
+
+    /// - Returns: the dictionaries of an `aa{sv}`; empty when there is no such entry.
+    package func dictionaries(_ name: String) throws(APIError) -> [Fields] {
+        guard let value = values[name] else { return [] }
+        guard let elements = value.arrayValue else { throw wrongType(name, "aa{sv}", value) }
+        var fields: [Fields] = []
+        for element in elements {
+            fields.append(try Fields(element, of: "an element of \(name) in \(subject)"))
+        }
+        return fields
+    }
+
+    /// - Returns: a device word; nil when there is no such entry.
+    package func optionalDevice(_ name: String) throws(APIError) -> DeviceWord? {
+        guard let text = try optionalString(name) else { return nil }
+        guard let device = DeviceWord(text) else {
+            throw APIError(
+                .invalidArgument, "\(name) in \(subject) is \"\(text)\"; accepted: \(DeviceWord.accepted)")
+        }
+        return device
+    }
+
+    package func device(_ name: String) throws(APIError) -> DeviceWord { try require(name, optionalDevice(name), "s") }
+
+    /// - Returns: the word of a closed list; nil when there is no such entry.
+    package func optionalWord<Word: RawRepresentable<String> & CaseIterable>(_ name: String, of type: Word.Type)
+        throws(APIError) -> Word?
+    {
+        guard let text = try optionalString(name) else { return nil }
+        guard let word = Word(rawValue: text) else {
+            let accepted = Word.allCases.map(\.rawValue).joined(separator: ", ")
+            throw APIError(.invalidArgument, "\(name) in \(subject) is \"\(text)\"; accepted: \(accepted)")
+        }
+        return word
+    }
+
+    package func word<Word: RawRepresentable<String> & CaseIterable>(_ name: String, of type: Word.Type)
+        throws(APIError) -> Word
+    {
+        try require(name, optionalWord(name, of: type), "s")
+    }
+
+    private func optional<Result>(
+        _ name: String, _ type: String, _ read: (Value) -> Result?
+    ) throws(APIError) -> Result? {
+        guard let value = values[name] else { return nil }
+        guard let result = read(value) else { throw wrongType(name, type, value) }
+        return result
+    }
+
+    private func require<Result>(_ name: String, _ result: Result?, _ type: String) throws(APIError) -> Result {
+        guard let result else { throw APIError(.invalidArgument, "\(subject) has no \(name) (\(type))") }
+        return result
+    }
+
+    private func wrongType(_ name: String, _ type: String, _ value: Value) -> APIError {
+        APIError(.invalidArgument, "\(name) in \(subject) has to be of type \(type), not \(value.typeSignature)")
+    }
+}
+
+extension String {
+    /// Nil for the empty string, which stands for "unknown" or "none" on the bus.
+    package var nonEmpty: String? { isEmpty ? nil : self }
+}

@@ -1,0 +1,62 @@
+package import BluetoothTypes
+package import DBus
+
+/// The properties of `Headset1`.
+package struct HeadsetDescription: Hashable, Sendable {
+    package var address: BluetoothAddress
+    package var name: String
+    package var isConnected: Bool
+    /// The codec of the open link; nil without one.
+    package var codec: String?
+    /// The codecs that the headset and we can do, best first.
+    package var codecs: [String]
+    /// The charge in per cent; nil when unknown.
+    package var battery: Int?
+    /// 0 to 15, as the headset has it.
+    package var speakerVolume: UInt8
+    /// 0 to 15, as the headset has it.
+    package var microphoneVolume: UInt8
+
+    package init(
+        address: BluetoothAddress, name: String, isConnected: Bool = true, codec: String? = nil, codecs: [String] = [],
+        battery: Int? = nil, speakerVolume: UInt8 = 0, microphoneVolume: UInt8 = 0
+    ) {
+        self.address = address
+        self.name = name
+        self.isConnected = isConnected
+        self.codec = codec
+        self.codecs = codecs
+        self.battery = battery
+        self.speakerVolume = speakerVolume
+        self.microphoneVolume = microphoneVolume
+    }
+
+    package init(_ fields: Fields) throws(APIError) {
+        let text = try fields.string(BTCallName.Headset.address)
+        guard let address = BluetoothAddress(text) else {
+            throw APIError(.invalidArgument, "Address in \(fields.subject) is \"\(text)\", not AA:BB:CC:DD:EE:FF")
+        }
+        self.address = address
+        name = try fields.optionalString(BTCallName.Headset.name) ?? ""
+        isConnected = try fields.optionalBool(BTCallName.Headset.connected) ?? true
+        codec = try fields.optionalString(BTCallName.Headset.codec)?.nonEmpty
+        codecs = try fields.strings(BTCallName.Headset.codecs)
+        battery = try fields.optionalInteger(BTCallName.Headset.battery).flatMap { (0...100).contains($0) ? $0 : nil }
+        speakerVolume = try fields.optionalInteger(BTCallName.Headset.speakerVolume) ?? 0
+        microphoneVolume = try fields.optionalInteger(BTCallName.Headset.microphoneVolume) ?? 0
+    }
+
+    /// All properties by name.
+    package var properties: [String: Value] {
+        [
+            BTCallName.Headset.address: .string(address.description),
+            BTCallName.Headset.name: .string(name),
+            BTCallName.Headset.connected: .bool(isConnected),
+            BTCallName.Headset.codec: .string(codec ?? ""),
+            BTCallName.Headset.codecs: .strings(codecs),
+            BTCallName.Headset.battery: .int32(Int32(clamping: battery ?? -1)),
+            BTCallName.Headset.speakerVolume: .byte(speakerVolume),
+            BTCallName.Headset.microphoneVolume: .byte(microphoneVolume),
+        ]
+    }
+}

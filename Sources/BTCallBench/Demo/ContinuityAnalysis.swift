@@ -1,0 +1,157 @@
+/// Finds a known signal in recordings: which part of it was heard when, and what was missed.
+///
+/// Works on the samples alone. A recording is cut into short frames; each is compared with the reference by normalised
+/// cross-correlation, first where it is expected, then within a search range. What no recording contains is a gap.
+package struct ContinuityAnalysis {
+    /// A stretch of a recording that follows the reference without a jump. Times in frames of the common rate.
+    package struct Segment: Equatable, Sendable {
+        package let source: Int
+        /// Where it stands in the recording.
+        package var recorded: Range<Int>
+        /// Where it stands in the reference.
+        package var reference: Range<Int>
+    }
+
+    /// Something that was not heard.
+    package struct Gap: Equatable, Sendable {
+        /// Where it begins, in frames of the recordings' common time line.
+        package let position: Int
+        /// Length in frames.
+        package let length: Int
+    }
+
+    package let rate: Int
+    /// Frames compared at once: 20 ms.
+    private let window: Int
+    /// Distance of two comparisons: 5 ms, which is the resolution of the result.
+    private let hop: Int
+    private let search: ClosedRange<Int>
+    /// Below this correlation a frame is not the reference. Coded speech correlates with itself above 0.8, with other
+    /// speech below 0.4.
+    private let threshold: Float = 0.55
+
+    /// - Parameters:
+    ///   - rate: of all signals, in frames per second.
+    ///   - delay: by how much a recording can be behind its reference, in milliseconds; negative when the clocks of
+    ///     reference and recording have different zeros.
+    package init(rate: Int, delay: ClosedRange<Int>) {
+        self.rate = rate
+        window = rate / 50
+        hop = rate / 200
+        search = delay.lowerBound * rate / 1000...delay.upperBound * rate / 1000
+    }
+
+    // MARK: Segments
+
+    /// The parts of a recording that follow the reference, in order of time.
+    package func segments(of recording: [Int16], source: Int, reference: [Int16]) -> [Segment] {
+        let recorded = recording.map(Float.init)
+        let known = reference.map(Float.init)
+        var segments: [Segment] = []
+        var lag: Int?
+        var position = 0
+        while position + window <= recorded.count {
+            defer { position += hop }
+            guard energy(recorded, position) > 100 * Float(window) else { continue }
+            guard let found = match(recorded, position, known, near: lag) else { continue }
+            lag = found
+            let start = position - found
+            if let last = segments.last, abs((last.recorded.upperBound - last.reference.upperBound) - found) <= rate / 500,
+                position <= last.recorded.upperBound
+            {
+                segments[segments.count - 1].recorded = last.recorded.lowerBound..<position + window
+                segments[segments.count - 1].reference = last.reference.lowerBound..<start + window
+            } else {
+                segments.append(
+                    Segment(
+                        source: source, recorded: position..<position + window, reference: start..<start + window))
+            }
+        }
+        // Different speech resembles itself for a moment now and then, never for long.
+        return segments.filter { $0.recorded.count >= 6 * window }
+    }
+
+    /// By how much the recording is behind the reference at a position; nil when it is not the reference.
+    private func match(_ recorded: [Float], _ position: Int, _ known: [Float], near lag: Int?) -> Int? {
+        if let lag, correlation(recorded, position, known, position - lag) >= threshold { return lag }
+        if let lag, let close = best(recorded, position, known, lag - 32...lag + 32, step: 1) { return close }
+        // First every third lag: the correlation of speech is wide enough for that.
+        guard let coarse = best(recorded, position, known, search, step: 3, least: threshold * 0.6) else { return nil }
+        return best(recorded, position, known, coarse - 3...coarse + 3, step: 1)
+    }
+
+    private func best(
+        _ recorded: [Float], _ position: Int, _ known: [Float], _ lags: ClosedRange<Int>, step: Int, least: Float? = nil
+    ) -> Int? {
+        var best: (lag: Int, value: Float)?
+        for lag in stride(from: lags.lowerBound, through: lags.upperBound, by: step) {
+            let value = correlation(recorded, position, known, position - lag)
+            if value > best?.value ?? (least ?? threshold) { best = (lag, value) }
+        }
+        return best?.lag
+    }
+
+    private func energy(_ signal: [Float], _ start: Int) -> Float {
+        var sum: Float = 0
+        for index in start..<start + window { sum += signal[index] * signal[index] }
+        return sum
+    }
+
+    private func correlation(_ left: [Float], _ leftStart: Int, _ right: [Float], _ rightStart: Int) -> Float {
+        guard rightStart >= 0, rightStart + window <= right.count else { return 0 }
+        var product: Float = 0
+        var leftEnergy: Float = 0
+        var rightEnergy: Float = 0
+        left.withUnsafeBufferPointer { left in
+            right.withUnsafeBufferPointer { right in
+                for offset in 0..<window {
+                    let (a, b) = (left[leftStart + offset], right[rightStart + offset])
+                    product += a * b
+                    leftEnergy += a * a
+                    rightEnergy += b * b
+                }
+            }
+        }
+        guard leftEnergy > 0, rightEnergy > 0 else { return 0 }
+        return product / (leftEnergy * rightEnergy).squareRoot()
+    }
+
+    // MARK: Gaps
+
+    /// What was heard in none of the recordings, between the first and the last thing that was.
+    ///
+    /// Both ways of missing something count: a part of the reference that nobody heard, and a time in which nobody heard
+    /// anything. The same event found in both ways is reported once, with its greater length. Gaps shorter than 10 ms are
+    /// within the resolution and left out.
+    package func gaps(_ segments: [Segment]) -> [Gap] {
+        let missed = holes(segments.map(\.reference)).map { hole in
+            Gap(position: place(ofReference: hole.lowerBound, segments), length: hole.count)
+        }
+        let silent = holes(segments.map(\.recorded)).map { Gap(position: $0.lowerBound, length: $0.count) }
+        var gaps: [Gap] = []
+        for gap in (missed + silent).sorted(by: { $0.position < $1.position }) {
+            if let last = gaps.last, gap.position - last.position <= rate / 2 {
+                gaps[gaps.count - 1] = Gap(position: last.position, length: max(last.length, gap.length))
+            } else {
+                gaps.append(gap)
+            }
+        }
+        return gaps
+    }
+
+    private func holes(_ ranges: [Range<Int>]) -> [Range<Int>] {
+        var holes: [Range<Int>] = []
+        var end: Int?
+        for range in ranges.sorted(by: { $0.lowerBound < $1.lowerBound }) {
+            if let end, range.lowerBound - end > rate / 100 { holes.append(end..<range.lowerBound) }
+            end = max(end ?? range.upperBound, range.upperBound)
+        }
+        return holes
+    }
+
+    /// When the last thing before a missing part of the reference was heard.
+    private func place(ofReference position: Int, _ segments: [Segment]) -> Int {
+        let before = segments.filter { $0.reference.upperBound <= position + hop }
+        return before.max { $0.reference.upperBound < $1.reference.upperBound }?.recorded.upperBound ?? position
+    }
+}

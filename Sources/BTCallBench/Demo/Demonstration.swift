@@ -1,0 +1,221 @@
+import BTCall
+import BTCallDaemon
+import BTCallSimulator
+import BlueZ
+import BluetoothTypes
+package import ControlLoop
+import DBus
+import Foundation
+import Logging
+import Routing
+
+/// The four steps with the daemon's real code: a private bus, a simulated BlueZ with two headsets, simulated cards.
+@ControlPlane
+package final class Demonstration {
+    package struct Failure: Error, CustomStringConvertible {
+        package let description: String
+    }
+
+    /// When things happen, in seconds of the call.
+    package struct Schedule: Sendable {
+        package let firstOn, firstDies, secondOn, buttonPressed: Double
+
+        package static let normal = Schedule(firstOn: 6, firstDies: 13, secondOn: 19, buttonPressed: 26)
+        package static let fast = Schedule(firstOn: 3, firstDies: 7.5, secondOn: 11, buttonPressed: 15.5)
+    }
+
+    /// What a viewer is shown while it runs.
+    package enum Progress: Sendable {
+        case step(Int, String)
+        case route(String, reason: String)
+        /// Peaks of 0…32767 since the last one, and the seconds since the beginning.
+        case levels(seconds: Double, route: String, farEnd: Int, heard: Int)
+        case note(String)
+    }
+
+    package struct Result: Sendable {
+        package let recordings: DemoRecordings
+        package let report: DemoReport
+        /// Each change of route as the daemon announced it: for the drawing only, the report does not use it.
+        package let routes: [(at: Double, device: String, reason: String)]
+    }
+
+    static let first = (address: BluetoothAddress(value: 0x0000_5E00_5301), name: "headset 1")
+    static let second = (address: BluetoothAddress(value: 0x0000_5E00_5302), name: "headset 2")
+
+    private let schedule: Schedule
+    private let onProgress: @ControlPlane (Progress) -> Void
+    private let pacer: AudioPacer
+    private let outside: SimulatedOutside
+    private let bus: PrivateBus
+    private let bluez: FakeBlueZ
+    private var routes: [(at: Double, device: String, reason: String)] = []
+    private var voices: [String: [Int16]] = [:]
+
+    package init(schedule: Schedule, onProgress: @escaping @ControlPlane (Progress) -> Void) throws {
+        self.schedule = schedule
+        self.onProgress = onProgress
+        bus = try PrivateBus()
+        guard let address = BusAddress(bus.address) else { throw Failure(description: "bad bus address \(bus.address)") }
+        bluez = FakeBlueZ(on: address)
+        // Speech first: it takes a moment, and the clock of the recordings starts with the pacer.
+        let length = schedule.buttonPressed + 12
+        voices = [
+            "earpiece": try SpeechSource.speech(
+                "I am standing at the gate with the handset in my hand, the parcel is too big for the letter box, so "
+                    + "please tell me where you would like me to leave it.", voice: "en-us", pitch: 35, seconds: length,
+                seed: 11),
+            Self.first.name: try SpeechSource.speech(
+                "Now I talk through the first headset and walk along the fence, both of my hands are free and the line "
+                    + "stayed up while the audio moved over.", voice: "en-gb", pitch: 60, seconds: length, seed: 12),
+            Self.second.name: try SpeechSource.speech(
+                "The second headset has taken over from the handset, the call has never been interrupted and nobody "
+                    + "had to touch anything.", voice: "en-us+f3", pitch: 70, seconds: length, seed: 13),
+        ]
+        farEnd = try SpeechSource.speech(
+            "Good morning, this is the control room. We can see you on the camera at the south entrance. Please keep "
+                + "the line open while we look for the driver, it will only take a minute.", voice: "en-gb", pitch: 45,
+            seconds: length, seed: 14)
+        pacer = try AudioPacer()
+        outside = SimulatedOutside(pacer: pacer)
+    }
+
+    private let farEnd: [Int16]
+    private var farEndStart = 0.0
+
+    // MARK: The run
+
+    package func run() async throws -> Result {
+        defer { pacer.stop() }
+        let daemon = try await startDaemon()
+        let bridge = try await CallBridge(bus: .address(bus.address))
+        let provider = DemoProvider(farEnd: farEnd) { [pacer] in Double(pacer.elapsed) / 1e9 }
+        let registration = try await bridge.register(provider, as: CallProviderDescription(name: "demo"))
+        provider.exchange.play()
+        let steps = try await playSteps(daemon, provider, registration)
+        let heard = provider.exchange.takeRecorded()
+        farEndStart = provider.startedAt ?? 0
+        try await registration.unregister()
+        await bridge.close()
+        await daemon.stop()
+        bluez.stop()
+        let recordings = DemoRecordings(
+            devices: ["earpiece", Self.first.name, Self.second.name].map { name in
+                .init(name: name, played: merged(name), microphone: voices[name] ?? [])
+            }, farEnd: farEnd, farEndHeard: heard, farEndStart: farEndStart, steps: steps)
+        return Result(recordings: recordings, report: recordings.report(), routes: routes)
+    }
+
+    private func startDaemon() async throws -> Daemon {
+        try await bluez.start()
+        bluez.addAdapter(address: BluetoothAddress(value: 0x0000_5E00_5300))
+        for headset in [Self.first, Self.second] { bluez.addHeadset(headset.address, name: headset.name) }
+        addMicrophones()
+        guard let address = BusAddress(bus.address) else { throw Failure(description: "bad bus address") }
+        let connection = try BusConnection(address)
+        let logger = Logger(label: "btcall.demo")
+        var configuration = Configuration()
+        configuration.stateDirectory = nil
+        configuration.localDevices = [.earpiece: .init(playback: "simulated"), .speakerphone: .init(playback: "simulated")]
+        let daemon = try Daemon(
+            configuration: configuration, bus: connection, registry: DeviceRegistry(bus: connection, logger: logger),
+            outside: .init(paths: outside, opener: outside), logger: logger)
+        await daemon.start()
+        daemon.router.handle(.setPreferred(.bluetooth))
+        daemon.router.handle(.setDefault(.earpiece))
+        connection.subscribe(interface: "org.btcall.Router1", member: "RouteChanged") { [weak self] signal in
+            guard let self, let route = signal.arguments[1].stringValue, let reason = signal.arguments[2].stringValue else {
+                return
+            }
+            routes.append((seconds, Self.name(route), reason))
+            onProgress(.route(Self.name(route), reason: reason))
+        }
+        try await wait("bluetoothd to take the profile", 5) { !self.bluez.profiles.isEmpty }
+        return daemon
+    }
+
+    private func addMicrophones() {
+        func source(_ name: String) -> @Sendable (Int) -> [Int16] {
+            let voice = voices[name] ?? []
+            return { rate in OfflineResampler.convert(voice, from: SpeechSource.rate, to: rate) }
+        }
+        outside.addCard(.earpiece, microphone: source("earpiece"))
+        outside.addCard(.speakerphone, microphone: { _ in [] })
+        outside.addHeadset(
+            Self.first.address, name: Self.first.name, codecs: [.mSBC, .cvsd], microphone: source(Self.first.name))
+        outside.addHeadset(
+            Self.second.address, name: Self.second.name, codecs: [.cvsd], microphone: source(Self.second.name))
+    }
+
+    private func playSteps(
+        _ daemon: Daemon, _ provider: DemoProvider, _ registration: ProviderRegistration
+    ) async throws -> [DemoRecordings.Step] {
+        var steps: [DemoRecordings.Step] = []
+        func begin(_ number: Int, _ title: String, limitMs: Int) {
+            steps.append(.init(number: number, title: title, at: seconds, limitMs: limitMs))
+            onProgress(.step(number, title))
+        }
+        begin(1, "a call starts, no headset is there", limitMs: 0)
+        let call = try await registration.reportOutgoing(number: "+4930123456", name: "Control room")
+        try await registration.update(call, .active)
+        try await wait("audio on the earpiece", 5) { daemon.router.policy.current == .local(.earpiece) }
+        let start = seconds
+        func follow(until time: Double) async {
+            while seconds < start + time {
+                await ControlLoop.shared.sleep(for: .milliseconds(100))
+                let levels = provider.exchange.takeLevels()
+                let route = daemon.router.policy.current?.device.description ?? "none"
+                onProgress(
+                    .levels(
+                        seconds: seconds, route: Self.name(route), farEnd: levels.sent, heard: levels.received))
+            }
+        }
+        await follow(until: schedule.firstOn)
+        begin(2, "headset 1 is switched on", limitMs: 0)
+        let headset = VirtualHeadset(.init(address: Self.first.address, name: Self.first.name))
+        try headset.attach(try await bluez.connect(Self.first.address))
+        await follow(until: schedule.firstDies)
+        begin(3, "headset 1 dies without a word", limitMs: 300)
+        headset.dieSilently()
+        outside.die(Self.first.address)
+        bluez.vanish(Self.first.address, noticedAfter: .seconds(3))
+        await follow(until: schedule.secondOn)
+        begin(4, "headset 2 is switched on", limitMs: 0)
+        let other = VirtualHeadset(.init(address: Self.second.address, name: Self.second.name, codecs: [.cvsd]))
+        try other.attach(try await bluez.connect(Self.second.address))
+        await follow(until: schedule.buttonPressed)
+        onProgress(.note("the button of headset 2 ends the call"))
+        other.press(.hangUp)
+        try await self.wait("the provider to be asked to end the call", 5) { provider.hasEnded }
+        other.detach()
+        headset.detach()
+        return steps
+    }
+
+    private func wait(_ what: String, _ limit: Double, _ condition: @ControlPlane () -> Bool) async throws {
+        let end = seconds + limit
+        while !condition() {
+            guard seconds < end else { throw Failure(description: "waited \(limit) s in vain for \(what)") }
+            await ControlLoop.shared.sleep(for: .milliseconds(10))
+        }
+    }
+
+    private var seconds: Double { Double(pacer.elapsed) / 1e9 }
+
+    /// All that a device has played, at the rate of the analysis.
+    private func merged(_ name: String) -> [Int16] {
+        var all: [Int16] = []
+        for timeline in outside.played(name) {
+            let part = OfflineResampler.convert(timeline.samples, from: timeline.rate, to: SpeechSource.rate)
+            if part.count > all.count { all.append(contentsOf: repeatElement(0, count: part.count - all.count)) }
+            for index in part.indices where part[index] != 0 { all[index] = part[index] }
+        }
+        return all
+    }
+
+    private static func name(_ route: String) -> String {
+        if route == "bluetooth:\(first.address)" { return first.name }
+        if route == "bluetooth:\(second.address)" { return second.name }
+        return route
+    }
+}

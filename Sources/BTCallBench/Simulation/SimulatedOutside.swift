@@ -1,0 +1,119 @@
+import AudioEngine
+package import BTCallDaemon
+package import BTCallSimulator
+package import BluetoothSockets
+package import BluetoothTypes
+package import ControlLoop
+import Glibc
+package import Routing
+
+/// Sound cards and voice links for the daemon's real code, all on one simulated clock.
+@ControlPlane
+package final class SimulatedOutside: PathOpening, AudioLinkOpening {
+    package var onIncoming: (@ControlPlane (any IncomingAudioLink) -> Void)?
+    /// How long a headset takes to bring its link up.
+    package var linkDelay = Duration.milliseconds(150)
+
+    private struct Headset {
+        let name: String
+        let codecs: [VoiceCodec]
+        let microphone: @Sendable (Int) -> [Int16]
+    }
+
+    private let pacer: AudioPacer
+    private var cards: [LocalDevice: @Sendable (Int) -> [Int16]] = [:]
+    private var headsets: [BluetoothAddress: Headset] = [:]
+    /// Streams by the name of their device, in order of opening.
+    private var streams: [(name: String, identifier: UInt32)] = []
+    private var running: [BluetoothAddress: UInt32] = [:]
+    /// Descriptors of headsets that died without a word.
+    private var dead: [AnyObject] = []
+    private var absent: Set<BluetoothAddress> = []
+    private var isCancelled = false
+    package static let cardRate = 48000
+
+    package init(pacer: AudioPacer) {
+        self.pacer = pacer
+    }
+
+    /// - Parameter microphone: what it says at a rate, from the start of the simulation.
+    package func addCard(_ kind: LocalDevice, microphone: @escaping @Sendable (Int) -> [Int16]) {
+        cards[kind] = microphone
+    }
+
+    package func addHeadset(
+        _ address: BluetoothAddress, name: String, codecs: [VoiceCodec],
+        microphone: @escaping @Sendable (Int) -> [Int16]
+    ) {
+        headsets[address] = Headset(name: name, codecs: codecs, microphone: microphone)
+    }
+
+    /// The headset's link stops at once, without a word to anybody.
+    package func die(_ address: BluetoothAddress) {
+        absent.insert(address)
+        guard let stream = running.removeValue(forKey: address) else { return }
+        if let kept = pacer.cut(stream, keepingOpen: true) { dead.append(kept) }
+    }
+
+    /// What a device has played, all its streams together, at the rate of the device.
+    package func played(_ name: String) -> [AudioTimeline] {
+        streams.filter { $0.name == name }.compactMap { pacer.timeline(of: $0.identifier) }
+    }
+
+    // MARK: PathOpening
+
+    package func openPath(_ kind: LocalDevice) throws(PathError) -> OpenPath {
+        guard let microphone = cards[kind] else {
+            throw PathError(device: kind, what: "there is no such card here", remedy: "add it to the simulation")
+        }
+        guard let (ours, theirs) = Self.pair() else {
+            throw PathError(device: kind, what: "\(SystemError("socketpair"))", remedy: "close other programs")
+        }
+        let stream = pacer.attach(
+            theirs, .card(rate: Self.cardRate), microphone: microphone(Self.cardRate))
+        streams.append((kind.rawValue, stream))
+        let terminal = TerminalKind.link(
+            descriptor: ours, codec: .pcm(rate: Self.cardRate), packetBytesHint: Self.cardRate / 100 * 2)
+        return OpenPath(terminal: terminal, summary: "simulated card") { [pacer] in
+            pacer.cut(stream)
+            close(ours)
+        }
+    }
+
+    package func absence(of kind: LocalDevice) -> PathError? {
+        cards[kind] == nil ? PathError(device: kind, what: "there is no such card", remedy: "add it") : nil
+    }
+
+    // MARK: AudioLinkOpening
+
+    package func open(
+        _ address: BluetoothAddress, codec: VoiceCodec, timeout: Duration
+    ) async throws(AudioLinkError) -> OpenAudioLink {
+        isCancelled = false
+        let end = ControlLoop.now.advanced(by: absent.contains(address) ? timeout : linkDelay)
+        while ControlLoop.now < end, !isCancelled {
+            await ControlLoop.shared.sleep(for: .milliseconds(10))
+        }
+        guard !isCancelled else { throw .cancelled }
+        guard !absent.contains(address) else { throw .timedOut }
+        guard let headset = headsets[address], headset.codecs.contains(codec) else { throw .refused }
+        guard let (ours, theirs) = Self.pair() else { throw .failed(SystemError("socketpair")) }
+        let stream = pacer.attach(theirs, .link(codec), microphone: headset.microphone(codec.sampleRate))
+        streams.append((headset.name, stream))
+        running[address] = stream
+        return OpenAudioLink(descriptor: ours, codec: codec, packetBytesHint: codec == .mSBC ? 60 : 120) {
+            [pacer] in
+            pacer.cut(stream)
+            close(ours)
+        }
+    }
+
+    package func cancel() { isCancelled = true }
+
+    private static func pair() -> (Int32, Int32)? {
+        var ends: [Int32] = [-1, -1]
+        let type = Int32(SOCK_SEQPACKET.rawValue) | Int32(SOCK_NONBLOCK.rawValue) | Int32(SOCK_CLOEXEC.rawValue)
+        guard socketpair(AF_UNIX, type, 0, &ends) == 0 else { return nil }
+        return (ends[0], ends[1])
+    }
+}

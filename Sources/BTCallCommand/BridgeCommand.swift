@@ -1,0 +1,93 @@
+import ArgumentParser
+import BTCall
+import ControlLoop
+import Glibc
+import Synchronization
+
+/// A verb that talks to btcalld.
+protocol BridgeCommand: ParsableCommand, Sendable {
+    var options: CommonOptions { get }
+    /// - Throws: `BridgeError`, or ``CommandFailure`` with its own text.
+    @ControlPlane func perform(on bridge: CallBridge, _ output: Output) async throws
+}
+
+extension BridgeCommand {
+    mutating func run() throws {
+        let command = self
+        let bus = options.bus
+        let code = runOnControlLoop {
+            await exitStatus(.terminal) {
+                try await command.perform(on: try await CallBridge(bus: bus), .terminal)
+            }
+        }
+        if code != 0 { throw ExitCode(code) }
+    }
+}
+
+/// What every verb takes.
+struct CommonOptions: ParsableArguments, Sendable {
+    @Option(
+        help: ArgumentHelp(
+            "The bus that btcalld is on: system, session or a server address. Without it BTCALL_BUS, else system.",
+            valueName: "bus"),
+        transform: CommonOptions.bus)
+    var bus: BridgeBus = CommonOptions.usualBus()
+
+    @Flag(help: "Print JSON for programs.")
+    var json = false
+
+    private static func bus(_ text: String) throws -> BridgeBus {
+        guard let bus = BridgeBus(text) else {
+            throw ValidationError("accepted: system, session, or an address like unix:path=/run/dbus/bus")
+        }
+        return bus
+    }
+
+    private static func usualBus() -> BridgeBus {
+        guard let text = getenv("BTCALL_BUS").map({ String(cString: $0) }), !text.isEmpty else { return .system }
+        // What is no bus is taken as an address: connecting to it says what is wrong with it.
+        return BridgeBus(text) ?? .address(text)
+    }
+}
+
+/// A failure with the text that the person gets.
+struct CommandFailure: Error, Hashable, CustomStringConvertible {
+    let description: String
+
+    init(_ description: String) {
+        self.description = description
+    }
+}
+
+/// Runs `body` on the control loop, which the calling thread becomes until it has ended.
+func runOnControlLoop(_ body: @escaping @Sendable @ControlPlane () async -> Int32) -> Int32 {
+    let result = ExitStatus()
+    ControlLoop.shared.runUntilStopped {
+        Task { @ControlPlane in
+            result.code.store(await body(), ordering: .relaxed)
+            ControlLoop.shared.stop()
+        }
+    }
+    return result.code.load(ordering: .relaxed)
+}
+
+private final class ExitStatus: Sendable {
+    let code = Atomic<Int32>(0)
+}
+
+/// Runs `body`, prints how it failed, and gives the code to exit with: 0 done, 3 without the daemon, else 1.
+@ControlPlane
+func exitStatus(_ output: Output, _ body: @ControlPlane () async throws -> Void) async -> Int32 {
+    do {
+        try await body()
+        return 0
+    } catch let error as BridgeError {
+        output.printError(error.message)
+        return error.code == .notRunning || error.code == .noBus ? 3 : 1
+    } catch let exit as ExitCode {
+        return exit.rawValue
+    } catch {
+        output.printError("\(error)")
+        return 1
+    }
+}

@@ -1,0 +1,39 @@
+import ArgumentParser
+import BTCall
+
+/// Finds the call that a command line means.
+enum CallArgument {
+    static let help = ArgumentHelp(
+        "The call's number as `btcall calls` lists it, its id, or the beginning of its id.", valueName: "call")
+
+    /// - Parameters:
+    ///   - text: what was typed; nil for "the obvious one".
+    ///   - groups: without `text`, the states to look at; the first group that has a call decides.
+    ///   - absent: how to say that no group has one.
+    /// - Throws: ``CommandFailure`` when there is none, or more than one.
+    static func choose(
+        _ text: String?, among calls: [Call], in groups: [Set<Call.State>], absent: String
+    ) throws -> Call {
+        if let text { return try find(text, among: calls) }
+        for states in groups {
+            let matching = calls.filter { states.contains($0.state) }
+            if matching.count > 1 {
+                throw CommandFailure("more than one call is \(matching[0].state.rawValue): name one: \(list(matching))")
+            }
+            if let call = matching.first { return call }
+        }
+        throw CommandFailure(absent)
+    }
+
+    private static func find(_ text: String, among calls: [Call]) throws -> Call {
+        if let index = Int(text), let call = calls.first(where: { $0.index == index }) { return call }
+        let matching = calls.filter { $0.id.description.hasPrefix(text.lowercased()) }
+        if matching.count == 1 { return matching[0] }
+        let problem = matching.isEmpty ? "there is no call \(text)" : "more than one call begins with \(text)"
+        throw CommandFailure(calls.isEmpty ? problem : "\(problem): there are \(list(calls))")
+    }
+
+    private static func list(_ calls: [Call]) -> String {
+        calls.map { "\($0.index) (\($0.party), \($0.id))" }.joined(separator: ", ")
+    }
+}

@@ -1,0 +1,24 @@
+import ArgumentParser
+import BTCall
+import ControlLoop
+
+struct AnswerCommand: BridgeCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "answer", abstract: "Answer the call that rings.")
+
+    @Argument(help: CallArgument.help)
+    var call: String?
+
+    @OptionGroup var options: CommonOptions
+
+    func perform(on bridge: CallBridge, _ output: Output) async throws {
+        let chosen = try CallArgument.choose(
+            call, among: try await bridge.calls.list(), in: [[.ringing], [.waiting]], absent: "no call rings")
+        try await bridge.calls.answer(chosen.id)
+        if options.json {
+            output.print(["answered": .string(chosen.id.description)])
+        } else {
+            output.print("answered: \(chosen.party)")
+        }
+    }
+}

@@ -1,0 +1,36 @@
+import ArgumentParser
+import BTCall
+import ControlLoop
+
+struct CallsCommand: BridgeCommand {
+    static let configuration = CommandConfiguration(commandName: "calls", abstract: "List the calls.")
+
+    @OptionGroup var options: CommonOptions
+
+    func perform(on bridge: CallBridge, _ output: Output) async throws {
+        let calls = try await bridge.calls.list()
+        if options.json {
+            output.print(.array(calls.map(\.json)))
+        } else if calls.isEmpty {
+            output.print("no calls")
+        } else {
+            Self.table(calls, now: .now).lines.forEach(output.print)
+        }
+    }
+
+    static func table(_ calls: [Call], now: WallClock) -> Table {
+        var table = Table("CALL", "STATE", "DIRECTION", "PARTY", "PROVIDER", "TIME", "ID")
+        for call in calls {
+            table.add(
+                String(call.index), call.state.rawValue, call.direction.rawValue, call.party, call.provider,
+                call.startedAtMs.map { duration(from: $0, to: now.milliseconds) } ?? "-", call.id.description)
+        }
+        return table
+    }
+
+    /// Minutes and seconds: `3:07`.
+    private static func duration(from start: Int64, to end: Int64) -> String {
+        let seconds = max(0, end - start) / 1000
+        return "\(seconds / 60):" + (seconds % 60 < 10 ? "0" : "") + String(seconds % 60)
+    }
+}

@@ -1,0 +1,23 @@
+import ArgumentParser
+import BTCall
+import ControlLoop
+
+struct DefaultCommand: BridgeCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "default", abstract: "Set the device to fall back to when the preferred one is not available.",
+        discussion: "It is kept over restarts; none leaves it to the platform's order.")
+
+    @Argument(help: DeviceArgument.help, transform: DeviceArgument.read)
+    var device: DeviceChoice
+
+    @OptionGroup var options: CommonOptions
+
+    func perform(on bridge: CallBridge, _ output: Output) async throws {
+        try await bridge.audioDeviceManager.setDefaultAudio(device)
+        if options.json {
+            output.print(["default": .string(device.description)])
+        } else {
+            output.print(device == .none ? "no default device" : "default: \(device)")
+        }
+    }
+}

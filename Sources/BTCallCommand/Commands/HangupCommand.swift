@@ -1,0 +1,25 @@
+import ArgumentParser
+import BTCall
+import ControlLoop
+
+struct HangupCommand: BridgeCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "hangup", abstract: "End the call, or reject the one that rings.")
+
+    @Argument(help: CallArgument.help)
+    var call: String?
+
+    @OptionGroup var options: CommonOptions
+
+    func perform(on bridge: CallBridge, _ output: Output) async throws {
+        let chosen = try CallArgument.choose(
+            call, among: try await bridge.calls.list(),
+            in: [[.active], [.dialing, .alerting], [.ringing, .waiting], [.held]], absent: "there is no call")
+        try await bridge.calls.hangup(chosen.id)
+        if options.json {
+            output.print(["ended": .string(chosen.id.description)])
+        } else {
+            output.print("ended: \(chosen.party)")
+        }
+    }
+}

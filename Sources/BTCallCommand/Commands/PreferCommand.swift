@@ -1,0 +1,23 @@
+import ArgumentParser
+import BTCall
+import ControlLoop
+
+struct PreferCommand: BridgeCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "prefer", abstract: "Set the preferred device; it is used as soon as it is available.",
+        discussion: "It is kept over restarts; none sets no preference.")
+
+    @Argument(help: DeviceArgument.help, transform: DeviceArgument.read)
+    var device: DeviceChoice
+
+    @OptionGroup var options: CommonOptions
+
+    func perform(on bridge: CallBridge, _ output: Output) async throws {
+        try await bridge.audioDeviceManager.setAudioDevice(device)
+        if options.json {
+            output.print(["preferred": .string(device.description)])
+        } else {
+            output.print(device == .none ? "no preferred device" : "preferred: \(device)")
+        }
+    }
+}

@@ -1,0 +1,19 @@
+import ArgumentParser
+import BTCall
+import ControlLoop
+
+struct StartCommand: BridgeCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "start", abstract: "Let btcalld decide which device carries the calls.")
+
+    @OptionGroup var options: CommonOptions
+
+    func perform(on bridge: CallBridge, _ output: Output) async throws {
+        try await bridge.audioDeviceManager.start()
+        if options.json {
+            output.print(["started": true])
+        } else {
+            output.print("started")
+        }
+    }
+}

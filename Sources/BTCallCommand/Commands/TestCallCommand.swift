@@ -1,0 +1,102 @@
+import ArgumentParser
+import BTCall
+import ControlLoop
+import Glibc
+
+struct TestCallCommand: BridgeCommand {
+    enum Direction: String, EnumerableFlag, Sendable {
+        case incoming, outgoing
+
+        static func help(for value: Direction) -> ArgumentHelp? {
+            switch value {
+            case .incoming: "Somebody calls: the headsets ring."
+            case .outgoing: "The call goes out, the far end answers."
+            }
+        }
+    }
+
+    static let configuration = CommandConfiguration(
+        commandName: "test-call", abstract: "Make a call whose far end is this program, to try a headset.",
+        discussion: """
+            It does what a telephony application does: reports the call, is asked to answer and end it, and exchanges its \
+            audio. The far end plays a tone or a WAV file; --record keeps what it hears. Ctrl-C ends the call. Exit code \
+            0: there was a call, with audio.
+            """)
+
+    @Flag(help: "Who calls.")
+    var direction = Direction.incoming
+
+    @Option(help: "The other party's number.")
+    var number = "5550100"
+
+    @Option(help: "The other party's name.")
+    var name: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "What the far end plays: tone:HZ, or a WAV file (16 bit, 8000, 16000, 32000 or 48000 frames per second).",
+            valueName: "tone:hz|file.wav"),
+        transform: TestCallCommand.source)
+    var farEnd = FarEnd.Source.tone(hertz: 440)
+
+    @Flag(help: "Play the file again and again; otherwise silence follows.")
+    var loop = false
+
+    @Option(
+        help: ArgumentHelp("Frames per second of a tone's call: 8000, 16000, 32000 or 48000. A file has its own."),
+        transform: TestCallCommand.rate)
+    var rate = 16000
+
+    @Option(help: ArgumentHelp("Write what the call sends to this WAV file.", valueName: "file.wav"))
+    var record: String?
+
+    @Option(help: "End the call after so many seconds of talk.", transform: TestCallCommand.duration)
+    var seconds: Duration?
+
+    @Option(
+        help: "Answer after so many seconds: the far end of an outgoing call (1 by default), or this program.",
+        transform: TestCallCommand.duration)
+    var answerAfter: Duration?
+
+    @OptionGroup var options: CommonOptions
+
+    func perform(on bridge: CallBridge, _ output: Output) async throws {
+        let report = TestCallReport(output, isJSON: options.json)
+        let call = try TestCall(plan, try FarEnd(farEnd, rate: rate, loops: loop), report)
+        let signal = try ControlLoop.shared.onSignal(SIGINT) { call.interrupt() }
+        let termination = try ControlLoop.shared.onSignal(SIGTERM) { call.interrupt() }
+        defer {
+            signal.cancel()
+            termination.cancel()
+        }
+        try await call.run(on: bridge)
+        if !report.tookPlace { throw ExitCode(1) }
+    }
+
+    private var plan: TestCall.Plan {
+        TestCall.Plan(
+            direction: direction == .incoming ? .incoming : .outgoing, number: number, name: name,
+            answerAfter: answerAfter, talk: seconds, recording: record)
+    }
+
+    private static func source(_ text: String) throws -> FarEnd.Source {
+        guard let source = FarEnd.Source(text) else {
+            throw ValidationError("accepted: tone:HZ with 20 to 20000, or the name of a WAV file")
+        }
+        return source
+    }
+
+    private static func rate(_ text: String) throws -> Int {
+        guard let rate = Int(text), WaveFile.rates.contains(rate) else {
+            throw ValidationError("accepted: \(WaveFile.rates.map(String.init).joined(separator: ", "))")
+        }
+        return rate
+    }
+
+    private static func duration(_ text: String) throws -> Duration {
+        guard let seconds = Double(text), (0...86400).contains(seconds) else {
+            throw ValidationError("accepted: a number of seconds, 0 to 86400")
+        }
+        return .milliseconds(Int64(seconds * 1000))
+    }
+}

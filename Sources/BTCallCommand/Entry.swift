@@ -1,0 +1,30 @@
+import ArgumentParser
+
+/// The command line of btcalld.
+@main
+struct Entry: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "btcall",
+        abstract: "Bluetooth headset call bridge: which device carries the call, and why.",
+        discussion: """
+            DEVICE is one of \(DeviceArgument.accepted).
+            Exit codes: 0 done, 1 refused or failed, 3 btcalld is not running, 64 wrong command line.
+            """,
+        subcommands: [
+            StatusCommand.self,
+            DevicesCommand.self,
+            PreferCommand.self,
+            DefaultCommand.self,
+            SelectCommand.self,
+            StartCommand.self,
+            StopCommand.self,
+            CallsCommand.self,
+            AnswerCommand.self,
+            HangupCommand.self,
+            MuteCommand.self,
+            WhyCommand.self,
+            MonitorCommand.self,
+            TestCallCommand.self,
+            DemoCommand.self,
+        ])
+}

@@ -1,0 +1,101 @@
+import BTCall
+
+extension Call {
+    /// The call as the command line's JSON has it.
+    var json: JSON {
+        [
+            "id": .string(id.description),
+            "state": .string(state.rawValue),
+            "direction": .string(direction.rawValue),
+            "number": JSON(number),
+            "name": JSON(name),
+            "provider": JSON(provider),
+            "index": JSON(index),
+            "startedAt": JSON(startedAtMs.map { WallClock(milliseconds: $0).iso8601 }),
+        ]
+    }
+
+    /// The other party in words: `Alice (5550100)`.
+    var party: String {
+        switch (name, number) {
+        case (let name?, let number?): "\(name) (\(number))"
+        case (let name?, nil): name
+        case (nil, let number?): number
+        case (nil, nil): "unknown number"
+        }
+    }
+}
+
+extension AudioDevice {
+    /// The device as the command line's JSON has it.
+    var json: JSON {
+        [
+            "device": .string(choice.description),
+            "kind": .string(kind),
+            "address": JSON(address),
+            "name": .string(name),
+            "available": JSON(isAvailable),
+            "unavailableBecause": JSON(unavailableBecause),
+            "output": JSON(output),
+            "input": JSON(input),
+            "battery": JSON(battery),
+            "codecs": JSON(codecs),
+            "category": JSON(category),
+        ]
+    }
+}
+
+extension BridgeProblem {
+    var json: JSON { ["id": .string(id), "what": .string(what), "remedy": .string(remedy)] }
+
+    /// One line for people.
+    var text: String { remedy.isEmpty ? what : "\(what): \(remedy)" }
+}
+
+extension BridgeStatus {
+    /// The status as the command line's JSON has it.
+    var json: JSON {
+        [
+            "state": .string(state.rawValue),
+            "version": .string(version),
+            "started": JSON(isStarted),
+            "route": .string(route.description),
+            "pending": .string(pending.description),
+            "mode": JSON(mode),
+            "codec": JSON(codec),
+            "preferred": .string(preferred.description),
+            "default": .string(defaultDevice.description),
+            "selected": .string(selected.description),
+            "reason": JSON(reason),
+            "muted": JSON(isMuted),
+            "calls": .array(calls.map(\.json)),
+            "problems": .array(problems.map(\.json)),
+        ]
+    }
+}
+
+extension RouteExplanation {
+    var json: JSON {
+        [
+            "chosen": .string(chosen.description),
+            "level": JSON(level),
+            "reason": JSON(reason),
+            "levels": .array(levels.map(\.json)),
+            "text": JSON(text),
+        ]
+    }
+}
+
+extension RouteExplanation.Level {
+    var json: JSON {
+        [
+            "name": .string(name),
+            "spec": JSON(spec),
+            "candidate": JSON(candidate),
+            "verdict": .string(verdict),
+            "eligible": JSON(isEligible),
+            "value": JSON(value),
+            "limit": JSON(limit),
+        ]
+    }
+}

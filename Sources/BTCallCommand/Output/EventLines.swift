@@ -1,0 +1,90 @@
+import BTCall
+
+extension BridgeEvent {
+    /// One line of `monitor --json`.
+    func json(at time: WallClock) -> JSON {
+        var members: [(String, JSON)] = [("event", .string(word)), ("time", .string(time.iso8601))]
+        switch self {
+        case .daemonAppeared, .daemonVanished:
+            break
+        case .routeChanged(let old, let new, let reason):
+            members += [
+                ("old", .string(old.description)), ("new", .string(new.description)), ("reason", .string(reason)),
+            ]
+        case .activationFailed(let device):
+            members.append(("device", .string(device.description)))
+        case .callAdded(let call):
+            members.append(("call", call.json))
+        case .callStateChanged(let id, let state, let reason):
+            members += [
+                ("id", .string(id.description)), ("state", .string(state.rawValue)), ("reason", JSON(reason)),
+            ]
+        case .callRemoved(let id, let reason):
+            members += [("id", .string(id.description)), ("reason", JSON(reason))]
+        case .mutedChanged(let muted):
+            members.append(("muted", JSON(muted)))
+        case .buttonPressed(let address, let button):
+            members += [("address", .string(address)), ("button", .string(button))]
+        case .devicesChanged(let devices):
+            members.append(("devices", .array(devices.map(\.json))))
+        case .problemsChanged(let problems):
+            members.append(("problems", .array(problems.map(\.json))))
+        case .stateChanged(let state):
+            members.append(("state", .string(state.rawValue)))
+        case .settingChanged(let name, let value):
+            members += [("name", .string(name)), ("value", JSON(value))]
+        }
+        return .object(members)
+    }
+
+    /// One line of `monitor`.
+    func line(at time: WallClock) -> String {
+        let label = word + String(repeating: " ", count: max(0, 17 - word.count))
+        return "\(time.timeOfDay)  \(label)\(text)"
+    }
+
+    private var word: String {
+        switch self {
+        case .daemonAppeared: "daemonAppeared"
+        case .daemonVanished: "daemonVanished"
+        case .routeChanged: "routeChanged"
+        case .activationFailed: "activationFailed"
+        case .callAdded: "callAdded"
+        case .callStateChanged: "callState"
+        case .callRemoved: "callRemoved"
+        case .mutedChanged: "muted"
+        case .buttonPressed: "button"
+        case .devicesChanged: "devices"
+        case .problemsChanged: "problems"
+        case .stateChanged: "state"
+        case .settingChanged: "setting"
+        }
+    }
+
+    private var text: String {
+        switch self {
+        case .daemonAppeared: "btcalld is there"
+        case .daemonVanished: "btcalld has left the bus"
+        case .routeChanged(let old, let new, let reason): "\(old) -> \(new) (\(reason))"
+        case .activationFailed(let device): "\(device) did not open its link"
+        case .callAdded(let call):
+            "\(call.direction.rawValue), \(call.state.rawValue): \(call.party), by \(call.provider)"
+        case .callStateChanged(let id, let state, let reason): "\(state.rawValue)\(Self.because(reason))  \(id)"
+        case .callRemoved(let id, let reason): "\(id)\(Self.because(reason))"
+        case .mutedChanged(let muted): muted ? "microphone muted" : "microphone on"
+        case .buttonPressed(let address, let button): "\(button) on \(address)"
+        case .devicesChanged(let devices): Self.summary(devices)
+        case .problemsChanged(let problems):
+            problems.isEmpty ? "none" : problems.map(\.text).joined(separator: "; ")
+        case .stateChanged(let state): state.rawValue
+        case .settingChanged(let name, let value): "\(name) \(value ?? "none")"
+        }
+    }
+
+    private static func because(_ reason: String?) -> String { reason.map { " (\($0))" } ?? "" }
+
+    private static func summary(_ devices: [AudioDevice]) -> String {
+        let available = devices.filter(\.isAvailable).map(\.choice.description)
+        return available.isEmpty ? "none available" : "available: \(available.joined(separator: ", "))"
+    }
+}

@@ -1,0 +1,294 @@
+import BTCall
+import ControlLoop
+
+/// A telephony application with one call, whose far end is a tone or a file.
+///
+/// It owns the call for its whole life: registers as a provider, reports the call, exchanges its audio, ends it.
+@ControlPlane
+final class TestCall: CallProvider {
+    struct Plan: Sendable {
+        var direction: Call.Direction
+        var number: String
+        var name: String?
+        /// After how long the far end (outgoing) or this application (incoming) answers; nil leaves it to the headset.
+        var answerAfter: Duration?
+        /// How long to talk; nil until somebody ends the call.
+        var talk: Duration?
+        /// Where what the call sends is written.
+        var recording: String?
+    }
+
+    private enum Phase: Equatable {
+        case preparing
+        case offered(Call.ID)
+        case talking(Call.ID)
+        case ended(reason: String?)
+    }
+
+    private let plan: Plan
+    private let exchange: AudioExchange
+    private let report: TestCallReport
+    private let rate: Int
+    private var recorder: Recorder?
+    private var phase = Phase.preparing
+    private var registration: ProviderRegistration?
+    private var early: [BridgeEvent] = []
+    private var ends: [CheckedContinuation<Void, Never>] = []
+    private var tasks: [Task<Void, Never>] = []
+    private var failure: (any Error)?
+    private var audioRuns = false
+
+    /// - Throws: when the recording cannot be written.
+    init(_ plan: Plan, _ farEnd: FarEnd, _ report: TestCallReport) throws {
+        self.plan = plan
+        self.report = report
+        rate = farEnd.rate
+        exchange = AudioExchange(farEnd, isRecording: plan.recording != nil)
+        if let path = plan.recording { recorder = try Recorder(path: path, rate: rate) }
+    }
+
+    /// Makes the call and returns when it has ended.
+    ///
+    /// - Throws: what the daemon refuses with, or what is wrong with the recording.
+    func run(on bridge: CallBridge) async throws {
+        let events = await bridge.events()
+        tasks.append(Task { @ControlPlane in for await event in events { self.handle(event) } })
+        defer {
+            for task in tasks { task.cancel() }
+        }
+        do {
+            try await offer(on: bridge)
+            await untilEnded()
+        } catch {
+            fail(error)
+        }
+        await untilAudioEnded()
+        try saveRecording()
+        report.ended(exchange.counters)
+        // The daemon may have gone: then there is nothing to unregister.
+        try? await registration?.unregister()
+        if let failure { throw failure }
+    }
+
+    /// Ends the call because the person at the keyboard wants to.
+    func interrupt() {
+        hangUp(reason: "interrupted")
+    }
+
+    // MARK: Course of the call
+
+    private func offer(on bridge: CallBridge) async throws {
+        let description = CallProviderDescription(name: "test-call", rate: rate)
+        let registration = try await bridge.register(self, as: description)
+        self.registration = registration
+        report.routeIs(try await bridge.audioDeviceManager.activeRoute())
+        let call =
+            switch plan.direction {
+            case .incoming: try await registration.reportIncoming(number: plan.number, name: plan.name)
+            case .outgoing: try await registration.reportOutgoing(number: plan.number, name: plan.name)
+            }
+        guard case .preparing = phase else { return }
+        phase = .offered(call)
+        report.offered(call, plan)
+        let missed = early
+        early = []
+        for event in missed { handle(event) }
+        try await connect(call, registration)
+    }
+
+    /// Lets the far end of an outgoing call ring and answer; answers an incoming one when that was asked for.
+    private func connect(_ call: Call.ID, _ registration: ProviderRegistration) async throws {
+        let delay = plan.answerAfter ?? (plan.direction == .outgoing ? .seconds(1) : nil)
+        guard let delay else { return }
+        if plan.direction == .outgoing {
+            try await registration.update(call, .alerting)
+        }
+        tasks.append(
+            Task { @ControlPlane in
+                await ControlLoop.shared.sleep(for: delay)
+                guard !Task.isCancelled, phase == .offered(call) else { return }
+                do {
+                    try await registration.update(call, .active)
+                } catch {
+                    fail(error)
+                }
+            })
+    }
+
+    private func becameActive(_ call: Call.ID) {
+        guard phase == .offered(call) else { return }
+        phase = .talking(call)
+        exchange.play()
+        tasks.append(Task { @ControlPlane in await self.tick() })
+        guard let talk = plan.talk else { return }
+        tasks.append(
+            Task { @ControlPlane in
+                await ControlLoop.shared.sleep(for: talk)
+                if !Task.isCancelled { self.hangUp(reason: "remoteEnded") }
+            })
+    }
+
+    /// Once a second: shows the levels and writes down what was recorded.
+    private func tick() async {
+        while !Task.isCancelled, case .talking = phase {
+            await ControlLoop.shared.sleep(for: .seconds(1))
+            guard !Task.isCancelled, case .talking = phase else { return }
+            report.levels(exchange.takeLevels())
+            do {
+                try recorder?.append(exchange.takeRecorded())
+            } catch {
+                fail(error)
+            }
+        }
+    }
+
+    private func hangUp(reason: String) {
+        switch phase {
+        case .preparing:
+            end(reason: reason)
+        case .offered(let call), .talking(let call):
+            guard let registration else { return }
+            tasks.append(
+                Task { @ControlPlane in
+                    do {
+                        try await registration.update(call, .ended, reason: reason)
+                        self.end(reason: reason)
+                    } catch {
+                        self.fail(error)
+                    }
+                })
+        case .ended:
+            break
+        }
+    }
+
+    private func fail(_ error: any Error) {
+        if case .ended = phase { return }
+        failure = error
+        end(reason: "failed")
+    }
+
+    private func end(reason: String?) {
+        if case .ended = phase { return }
+        phase = .ended(reason: reason)
+        report.callEnded(reason: reason)
+        // The daemon closes the audio by itself; should it not, it ends here.
+        tasks.append(
+            Task { @ControlPlane in
+                await ControlLoop.shared.sleep(for: .milliseconds(500))
+                self.exchange.stop()
+            })
+        resumeEnds()
+    }
+
+    // MARK: Waiting
+
+    private func untilEnded() async {
+        if case .ended = phase { return }
+        await withCheckedContinuation { ends.append($0) }
+    }
+
+    private func untilAudioEnded() async {
+        guard audioRuns else { return }
+        await withCheckedContinuation { ends.append($0) }
+    }
+
+    private func resumeEnds() {
+        let waiting = ends
+        ends = []
+        for continuation in waiting { continuation.resume() }
+    }
+
+    private func audioEnded() {
+        audioRuns = false
+        report.audioEnded()
+        if case .ended = phase { resumeEnds() }
+    }
+
+    private func saveRecording() throws {
+        try recorder?.append(exchange.takeRecorded())
+        recorder = nil
+    }
+
+    // MARK: What the daemon says
+
+    private func handle(_ event: BridgeEvent) {
+        switch event {
+        case .routeChanged(_, let new, let reason):
+            report.routeChanged(new, reason: reason)
+        case .callStateChanged(let id, let state, let reason):
+            guard isOurs(id, event) else { return }
+            report.stateChanged(state, reason: reason)
+            if state == .active { becameActive(id) }
+            if state == .ended { end(reason: reason) }
+        case .callRemoved(let id, let reason):
+            if isOurs(id, event) { end(reason: reason) }
+        case .daemonVanished:
+            fail(CommandFailure("btcalld has left the bus"))
+        case .buttonPressed(let address, let button):
+            report.button(button, address: address)
+        case .mutedChanged(let muted):
+            report.muted(muted)
+        case .daemonAppeared, .activationFailed, .callAdded, .devicesChanged, .problemsChanged, .stateChanged,
+            .settingChanged:
+            break
+        }
+    }
+
+    /// Whether an event is about our call; it is kept for later while we do not know the call's id yet.
+    private func isOurs(_ id: Call.ID, _ event: BridgeEvent) -> Bool {
+        switch phase {
+        case .preparing:
+            early.append(event)
+            return false
+        case .offered(let call), .talking(let call): return call == id
+        case .ended: return false
+        }
+    }
+
+    // MARK: CallProvider
+
+    @ControlPlane func performAnswer(_ call: Call.ID) async throws(ProviderRefusal) {
+        guard phase == .offered(call), plan.direction == .incoming else {
+            throw .failed("the call cannot be answered now")
+        }
+        report.answered()
+    }
+
+    @ControlPlane func performEnd(_ call: Call.ID, reason: String) async throws(ProviderRefusal) {
+        switch phase {
+        case .offered(call), .talking(call): report.asked(toEnd: reason)
+        case .preparing, .offered, .talking, .ended: throw .noSuchCall("that call is not ours")
+        }
+    }
+
+    @ControlPlane func audioReady(_ call: Call.ID, _ audio: CallAudio) async {
+        if case .ended = phase { return }
+        guard audio.rate == rate else {
+            fail(CommandFailure("btcalld gave audio of \(audio.rate) frames per second instead of \(rate)"))
+            return
+        }
+        audioRuns = true
+        report.audioBegan()
+        exchange.start(audio.takeDescriptor(), blockFrames: audio.blockFrames) {
+            Task { @ControlPlane in self.audioEnded() }
+        }
+    }
+
+    @ControlPlane func released() async {
+        fail(CommandFailure("btcalld has dropped the call: it was stopped"))
+    }
+}
+
+/// The open recording; a class so that it can be let go of.
+private final class Recorder {
+    private var writer: WaveWriter
+
+    init(path: String, rate: Int) throws(WaveFileError) {
+        writer = try WaveWriter(path: path, rate: rate)
+    }
+
+    func append(_ samples: [Int16]) throws(WaveFileError) {
+        try writer.append(samples)
+    }
+}

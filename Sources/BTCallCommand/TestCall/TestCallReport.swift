@@ -1,0 +1,157 @@
+import BTCall
+import ControlLoop
+import Glibc
+
+/// Tells the person how the test call goes, and sums it up.
+@ControlPlane
+final class TestCallReport {
+    private let output: Output
+    private let isJSON: Bool
+    private var call: Call.ID?
+    private var plan: TestCall.Plan?
+    private var route = DeviceChoice.none
+    private var changes: [JSON] = []
+    private var answeredAt: WallClock?
+    private var endedAt: WallClock?
+    private var reason: String?
+    private var answeredByPerson = false
+    private var counters = AudioExchange.Counters()
+
+    /// - Parameter isJSON: nothing but one object at the end.
+    init(_ output: Output, isJSON: Bool) {
+        self.output = output
+        self.isJSON = isJSON
+    }
+
+    /// Whether there was a call with audio.
+    var tookPlace: Bool { answeredAt != nil && counters.blocksReceived > 0 }
+
+    func offered(_ call: Call.ID, _ plan: TestCall.Plan) {
+        self.call = call
+        self.plan = plan
+        let rings = plan.answerAfter == nil ? ", waiting for it to be answered" : ""
+        say(plan.direction == .incoming ? "incoming call from \(plan.number)\(rings)" : "calling \(plan.number)")
+    }
+
+    func routeIs(_ route: DeviceChoice) {
+        self.route = route
+    }
+
+    func routeChanged(_ new: DeviceChoice, reason: String) {
+        route = new
+        changes.append([
+            "time": .string(WallClock.now.iso8601), "route": .string(new.description), "reason": .string(reason),
+        ])
+        say("route: \(new) (\(reason))")
+    }
+
+    func stateChanged(_ state: Call.State, reason: String?) {
+        if state == .active && answeredAt == nil { answeredAt = .now }
+        say("call: \(state.rawValue)" + (reason.map { " (\($0))" } ?? ""))
+    }
+
+    func answered() {
+        answeredByPerson = true
+        say("answered by a headset or another program")
+    }
+
+    func asked(toEnd reason: String) {
+        say("ended by a headset or another program (\(reason))")
+    }
+
+    func audioBegan() { say("audio: open") }
+
+    func audioEnded() { say("audio: closed") }
+
+    func button(_ button: String, address: String) { say("button: \(button) on \(address)") }
+
+    func muted(_ muted: Bool) { say(muted ? "microphone muted" : "microphone on") }
+
+    func levels(_ levels: AudioExchange.Levels) {
+        let seconds = answeredAt.map { (WallClock.now.milliseconds - $0.milliseconds) / 1000 } ?? 0
+        let clock = "\(seconds / 60):" + (seconds % 60 < 10 ? "0" : "") + "\(seconds % 60)"
+        say("\(clock)  \(route)  far end \(Self.meter(levels.sent))  microphone \(Self.meter(levels.received))")
+    }
+
+    func callEnded(reason: String?) {
+        endedAt = .now
+        self.reason = reason
+    }
+
+    /// The last word: the summary, or the JSON object.
+    func ended(_ counters: AudioExchange.Counters) {
+        self.counters = counters
+        guard call != nil else { return }
+        if isJSON {
+            output.print(json)
+        } else {
+            for line in summary { output.print(line) }
+        }
+    }
+
+    private func say(_ text: String) {
+        guard !isJSON else { return }
+        output.print("\(WallClock.now.timeOfDay)  \(text)")
+    }
+
+    private var talkMs: Int64 {
+        guard let answeredAt else { return 0 }
+        return (endedAt ?? .now).milliseconds - answeredAt.milliseconds
+    }
+
+    private var summary: [String] {
+        var facts = Facts()
+        facts.add("Call", tookPlace ? "took place, \(Self.seconds(talkMs))" : "did not take place\(explanation)")
+        if let reason { facts.add("Ended", reason) }
+        facts.add("Route", route.description + (changes.count > 1 ? ", after \(changes.count) changes" : ""))
+        facts.add("Blocks", "\(counters.blocksReceived) received, \(counters.blocksSent) sent")
+        facts.add(
+            "Gaps",
+            counters.gaps == 0
+                ? "none, longest pause \(counters.longestGapMs) ms"
+                : "\(counters.gaps) longer than \(AudioExchange.gapMs) ms, longest \(counters.longestGapMs) ms")
+        if counters.blocksRefused > 0 { facts.add("Refused", "\(counters.blocksRefused) blocks") }
+        if let path = plan?.recording { facts.add("Recording", path) }
+        return [""] + facts.lines
+    }
+
+    private var explanation: String {
+        answeredAt == nil ? ": it was not answered" : ": no audio came"
+    }
+
+    private var json: JSON {
+        [
+            "call": JSON(call?.description),
+            "direction": JSON(plan?.direction.rawValue),
+            "number": JSON(plan?.number),
+            "tookPlace": JSON(tookPlace),
+            "answeredByPerson": JSON(answeredByPerson),
+            "answeredAt": JSON(answeredAt?.iso8601),
+            "endedAt": JSON(endedAt?.iso8601),
+            "talkSeconds": .number(Double(talkMs) / 1000),
+            "reason": JSON(reason),
+            "route": .string(route.description),
+            "routes": .array(changes),
+            "blocksReceived": JSON(counters.blocksReceived),
+            "blocksSent": JSON(counters.blocksSent),
+            "blocksRefused": JSON(counters.blocksRefused),
+            "gaps": JSON(counters.gaps),
+            "longestGapMs": JSON(counters.longestGapMs),
+            "recording": JSON(plan?.recording),
+        ]
+    }
+
+    /// Ten steps of 6 dB below full scale: `######....  -24 dB`.
+    nonisolated static func meter(_ peak: Int) -> String {
+        guard peak > 0 else { return "..........  silent" }
+        let decibels = 20 * log10(Double(peak) / 32768)
+        let steps = max(0, min(10, 10 + Int((decibels / 6).rounded(.up))))
+        let number = String(Int(decibels.rounded()))
+        return String(repeating: "#", count: steps) + String(repeating: ".", count: 10 - steps)
+            + String(repeating: " ", count: max(1, 5 - number.count)) + number + " dB"
+    }
+
+    private static func seconds(_ milliseconds: Int64) -> String {
+        "\(milliseconds / 1000).\(milliseconds % 1000 / 100) s"
+    }
+}

@@ -1,0 +1,24 @@
+import BTCallAPI
+import ControlLoop
+import DBus
+
+// Arguments of a method call. The bus connection has checked them against the declared signature before a handler runs,
+// so the fallbacks below are never seen by a client.
+
+func argument(_ call: MethodCall, _ index: Int) -> Value {
+    call.arguments.indices.contains(index) ? call.arguments[index] : .string("")
+}
+
+func text(_ call: MethodCall, _ index: Int) -> String {
+    argument(call, index).stringValue ?? ""
+}
+
+/// Runs a handler that refuses with `APIError` as one that refuses with the bus error of the same name.
+@ControlPlane
+func reply(_ body: () throws(APIError) -> [Value]) throws(BusError) -> [Value] {
+    do throws(APIError) {
+        return try body()
+    } catch {
+        throw error.busError
+    }
+}

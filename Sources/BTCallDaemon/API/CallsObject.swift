@@ -1,0 +1,196 @@
+import BTCallAPI
+package import ControlLoop
+package import DBus
+import Telephony
+
+/// `org.btcall.Calls1` at `/org/btcall/calls`, and one `org.btcall.Call1` object a call.
+@ControlPlane
+package final class CallsObject {
+    private let bus: BusConnection
+    private let calls: CallDirectory
+    private let mute: MuteState
+
+    package init(bus: BusConnection, calls: CallDirectory, mute: MuteState) {
+        self.bus = bus
+        self.calls = calls
+        self.mute = mute
+        bus.export([interface()], at: BTCallPath.calls)
+        mute.onChange = { [weak self] in self?.changed(BTCallName.Calls.muted) }
+    }
+
+    /// Shows what became of a call.
+    package func show(_ change: CallDirectory.Change) {
+        switch change {
+        case .added(let record):
+            bus.export([Self.interface(of: record, calls)], at: record.path)
+            emit(BTCallName.Calls.callAdded, [.objectPath(record.path), .vardict(record.description.properties)])
+            changed(BTCallName.Calls.calls)
+        case .changed(let record): emitState(record, reason: "")
+        case .ended(let record, let reason):
+            emitState(record, reason: reason.rawValue)
+            bus.unexport(path: record.path)
+            emit(BTCallName.Calls.callRemoved, [.objectPath(record.path), .string(reason.rawValue)])
+            changed(BTCallName.Calls.calls)
+        }
+    }
+
+    private func emitState(_ record: CallRecord, reason: String) {
+        bus.propertiesChanged(
+            path: record.path, interface: BTCallName.Interface.call,
+            [BTCallName.Call.state, BTCallName.Call.number, BTCallName.Call.name, BTCallName.Call.startedAt])
+        bus.emit(
+            path: record.path, interface: BTCallName.Interface.call, member: BTCallName.Call.stateChanged,
+            [.string(record.description.state.rawValue), .string(reason)])
+    }
+
+    private func emit(_ member: String, _ arguments: [Value]) {
+        bus.emit(path: BTCallPath.calls, interface: BTCallName.Interface.calls, member: member, arguments)
+    }
+
+    private func changed(_ property: String) {
+        bus.propertiesChanged(path: BTCallPath.calls, interface: BTCallName.Interface.calls, [property])
+    }
+
+    private func interface() -> ExportedInterface {
+        let calls = calls
+        let mute = mute
+        typealias Name = BTCallName.Calls
+        return ExportedInterface(
+            BTCallName.Interface.calls,
+            methods: [
+                .init(Name.registerProvider, in: [("provider", "o"), ("options", "a{sv}")]) {
+                    call async throws(BusError) in
+                    try reply { () throws(APIError) in
+                        let options = try ProviderOptions(Fields(argument(call, 1), of: "options"))
+                        try calls.register(busName: call.sender, path: text(call, 0), options: options)
+                        return []
+                    }
+                },
+                .init(Name.unregisterProvider, in: [("provider", "o")]) { call async throws(BusError) in
+                    try reply { () throws(APIError) in
+                        try calls.unregister(busName: call.sender, path: text(call, 0))
+                        return []
+                    }
+                },
+                .init(
+                    Name.reportIncoming, in: [("provider", "o"), ("number", "s"), ("options", "a{sv}")],
+                    out: [("call", "o")]
+                ) { call async throws(BusError) in
+                    try reply { () throws(APIError) in
+                        let options = try ReportOptions(Fields(argument(call, 2), of: "options"))
+                        let record = try calls.reportIncoming(
+                            busName: call.sender, path: text(call, 0), number: text(call, 1), options: options)
+                        return [.objectPath(record.path)]
+                    }
+                },
+                .init(
+                    Name.reportOutgoing, in: [("provider", "o"), ("number", "s"), ("options", "a{sv}")],
+                    out: [("call", "o")]
+                ) { call async throws(BusError) in
+                    try reply { () throws(APIError) in
+                        let options = try ReportOptions(Fields(argument(call, 2), of: "options"))
+                        let record = try calls.reportOutgoing(
+                            busName: call.sender, path: text(call, 0), number: text(call, 1), options: options)
+                        return [.objectPath(record.path)]
+                    }
+                },
+                .init(Name.place, in: [("number", "s"), ("options", "a{sv}")], out: [("call", "o")]) {
+                    call async throws(BusError) in
+                    let known = Set(calls.calls.map(\.uuid))
+                    do throws(APIError) {
+                        let options = try Fields(argument(call, 1), of: "options")
+                        let provider = try options.optionalString("provider")
+                        try await calls.perform(.dial(number: text(call, 0), provider: provider))
+                    } catch {
+                        throw error.busError
+                    }
+                    guard let record = calls.calls.last(where: { !known.contains($0.uuid) }) else {
+                        throw APIError(.wrongState, "the call ended before it could be done").busError
+                    }
+                    return [.objectPath(record.path)]
+                },
+            ],
+            signals: [
+                .init(Name.callAdded, [("call", "o"), ("properties", "a{sv}")]),
+                .init(Name.callRemoved, [("call", "o"), ("reason", "s")]),
+            ],
+            properties: [
+                .init(Name.calls, "ao", get: { .objectPaths(calls.calls.map(\.path)) }),
+                .init(
+                    Name.muted, "b", get: { .bool(mute.isMuted) },
+                    set: { value throws(BusError) in mute.set(value.boolValue ?? false) }),
+            ])
+    }
+
+    private static func interface(of record: CallRecord, _ calls: CallDirectory) -> ExportedInterface {
+        let id = record.identifier
+        typealias Name = BTCallName.Call
+        func perform(_ request: CallRequest) async throws(BusError) -> [Value] {
+            do throws(APIError) {
+                try await calls.perform(request)
+                return []
+            } catch {
+                throw error.busError
+            }
+        }
+        return ExportedInterface(
+            BTCallName.Interface.call,
+            methods: [
+                .init(Name.answer, in: [("options", "a{sv}")]) { _ async throws(BusError) in
+                    try await perform(.answer(id))
+                },
+                .init(Name.end) { _ async throws(BusError) in
+                    try await perform(record.call.state.isRinging ? .reject(id) : .hangUp(id))
+                },
+                .init(Name.setHeld, in: [("held", "b")]) { call async throws(BusError) in
+                    try await perform(.setHeld(id, argument(call, 0).boolValue ?? false))
+                },
+                .init(Name.sendDTMF, in: [("tones", "s")]) { call async throws(BusError) in
+                    for tone in text(call, 0) {
+                        guard "0123456789*#ABCD".contains(tone) else {
+                            throw APIError(.invalidArgument, "'\(tone)' is no DTMF tone: 0-9, *, #, A-D are").busError
+                        }
+                        _ = try await perform(.sendDTMF(tone))
+                    }
+                    return []
+                },
+                .init(Name.update, in: [("state", "s"), ("options", "a{sv}")]) { call async throws(BusError) in
+                    try reply { () throws(APIError) in
+                        let options = try Fields(argument(call, 1), of: "options")
+                        let state = try callState(text(call, 0), options)
+                        try calls.update(record, state, from: call.sender)
+                        return []
+                    }
+                },
+            ],
+            signals: [.init(Name.stateChanged, [("state", "s"), ("reason", "s")])],
+            properties: [
+                .init(Name.id, "s", changes: .constant, get: { .string(record.uuid) }),
+                .init(Name.state, "s", get: { .string(record.description.state.rawValue) }),
+                .init(Name.direction, "s", changes: .constant, get: { .string(record.description.direction.rawValue) }),
+                .init(Name.number, "s", get: { .string(record.description.number ?? "") }),
+                .init(Name.name, "s", get: { .string(record.description.name ?? "") }),
+                .init(Name.provider, "s", changes: .constant, get: { .string(record.provider.name) }),
+                .init(Name.index, "y", changes: .constant, get: { .byte(record.description.index) }),
+                .init(Name.startedAt, "t", get: { .uint64(record.startedAt) }),
+            ])
+    }
+}
+
+/// The words that a provider may report.
+private func callState(_ word: String, _ options: Fields) throws(APIError) -> CallState {
+    switch word {
+    case "alerting": return .alerting
+    case "active": return .active
+    case "held": return .held
+    case "ended":
+        let reason = try options.optionalString("reason") ?? CallEndReason.remoteHangUp.rawValue
+        guard let known = CallEndReason(rawValue: reason) else {
+            let accepted = CallEndReason.allCases.map(\.rawValue).joined(separator: ", ")
+            throw APIError(.invalidArgument, "\"\(reason)\" is no reason; accepted: \(accepted)")
+        }
+        return .ended(known)
+    default:
+        throw APIError(.invalidArgument, "\"\(word)\" is no state to report; accepted: alerting, active, held, ended")
+    }
+}

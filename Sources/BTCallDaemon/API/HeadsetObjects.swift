@@ -1,0 +1,75 @@
+import BTCallAPI
+package import BluetoothTypes
+package import ControlLoop
+package import DBus
+
+/// `org.btcall.Headset1`: one object for each headset whose service level connection is up.
+@ControlPlane
+package final class HeadsetObjects {
+    private let bus: BusConnection
+    private let headsets: HeadsetDirectory
+
+    package init(bus: BusConnection, headsets: HeadsetDirectory) {
+        self.bus = bus
+        self.headsets = headsets
+    }
+
+    package func appeared(_ address: BluetoothAddress) {
+        bus.export([interface(address)], at: BTCallPath.headset(address))
+    }
+
+    package func vanished(_ address: BluetoothAddress) {
+        bus.unexport(path: BTCallPath.headset(address))
+    }
+
+    package func changed(_ address: BluetoothAddress) {
+        typealias Name = BTCallName.Headset
+        bus.propertiesChanged(
+            path: BTCallPath.headset(address), interface: BTCallName.Interface.headset,
+            [Name.name, Name.codec, Name.codecs, Name.battery, Name.speakerVolume, Name.microphoneVolume])
+    }
+
+    package func buttonPressed(_ address: BluetoothAddress, _ button: String) {
+        bus.emit(
+            path: BTCallPath.headset(address), interface: BTCallName.Interface.headset,
+            member: BTCallName.Headset.buttonPressed, [.string(button)])
+    }
+
+    private func interface(_ address: BluetoothAddress) -> ExportedInterface {
+        let headsets = headsets
+        typealias Name = BTCallName.Headset
+        func property(_ name: String, _ signature: String, _ empty: Value) -> ExportedInterface.Property {
+            .init(name, signature, get: { headsets.description(of: address)?.properties[name] ?? empty })
+        }
+        func volume(_ name: String, _ set: @escaping @ControlPlane (UInt8) -> Void) -> ExportedInterface.Property {
+            .init(
+                name, "y", get: { headsets.description(of: address)?.properties[name] ?? .byte(0) },
+                set: { value throws(BusError) in
+                    guard let volume = value.byteValue, volume <= 15 else {
+                        throw APIError(.invalidArgument, "a headset's volume is 0 to 15").busError
+                    }
+                    set(volume)
+                })
+        }
+        return ExportedInterface(
+            BTCallName.Interface.headset,
+            methods: [
+                .init(Name.disconnect) { _ async throws(BusError) in
+                    do throws(APIError) {
+                        try await headsets.disconnect(address)
+                        return []
+                    } catch {
+                        throw error.busError
+                    }
+                }
+            ],
+            signals: [.init(Name.buttonPressed, [("button", "s")])],
+            properties: [
+                property(Name.address, "s", ""), property(Name.name, "s", ""), property(Name.connected, "b", false),
+                property(Name.codec, "s", ""), property(Name.codecs, "as", .strings([])),
+                property(Name.battery, "i", .int32(-1)),
+                volume(Name.speakerVolume) { headsets.setSpeakerVolume($0, of: address) },
+                volume(Name.microphoneVolume) { headsets.setMicrophoneVolume($0, of: address) },
+            ])
+    }
+}

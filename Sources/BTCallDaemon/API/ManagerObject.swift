@@ -1,0 +1,54 @@
+package import BTCallAPI
+package import ControlLoop
+package import DBus
+
+/// What `Manager1` needs from the daemon.
+@ControlPlane
+package protocol Activating: AnyObject {
+    var state: ManagerDescription.State { get }
+    func activate() async
+    func deactivate() async
+}
+
+/// `org.btcall.Manager1` at `/org/btcall`.
+@ControlPlane
+package final class ManagerObject {
+    private let bus: BusConnection
+
+    package init(bus: BusConnection, daemon: any Activating, problems: ProblemList) {
+        self.bus = bus
+        typealias Name = BTCallName.Manager
+        let interface = ExportedInterface(
+            BTCallName.Interface.manager,
+            methods: [
+                .init(Name.activate) { [weak daemon] _ async throws(BusError) in
+                    await daemon?.activate()
+                    return []
+                },
+                .init(Name.deactivate) { [weak daemon] _ async throws(BusError) in
+                    await daemon?.deactivate()
+                    return []
+                },
+            ],
+            properties: [
+                .init(Name.version, "s", changes: .constant, get: { .string(Daemon.version) }),
+                .init(Name.state, "s", get: { [weak daemon] in .string(daemon?.state.rawValue ?? "inactive") }),
+                .init(
+                    Name.problems, "aa{sv}",
+                    get: {
+                        .vardicts(
+                            problems.problems.map {
+                                ProblemDescription(id: $0.id, what: $0.what, remedy: $0.remedy).fields
+                            })
+                    }),
+            ])
+        bus.export([interface], at: BTCallPath.manager)
+        problems.onChange = { [weak self] in self?.changed(Name.problems) }
+    }
+
+    package func stateChanged() { changed(BTCallName.Manager.state) }
+
+    private func changed(_ property: String) {
+        bus.propertiesChanged(path: BTCallPath.manager, interface: BTCallName.Interface.manager, [property])
+    }
+}

@@ -1,0 +1,369 @@
+package import AudioEngine
+package import BluetoothTypes
+package import ControlLoop
+package import Logging
+package import Routing
+
+/// What a voice link needs from whoever opened it: its descriptor and the way to close it.
+@ControlPlane
+package final class OpenAudioLink {
+    package let descriptor: Int32
+    package let codec: VoiceCodec
+    /// Size of the first packets to expect, in bytes; the size of those received counts.
+    package let packetBytesHint: Int
+    private var release: (@ControlPlane () -> Void)?
+
+    /// - Parameter release: closes the descriptor; called once.
+    package init(
+        descriptor: Int32, codec: VoiceCodec, packetBytesHint: Int, release: @escaping @ControlPlane () -> Void
+    ) {
+        self.descriptor = descriptor
+        self.codec = codec
+        self.packetBytesHint = packetBytesHint
+        self.release = release
+    }
+
+    package func close() {
+        release?()
+        release = nil
+    }
+}
+
+/// Where a call's audio can be: the endpoints that the engine has terminals for.
+package enum AudioEndpoint: Hashable, Sendable, CustomStringConvertible {
+    case local(LocalDevice)
+    case headset(BluetoothAddress)
+
+    package var description: String {
+        switch self {
+        case .local(let kind): "\(kind)"
+        case .headset(let address): "bluetooth:\(address)"
+        }
+    }
+}
+
+/// Turns what the policy wants open into terminals of the audio engine, and the engine's events into facts.
+///
+/// Level-triggered: the wanted paths, links and route are kept, and `reconcile()` takes every step that is possible now.
+/// A terminal that the engine still plays on is removed after the cut to its successor, so that no sample is lost; a
+/// sound card that is being given back is opened again only when it is free.
+@ControlPlane
+package final class AudioGraph {
+    package enum Event {
+        case firstPacket(BluetoothAddress, bytes: Int)
+        case linkSilent(BluetoothAddress, milliseconds: Int)
+        case linkResumed(BluetoothAddress)
+        /// The kernel closed the link (0: in order, else errno).
+        case linkLost(BluetoothAddress, code: Int32)
+        /// Closed as asked; its descriptor no longer exists.
+        case linkClosed(BluetoothAddress)
+        case pathFailed(PathError)
+        case callAudioClosed(UInt32)
+        /// The cut to an endpoint was made.
+        case routed(AudioEndpoint?, gapMicroseconds: Int)
+    }
+
+    private enum Phase { case open, waitingForCut, removing }
+
+    private final class Terminal {
+        let identifier: UInt32
+        let endpoint: AudioEndpoint
+        let close: @ControlPlane () -> Void
+        let codec: VoiceCodec?
+        var phase = Phase.open
+        /// The engine has reported its end; nothing more is to be said about it.
+        var hasFailed = false
+
+        init(
+            identifier: UInt32, endpoint: AudioEndpoint, codec: VoiceCodec?, close: @escaping @ControlPlane () -> Void
+        ) {
+            self.identifier = identifier
+            self.endpoint = endpoint
+            self.codec = codec
+            self.close = close
+        }
+    }
+
+    package var onEvent: (@ControlPlane (Event) -> Void)?
+    private let engine: AudioEngine
+    private let paths: any PathOpening
+    private let logger: Logger
+    private var source: DescriptorSource?
+    private var terminals: [Terminal] = []
+    private var nextIdentifier: UInt32 = 1
+    private var wantedPaths: Set<LocalDevice> = []
+    private var wantedRoute: AudioEndpoint?
+    /// Last route given to the engine, and the last cut it reported.
+    private var commanded: UInt32?
+    private var routed: UInt32?
+    private var cutTimer: Timer?
+    private let silentLimit: Duration?
+    /// A cut that has not come after this long will not come: the old terminal is removed all the same.
+    private let longestCut = Duration.seconds(1)
+
+    /// - Parameter silentLimit: fixed limit of the silent-link watchdog; nil adapts to the link.
+    package init(
+        engine: AudioEngine, paths: any PathOpening, silentLimit: Duration?, logger: Logger
+    ) throws(SystemError) {
+        self.engine = engine
+        self.paths = paths
+        self.silentLimit = silentLimit
+        self.logger = logger
+        source = try ControlLoop.shared.add(engine.eventDescriptor, .readable) { [weak self] _ in self?.takeEvents() }
+    }
+
+    /// Ends the engine and gives everything back.
+    package func close() {
+        source?.cancel()
+        source = nil
+        engine.stop()
+        for terminal in terminals { terminal.close() }
+        terminals = []
+    }
+
+    // MARK: What the policy wants
+
+    package func openPath(_ kind: LocalDevice) {
+        wantedPaths.insert(kind)
+        reconcile()
+    }
+
+    package func closePath(_ kind: LocalDevice) {
+        wantedPaths.remove(kind)
+        reconcile()
+    }
+
+    package func route(to endpoint: AudioEndpoint?) {
+        wantedRoute = endpoint
+        reconcile()
+    }
+
+    /// Several changes as one step: a path that one change closes and the next opens again stays open.
+    package func change(_ changes: () -> Void) {
+        depth += 1
+        changes()
+        depth -= 1
+        reconcile()
+    }
+    private var depth = 0
+
+    /// Takes an open link over; it is kept alive with silence until it is routed to.
+    package func add(link: OpenAudioLink, of address: BluetoothAddress) {
+        let codec: LinkCodec = link.codec == .mSBC ? .mSBC : .cvsd
+        let kind = TerminalKind.link(
+            descriptor: link.descriptor, codec: codec, packetBytesHint: link.packetBytesHint)
+        let endpoint = AudioEndpoint.headset(address)
+        guard let terminal = add(kind, endpoint, codec: link.codec, close: link.close) else {
+            link.close()
+            onEvent?(.linkLost(address, code: 0))
+            return
+        }
+        engine.setSilentLimit(terminal.identifier, silentLimit)
+    }
+
+    /// Closes the link of a headset; `.linkClosed` says when it is done. Nothing happens when there is none.
+    package func closeLink(_ address: BluetoothAddress) {
+        guard let terminal = terminal(at: .headset(address)), terminal.phase == .open else { return }
+        terminal.phase = .waitingForCut
+        reconcile()
+    }
+
+    package func hasLink(_ address: BluetoothAddress) -> Bool {
+        terminal(at: .headset(address)).map { $0.phase == .open } ?? false
+    }
+
+    package func codec(ofLink address: BluetoothAddress) -> VoiceCodec? {
+        terminal(at: .headset(address)).flatMap { $0.phase == .open ? $0.codec : nil }
+    }
+
+    // MARK: Calls
+
+    /// - Parameter descriptor: becomes the engine's.
+    package func attachCall(_ identifier: UInt32, descriptor: Int32, rate: Int) throws(AudioEngineError) {
+        try engine.attachCall(identifier, descriptor: descriptor, rate: rate, active: true)
+    }
+
+    package func setCallActive(_ identifier: UInt32, _ active: Bool) { engine.setCallActive(identifier, active) }
+    package func detachCall(_ identifier: UInt32) { engine.detachCall(identifier) }
+    package func setMuted(_ muted: Bool) { engine.setMuted(muted) }
+
+    // MARK: Figures
+
+    package var isRealtime: Bool { engine.isRealtime }
+    package func counters() -> EngineCounters { engine.counters() }
+    package func endpoint(ofTerminal identifier: UInt32) -> AudioEndpoint? {
+        terminals.first { $0.identifier == identifier }?.endpoint
+    }
+    package func codec(ofTerminal identifier: UInt32) -> VoiceCodec? {
+        terminals.first { $0.identifier == identifier }?.codec
+    }
+
+    // MARK: Steps
+
+    private func terminal(at endpoint: AudioEndpoint) -> Terminal? {
+        terminals.first { $0.endpoint == endpoint && $0.phase != .removing }
+    }
+
+    private func add(
+        _ kind: TerminalKind, _ endpoint: AudioEndpoint, codec: VoiceCodec?, close: @escaping @ControlPlane () -> Void
+    ) -> Terminal? {
+        let terminal = Terminal(identifier: nextIdentifier, endpoint: endpoint, codec: codec, close: close)
+        do throws(AudioEngineError) {
+            try engine.addTerminal(terminal.identifier, kind)
+        } catch {
+            logger.error("the audio engine does not take \(endpoint): \(error)")
+            return nil
+        }
+        nextIdentifier &+= 1
+        terminals.append(terminal)
+        return terminal
+    }
+
+    private func reconcile() {
+        guard depth == 0 else { return }
+        openWantedPaths()
+        commandRoute()
+        removeUnwanted()
+    }
+
+    private func openWantedPaths() {
+        for kind in wantedPaths.sorted(by: { $0.rawValue < $1.rawValue }) {
+            let endpoint = AudioEndpoint.local(kind)
+            if let present = terminal(at: endpoint) {
+                present.phase = .open
+                continue
+            }
+            // Still being given back: opening it again now would find it busy. `.terminalRemoved` comes here again.
+            guard !terminals.contains(where: { $0.endpoint == endpoint }) else { continue }
+            do throws(PathError) {
+                let path = try paths.openPath(kind)
+                guard add(path.terminal, endpoint, codec: nil, close: path.close) != nil else {
+                    path.close()
+                    throw PathError(
+                        device: kind, what: "the audio engine refused it", remedy: "see the lines before in the log")
+                }
+                logger.debug("opened \(kind): \(path.summary)")
+            } catch {
+                wantedPaths.remove(kind)
+                ControlLoop.shared.perform { [weak self] in self?.onEvent?(.pathFailed(error)) }
+            }
+        }
+    }
+
+    private func commandRoute() {
+        let target = wantedRoute.flatMap { terminal(at: $0) }?.identifier
+        // A path that is not open yet keeps the old route: silence is what it would be replaced by.
+        if target == nil, wantedRoute != nil, commanded != nil { return }
+        guard target != commanded else { return }
+        commanded = target
+        engine.route(to: target)
+    }
+
+    private func removeUnwanted() {
+        var waiting = false
+        for terminal in terminals {
+            switch terminal.phase {
+            case .removing: continue
+            case .open:
+                guard case .local(let kind) = terminal.endpoint, !wantedPaths.contains(kind) else { continue }
+                terminal.phase = .waitingForCut
+            case .waitingForCut: break
+            }
+            if routed == terminal.identifier, let commanded, commanded != terminal.identifier {
+                waiting = true
+                continue
+            }
+            remove(terminal)
+        }
+        if !waiting {
+            cutTimer?.cancel()
+            cutTimer = nil
+        } else if cutTimer == nil {
+            cutTimer = ControlLoop.shared.schedule(after: longestCut) { [weak self] in self?.cutOverdue() }
+        }
+    }
+
+    private func cutOverdue() {
+        cutTimer = nil
+        for terminal in terminals where terminal.phase == .waitingForCut {
+            logger.warning("no audio came from the new device within a second: \(terminal.endpoint) is closed all the same")
+            remove(terminal)
+        }
+    }
+
+    private func remove(_ terminal: Terminal) {
+        terminal.phase = .removing
+        if commanded == terminal.identifier {
+            commanded = nil
+            engine.route(to: nil)
+        }
+        engine.removeTerminal(terminal.identifier)
+    }
+
+    // MARK: Events of the engine
+
+    private func takeEvents() {
+        for event in engine.takeEvents() { take(event) }
+    }
+
+    private func take(_ event: AudioEngineEvent) {
+        switch event {
+        case .firstPacket(let identifier, let bytes):
+            forLink(identifier) { onEvent?(.firstPacket($0, bytes: bytes)) }
+        case .linkSilent(let identifier, let milliseconds):
+            forLink(identifier) { onEvent?(.linkSilent($0, milliseconds: milliseconds)) }
+        case .linkResumed(let identifier, _):
+            forLink(identifier) { onEvent?(.linkResumed($0)) }
+        case .terminalFailed(let identifier, let code): failed(identifier, code)
+        case .terminalRemoved(let identifier): removed(identifier)
+        case .routed(let identifier, let gap):
+            routed = identifier
+            onEvent?(.routed(identifier.flatMap(endpoint(ofTerminal:)), gapMicroseconds: gap))
+            reconcile()
+        case .callStarted: break
+        case .callClosed(let call, _): onEvent?(.callAudioClosed(call))
+        case .deadlineMissed(let count):
+            logger.debug("the audio thread was more than 20 ms late \(count) times")
+        case .eventsLost(let count): logger.error("\(count) events of the audio engine were lost")
+        }
+    }
+
+    private func forLink(_ identifier: UInt32, _ body: (BluetoothAddress) -> Void) {
+        guard let terminal = terminals.first(where: { $0.identifier == identifier }), terminal.phase == .open,
+            case .headset(let address) = terminal.endpoint
+        else { return }
+        body(address)
+    }
+
+    private func failed(_ identifier: UInt32, _ code: Int32) {
+        guard let terminal = terminals.first(where: { $0.identifier == identifier }) else { return }
+        if commanded == identifier { commanded = nil }
+        if routed == identifier { routed = nil }
+        guard terminal.phase != .removing else { return }
+        terminal.phase = .removing
+        terminal.hasFailed = true
+        engine.removeTerminal(identifier)
+        switch terminal.endpoint {
+        case .headset(let address): onEvent?(.linkLost(address, code: code))
+        case .local(let kind):
+            wantedPaths.remove(kind)
+            onEvent?(.pathFailed(Self.pulled(kind, code)))
+        }
+    }
+
+    private static func pulled(_ kind: LocalDevice, _ code: Int32) -> PathError {
+        PathError(
+            device: kind, what: "\(SystemError(call: "the sound card", code: code))",
+            remedy: "plug the card in again; the call goes on with the next device meanwhile")
+    }
+
+    private func removed(_ identifier: UInt32) {
+        guard let index = terminals.firstIndex(where: { $0.identifier == identifier }) else { return }
+        let terminal = terminals.remove(at: index)
+        if commanded == identifier { commanded = nil }
+        if routed == identifier { routed = nil }
+        terminal.close()
+        if case .headset(let address) = terminal.endpoint, !terminal.hasFailed { onEvent?(.linkClosed(address)) }
+        reconcile()
+    }
+}

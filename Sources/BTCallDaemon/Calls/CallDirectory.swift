@@ -1,0 +1,345 @@
+package import BTCallAPI
+import BluetoothTypes
+package import ControlLoop
+package import DBus
+package import Logging
+package import Routing
+package import Telephony
+
+/// The calls of the box and the applications that own them: carries out what `CallTable` decides.
+///
+/// Reports of providers and requests of headsets and clients go in; the table's actions become calls to providers,
+/// events for the policy, snapshots for the gateways and objects on the bus, in that order.
+@ControlPlane
+package final class CallDirectory {
+    /// What the object tree shows.
+    package enum Change {
+        case added(CallRecord)
+        case changed(CallRecord)
+        case ended(CallRecord, CallEndReason)
+    }
+
+    package var onChange: (@ControlPlane (Change) -> Void)?
+    package var onRoutingEvent: (@ControlPlane (RoutingEvent) -> Void)?
+    package var onSnapshot: (@ControlPlane (CallSnapshot) -> Void)?
+    /// Every call's audio that has to exist is asked for here; false when it cannot be had.
+    package var audio: (any CallAudioExchange)?
+
+    private let bus: BusConnection
+    private let logger: Logger
+    private var table = CallTable()
+    private var providers: [(key: String, proxy: CallProviderProxy, watch: Subscription)] = []
+    private var records: [CallRecord] = []
+    private var shown = CallSnapshot.empty
+    private var nextRequest: UInt64 = 1
+    private var completions: [CallRequestID: @ControlPlane (CallRequestOutcome) -> Void] = [:]
+    /// New providers and calls are refused while the manager is inactive.
+    package var acceptsProviders = true
+
+    package init(bus: BusConnection, logger: Logger) {
+        self.bus = bus
+        self.logger = logger
+    }
+
+    /// In order of appearance.
+    package var calls: [CallRecord] { records }
+    package var snapshot: CallSnapshot { table.snapshot }
+
+    package func record(at path: String) -> CallRecord? { records.first { $0.path == path } }
+    package func record(_ id: CallID) -> CallRecord? { records.first { $0.identifier == id } }
+
+    // MARK: Providers
+
+    package func register(busName: String, path: String, options: ProviderOptions) throws(APIError) {
+        guard acceptsProviders else {
+            throw APIError(.wrongState, "the daemon is not active: call Manager1.Activate first")
+        }
+        guard options.audio == .descriptor else {
+            throw APIError(.notSupported, "audio=\"pcm\" is not offered yet: register with audio=\"fd\"")
+        }
+        let proxy = CallProviderProxy(bus: bus, busName: busName, path: path, options: options)
+        var capabilities: CallCapabilities = []
+        for word in options.capabilities { capabilities.formUnion(CallCapabilities(word: word.rawValue) ?? []) }
+        // `CallProvider1` has no method for these yet, so no headset may be offered them.
+        capabilities.subtract([.conference, .transfer, .swap])
+        if let index = index(of: busName, path) {
+            let key = providers[index].key
+            providers[index].proxy = proxy
+            table.register(CallProvider(name: key, capabilities: capabilities))
+            return
+        }
+        let key = providers.contains { $0.key == options.name } ? "\(options.name) (\(busName)\(path))" : options.name
+        table.register(CallProvider(name: key, capabilities: capabilities))
+        let watch = bus.watchName(busName) { [weak self] owner in
+            if owner == nil { self?.gone(busName) }
+        }
+        providers.append((key, proxy, watch))
+        logger.notice("\(options.name) registered as call provider at \(path)")
+    }
+
+    package func unregister(busName: String, path: String) throws(APIError) {
+        guard let index = index(of: busName, path) else { throw Self.noSuchProvider(path) }
+        remove(at: index)
+    }
+
+    /// Ends all registrations: their applications are told.
+    package func releaseProviders() {
+        while let last = providers.indices.last {
+            providers[last].proxy.released()
+            remove(at: last)
+        }
+    }
+
+    private func gone(_ busName: String) {
+        while let index = providers.firstIndex(where: { $0.proxy.busName == busName }) {
+            logger.notice("\(providers[index].proxy.name) left the bus: its calls end")
+            remove(at: index)
+        }
+    }
+
+    private func remove(at index: Int) {
+        let provider = providers.remove(at: index)
+        provider.watch.cancel()
+        run(table.providerGone(provider.key))
+    }
+
+    private func index(of busName: String, _ path: String) -> Int? {
+        providers.firstIndex { $0.proxy.busName == busName && $0.proxy.path == path }
+    }
+
+    private static func noSuchProvider(_ path: String) -> APIError {
+        APIError(.noSuchProvider, "you have registered no provider at \(path): call Calls1.RegisterProvider first")
+    }
+
+    // MARK: Reports of providers
+
+    package func reportIncoming(
+        busName: String, path: String, number: String, options: ReportOptions
+    ) throws(APIError) -> CallRecord {
+        guard let index = index(of: busName, path) else { throw Self.noSuchProvider(path) }
+        let result: (id: CallID, actions: [CallTable.Action])
+        do throws(CallReportError) {
+            result = try table.reportIncoming(Self.details(number, options), from: providers[index].key)
+        } catch {
+            throw Self.refusal(error)
+        }
+        run(result.actions)
+        return try require(result.id)
+    }
+
+    package func reportOutgoing(
+        busName: String, path: String, number: String, options: ReportOptions
+    ) throws(APIError) -> CallRecord {
+        guard let index = index(of: busName, path) else { throw Self.noSuchProvider(path) }
+        let result: (id: CallID, actions: [CallTable.Action])
+        do throws(CallReportError) {
+            result = try table.reportOutgoing(Self.details(number, options), from: providers[index].key)
+        } catch {
+            throw Self.refusal(error)
+        }
+        run(result.actions)
+        if options.state == .alerting { try update(result.id, .alerting, from: providers[index].key) }
+        return try require(result.id)
+    }
+
+    /// The call's own provider says what became of it.
+    package func update(_ record: CallRecord, _ state: CallState, from busName: String) throws(APIError) {
+        guard record.provider.busName == busName else {
+            throw APIError(.notProvider, "the call belongs to \(record.provider.name): only it may update the call")
+        }
+        try update(record.identifier, state, from: record.call.provider)
+    }
+
+    private func update(_ id: CallID, _ state: CallState, from key: String) throws(APIError) {
+        let actions: [CallTable.Action]
+        do throws(CallReportError) {
+            actions = try table.update(id, state, from: key)
+        } catch {
+            throw Self.refusal(error)
+        }
+        run(actions)
+    }
+
+    private func require(_ id: CallID) throws(APIError) -> CallRecord {
+        guard let record = record(id) else { throw APIError(.fault, "the call vanished while it was reported") }
+        return record
+    }
+
+    private static func details(_ number: String, _ options: ReportOptions) -> CallDetails {
+        CallDetails(number: number.isEmpty ? nil : number, name: options.name, hasVideo: options.isVideo)
+    }
+
+    private static func refusal(_ error: CallReportError) -> APIError {
+        switch error {
+        case .unknownProvider: APIError(.noSuchProvider, "register a provider first: Calls1.RegisterProvider")
+        case .unknownCall: APIError(.noSuchCall, "there is no such call, or it has ended")
+        case .notOwner: APIError(.notProvider, "the call belongs to another provider")
+        case .illegalTransition(let old, let new): APIError(.wrongState, "a call that is \(old) cannot become \(new)")
+        case .tooManyCalls: APIError(.wrongState, "\(CallTable.maximumCalls) calls are up, which is the most there can be")
+        case .filtered: APIError(.wrongState, "do not disturb is on: the call is refused")
+        case .busy: APIError(.wrongState, "a call is up and a second one is not wanted")
+        }
+    }
+
+    // MARK: Requests of headsets and clients
+
+    /// - Parameters:
+    ///   - via: how the person answered, when the request is an answer.
+    ///   - completion: called once, possibly before this returns.
+    package func request(
+        _ request: CallRequest, via: AnsweredVia? = nil,
+        completion: @escaping @ControlPlane (CallRequestOutcome) -> Void = { _ in }
+    ) {
+        if case .answer(let id) = request { record(id)?.answeredVia = via }
+        let id = CallRequestID(nextRequest)
+        nextRequest += 1
+        completions[id] = completion
+        run(table.request(request, id: id))
+    }
+
+    /// The same for clients on the bus, who get an error instead of an outcome.
+    package func perform(_ request: CallRequest, via: AnsweredVia? = nil) async throws(APIError) {
+        let outcome = await withCheckedContinuation { continuation in
+            self.request(request, via: via) { continuation.resume(returning: $0) }
+        }
+        switch outcome {
+        case .done: return
+        case .cancelled: throw APIError(.wrongState, "the call ended before it could be done")
+        case .failed(.noSuchCall): throw APIError(.noSuchCall, "there is no call in a state that allows this")
+        case .failed(.notSupported): throw APIError(.notSupported, "the call's provider did not register this capability")
+        case .failed(.noProvider): throw APIError(.noSuchProvider, "no registered provider can dial")
+        case .failed(.tooManyCalls): throw APIError(.wrongState, "\(CallTable.maximumCalls) calls are up already")
+        case .failed(.provider(.refused)): throw APIError(.providerFailed, "the call's provider refused")
+        case .failed(.provider(.timedOut)): throw APIError(.timedOut, "the call's provider did not answer within 5 s")
+        case .failed(.provider(.gone)): throw APIError(.providerFailed, "the call's provider has left the bus")
+        }
+    }
+
+    // MARK: Carrying out
+
+    private func run(_ actions: [CallTable.Action]) {
+        for action in actions {
+            switch action {
+            case .added(let call): added(call)
+            case .changed(let call): changed(call)
+            case .ended(let call): ended(call)
+            case .perform(let step, let provider, let id): perform(step, provider, id)
+            case .completed(let id, let outcome): completions.removeValue(forKey: id)?(outcome)
+            }
+        }
+        let snapshot = table.snapshot
+        guard snapshot != shown else { return }
+        shown = snapshot
+        onSnapshot?(snapshot)
+    }
+
+    private func added(_ call: Call) {
+        guard let provider = providers.first(where: { $0.key == call.provider }) else { return }
+        let record = CallRecord(call: call, provider: provider.proxy)
+        records.append(record)
+        logger.info("\(call.direction) call \(record.uuid) of \(provider.proxy.name)")
+        onChange?(.added(record))
+        if call.state != .setup { appeared(record) }
+    }
+
+    private func appeared(_ record: CallRecord) {
+        let video = record.call.details.hasVideo
+        switch record.call.direction {
+        case .incoming: onRoutingEvent?(.callIncoming(call: record.uuid, video: video, routes: nil))
+        case .outgoing: onRoutingEvent?(.callOutgoing(call: record.uuid, video: video, routes: nil))
+        }
+    }
+
+    private func changed(_ call: Call) {
+        guard let record = record(call.id) else { return }
+        let old = record.call.state
+        record.call = call
+        if call.state == .active { record.markStarted() }
+        if old != call.state {
+            logger.info("call \(record.uuid): \(call.state)")
+            if old == .setup { appeared(record) }
+            switch (old, call.state) {
+            case (.held, .active): onRoutingEvent?(.callResumed(call: record.uuid))
+            case (_, .active): onRoutingEvent?(.callAnswered(call: record.uuid, via: record.answeredVia))
+            case (_, .held): onRoutingEvent?(.callHeld(call: record.uuid))
+            default: break
+            }
+        }
+        onChange?(.changed(record))
+        exchangeAudio(record)
+    }
+
+    private func ended(_ call: Call) {
+        guard let index = records.firstIndex(where: { $0.identifier == call.id }) else { return }
+        let record = records.remove(at: index)
+        record.call = call
+        exchangeAudio(record)
+        guard case .ended(let reason) = call.state else { return }
+        logger.info("call \(record.uuid): ended, \(reason.rawValue)")
+        onRoutingEvent?(.callEnded(call: record.uuid))
+        onChange?(.ended(record, reason))
+    }
+
+    /// Audio exists while the call is alerting (early media) or active.
+    private func exchangeAudio(_ record: CallRecord) {
+        let isWanted = record.call.state == .active || record.call.state == .alerting
+        guard isWanted != record.hasAudio else { return }
+        record.hasAudio = isWanted
+        guard isWanted else {
+            audio?.end(record)
+            return
+        }
+        guard let descriptor = audio?.begin(record) else { return }
+        Task { @ControlPlane in
+            do throws(APIError) {
+                try await record.provider.audioReady(record.path, descriptor, rate: record.provider.options.rate)
+            } catch {
+                logger.warning("call \(record.uuid) has no audio: \(error)")
+            }
+        }
+    }
+
+    private func perform(_ step: ProviderAction, _ key: String, _ id: ProviderActionID) {
+        guard let provider = providers.first(where: { $0.key == key })?.proxy else {
+            run(table.providerAnswered(id, .failed(.gone)))
+            return
+        }
+        Task { @ControlPlane in
+            do throws(APIError) {
+                try await carryOut(step, provider)
+                run(table.providerAnswered(id, .fulfilled))
+            } catch {
+                logger.notice("\(error)")
+                run(table.providerAnswered(id, .failed(error.code == .timedOut ? .timedOut : .refused)))
+            }
+        }
+    }
+
+    private func carryOut(_ step: ProviderAction, _ provider: CallProviderProxy) async throws(APIError) {
+        func path(_ id: CallID) throws(APIError) -> String {
+            guard let record = record(id) else { throw APIError(.noSuchCall, "the call has ended meanwhile") }
+            return record.path
+        }
+        switch step {
+        case .start(let id, let number): try await provider.start(path(id), number)
+        case .answer(let id): try await provider.answer(path(id))
+        case .reject(let id): try await provider.end(path(id), reason: CallEndReason.rejected.rawValue)
+        case .hangUp(let id): try await provider.end(path(id), reason: CallEndReason.localHangUp.rawValue)
+        case .setHeld(let id, let held): try await provider.setHeld(path(id), held)
+        case .sendDTMF(let id, let tone): try await provider.sendDTMF(path(id), String(tone))
+        case .swap(let hold, let resume):
+            try await provider.setHeld(path(hold), true)
+            try await provider.setHeld(path(resume), false)
+        case .conference, .transfer:
+            throw APIError(.notSupported, "\(provider.name) was not asked: CallProvider1 has no conference and no transfer")
+        }
+    }
+}
+
+/// Where the audio of calls goes: the audio graph, or nothing in a test of calls alone.
+@ControlPlane
+package protocol CallAudioExchange: AnyObject {
+    /// - Returns: the provider's end of the descriptor of a call (one message is 10 ms of mono S16LE); nil when there can be none (logged).
+    func begin(_ record: CallRecord) -> PassedDescriptor?
+    func end(_ record: CallRecord)
+}

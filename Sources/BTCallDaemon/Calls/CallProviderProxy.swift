@@ -1,0 +1,73 @@
+package import BTCallAPI
+package import ControlLoop
+package import DBus
+
+/// A registered telephony application, as the daemon calls it (`org.btcall.CallProvider1`).
+///
+/// Every request has five seconds; an application that takes longer is answered for with `timedOut`.
+@ControlPlane
+package final class CallProviderProxy {
+    package static let deadline = Duration.seconds(5)
+
+    /// The application's unique bus name and the object it registered.
+    package let busName: String
+    package let path: String
+    package let options: ProviderOptions
+    private let bus: BusConnection
+
+    package init(bus: BusConnection, busName: String, path: String, options: ProviderOptions) {
+        self.bus = bus
+        self.busName = busName
+        self.path = path
+        self.options = options
+    }
+
+    package var name: String { options.name }
+
+    package func answer(_ call: String) async throws(APIError) {
+        _ = try await perform(BTCallName.CallProvider.performAnswer, [.objectPath(call), .vardict([:])])
+    }
+
+    /// - Parameter reason: `local` when somebody here hung up, `rejected` for a call that was ringing.
+    package func end(_ call: String, reason: String) async throws(APIError) {
+        _ = try await perform(BTCallName.CallProvider.performEnd, [.objectPath(call), .string(reason)])
+    }
+
+    package func setHeld(_ call: String, _ held: Bool) async throws(APIError) {
+        _ = try await perform(BTCallName.CallProvider.performSetHeld, [.objectPath(call), .bool(held)])
+    }
+
+    package func sendDTMF(_ call: String, _ tones: String) async throws(APIError) {
+        _ = try await perform(BTCallName.CallProvider.performDTMF, [.objectPath(call), .string(tones)])
+    }
+
+    /// Asks the application to dial for a call object that exists already.
+    package func start(_ call: String, _ number: String) async throws(APIError) {
+        _ = try await perform(
+            BTCallName.CallProvider.performStart, [.objectPath(call), .string(number), .vardict([:])])
+    }
+
+    /// Hands the application its end of a call's audio.
+    package func audioReady(_ call: String, _ descriptor: PassedDescriptor, rate: Int) async throws(APIError) {
+        _ = try await perform(
+            BTCallName.CallProvider.audioReady,
+            [.objectPath(call), .unixDescriptor(descriptor), .vardict(AudioFormat(rate: rate).fields)])
+    }
+
+    /// Tells the application that its registration is over; nothing is expected back.
+    package func released() {
+        bus.post(busName, path, BTCallName.Interface.callProvider, BTCallName.CallProvider.released)
+    }
+
+    private func perform(_ member: String, _ arguments: [Value]) async throws(APIError) -> [Value] {
+        do throws(BusError) {
+            return try await bus.call(
+                busName, path, BTCallName.Interface.callProvider, member, arguments, timeout: Self.deadline)
+        } catch {
+            if error.hasName(BusError.Name.noReply) {
+                throw APIError(.timedOut, "\(name) did not answer \(member) within 5 s")
+            }
+            throw APIError(.providerFailed, "\(name) refused \(member): \(error.message)")
+        }
+    }
+}

@@ -1,0 +1,71 @@
+package import BTCallAPI
+import BluetoothTypes
+package import ControlLoop
+import Glibc
+import Routing
+package import Telephony
+
+/// One call as the bus shows it: the table's call with its object, its owner and its audio.
+@ControlPlane
+package final class CallRecord {
+    package let identifier: CallID
+    /// The text of a random UUID: the same for the life of the call, never used again.
+    package let uuid: String
+    package let provider: CallProviderProxy
+    package internal(set) var call: Call
+    /// Milliseconds since 1970 at which it became active; 0 before.
+    package internal(set) var startedAt: UInt64 = 0
+    /// How it was answered, for the policy; set when the request is made and used when the call becomes active.
+    var answeredVia: AnsweredVia?
+    /// Whether the engine exchanges audio with the provider for it.
+    var hasAudio = false
+
+    init(call: Call, provider: CallProviderProxy) {
+        identifier = call.id
+        uuid = Self.randomUUID()
+        self.call = call
+        self.provider = provider
+    }
+
+    package var path: String { BTCallPath.call(uuid) }
+    package var audioIdentifier: UInt32 { identifier.value }
+
+    package var description: CallDescription {
+        CallDescription(
+            id: uuid, state: Self.word(call.state), direction: call.direction == .incoming ? .incoming : .outgoing,
+            number: call.details.number, name: call.details.name, provider: provider.name, index: UInt8(call.index),
+            startedAt: startedAt)
+    }
+
+    func markStarted() {
+        guard startedAt == 0 else { return }
+        var now = timespec()
+        clock_gettime(CLOCK_REALTIME, &now)
+        startedAt = UInt64(now.tv_sec) * 1000 + UInt64(now.tv_nsec) / 1_000_000
+    }
+
+    static func word(_ state: CallState) -> CallDescription.State {
+        switch state {
+        case .setup, .dialing: .dialing
+        case .alerting: .alerting
+        case .incoming: .ringing
+        case .waiting: .waiting
+        case .active: .active
+        case .held: .held
+        case .ended: .ended
+        }
+    }
+
+    /// Version 4 of RFC 9562.
+    private static func randomUUID() -> String {
+        var generator = SystemRandomNumberGenerator()
+        let high = generator.next() & 0xFFFF_FFFF_FFFF_0FFF | 0x4000
+        let low = generator.next() & 0x3FFF_FFFF_FFFF_FFFF | 0x8000_0000_0000_0000
+        func digits(_ number: UInt64) -> String {
+            let text = String(number, radix: 16)
+            return String(repeating: "0", count: 16 - text.count) + text
+        }
+        let all = Array(digits(high) + digits(low))
+        return [0..<8, 8..<12, 12..<16, 16..<20, 20..<32].map { String(all[$0]) }.joined(separator: "-")
+    }
+}

@@ -1,0 +1,24 @@
+/// The configuration file that ships: every section and key, commented out, with its meaning and its default.
+package enum ConfigurationExample {
+    /// `btcalld --example` prints it; `etc/btcalld.conf` is it, which a test checks.
+    package static var text: String {
+        var lines = [
+            "# btcalld: every key with its default. Check a changed file with `btcalld --check FILE`.",
+            "# A line has at most \(ConfigurationReader.maximumLineBytes) bytes; comments begin with # or ;",
+        ]
+        for section in ConfigurationSection.all {
+            lines.append("")
+            if case .device = section {
+                lines.append("# A local device; leave the section out when the board does not have it.")
+                lines.append("#[\(section.name)]")
+            } else {
+                lines.append("[\(section.name)]")
+            }
+            for key in section.keys {
+                lines.append("# \(key.summary)")
+                lines.append(key.standard.isEmpty ? "#\(key.name) =" : "#\(key.name) = \(key.standard)")
+            }
+        }
+        return lines.joined(separator: "\n") + "\n"
+    }
+}

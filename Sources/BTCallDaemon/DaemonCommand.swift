@@ -1,0 +1,157 @@
+import ALSA
+import BlueZ
+import BluetoothSockets
+import ControlLoop
+import DBus
+import Glibc
+import Logging
+
+/// The program `btcalld`: its arguments, its logs, its signals, its service manager.
+package enum DaemonCommand {
+    private struct Arguments {
+        var configuration: String?
+        var bus = BusAddress.system
+        var isForeground = false
+        var checked: String?
+    }
+
+    private static let usage = """
+        usage: btcalld [--config FILE] [--bus system|session|ADDRESS] [--foreground]
+               btcalld --check FILE      reads a configuration and says what is wrong with it
+               btcalld --example         prints a configuration with every key explained
+               btcalld --version
+        The configuration is /etc/btcall/btcalld.conf unless --config names another; without --config the daemon also
+        starts when that file does not exist. --foreground logs to standard error, also under a service manager.
+        """
+    private static let standardConfiguration = "/etc/btcall/btcalld.conf"
+
+    /// Runs until SIGTERM or SIGINT; the exit status is 0 then, 1 when it could not start, 2 for wrong arguments.
+    package static func run(_ words: [String]) -> Never {
+        // ALSA's plug-ins lock a mutex for every call unless told otherwise before the first of them.
+        ALSAEnvironment.prepare()
+        signal(SIGPIPE, SIG_IGN)
+        let arguments = parse(words)
+        if let file = arguments.checked { check(file) }
+        let configuration = read(arguments.configuration)
+        LogDestination.bootstrap(
+            level: configuration.logLevel, arguments.isForeground ? .standardError : .detected)
+        ControlLoop.shared.run { start(configuration, arguments.bus) }
+    }
+
+    private static func parse(_ words: [String]) -> Arguments {
+        var arguments = Arguments()
+        var rest = words.dropFirst()
+        while let word = rest.popFirst() {
+            switch word {
+            case "--config": arguments.configuration = value(of: word, &rest)
+            case "--check": arguments.checked = value(of: word, &rest)
+            case "--bus":
+                let text = value(of: word, &rest)
+                guard let address = BusAddress(text) else {
+                    fail(2, "--bus \(text) is not accepted: system, session or an address such as unix:path=/run/bus")
+                }
+                arguments.bus = address
+            case "--foreground": arguments.isForeground = true
+            case "--example":
+                print(ConfigurationExample.text, terminator: "")
+                exit(0)
+            case "--version":
+                print("btcalld \(Daemon.version)")
+                exit(0)
+            case "--help", "-h":
+                print(usage)
+                exit(0)
+            default: fail(2, "unknown argument \(word)\n\(usage)")
+            }
+        }
+        return arguments
+    }
+
+    private static func value(of word: String, _ rest: inout ArraySlice<String>) -> String {
+        guard let value = rest.popFirst() else { fail(2, "\(word) needs a value\n\(usage)") }
+        return value
+    }
+
+    private static func read(_ file: String?) -> Configuration {
+        if file == nil, access(standardConfiguration, F_OK) != 0 { return Configuration() }
+        do throws(ConfigurationError) {
+            return try Configuration(file: file ?? standardConfiguration)
+        } catch {
+            fail(1, "\(error)")
+        }
+    }
+
+    private static func check(_ file: String) -> Never {
+        do throws(ConfigurationError) {
+            _ = try Configuration(file: file)
+        } catch {
+            fail(1, "\(error)")
+        }
+        print("\(file) is understood")
+        exit(0)
+    }
+
+    private static func fail(_ status: Int32, _ message: String) -> Never {
+        let line = Array("btcalld: \(message)\n".utf8)
+        // Nothing is left to be done when standard error is closed.
+        _ = line.withUnsafeBytes { write(2, $0.baseAddress, $0.count) }
+        exit(status)
+    }
+
+    @ControlPlane
+    private static func start(_ configuration: Configuration, _ address: BusAddress) {
+        let logger = Logger(label: "btcalld")
+        do throws(BusError) {
+            let bus = try BusConnection(address)
+            let registry = DeviceRegistry(bus: bus, logger: logger)
+            let opener = SynchronousLinkOpener { headset in
+                registry.device(headset).flatMap { registry.adapter(path: $0.adapterPath)?.address }
+            }
+            let outside = Daemon.Outside(paths: ALSAPathOpener(configuration: configuration), opener: opener) {
+                do throws(AudioLinkError) {
+                    try opener.listen()
+                    return nil
+                } catch {
+                    return ("links that headsets open are not taken", "\(error)")
+                }
+            }
+            do throws(DaemonError) {
+                let daemon = try Daemon(
+                    configuration: configuration, bus: bus, registry: registry, outside: outside, logger: logger)
+                try run(daemon, logger)
+            } catch {
+                fail(1, "\(error)")
+            }
+        } catch {
+            fail(1, "the message bus (\(address)) cannot be used: \(error.message); start dbus, or name another with --bus")
+        }
+    }
+
+    @ControlPlane
+    private static func run(_ daemon: Daemon, _ logger: Logger) throws(DaemonError) {
+        let notifier = ServiceNotifier()
+        let end: @ControlPlane () -> Void = {
+            Task { @ControlPlane in
+                notifier.stopping()
+                await daemon.stop()
+                ControlLoop.shared.stop()
+            }
+        }
+        do throws(SystemError) {
+            for signal in [SIGTERM, SIGINT] { _ = try ControlLoop.shared.onSignal(signal, end) }
+        } catch {
+            throw DaemonError(what: "signals cannot be taken: \(error)", remedy: "see the limits of the process")
+        }
+        Task { @ControlPlane in
+            await daemon.start()
+            notifier.ready()
+            if let interval = notifier.watchdogInterval { feed(notifier, every: interval / 2) }
+        }
+    }
+
+    @ControlPlane
+    private static func feed(_ notifier: ServiceNotifier, every interval: Duration) {
+        notifier.watchdog()
+        ControlLoop.shared.schedule(after: interval) { feed(notifier, every: interval) }
+    }
+}

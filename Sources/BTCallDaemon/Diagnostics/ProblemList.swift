@@ -1,0 +1,42 @@
+package import ControlLoop
+package import Logging
+
+/// What is missing right now and what to do about it, as `btcall status` shows it.
+///
+/// A problem is logged once when it begins and once when it is over.
+@ControlPlane
+package final class ProblemList {
+    package struct Problem: Equatable, Sendable {
+        /// Stable word for programs, such as `bluetoothd` or `device.earpiece`.
+        package let id: String
+        package let what: String
+        package let remedy: String
+    }
+
+    package private(set) var problems: [Problem] = []
+    package var onChange: (@ControlPlane () -> Void)?
+    private let logger: Logger
+
+    package init(logger: Logger) {
+        self.logger = logger
+    }
+
+    package func begin(_ id: String, what: String, remedy: String) {
+        let problem = Problem(id: id, what: what, remedy: remedy)
+        if let index = problems.firstIndex(where: { $0.id == id }) {
+            guard problems[index] != problem else { return }
+            problems[index] = problem
+        } else {
+            problems.append(problem)
+        }
+        logger.warning("\(what): \(remedy)")
+        onChange?()
+    }
+
+    package func end(_ id: String) {
+        guard let index = problems.firstIndex(where: { $0.id == id }) else { return }
+        let problem = problems.remove(at: index)
+        logger.notice("no longer: \(problem.what)")
+        onChange?()
+    }
+}

@@ -1,0 +1,228 @@
+package import BTCallAPI
+package import BlueZ
+import BluetoothSockets
+package import BluetoothTypes
+package import ControlLoop
+package import DBus
+import Glibc
+package import HandsFree
+package import Logging
+package import Routing
+package import Telephony
+
+/// The headsets: their sessions, their links, and what BlueZ knows of them.
+@ControlPlane
+package final class HeadsetDirectory: LinkOpening {
+    package enum Change {
+        case appeared(BluetoothAddress)
+        case vanished(BluetoothAddress)
+        case changed(BluetoothAddress)
+        case buttonPressed(BluetoothAddress, String)
+    }
+
+    package var onChange: (@ControlPlane (Change) -> Void)?
+    package var onRoutingEvent: (@ControlPlane (RoutingEvent) -> Void)?
+
+    private let registry: DeviceRegistry
+    private let calls: CallDirectory
+    private let graph: AudioGraph
+    private let admission: LinkAdmission
+    private let configuration: AudioGatewayConfiguration
+    private let logger: Logger
+    private var sessions: [BluetoothAddress: HeadsetSession] = [:]
+    /// Headsets whose link the policy wants closed and has not heard of yet.
+    private var closing: Set<BluetoothAddress> = []
+    private var described: Set<BluetoothAddress> = []
+
+    package init(
+        registry: DeviceRegistry, calls: CallDirectory, graph: AudioGraph, admission: LinkAdmission,
+        opener: any AudioLinkOpening, configuration: AudioGatewayConfiguration, logger: Logger
+    ) {
+        self.registry = registry
+        self.calls = calls
+        self.graph = graph
+        self.admission = admission
+        self.configuration = configuration
+        self.logger = logger
+        opener.onIncoming = { [weak self] link in self?.incoming(link) }
+    }
+
+    // MARK: Connections
+
+    /// bluetoothd hands over a headset's RFCOMM connection; a new one replaces an old one, which is dead then.
+    package func connected(_ address: BluetoothAddress, _ descriptor: PassedDescriptor) {
+        sessions[address]?.close("replaced by a new connection")
+        let channel: RFCOMMChannel
+        do throws(SystemError) {
+            channel = try RFCOMMChannel(descriptor: descriptor.take())
+        } catch {
+            logger.error("\(address): the connection cannot be used: \(error)")
+            return
+        }
+        logger.info("\(address): connected")
+        let session = HeadsetSession(
+            address: address, channel: channel, configuration: configuration, calls: calls.snapshot,
+            admission: admission, graph: graph, logger: logger)
+        sessions[address] = session
+        session.onEvent = { [weak self, weak session] event in
+            guard let self, let session else { return }
+            take(event, session)
+        }
+    }
+
+    package func disconnect(_ address: BluetoothAddress) async throws(APIError) {
+        guard sessions[address] != nil else { throw APIError(.unavailable, "\(address) is not connected") }
+        do throws(DeviceCallError) {
+            try await registry.disconnect(address)
+        } catch {
+            throw APIError(.unavailable, "\(error)")
+        }
+    }
+
+    /// bluetoothd asks for it, or reports that the radio link is gone.
+    package func closeSession(_ address: BluetoothAddress, _ reason: String) { sessions[address]?.close(reason) }
+
+    package func closeAll() {
+        for address in sessions.keys.sorted() { sessions[address]?.close("btcalld stops") }
+    }
+
+    // MARK: What the headsets are told
+
+    package func callsChanged(_ snapshot: CallSnapshot) {
+        for address in sessions.keys.sorted() { sessions[address]?.callsChanged(snapshot) }
+    }
+
+    package func setSpeakerVolume(_ volume: UInt8, of address: BluetoothAddress) {
+        sessions[address]?.setSpeakerVolume(Int(volume))
+    }
+
+    package func setMicrophoneVolume(_ volume: UInt8, of address: BluetoothAddress) {
+        sessions[address]?.setMicrophoneVolume(Int(volume))
+    }
+
+    // MARK: What is known of them
+
+    package func description(of address: BluetoothAddress) -> HeadsetDescription? {
+        guard let session = sessions[address], session.isEstablished else { return nil }
+        return HeadsetDescription(
+            address: address, name: name(of: address), codec: graph.codec(ofLink: address)?.description,
+            codecs: session.codecs.map(\.description), battery: session.battery,
+            speakerVolume: UInt8(clamping: session.speakerVolume),
+            microphoneVolume: UInt8(clamping: session.microphoneVolume))
+    }
+
+    package func name(of address: BluetoothAddress) -> String {
+        registry.device(address)?.name ?? address.description
+    }
+
+    /// Headsets that are paired but not connected are shown to the policy too, so that `btcall devices` has them.
+    package func describe(_ device: DeviceRegistry.Device) {
+        guard device.paired, device.isHandsFree, described.insert(device.address).inserted else { return }
+        onRoutingEvent?(
+            .headsetDescribed(device.address, category: device.classOfDevice.category, inbandRing: false))
+    }
+
+    // MARK: LinkOpening
+
+    package func openLink(_ address: BluetoothAddress, codecHint: VoiceCodec?, timeout: Duration) {
+        guard let session = sessions[address], session.isEstablished else {
+            later(.linkFailed(address, .failed))
+            return
+        }
+        session.openLink(codecHint: codecHint, timeout: timeout)
+    }
+
+    package func closeLink(_ address: BluetoothAddress) {
+        guard let session = sessions[address], session.closeLink() else {
+            later(.linkClosed(address, .requested))
+            return
+        }
+        closing.insert(address)
+    }
+
+    private func later(_ event: RoutingEvent) {
+        ControlLoop.shared.perform { [weak self] in self?.onRoutingEvent?(event) }
+    }
+
+    // MARK: What the graph reports
+
+    package func linkClosed(_ address: BluetoothAddress) {
+        admission.linkClosed(address)
+        guard !admission.isSettingUp(address) else { return }
+        sessions[address]?.linkClosed()
+        reportClosed(address, .requested)
+    }
+
+    /// - Parameter code: `errno` of the socket; 0 is an orderly end.
+    package func linkLost(_ address: BluetoothAddress, code: Int32) {
+        admission.linkClosed(address)
+        guard !admission.isSettingUp(address) else { return }
+        sessions[address]?.linkClosed()
+        let isRemote = code == 0 || code == ECONNRESET
+        reportClosed(address, isRemote ? .remote : .linkLoss)
+        onChange?(.changed(address))
+    }
+
+    private func reportClosed(_ address: BluetoothAddress, _ reason: LinkCloseReason) {
+        onRoutingEvent?(.linkClosed(address, closing.remove(address) != nil ? .requested : reason))
+        onChange?(.changed(address))
+    }
+
+    private func incoming(_ link: any IncomingAudioLink) {
+        guard let session = sessions[link.peer], session.isEstablished else {
+            logger.notice("\(link.peer) opens audio without a service level connection: refused")
+            link.reject()
+            return
+        }
+        session.headsetOpensLink(link)
+    }
+
+    // MARK: What the sessions report
+
+    private func take(_ event: HeadsetSession.Event, _ session: HeadsetSession) {
+        let address = session.address
+        guard sessions[address] === session else { return }
+        switch event {
+        case .established:
+            describeConnected(address)
+            onChange?(.appeared(address))
+            onRoutingEvent?(.headsetProfile(address, .hfp, isUp: true))
+        case .ended(let reason):
+            logger.info("\(address): connection over (\(reason))")
+            sessions[address] = nil
+            closing.remove(address)
+            graph.closeLink(address)
+            guard session.isEstablished else { return }
+            onRoutingEvent?(.headsetProfile(address, .hfp, isUp: false))
+            onChange?(.vanished(address))
+        case .changed: onChange?(.changed(address))
+        case .buttonPressed(let button): onChange?(.buttonPressed(address, button))
+        case .linkOpened: onRoutingEvent?(.linkOpened(address))
+        case .linkOpenedByHeadset: onRoutingEvent?(.linkOpenedByHeadset(address, mode: .hfp))
+        case .linkFailed(let failure): linkFailed(address, failure)
+        case .request(let request, let id):
+            calls.request(request, via: .headset(address)) { [weak session] outcome in session?.completed(id, outcome) }
+        }
+    }
+
+    private func linkFailed(_ address: BluetoothAddress, _ failure: AudioFailure) {
+        guard closing.remove(address) == nil else {
+            onRoutingEvent?(.linkClosed(address, .requested))
+            return
+        }
+        let reported: LinkFailure =
+            switch failure {
+            case .refused, .busy: .refused
+            case .timedOut, .unanswered: .timedOut
+            case .unsupportedCodec: .unsupportedCodec
+            case .failed, .cancelled: .failed
+            }
+        onRoutingEvent?(.linkFailed(address, reported))
+    }
+
+    private func describeConnected(_ address: BluetoothAddress) {
+        guard described.insert(address).inserted else { return }
+        let category = registry.device(address)?.classOfDevice.category ?? .headset
+        onRoutingEvent?(.headsetDescribed(address, category: category, inbandRing: false))
+    }
+}

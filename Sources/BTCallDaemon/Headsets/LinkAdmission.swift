@@ -1,0 +1,134 @@
+import BluetoothSockets
+package import BluetoothTypes
+package import ControlLoop
+package import HandsFree
+package import Logging
+
+/// Lets one audio link be set up at a time, keeps the pause after a close, and holds each new link to its first packet.
+///
+/// Two set-ups at once break the kernel's good link (bluez/bluez#2562), a connect right after a close fails on many
+/// headsets, and a link without packets is a controller that sends voice elsewhere: a second try is made, then the
+/// caller's ladder goes down a codec (HFP.md section 6).
+@ControlPlane
+package final class LinkAdmission {
+    package static let firstPacketLimit = Duration.seconds(1)
+
+    private let opener: any AudioLinkOpening
+    private let graph: AudioGraph
+    private let pause: Duration
+    private let logger: Logger
+    private var busyWith: BluetoothAddress?
+    private var isCancelled = false
+    private var closedAt: [BluetoothAddress: Instant] = [:]
+    private var firstPacket: (address: BluetoothAddress, continuation: CheckedContinuation<Bool, Never>, timer: Timer)?
+
+    /// - Parameter pause: least time between the close of a headset's link and its next open.
+    package init(opener: any AudioLinkOpening, graph: AudioGraph, pause: Duration, logger: Logger) {
+        self.opener = opener
+        self.graph = graph
+        self.pause = pause
+        self.logger = logger
+    }
+
+    package func isSettingUp(_ address: BluetoothAddress) -> Bool { busyWith == address }
+
+    /// Opens a link and hands it to the audio graph; returns nil when its first packet has come.
+    package func open(
+        _ address: BluetoothAddress, codec: VoiceCodec, timeout: Duration
+    ) async -> AudioFailure? {
+        await setUp(address, attempts: 2) { [opener] () async throws(AudioLinkError) in
+            try await opener.open(address, codec: codec, timeout: timeout)
+        }
+    }
+
+    /// Accepts a link that a headset opens; the same rules, without a second try.
+    package func accept(
+        _ link: any IncomingAudioLink, codec: VoiceCodec, timeout: Duration
+    ) async -> AudioFailure? {
+        await setUp(link.peer, attempts: 1) { () async throws(AudioLinkError) in
+            try await link.accept(codec: codec, timeout: timeout)
+        }
+    }
+
+    /// Gives up the set-up of this headset's link; its caller gets `cancelled`.
+    package func cancel(_ address: BluetoothAddress) {
+        guard busyWith == address else { return }
+        isCancelled = true
+        opener.cancel()
+        decideFirstPacket(of: address, came: false)
+    }
+
+    /// The graph saw the first packet of a link.
+    package func firstPacketCame(_ address: BluetoothAddress) { decideFirstPacket(of: address, came: true) }
+
+    /// The link is gone: the pause begins.
+    package func linkClosed(_ address: BluetoothAddress) {
+        closedAt[address] = ControlLoop.now
+        decideFirstPacket(of: address, came: false)
+    }
+
+    private func setUp(
+        _ address: BluetoothAddress, attempts: Int, _ open: @ControlPlane () async throws(AudioLinkError) -> OpenAudioLink
+    ) async -> AudioFailure? {
+        guard busyWith == nil else { return .busy }
+        busyWith = address
+        isCancelled = false
+        defer { busyWith = nil }
+        for attempt in 1...attempts {
+            if let closed = closedAt[address] { await ControlLoop.shared.sleep(until: closed.advanced(by: pause)) }
+            guard !isCancelled else { return .cancelled }
+            do throws(AudioLinkError) {
+                let link = try await open()
+                guard !isCancelled else {
+                    link.close()
+                    closedAt[address] = ControlLoop.now
+                    return .cancelled
+                }
+                graph.add(link: link, of: address)
+            } catch {
+                logger.notice("\(address): \(error)")
+                return isCancelled ? .cancelled : Self.failure(error)
+            }
+            if await waitForFirstPacket(address) { return nil }
+            graph.closeLink(address)
+            closedAt[address] = ControlLoop.now
+            if isCancelled { return .cancelled }
+            logger.warning(
+                """
+                \(address): the audio link is up and nothing comes in\(attempt < attempts ? "; trying once more" : ""): \
+                if this is so for every headset, the controller sends voice to its PCM pins instead of the host
+                """)
+        }
+        return .failed
+    }
+
+    private func waitForFirstPacket(_ address: BluetoothAddress) async -> Bool {
+        guard graph.hasLink(address) else { return false }
+        return await withCheckedContinuation { continuation in
+            let timer = ControlLoop.shared.schedule(after: Self.firstPacketLimit) { [weak self] in
+                self?.decideFirstPacket(of: address, came: false)
+            }
+            firstPacket = (address, continuation, timer)
+        }
+    }
+
+    private func decideFirstPacket(of address: BluetoothAddress, came: Bool) {
+        guard let waiting = firstPacket, waiting.address == address else { return }
+        firstPacket = nil
+        waiting.timer.cancel()
+        waiting.continuation.resume(returning: came)
+    }
+
+    private static func failure(_ error: AudioLinkError) -> AudioFailure {
+        switch error {
+        case .refused: .refused
+        case .timedOut: .timedOut
+        case .unsupportedCodec: .unsupportedCodec
+        case .busy, .alreadyConnecting: .busy
+        case .cancelled: .cancelled
+        case .noBluetoothInKernel, .noAdapter, .headsetAbsent, .notPaired, .negotiationFailed, .lost, .tryAgain,
+            .notPermitted, .listenerExists, .failed:
+            .failed
+        }
+    }
+}

@@ -1,0 +1,145 @@
+import BluetoothTypes
+import ControlLoop
+import DBus
+
+extension FakeBlueZ {
+    func add(_ path: String, _ interfaces: [String: [String: Value]]) {
+        objects[path, default: [:]].merge(interfaces) { $1 }
+        export(path, Set(interfaces.keys))
+    }
+
+    /// - Parameter interfaces: only these; nil is all of the object.
+    func export(_ path: String, _ interfaces: Set<String>? = nil) {
+        let names = (objects[path] ?? [:]).keys.filter { interfaces?.contains($0) ?? true }.sorted()
+        bus?.export(names.map { interface($0, at: path) }, at: path)
+    }
+
+    func devicePath(_ address: BluetoothAddress) -> String? {
+        objects.keys.sorted().first { deviceAddress(of: $0) == address }
+    }
+
+    func deviceAddress(of path: String) -> BluetoothAddress? {
+        guard objects[path]?[FakeBlueZNames.device] != nil, let last = path.split(separator: "/").last else {
+            return nil
+        }
+        return BluetoothAddress(last.dropFirst("dev_".count))
+    }
+
+    /// The adapters' service records follow the registered profiles.
+    func publishServices() {
+        let services = Set(profiles.map(\.uuid.text)).sorted()
+        for path in objects.keys.sorted() where objects[path]?[FakeBlueZNames.adapter] != nil {
+            set("UUIDs", .strings(services), of: FakeBlueZNames.adapter, at: path)
+        }
+    }
+
+    func profileManagerInterface() -> ExportedInterface {
+        ExportedInterface(
+            FakeBlueZNames.profileManager,
+            methods: [
+                .init("RegisterProfile", in: [("profile", "o"), ("UUID", "s"), ("options", "a{sv}")]) {
+                    [weak self] call throws(BusError) in
+                    try self?.register(call)
+                    return []
+                },
+                .init("UnregisterProfile", in: [("profile", "o")]) { [weak self] call throws(BusError) in
+                    try self?.unregister(call)
+                    return []
+                },
+            ])
+    }
+
+    private func register(_ call: MethodCall) throws(BusError) {
+        guard call.arguments.count == 3, let path = call.arguments[0].objectPathValue,
+            let uuid = call.arguments[1].stringValue, let options = call.arguments[2].vardictValue
+        else { throw bluezError("InvalidArguments", "Invalid arguments in method call") }
+        guard !profiles.contains(where: { $0.owner == call.sender && $0.path == path }) else {
+            throw bluezError("AlreadyExists", "Already Exists")
+        }
+        let service = ServiceUUID(text: uuid)
+        guard !profiles.contains(where: { $0.uuidText == uuid }) else {
+            throw bluezError("NotPermitted", "UUID already registered")
+        }
+        profiles.append(Profile(owner: call.sender, path: path, uuid: service, uuidText: uuid, options: options))
+        guard ownerWatches[call.sender] == nil else { return }
+        ownerWatches[call.sender] = bus?.watchName(call.sender) { [weak self] owner in
+            if owner == nil { self?.forget(call.sender) }
+        }
+    }
+
+    private func unregister(_ call: MethodCall) throws(BusError) {
+        let path = call.arguments.first?.objectPathValue
+        guard let index = profiles.firstIndex(where: { $0.owner == call.sender && $0.path == path }) else {
+            throw bluezError("DoesNotExist", "Does Not Exist")
+        }
+        profiles.remove(at: index)
+    }
+
+    private func forget(_ owner: String) {
+        profiles.removeAll { $0.owner == owner }
+        ownerWatches.removeValue(forKey: owner)?.cancel()
+    }
+
+    private func interface(_ name: String, at path: String) -> ExportedInterface {
+        let values = objects[path]?[name] ?? [:]
+        let properties = values.keys.sorted().map { property in
+            let value = values[property] ?? .bool(false)
+            let get: @ControlPlane () -> Value = { [weak self] in self?.objects[path]?[name]?[property] ?? value }
+            guard name == FakeBlueZNames.adapter, property == "Powered" else {
+                return ExportedInterface.Property(property, value.typeSignature, get: get)
+            }
+            return ExportedInterface.Property(
+                property, value.typeSignature, get: get,
+                set: { [weak self] in self?.setPowered($0.boolValue ?? false, adapter: path) })
+        }
+        return ExportedInterface(
+            name, methods: name == FakeBlueZNames.device ? deviceMethods(path) : [], properties: properties)
+    }
+
+    private func deviceMethods(_ path: String) -> [ExportedInterface.Method] {
+        [
+            .init("Connect") { [weak self] _ throws(BusError) in
+                try await self?.connectRequested(path, .handsFree)
+                return []
+            },
+            .init("ConnectProfile", in: [("UUID", "s")]) { [weak self] call throws(BusError) in
+                let service = ServiceUUID(text: call.arguments.first?.stringValue ?? "")
+                try await self?.connectRequested(path, service)
+                return []
+            },
+            .init("Disconnect") { [weak self] _ throws(BusError) in
+                try await self?.disconnectRequested(path)
+                return []
+            },
+            .init("DisconnectProfile", in: [("UUID", "s")]) { [weak self] _ throws(BusError) in
+                try await self?.disconnectRequested(path)
+                return []
+            },
+        ]
+    }
+
+    private func connectRequested(_ path: String, _ service: ServiceUUID) async throws(BusError) {
+        connectRequests.append(service)
+        guard let address = deviceAddress(of: path) else { throw bluezError("DoesNotExist", "Does Not Exist") }
+        let adapter = objects[path]?[FakeBlueZNames.device]?["Adapter"]?.stringValue ?? ""
+        guard objects[adapter]?[FakeBlueZNames.adapter]?["Powered"]?.boolValue == true else {
+            throw bluezError("Failed", "br-connection-adapter-not-powered")
+        }
+        if unreachable.contains(address) {
+            await ControlLoop.shared.sleep(for: pageTimeout)
+            throw bluezError("Failed", "br-connection-page-timeout")
+        }
+        guard let onConnected else { throw bluezError("Failed", "br-connection-refused") }
+        let counterpart: ServiceUUID = service == .headset ? .headsetAudioGateway : .handsFreeAudioGateway
+        let headset = try await connect(address, to: counterpart)
+        onConnected(address, headset)
+    }
+
+    private func disconnectRequested(_ path: String) async throws(BusError) {
+        guard let address = deviceAddress(of: path) else { throw bluezError("DoesNotExist", "Does Not Exist") }
+        guard objects[path]?[FakeBlueZNames.device]?["Connected"]?.boolValue == true else {
+            throw bluezError("NotConnected", "Not Connected")
+        }
+        await requestDisconnection(address)
+    }
+}

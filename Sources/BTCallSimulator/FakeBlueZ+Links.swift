@@ -1,0 +1,106 @@
+package import BluetoothTypes
+import ControlLoop
+package import DBus
+import Glibc
+
+extension FakeBlueZ {
+    /// A headset in reach connects the profile by itself, as when it is switched on.
+    ///
+    /// Sets `Connected`, then hands one end of a socket pair to the program that registered the service.
+    ///
+    /// - Parameters:
+    ///   - service: the service of the gateway that is connected to.
+    ///   - version: of the headset's profile, as in its service record.
+    ///   - features: of its service record.
+    /// - Returns: the headset's end, non-blocking, owned by the caller. The fake keeps a duplicate to cut the link with, so
+    ///   hang up with `disconnect`, or `shutdown`, before closing it.
+    /// - Throws: `org.bluez.Error.NotAvailable` if nobody registered the service; what the program answers.
+    package func connect(
+        _ address: BluetoothAddress, to service: ServiceUUID = .handsFreeAudioGateway, version: UInt16 = 0x0107,
+        features: UInt16 = 0
+    ) async throws(BusError) -> Int32 {
+        guard let bus, let path = devicePath(address) else { throw bluezError("DoesNotExist", "no such device") }
+        guard let profile = profiles.first(where: { $0.uuid == service && !$0.owner.isEmpty }) else {
+            throw bluezError("NotAvailable", "br-connection-profile-unavailable")
+        }
+        guard links[address] == nil else { throw bluezError("AlreadyConnected", "br-connection-already-connected") }
+        let (gateway, headset, spare) = try socketPair()
+        unreachable.remove(address)
+        links[address] = Link(headset: spare, profile: profile)
+        setConnected(true, address)
+        do throws(BusError) {
+            _ = try await bus.call(
+                profile.owner, profile.path, FakeBlueZNames.profile, "NewConnection",
+                [
+                    .objectPath(path), .unixDescriptor(gateway),
+                    .vardict(["Version": .uint16(version), "Features": .uint16(features)]),
+                ])
+        } catch {
+            disconnect(address)
+            throw error
+        }
+        return headset.take()
+    }
+
+    /// The headset says good-bye, as when it is switched off: both ends are closed, `Connected` is false at once.
+    package func disconnect(_ address: BluetoothAddress) {
+        cut(address)
+        setConnected(false, address)
+    }
+
+    /// The headset dies without a word: its connection stays silent, and only after the supervision time-out the ends are
+    /// closed and `Connected` is false.
+    ///
+    /// - Parameter delay: the kernel's default is 20 s.
+    package func vanish(_ address: BluetoothAddress, noticedAfter delay: Duration) {
+        unreachable.insert(address)
+        ControlLoop.shared.schedule(after: delay) { [weak self] in
+            guard let self, unreachable.contains(address) else { return }
+            disconnect(address)
+        }
+    }
+
+    /// Whether a request to connect finds the headset.
+    package func setReachable(_ reachable: Bool, _ address: BluetoothAddress) {
+        if reachable { unreachable.remove(address) } else { unreachable.insert(address) }
+    }
+
+    /// Whether the profile of this headset is connected, as far as the fake knows.
+    package func isLinked(_ address: BluetoothAddress) -> Bool { links[address] != nil }
+
+    /// The user disconnects the headset: the program is asked first, then everything is closed.
+    package func requestDisconnection(_ address: BluetoothAddress) async {
+        if let bus, let link = links[address], let path = devicePath(address) {
+            // An error does not keep bluetoothd from disconnecting.
+            _ = try? await bus.call(
+                link.profile.owner, link.profile.path, FakeBlueZNames.profile, "RequestDisconnection",
+                [.objectPath(path)])
+        }
+        disconnect(address)
+    }
+
+    func cut(_ address: BluetoothAddress) {
+        guard let link = links.removeValue(forKey: address) else { return }
+        _ = shutdown(link.headset.descriptor, Int32(SHUT_RDWR))
+    }
+
+    func bluezError(_ name: String, _ message: String) -> BusError {
+        BusError(name: FakeBlueZNames.error + name, message: message)
+    }
+
+    private func socketPair() throws(BusError) -> (
+        gateway: PassedDescriptor, headset: PassedDescriptor, spare: PassedDescriptor
+    ) {
+        var ends: [Int32] = [-1, -1]
+        let type = Int32(bitPattern: SOCK_STREAM.rawValue | SOCK_NONBLOCK.rawValue | SOCK_CLOEXEC.rawValue)
+        guard socketpair(AF_UNIX, type, 0, &ends) == 0 else {
+            throw .failed("\(SystemError(call: "socketpair", code: errno))")
+        }
+        let (gateway, headset) = (PassedDescriptor(taking: ends[0]), PassedDescriptor(taking: ends[1]))
+        do throws(SystemError) {
+            return (gateway, headset, try PassedDescriptor(duplicating: ends[1]))
+        } catch {
+            throw .failed("\(error)")
+        }
+    }
+}

@@ -1,0 +1,104 @@
+package import BluetoothTypes
+package import Routing
+
+/// One course of events with what must hold along it (routing policy §15).
+public struct Scenario: Sendable {
+    public let id: String
+    public let title: String
+    public let tags: [String]
+    public let source: String?
+    /// The call is legitimately without a path at times, so that the silence is not checked.
+    public let mayBeSilent: Bool
+    /// Its times must not be varied.
+    public let exactTiming: Bool
+    /// A recording: it holds the completions of links itself, so that no headset is modelled.
+    public let isRecorded: Bool
+    package let given: Given
+    package let steps: [Step]
+
+    package struct Given: Sendable {
+        package var locals: Set<LocalDevice> = [.speakerphone, .earpiece]
+        package var jack = JackState.empty
+        /// Ordered by address.
+        package var headsets: [HeadsetModel] = []
+        /// Oldest first.
+        package var connected: [BluetoothAddress] = []
+        package var preferred = AudioDevice.none
+        package var defaultDevice = AudioDevice.none
+        package var started = true
+        package var configuration = RoutingConfiguration()
+    }
+
+    /// How a headset behaves.
+    package struct HeadsetModel: Sendable {
+        package let address: BluetoothAddress
+        package var profiles: [LinkMode] = [.hfp, .a2dp]
+        package var category = ClassOfDevice.Category.headset
+        package var inband = true
+        package var openTime = Duration.milliseconds(300)
+        package var closeTime = Duration.milliseconds(50)
+        package var script: [LinkOutcome] = []
+    }
+
+    /// What becomes of one request for a link.
+    package enum LinkOutcome: Hashable, Sendable {
+        case opens
+        /// Opens, and is closed by the headset after a while.
+        case opensFor(Duration)
+        case refuses
+        case hangs
+    }
+
+    package struct Step: Sendable {
+        package let time: Instant
+        package let action: Action
+    }
+
+    package enum Action: Sendable {
+        case event(EventRecord)
+        case mark
+        /// Ordered by name.
+        case expect([Expectation])
+    }
+
+    package struct Expectation: Sendable {
+        let name: String
+        let value: ScenarioValue
+    }
+}
+
+/// The placeholder addresses of scenarios: `H1` stands for an address, and is printed for it.
+enum ScenarioAddress {
+    private static let base: UInt64 = 0x0200_0000_0000
+
+    /// Reads a placeholder `H1` to `H65535` or an address.
+    static func parse(_ text: String) -> BluetoothAddress? {
+        guard text.hasPrefix("H"), let number = UInt16(text.dropFirst()), number > 0 else {
+            return BluetoothAddress(text)
+        }
+        return BluetoothAddress(value: base + UInt64(number))
+    }
+
+    static func name(_ address: BluetoothAddress) -> String {
+        guard address.value > base, address.value <= base + 0xFFFF else { return address.description }
+        return "H\(address.value - base)"
+    }
+
+    /// Replaces the placeholder after the last colon of `bluetooth:H1` or `sco:H1`, or standing alone.
+    static func resolved(_ text: String) -> String {
+        for prefix in ["bluetooth:", "sco:", "a2dp:"] where text.hasPrefix(prefix) {
+            guard let address = parse(String(text.dropFirst(prefix.count))) else { return text }
+            return prefix + address.description
+        }
+        return parse(text)?.description ?? text
+    }
+
+    /// Puts placeholders where their addresses stand.
+    static func abbreviated(_ text: String, _ addresses: [BluetoothAddress]) -> String {
+        var result = text
+        for address in addresses {
+            result = result.replacing(address.description, with: name(address))
+        }
+        return result
+    }
+}

@@ -1,0 +1,36 @@
+public import Foundation
+
+/// A file of scenarios in the format `btcall-scenario/1` (routing policy §15).
+public struct ScenarioFile: Sendable {
+    public let scenarios: [Scenario]
+
+    /// Reads a file's content.
+    ///
+    /// - Throws: `ScenarioError` for anything that is not understood: unknown keys, events and devices are refused.
+    public init(_ data: Data) throws(ScenarioError) {
+        let value: ScenarioValue
+        do {
+            value = try JSONDecoder().decode(ScenarioValue.self, from: data)
+        } catch {
+            throw ScenarioError(scenario: nil, step: nil, text: "no valid JSON: \(error)")
+        }
+        scenarios = try ScenarioReader().read(value)
+    }
+}
+
+/// Why a scenario was refused: the writer's mistake, in the file that was given.
+public struct ScenarioError: Error, Hashable, Sendable, CustomStringConvertible {
+    /// The scenario's identifier; nil outside scenarios.
+    public let scenario: String?
+    /// The step, counted from 1; nil outside steps.
+    public let step: Int?
+    /// What is wrong, and what would be accepted.
+    public let text: String
+
+    /// `R001 step 4: unknown event …; accepted: …`
+    public var description: String {
+        var place = scenario ?? ""
+        if let step { place += place.isEmpty ? "step \(step)" : " step \(step)" }
+        return place.isEmpty ? text : "\(place): \(text)"
+    }
+}

@@ -1,0 +1,291 @@
+import BluetoothTypes
+import Routing
+
+/// Turns a JSON value into scenarios; refuses whatever it does not know.
+struct ScenarioReader {
+    private var scenario: String?
+    private var step: Int?
+
+    func read(_ value: ScenarioValue) throws(ScenarioError) -> [Scenario] {
+        let file = try object(value, "the file", ["format", "defaults", "scenarios", "description"])
+        guard file["format"] == .text("btcall-scenario/1") else {
+            throw error("format is not known; accepted: btcall-scenario/1")
+        }
+        var defaults = RoutingConfiguration()
+        if let changes = file["defaults"] { try configure(&defaults, changes) }
+        guard case .list(let elements) = file["scenarios"] else { throw error("'scenarios' is not a list") }
+        var scenarios: [Scenario] = []
+        for element in elements { scenarios.append(try readScenario(element, defaults)) }
+        return scenarios
+    }
+
+    private func readScenario(
+        _ value: ScenarioValue, _ defaults: RoutingConfiguration
+    ) throws(ScenarioError) -> Scenario {
+        var inner = self
+        if case .object(let members) = value, case .text(let id) = members["id"] { inner.scenario = id }
+        return try inner.readMembers(value, defaults)
+    }
+
+    private func readMembers(
+        _ value: ScenarioValue, _ defaults: RoutingConfiguration
+    ) throws(ScenarioError) -> Scenario {
+        let members = try object(
+            value, "the scenario",
+            ["id", "title", "tags", "source", "mayBeSilent", "exactTiming", "recorded", "given", "steps"])
+        guard let id = scenario else { throw error("a scenario without an 'id'") }
+        let given = try readGiven(members["given"] ?? .object([:]), defaults)
+        let isRecorded = try flag(members["recorded"], "recorded", default: false)
+        guard case .list(let elements) = members["steps"] else { throw error("'steps' is not a list") }
+        var steps: [Scenario.Step] = []
+        for (index, element) in elements.enumerated() {
+            var inner = self
+            inner.step = index + 1
+            let step = try inner.readStep(element, given, isRecorded: isRecorded)
+            if let previous = steps.last, step.time < previous.time {
+                throw inner.error("'t' goes back: steps are in order")
+            }
+            steps.append(step)
+        }
+        return Scenario(
+            id: id, title: try text(members["title"] ?? .text(""), "title"),
+            tags: try texts(members["tags"] ?? .list([]), "tags"),
+            source: try members["source"].map { (value) throws(ScenarioError) in try text(value, "source") },
+            mayBeSilent: try flag(members["mayBeSilent"], "mayBeSilent", default: false),
+            exactTiming: try flag(members["exactTiming"], "exactTiming", default: false),
+            isRecorded: isRecorded, given: given, steps: steps)
+    }
+
+    // MARK: Given
+
+    private func readGiven(
+        _ value: ScenarioValue, _ defaults: RoutingConfiguration
+    ) throws(ScenarioError) -> Scenario.Given {
+        let members = try object(
+            value, "given", ["hw", "jack", "headsets", "connected", "preferred", "default", "started", "config"])
+        var given = Scenario.Given()
+        given.configuration = defaults
+        if let changes = members["config"] { try configure(&given.configuration, changes) }
+        if let hardware = members["hw"] {
+            for (kind, isPresent) in try object(hardware, "hw", ["speakerphone", "earpiece"]) {
+                let isThere = try flag(isPresent, kind, default: true)
+                if !isThere, let local = LocalDevice(rawValue: kind) { given.locals.remove(local) }
+            }
+        }
+        if let jack = members["jack"], jack != .null {
+            guard let state = JackState(rawValue: try text(jack, "jack")) else {
+                throw error("jack is not known; accepted: empty | headset | headphones")
+            }
+            given.jack = state
+        }
+        if let headsets = members["headsets"] {
+            for (name, model) in try object(headsets, "headsets", nil) {
+                given.headsets.append(try readHeadset(name, model))
+            }
+            given.headsets.sort { $0.address < $1.address }
+        }
+        for name in try texts(members["connected"] ?? .list([]), "connected") {
+            let address = try address(name)
+            guard given.headsets.contains(where: { $0.address == address }) else {
+                throw error("connected: '\(name)' is not in 'headsets'")
+            }
+            given.connected.append(address)
+        }
+        if let preferred = members["preferred"] { given.preferred = try device(preferred, "preferred") }
+        if let fallback = members["default"] { given.defaultDevice = try device(fallback, "default") }
+        given.started = try flag(members["started"], "started", default: true)
+        return given
+    }
+
+    private func readHeadset(_ name: String, _ value: ScenarioValue) throws(ScenarioError) -> Scenario.HeadsetModel {
+        let members = try object(
+            value, "headset \(name)", ["profiles", "category", "inband", "openMs", "closeMs", "script"])
+        var model = Scenario.HeadsetModel(address: try address(name))
+        if let profiles = members["profiles"] {
+            model.profiles = []
+            for word in try texts(profiles, "profiles") {
+                guard let profile = LinkMode(rawValue: word) else {
+                    throw error("profiles: '\(word)' is not known; accepted: hfp | a2dp")
+                }
+                model.profiles.append(profile)
+            }
+        }
+        if let category = members["category"] {
+            guard let known = ClassOfDevice.Category(rawValue: try text(category, "category")) else {
+                throw error("category is not known; accepted: headset | speaker | watch")
+            }
+            model.category = known
+        }
+        model.inband = try flag(members["inband"], "inband", default: true)
+        if let time = members["openMs"] { model.openTime = .milliseconds(try whole(time, "openMs")) }
+        if let time = members["closeMs"] { model.closeTime = .milliseconds(try whole(time, "closeMs")) }
+        for word in try texts(members["script"] ?? .list([]), "script") {
+            model.script.append(try outcome(word))
+        }
+        return model
+    }
+
+    private func outcome(_ word: String) throws(ScenarioError) -> Scenario.LinkOutcome {
+        switch word {
+        case "ok": return .opens
+        case "fail": return .refuses
+        case "hang": return .hangs
+        default:
+            guard word.hasPrefix("ok+"), let time = UInt32(word.dropFirst(3)) else {
+                throw error("script: '\(word)' is not known; accepted: ok | fail | hang | ok+N")
+            }
+            return .opensFor(.milliseconds(Int64(time)))
+        }
+    }
+
+    private func configure(
+        _ configuration: inout RoutingConfiguration, _ value: ScenarioValue
+    ) throws(ScenarioError) {
+        let record = EventRecord(word: "api.config", arguments: try arguments(try object(value, "config", nil)))
+        switch try event(record, changing: configuration) {
+        case .configure(let changed): configuration = changed
+        default: break
+        }
+    }
+
+    // MARK: Steps
+
+    private func readStep(
+        _ value: ScenarioValue, _ given: Scenario.Given, isRecorded: Bool
+    ) throws(ScenarioError) -> Scenario.Step {
+        var members = try object(value, "the step", nil)
+        guard let time = members.removeValue(forKey: "t") else { throw error("key 't' is missing") }
+        let instant = Instant(milliseconds: try whole(time, "t"))
+        if let expected = members.removeValue(forKey: "expect") {
+            if let name = members.keys.min() { throw error("unknown key '\(name)' beside 'expect'") }
+            return Scenario.Step(time: instant, action: .expect(try expectations(expected)))
+        }
+        guard let word = members.removeValue(forKey: "do") else {
+            throw error("a step needs 'do' or 'expect'")
+        }
+        if word == .text("mark") {
+            if let name = members.keys.min() { throw error("mark: unknown key '\(name)'; accepted: none") }
+            return Scenario.Step(time: instant, action: .mark)
+        }
+        var record = EventRecord(word: try text(word, "do"), arguments: try arguments(members))
+        guard isRecorded || EventRecord.scenarioWords.contains(record.word) else {
+            throw error("\(EventRecordError.unknownEvent(record.word)), mark")
+        }
+        if record.word == "bt.connected", record.arguments.allSatisfy({ $0.name != "profiles" }) {
+            record = defaultProfiles(record, given)
+        }
+        _ = try event(record, changing: given.configuration)
+        return Scenario.Step(time: instant, action: .event(record))
+    }
+
+    private func defaultProfiles(_ record: EventRecord, _ given: Scenario.Given) -> EventRecord {
+        let model = given.headsets.first { model in
+            record.arguments.contains(.init(name: "addr", value: .text(model.address.description)))
+        }
+        guard let model else { return record }
+        let profiles = EventRecord.Argument(name: "profiles", value: .list(model.profiles.map(\.rawValue)))
+        return EventRecord(word: record.word, arguments: record.arguments + [profiles])
+    }
+
+    private func event(
+        _ record: EventRecord, changing configuration: RoutingConfiguration
+    ) throws(ScenarioError) -> RoutingEvent {
+        do {
+            return try RoutingEvent(record, changing: configuration)
+        } catch let problem {
+            throw error(problem.description)
+        }
+    }
+
+    /// The arguments of an event, ordered by name, with placeholders resolved.
+    private func arguments(_ members: [String: ScenarioValue]) throws(ScenarioError) -> [EventRecord.Argument] {
+        var arguments: [EventRecord.Argument] = []
+        for (name, value) in members.sorted(by: { $0.key < $1.key }) {
+            let isAddress = ["addr", "device", "via", "exclude", "headsetOrder", "systemDevice"].contains(name)
+            let resolve = { (text: String) in isAddress ? ScenarioAddress.resolved(text) : text }
+            let argument: EventRecord.Value
+            switch value {
+            case .text(let text): argument = .text(resolve(text))
+            case .flag(let flag): argument = .flag(flag)
+            case .number: argument = .text(String(try whole(value, name)))
+            case .list: argument = .list(try texts(value, name).map(resolve))
+            case .null: continue
+            case .object: throw error("'\(name)' is an object")
+            }
+            arguments.append(EventRecord.Argument(name: name, value: argument))
+        }
+        return arguments
+    }
+
+    private func expectations(_ value: ScenarioValue) throws(ScenarioError) -> [Scenario.Expectation] {
+        let members = try object(value, "expect", ScenarioObservables.names)
+        var expectations: [Scenario.Expectation] = []
+        for (name, expected) in members.sorted(by: { $0.key < $1.key }) {
+            do {
+                let value = try ScenarioObservables.normalized(expected, name: name)
+                expectations.append(Scenario.Expectation(name: name, value: value))
+            } catch let problem {
+                throw error(problem.text)
+            }
+        }
+        return expectations
+    }
+
+    // MARK: Values
+
+    private func error(_ text: String) -> ScenarioError {
+        ScenarioError(scenario: scenario, step: step, text: text)
+    }
+
+    private func object(
+        _ value: ScenarioValue, _ what: String, _ accepted: [String]?
+    ) throws(ScenarioError) -> [String: ScenarioValue] {
+        guard case .object(let members) = value else { throw error("\(what) is not an object") }
+        if let accepted, let unknown = members.keys.filter({ !accepted.contains($0) }).min() {
+            throw error("unknown key '\(unknown)' in \(what); accepted: \(accepted.joined(separator: ", "))")
+        }
+        return members
+    }
+
+    private func text(_ value: ScenarioValue, _ name: String) throws(ScenarioError) -> String {
+        guard case .text(let text) = value else { throw error("'\(name)' is not a text") }
+        return text
+    }
+
+    private func texts(_ value: ScenarioValue, _ name: String) throws(ScenarioError) -> [String] {
+        guard case .list(let elements) = value else { throw error("'\(name)' is not a list") }
+        var texts: [String] = []
+        for element in elements { texts.append(try text(element, name)) }
+        return texts
+    }
+
+    private func flag(
+        _ value: ScenarioValue?, _ name: String, default fallback: Bool
+    ) throws(ScenarioError) -> Bool {
+        guard let value else { return fallback }
+        guard case .flag(let flag) = value else { throw error("'\(name)' is not true or false") }
+        return flag
+    }
+
+    private func whole(_ value: ScenarioValue, _ name: String) throws(ScenarioError) -> Int64 {
+        guard case .number(let number) = value, let whole = Int64(exactly: number), 0...1_000_000_000_000 ~= whole
+        else {
+            throw error("'\(name)' is not a whole number of 0 or more")
+        }
+        return whole
+    }
+
+    private func address(_ name: String) throws(ScenarioError) -> BluetoothAddress {
+        guard let address = ScenarioAddress.parse(name) else {
+            throw error("'\(name)' is no headset; accepted: H1, H2, … or AA:BB:CC:DD:EE:FF")
+        }
+        return address
+    }
+
+    private func device(_ value: ScenarioValue, _ name: String) throws(ScenarioError) -> AudioDevice {
+        guard let device = AudioDevice(parsing: ScenarioAddress.resolved(try text(value, name))) else {
+            throw error("\(name): \(value) is no device; accepted: \(AudioDevice.acceptedWords)")
+        }
+        return device
+    }
+}

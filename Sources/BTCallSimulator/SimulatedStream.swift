@@ -1,0 +1,126 @@
+import AudioDSP
+package import BluetoothTypes
+import Glibc
+import Synchronization
+
+/// What goes into a simulated microphone, and how a simulated loudspeaker's audio is coded.
+package enum StreamFormat: Equatable, Sendable {
+    /// Packets of a synchronous connection, one each 7.5 ms.
+    case link(VoiceCodec)
+    /// Blocks of a sound card, one each 10 ms.
+    case card(rate: Int)
+
+    package var rate: Int {
+        switch self {
+        case .link(let codec): codec.sampleRate
+        case .card(let rate): rate
+        }
+    }
+
+    /// In units of 2.5 ms.
+    var periodTicks: Int {
+        switch self {
+        case .link: 3
+        case .card: 4
+        }
+    }
+
+    var blockFrames: Int { rate * periodTicks / 400 }
+
+    /// Bytes of a packet, as an adapter with transparent data or 16-bit CVSD has them.
+    var packetBytes: Int {
+        switch self {
+        case .link(.mSBC): 60
+        case .link, .card: blockFrames * 2
+        }
+    }
+
+    var linkFormat: LinkFormat {
+        switch self {
+        case .link(.mSBC): .mSBC
+        case .link: .cvsd
+        case .card(let rate): .pcm16(rate: rate)
+        }
+    }
+}
+
+/// The far end of one link or sound card: sends a packet of its microphone for each period of its own clock and plays
+/// what it gets, as a headset's controller does. Used by the pacer's thread only.
+final class SimulatedStream: @unchecked Sendable {
+    let identifier: UInt32
+    let format: StreamFormat
+    private let descriptor: Int32
+    /// At the stream's rate; begins again at its end. Read at the time of the simulation, so that it goes on like a
+    /// person who keeps talking whatever the devices do.
+    private let microphone: [Int16]
+    private var receiver: LinkReceiver
+    private var transmitter: LinkTransmitter
+    private var queue: [[Int16]] = []
+    private var isPlaying = false
+    private(set) var timeline: AudioTimeline
+    private let scratch: UnsafeMutablePointer<Int16>
+    private let packet: UnsafeMutablePointer<UInt8>
+    private static let capacity = 4096
+
+    init(identifier: UInt32, format: StreamFormat, descriptor: Int32, microphone: [Int16]) {
+        self.identifier = identifier
+        self.format = format
+        self.descriptor = descriptor
+        self.microphone = microphone
+        receiver = LinkReceiver(format.linkFormat)
+        transmitter = LinkTransmitter(format.linkFormat)
+        timeline = AudioTimeline(rate: format.rate)
+        scratch = .allocate(capacity: Self.capacity)
+        scratch.initialize(repeating: 0, count: Self.capacity)
+        packet = .allocate(capacity: Self.capacity)
+        packet.initialize(repeating: 0, count: Self.capacity)
+    }
+
+    deinit {
+        scratch.deallocate()
+        packet.deallocate()
+        close(descriptor)
+    }
+
+    /// One period: takes what came, plays a block, sends a packet.
+    ///
+    /// - Returns: false when the other end has gone.
+    func run(at nanoseconds: Int64) -> Bool {
+        guard receiveAll() else { return false }
+        play(at: nanoseconds)
+        return sendPacket(at: nanoseconds)
+    }
+
+    private func receiveAll() -> Bool {
+        while true {
+            let count = recv(descriptor, packet, Self.capacity, Int32(MSG_DONTWAIT))
+            if count < 0 { return errno == EAGAIN || errno == EINTR }
+            guard count > 0 else { return false }
+            let frames = receiver.receive(packet, count, status: 0, into: scratch, capacity: Self.capacity)
+            if frames > 0 { queue.append(Array(UnsafeBufferPointer(start: scratch, count: frames))) }
+        }
+    }
+
+    /// A headset has two packets in hand before it begins, and silence when it runs dry.
+    private func play(at nanoseconds: Int64) {
+        if queue.count >= 2 { isPlaying = true }
+        guard isPlaying else { return }
+        guard !queue.isEmpty else {
+            isPlaying = false
+            return
+        }
+        timeline.append(queue.removeFirst(), at: nanoseconds)
+    }
+
+    private func sendPacket(at nanoseconds: Int64) -> Bool {
+        let frames = transmitter.framesNeeded(packetBytes: format.packetBytes)
+        let start = Int(nanoseconds * Int64(format.rate) / 1_000_000_000)
+        for offset in 0..<min(frames, Self.capacity) {
+            scratch[offset] = microphone.isEmpty ? 0 : microphone[(start + offset) % microphone.count]
+        }
+        _ = transmitter.makePacket(packet, format.packetBytes, from: scratch, frames)
+        let flags = Int32(MSG_DONTWAIT) | Int32(MSG_NOSIGNAL)
+        if send(descriptor, packet, format.packetBytes, flags) >= 0 { return true }
+        return errno == EAGAIN || errno == EINTR
+    }
+}

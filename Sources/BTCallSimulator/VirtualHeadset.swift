@@ -1,0 +1,213 @@
+package import BluetoothTypes
+package import ControlLoop
+import Glibc
+
+/// A headset's side of the Hands-Free Profile on a byte stream, as far as a person with a headset goes: it connects,
+/// agrees on codecs, shows calls and has buttons.
+///
+/// Written from the headset's point of view and without any code of the gateway, so that one does not repeat the other's
+/// mistakes.
+@ControlPlane
+package final class VirtualHeadset {
+    /// What kind of headset it is.
+    package struct Model: Sendable {
+        package var address: BluetoothAddress
+        package var name: String
+        /// Best last, as AT+BAC lists them; without mSBC the codec negotiation bit is off.
+        package var codecs: [VoiceCodec]
+        /// Charge in per cent, told by +BIEV; nil tells nothing.
+        package var battery: Int?
+
+        package init(
+            address: BluetoothAddress, name: String, codecs: [VoiceCodec] = [.cvsd, .mSBC], battery: Int? = 80
+        ) {
+            self.address = address
+            self.name = name
+            self.codecs = codecs
+            self.battery = battery
+        }
+    }
+
+    package enum Event: Equatable, Sendable {
+        case serviceLevelConnectionUp
+        case indicator(String, Int)
+        case ring
+        case callerID(String)
+        case codecSelected(VoiceCodec)
+        case speakerVolume(Int)
+        case refused(String)
+        case closed
+    }
+
+    /// Buttons, in the words of the person.
+    package enum Button: String, Sendable {
+        case answer = "ATA"
+        case hangUp = "AT+CHUP"
+        case redial = "AT+BLDN"
+        /// Asks for the audio connection.
+        case transfer = "AT+BCC"
+    }
+
+    package let model: Model
+    package var onEvent: (@ControlPlane (Event) -> Void)?
+    package private(set) var isConnected = false
+    /// Values of the gateway's indicators by name.
+    package private(set) var indicators: [String: Int] = [:]
+    /// Everything that was said, for transcripts: `> ` sent, `< ` received.
+    package private(set) var transcript: [String] = []
+    private var descriptor: Int32 = -1
+    private var source: DescriptorSource?
+    private var pending: [String] = []
+    private var current: String?
+    private var line: [UInt8] = []
+    private var indicatorNames: [String] = []
+    private var isSilent = false
+
+    package init(_ model: Model) {
+        self.model = model
+    }
+
+    /// Takes a connected stream (RFCOMM, or one end of a socket pair) and begins the service level connection.
+    ///
+    /// - Parameter descriptor: becomes the headset's.
+    package func attach(_ descriptor: Int32) throws(SystemError) {
+        detach()
+        self.descriptor = descriptor
+        isSilent = false
+        _ = fcntl(descriptor, F_SETFL, fcntl(descriptor, F_GETFL) | O_NONBLOCK)
+        source = try ControlLoop.shared.add(descriptor, .readable) { [weak self] _ in self?.read() }
+        let canNegotiate = model.codecs.contains(.mSBC)
+        var commands = ["AT+BRSF=\(canNegotiate ? 0b1_1011_1110 : 0b1_0011_1110)"]
+        if canNegotiate { commands.append("AT+BAC=" + model.codecs.map { "\($0.rawValue)" }.joined(separator: ",")) }
+        commands += [
+            "AT+CIND=?", "AT+CIND?", "AT+CMER=3,0,0,1", "AT+CHLD=?", "AT+BIND=1,2", "AT+BIND=?", "AT+BIND?",
+        ]
+        for command in commands { enqueue(command) }
+    }
+
+    /// Switched off in order: the stream is closed.
+    package func detach() {
+        source?.cancel()
+        source = nil
+        if descriptor >= 0 { close(descriptor) }
+        descriptor = -1
+        pending = []
+        current = nil
+        line = []
+        isConnected = false
+    }
+
+    /// The battery is empty: nothing is said any more, and nothing closed.
+    package func dieSilently() {
+        isSilent = true
+        source?.cancel()
+        source = nil
+    }
+
+    package func press(_ button: Button) { enqueue(button.rawValue) }
+    package func setSpeakerVolume(_ volume: Int) { enqueue("AT+VGS=\(volume)") }
+    package func setMicrophoneVolume(_ volume: Int) { enqueue("AT+VGM=\(volume)") }
+    package func tellBattery(_ percent: Int) { enqueue("AT+BIEV=2,\(percent)") }
+
+    private func enqueue(_ command: String) {
+        guard descriptor >= 0, !isSilent else { return }
+        pending.append(command)
+        sendNext()
+    }
+
+    private func sendNext() {
+        guard current == nil, !pending.isEmpty else { return }
+        let command = pending.removeFirst()
+        current = command
+        transcript.append("> " + command)
+        let bytes = Array((command + "\r").utf8)
+        // A stream that takes no more is one whose other end is gone: the read side reports it.
+        _ = bytes.withUnsafeBytes { send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }
+    }
+
+    private func read() {
+        var bytes = [UInt8](repeating: 0, count: 1024)
+        while descriptor >= 0 {
+            let count = bytes.withUnsafeMutableBytes { Glibc.read(descriptor, $0.baseAddress, $0.count) }
+            if count < 0, errno == EINTR { continue }
+            if count < 0, errno == EAGAIN { return }
+            guard count > 0 else {
+                detach()
+                onEvent?(.closed)
+                return
+            }
+            for byte in bytes[..<count] { take(byte) }
+        }
+    }
+
+    private func take(_ byte: UInt8) {
+        guard byte == UInt8(ascii: "\r") || byte == UInt8(ascii: "\n") else {
+            line.append(byte)
+            return
+        }
+        guard !line.isEmpty else { return }
+        let text = String(decoding: line, as: UTF8.self)
+        line = []
+        transcript.append("< " + text)
+        heard(text)
+    }
+
+    private func heard(_ text: String) {
+        switch text {
+        case "OK": finish()
+        case "ERROR":
+            onEvent?(.refused(current ?? ""))
+            finish()
+        case "RING": onEvent?(.ring)
+        default:
+            guard let colon = text.firstIndex(of: ":") else { return }
+            let value = text[text.index(after: colon)...].drop { $0 == " " }
+            heard(String(text[..<colon]), String(value))
+        }
+    }
+
+    private func heard(_ name: String, _ value: String) {
+        switch name {
+        case "+CME ERROR":
+            onEvent?(.refused(current ?? ""))
+            finish()
+        case "+CIND":
+            if value.hasPrefix("(") {
+                indicatorNames = value.split(separator: "\"").enumerated().filter { $0.offset % 2 == 1 }.map {
+                    String($0.element)
+                }
+            } else {
+                for (indicator, number) in zip(indicatorNames, value.split(separator: ",")) {
+                    indicators[indicator] = Int(number)
+                }
+            }
+        case "+CIEV":
+            let parts = value.split(separator: ",").compactMap { Int($0) }
+            guard parts.count == 2, indicatorNames.indices.contains(parts[0] - 1) else { return }
+            indicators[indicatorNames[parts[0] - 1]] = parts[1]
+            onEvent?(.indicator(indicatorNames[parts[0] - 1], parts[1]))
+        case "+CLIP":
+            let parts = value.split(separator: "\"", omittingEmptySubsequences: false)
+            if parts.count > 1 { onEvent?(.callerID(String(parts[1]))) }
+        case "+BCS":
+            guard let codec = UInt8(value).flatMap(VoiceCodec.init(rawValue:)), model.codecs.contains(codec) else { return }
+            onEvent?(.codecSelected(codec))
+            enqueue("AT+BCS=\(codec.rawValue)")
+        case "+VGS": if let volume = Int(value) { onEvent?(.speakerVolume(volume)) }
+        default: break
+        }
+    }
+
+    private func finish() {
+        let done = current
+        current = nil
+        if done == "AT+BIND?", !isConnected {
+            isConnected = true
+            enqueue("AT+CLIP=1")
+            enqueue("AT+CCWA=1")
+            if let battery = model.battery { tellBattery(battery) }
+            onEvent?(.serviceLevelConnectionUp)
+        }
+        sendNext()
+    }
+}

@@ -1,0 +1,17 @@
+/// Names of BlueZ's D-Bus API (BlueZ 5.66, `doc/*-api.txt`).
+enum BlueZNames {
+    static let service = "org.bluez"
+    static let errorPrefix = "org.bluez.Error."
+    static let reasonPrefix = "org.bluez.Reason."
+    static let managerPath = "/org/bluez"
+
+    static let adapter = "org.bluez.Adapter1"
+    static let battery = "org.bluez.Battery1"
+    static let bearer = "org.bluez.Bearer.BREDR1"
+    static let device = "org.bluez.Device1"
+    static let profile = "org.bluez.Profile1"
+    static let profileManager = "org.bluez.ProfileManager1"
+
+    static let objectManager = "org.freedesktop.DBus.ObjectManager"
+    static let properties = "org.freedesktop.DBus.Properties"
+}

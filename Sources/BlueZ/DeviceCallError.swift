@@ -1,0 +1,98 @@
+package import DBus
+
+/// Why bluetoothd did not do what it was asked to do with a device (`org.bluez.Error.*` and the texts `br-connection-*`).
+///
+/// All are expected; each text says what to do.
+package enum DeviceCallError: Error, Equatable, Sendable {
+    case serviceAbsent
+    case unknownDevice
+    case adapterOff
+    /// It is connected already, or was not connected: what was asked for is so.
+    case alreadyDone
+    /// Another request for this device is under way.
+    case inProgress
+    /// The device does not offer the profile, or nobody here has registered its counterpart.
+    case profileUnavailable
+    /// It did not answer: off, out of range, or asleep.
+    case unreachable
+    case refused
+    /// The pairing was lost on one side.
+    case notPaired
+    case cancelled
+    /// bluetoothd did not answer in time.
+    case timedOut
+    /// The bus does not let this process talk to bluetoothd.
+    case notPermitted(BusError)
+    case failed(BusError)
+
+    package init(_ error: BusError) {
+        if let known = Self.byName(error.name) ?? Self.byText(error.message) {
+            self = known
+        } else {
+            self = error.hasName(BusError.Name.accessDenied) ? .notPermitted(error) : .failed(error)
+        }
+    }
+
+    private static func byName(_ name: String) -> DeviceCallError? {
+        switch name {
+        case BusError.Name.serviceUnknown, BusError.Name.nameHasNoOwner, BusError.Name.disconnected:
+            return .serviceAbsent
+        case BusError.Name.unknownObject, BusError.Name.unknownMethod: return .unknownDevice
+        case BusError.Name.noReply: return .timedOut
+        case BusError.Name.cancelled: return .cancelled
+        default: break
+        }
+        guard name.hasPrefix(BlueZNames.errorPrefix) else { return nil }
+        switch name.dropFirst(BlueZNames.errorPrefix.count) {
+        case "AlreadyConnected", "NotConnected": return .alreadyDone
+        case "InProgress": return .inProgress
+        case "NotReady": return .adapterOff
+        case "NotAvailable", "NotSupported", "InvalidArguments": return .profileUnavailable
+        case "DoesNotExist": return .unknownDevice
+        case "AuthenticationFailed", "AuthenticationRejected", "AuthenticationCanceled", "NotAuthorized":
+            return .notPaired
+        default: return nil
+        }
+    }
+
+    /// BlueZ puts the reason of `org.bluez.Error.Failed` into the text; older versions use that of `strerror`.
+    private static func byText(_ text: String) -> DeviceCallError? {
+        switch text {
+        case "br-connection-already-connected": .alreadyDone
+        case "br-connection-busy", "Operation already in progress": .inProgress
+        case "br-connection-adapter-not-powered": .adapterOff
+        case "br-connection-profile-unavailable", "br-connection-not-supported", "Protocol not available":
+            .profileUnavailable
+        case "br-connection-page-timeout", "br-connection-timeout", "Host is down": .unreachable
+        case "br-connection-refused", "br-connection-aborted-by-remote", "Connection refused": .refused
+        case "br-connection-key-missing", "Permission denied": .notPaired
+        case "br-connection-canceled", "br-connection-aborted-by-local": .cancelled
+        default: nil
+        }
+    }
+}
+
+extension DeviceCallError: CustomStringConvertible {
+    package var description: String {
+        switch self {
+        case .serviceAbsent: "bluetoothd is not running: start it with `systemctl start bluetooth`"
+        case .unknownDevice: "bluetoothd does not know this device: pair it with `bluetoothctl pair ADDRESS`"
+        case .adapterOff: "the Bluetooth adapter is off: switch it on with `bluetoothctl power on`"
+        case .alreadyDone: "the device is in that state already"
+        case .inProgress: "bluetoothd is connecting this device already: wait for the outcome"
+        case .profileUnavailable:
+            "the device does not offer the profile, or its counterpart is not registered here: see `bluetoothctl info`"
+        case .unreachable: "the device does not answer: switch it on or bring it nearer"
+        case .refused: "the device refused the connection: it may be busy with another machine"
+        case .notPaired: "the pairing is not valid any more: remove the device here and there, then pair it again"
+        case .cancelled: "the connection was given up"
+        case .timedOut: "bluetoothd did not answer in time: see `journalctl -u bluetooth`"
+        case .notPermitted(let error):
+            """
+            the bus does not let this user talk to bluetoothd: add it to the group `bluetooth`, or install the policy \
+            file of btcall (\(error))
+            """
+        case .failed(let error): "bluetoothd failed: \(error)"
+        }
+    }
+}

@@ -1,0 +1,222 @@
+package import BluetoothTypes
+package import ControlLoop
+package import DBus
+package import Logging
+
+/// A live mirror of BlueZ's adapters and devices, on the control loop.
+///
+/// It reads the whole tree when `org.bluez` gets an owner and follows the signals from then on. Whatever does not have
+/// the documented type is left out with a line in the log.
+@ControlPlane
+package final class DeviceRegistry {
+    package enum Event: Equatable, Sendable {
+        /// bluetoothd is there and the lists are filled; events for each adapter and device follow.
+        case serviceAppeared
+        /// bluetoothd has gone and the lists are empty. That alone is no loss of a headset: its descriptors may live on.
+        case serviceVanished
+        case adapterChanged(Adapter)
+        case adapterRemoved(path: String)
+        /// New, or with another property.
+        case deviceChanged(Device)
+        /// No adapter knows this address any more.
+        case deviceRemoved(BluetoothAddress)
+        /// The last radio link to the device ended. Where BlueZ gives a reason, a second event with it follows.
+        case deviceDisconnected(BluetoothAddress, reason: DisconnectionReason?)
+    }
+
+    private enum State {
+        case absent
+        /// What changes while the tree is being read is kept, because the order of reply and signal is lost on the way.
+        case reading(owner: String, changes: [ObjectMirror.Change])
+        case present(owner: String)
+    }
+
+    private static let readTimeout = Duration.seconds(10)
+    private static let retryPause = Duration.seconds(1)
+    private static let changesWhileReading = 2048
+
+    /// Ordered by address.
+    package private(set) var adapters: [Adapter] = []
+    /// Ordered by address; a device that two adapters know appears once for each, ordered by path.
+    package private(set) var devices: [Device] = []
+    /// Called after the lists have changed, in the order of the lists.
+    package var onEvent: (@ControlPlane (Event) -> Void)?
+
+    let bus: BusConnection
+    private let logger: Logger
+    private var state = State.absent
+    private var mirror = ObjectMirror()
+    private var subscriptions: [Subscription] = []
+
+    /// Whether bluetoothd is on the bus and its objects are known.
+    package var isServicePresent: Bool {
+        switch state {
+        case .present: true
+        case .absent, .reading: false
+        }
+    }
+
+    /// Starts to follow `org.bluez`; set `onEvent` before the next suspension.
+    package init(bus: BusConnection, logger: Logger = Logger(label: "btcall.bluez")) {
+        self.bus = bus
+        self.logger = logger
+        let service = BlueZNames.service
+        subscriptions = [
+            bus.subscribe(sender: service, interface: BlueZNames.objectManager) { [weak self] in self?.received($0) },
+            bus.subscribe(sender: service, interface: BlueZNames.properties) { [weak self] in self?.received($0) },
+            bus.subscribe(sender: service, interface: BlueZNames.device) { [weak self] in self?.received($0) },
+            bus.subscribe(sender: service, interface: BlueZNames.bearer) { [weak self] in self?.received($0) },
+            bus.watchName(service) { [weak self] in self?.ownerChanged($0) },
+        ]
+    }
+
+    isolated deinit {
+        for subscription in subscriptions { subscription.cancel() }
+    }
+
+    /// The device with this address; of several, one that is connected, else one that is paired, else the first.
+    package func device(_ address: BluetoothAddress) -> Device? {
+        let known = devices.filter { $0.address == address }
+        return known.first(where: \.connected) ?? known.first(where: \.paired) ?? known.first
+    }
+
+    /// The adapter with this object path.
+    package func adapter(path: String) -> Adapter? {
+        adapters.first { $0.path == path }
+    }
+
+    private func ownerChanged(_ owner: String?) {
+        let wasPresent = isServicePresent
+        state = .absent
+        mirror = ObjectMirror()
+        adapters = []
+        devices = []
+        if wasPresent {
+            logger.warning("bluetoothd has left the bus: start it with `systemctl start bluetooth`")
+            onEvent?(.serviceVanished)
+        }
+        if let owner { read(owner) }
+    }
+
+    private func read(_ owner: String) {
+        state = .reading(owner: owner, changes: [])
+        bus.send(
+            owner, "/", BlueZNames.objectManager, "GetManagedObjects", timeout: Self.readTimeout
+        ) { [weak self] in self?.finishReading(owner, $0) }
+    }
+
+    private func finishReading(_ expected: String, _ result: Result<[Value], BusError>) {
+        guard case .reading(let owner, let changes) = state, owner == expected else { return }
+        switch result {
+        case .success(let values):
+            var problems = values.first.map { mirror.replace(with: $0) } ?? ["GetManagedObjects: an empty answer"]
+            for change in changes { problems += mirror.apply(change).problems }
+            log(problems)
+            state = .present(owner: owner)
+            (adapters, devices) = tree()
+            let appeared = (adapters, devices)
+            logger.info("bluetoothd is on the bus: \(adapters.count) adapters, \(devices.count) devices")
+            onEvent?(.serviceAppeared)
+            for adapter in appeared.0 { onEvent?(.adapterChanged(adapter)) }
+            for device in appeared.1 { onEvent?(.deviceChanged(device)) }
+        case .failure(let error):
+            logger.warning("bluetoothd does not list its devices, trying again: \(error)")
+            ControlLoop.shared.schedule(after: Self.retryPause) { [weak self] in
+                guard let self, case .reading(owner, _) = state else { return }
+                read(owner)
+            }
+        }
+    }
+
+    private func received(_ signal: Signal) {
+        guard let change = change(of: signal) else { return }
+        switch state {
+        case .absent: return
+        case .reading(let owner, var changes):
+            guard signal.sender == owner else { return }
+            guard changes.count < Self.changesWhileReading else { return read(owner) }
+            changes.append(change)
+            state = .reading(owner: owner, changes: changes)
+        case .present(let owner):
+            guard signal.sender == owner else { return }
+            let (isDifferent, problems) = mirror.apply(change)
+            log(problems)
+            if isDifferent { publish() }
+            if case .disconnected(let path, let reason) = change, let address = BluetoothAddress(devicePath: path) {
+                onEvent?(.deviceDisconnected(address, reason: reason))
+            }
+        }
+    }
+
+    private func change(of signal: Signal) -> ObjectMirror.Change? {
+        let arguments = signal.arguments
+        switch (signal.interface, signal.member, arguments.count) {
+        case (BlueZNames.objectManager, "InterfacesAdded", 2...):
+            if let path = arguments[0].objectPathValue { return .added(path: path, interfaces: arguments[1]) }
+        case (BlueZNames.objectManager, "InterfacesRemoved", 2...):
+            if let path = arguments[0].objectPathValue, let interfaces = arguments[1].stringsValue {
+                return .removed(path: path, interfaces: interfaces)
+            }
+        case (BlueZNames.properties, "PropertiesChanged", 3...):
+            if let interface = arguments[0].stringValue, let invalidated = arguments[2].stringsValue {
+                return .changed(
+                    path: signal.path, interface: interface, properties: arguments[1], invalidated: invalidated)
+            }
+        case (BlueZNames.device, "Disconnected", 1...), (BlueZNames.bearer, "Disconnected", 1...):
+            if let name = arguments[0].stringValue {
+                return .disconnected(path: signal.path, reason: DisconnectionReason(busName: name))
+            }
+        default: return nil
+        }
+        log(["\(signal.interface).\(signal.member) of \(signal.path): \(arguments.map(\.typeSignature))"])
+        return nil
+    }
+
+    private func log(_ problems: [String]) {
+        for problem in problems { logger.warning("ignored what bluetoothd sent: \(problem)") }
+    }
+
+    private func tree() -> ([Adapter], [Device]) {
+        var adapters: [Adapter] = []
+        var devices: [Device] = []
+        for (path, interfaces) in mirror.objects {
+            if let adapter = interfaces[BlueZNames.adapter].flatMap({ Adapter(path: path, properties: $0) }) {
+                adapters.append(adapter)
+            }
+            let battery = interfaces[BlueZNames.battery]
+            if let device = interfaces[BlueZNames.device]
+                .flatMap({ Device(path: path, properties: $0, battery: battery) })
+            {
+                devices.append(device)
+            }
+        }
+        adapters.sort { ($0.address, $0.path) < ($1.address, $1.path) }
+        devices.sort { ($0.address, $0.path) < ($1.address, $1.path) }
+        return (adapters, devices)
+    }
+
+    /// Brings the lists up to date with the mirror, then tells what is different.
+    private func publish() {
+        let (oldAdapters, oldDevices) = (adapters, devices)
+        let (newAdapters, newDevices) = tree()
+        (adapters, devices) = (newAdapters, newDevices)
+        var events: [Event] = []
+        for old in oldAdapters where !newAdapters.contains(where: { $0.path == old.path }) {
+            events.append(.adapterRemoved(path: old.path))
+        }
+        for new in newAdapters where !oldAdapters.contains(new) { events.append(.adapterChanged(new)) }
+        for new in newDevices where !oldDevices.contains(new) { events.append(.deviceChanged(new)) }
+        // An address that two adapters know is told about once.
+        var previous: BluetoothAddress?
+        for old in oldDevices where old.address != previous {
+            previous = old.address
+            let address = old.address
+            let isConnected = newDevices.contains { $0.address == address && $0.connected }
+            if !isConnected, oldDevices.contains(where: { $0.address == address && $0.connected }) {
+                events.append(.deviceDisconnected(address, reason: nil))
+            }
+            if !newDevices.contains(where: { $0.address == address }) { events.append(.deviceRemoved(address)) }
+        }
+        for event in events { onEvent?(event) }
+    }
+}

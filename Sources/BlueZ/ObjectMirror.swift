@@ -1,0 +1,107 @@
+import DBus
+
+/// The part of BlueZ's object tree that we use: known properties, each of the type that BlueZ documents.
+///
+/// A value: signals go in, and what could not be used comes out as a line for the log.
+struct ObjectMirror {
+    /// One change of the tree, as a signal reports it.
+    enum Change {
+        case added(path: String, interfaces: Value)
+        case removed(path: String, interfaces: [String])
+        case changed(path: String, interface: String, properties: Value, invalidated: [String])
+        case disconnected(path: String, reason: DisconnectionReason)
+    }
+
+    /// Signatures of the properties that we read; all others are not kept.
+    private static let known: [String: [String: String]] = [
+        BlueZNames.adapter: [
+            "Address": "s", "Name": "s", "Alias": "s", "Class": "u", "Powered": "b", "Discoverable": "b",
+            "Pairable": "b", "Discovering": "b", "UUIDs": "as", "Modalias": "s",
+        ],
+        BlueZNames.device: [
+            "Address": "s", "Adapter": "o", "Name": "s", "Alias": "s", "Class": "u", "Icon": "s", "Paired": "b",
+            "Trusted": "b", "Blocked": "b", "Connected": "b", "ServicesResolved": "b", "UUIDs": "as", "Modalias": "s",
+        ],
+        BlueZNames.battery: ["Percentage": "y"],
+    ]
+
+    /// Object path, then interface, then property.
+    private(set) var objects: [String: [String: [String: Value]]] = [:]
+
+    /// Takes over the answer of `GetManagedObjects`, in place of everything that was known.
+    ///
+    /// - Returns: a line for each part that was ignored, sorted.
+    mutating func replace(with managed: Value) -> [String] {
+        objects = [:]
+        guard let entries = managed.entries else {
+            return ["GetManagedObjects: no dictionary but \(managed.typeSignature)"]
+        }
+        var problems: [String] = []
+        for entry in entries {
+            guard let path = entry.key.stringValue else { continue }
+            problems += add(path, entry.value)
+        }
+        return problems.sorted()
+    }
+
+    /// Applies one change.
+    ///
+    /// - Returns: whether anything that we keep is different now, and a line for each part that was ignored, sorted.
+    mutating func apply(_ change: Change) -> (isDifferent: Bool, problems: [String]) {
+        switch change {
+        case .added(let path, let interfaces):
+            let before = objects[path]
+            let problems = add(path, interfaces)
+            return (objects[path] != before, problems.sorted())
+        case .removed(let path, let interfaces):
+            let before = objects[path]
+            for interface in interfaces { objects[path]?[interface] = nil }
+            if objects[path]?.isEmpty == true { objects[path] = nil }
+            return (objects[path] != before, [])
+        case .changed(let path, let interface, let properties, let invalidated):
+            guard Self.known[interface] != nil, let before = objects[path]?[interface] else { return (false, []) }
+            var after = before
+            let problems = Self.merge(properties, into: &after, path, interface)
+            for name in invalidated { after[name] = nil }
+            objects[path]?[interface] = after
+            return (after != before, problems.sorted())
+        case .disconnected:
+            return (false, [])
+        }
+    }
+
+    private mutating func add(_ path: String, _ interfaces: Value) -> [String] {
+        guard let entries = interfaces.entries else {
+            return ["\(path): no interfaces but \(interfaces.typeSignature)"]
+        }
+        var problems: [String] = []
+        for entry in entries {
+            guard let interface = entry.key.stringValue, Self.known[interface] != nil else { continue }
+            // The interface is new: what was known of an earlier object at this path does not count.
+            var properties: [String: Value] = [:]
+            problems += Self.merge(entry.value, into: &properties, path, interface)
+            objects[path, default: [:]][interface] = properties
+        }
+        return problems
+    }
+
+    /// A property of the wrong type is ignored: an earlier value stays.
+    private static func merge(
+        _ changed: Value, into properties: inout [String: Value], _ path: String, _ interface: String
+    ) -> [String] {
+        guard let entries = changed.entries, let signatures = known[interface] else {
+            return ["\(interface) of \(path): no properties but \(changed.typeSignature)"]
+        }
+        var problems: [String] = []
+        for entry in entries {
+            guard let name = entry.key.stringValue, let expected = signatures[name] else { continue }
+            let value = entry.value.unwrapped
+            if value.typeSignature == expected {
+                properties[name] = value
+            } else {
+                problems.append("\(interface).\(name) of \(path): type \(value.typeSignature), expected \(expected)")
+            }
+        }
+        return problems
+    }
+}

@@ -1,0 +1,27 @@
+/// The class of device that a peer announces (Assigned Numbers §2.8): 24 bits of service classes, major and minor class.
+///
+/// Used to sort devices into categories for the policy, never to refuse one: many headsets announce nonsense.
+package struct ClassOfDevice: Hashable, Sendable {
+    package enum Category: String, Hashable, Sendable {
+        case headset, speaker, watch
+    }
+
+    package let bits: UInt32
+
+    package init(bits: UInt32) {
+        self.bits = bits & 0xFF_FFFF
+    }
+
+    package var majorClass: UInt32 { bits >> 8 & 0x1F }
+    package var minorClass: UInt32 { bits >> 2 & 0x3F }
+
+    /// Loudspeakers (audio/video, minor class 5) and wrist watches (wearable, minor class 1) are told apart; everything
+    /// else is treated as a headset.
+    package var category: Category {
+        switch (majorClass, minorClass) {
+        case (0x04, 0x05): .speaker
+        case (0x07, 0x01): .watch
+        default: .headset
+        }
+    }
+}

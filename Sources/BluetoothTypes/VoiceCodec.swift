@@ -1,0 +1,26 @@
+/// The codecs of a synchronous connection, with the identifiers of AT+BAC and +BCS (HFP 1.9 §10, Assigned Numbers).
+package enum VoiceCodec: UInt8, Hashable, Sendable, CaseIterable {
+    case cvsd = 1
+    case mSBC = 2
+    case lc3SWB = 3
+
+    /// The rate of the decoded audio in frames per second; always one channel.
+    package var sampleRate: Int {
+        switch self {
+        case .cvsd: 8000
+        case .mSBC: 16000
+        case .lc3SWB: 32000
+        }
+    }
+}
+
+extension VoiceCodec: CustomStringConvertible {
+    /// The words of the command line and of D-Bus: `CVSD`, `mSBC`, `LC3-SWB`.
+    package var description: String {
+        switch self {
+        case .cvsd: "CVSD"
+        case .mSBC: "mSBC"
+        case .lc3SWB: "LC3-SWB"
+        }
+    }
+}

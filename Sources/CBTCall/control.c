@@ -1,0 +1,258 @@
+#define _GNU_SOURCE
+#include "include/control.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <time.h>
+
+int btcall_epoll_wait(int epoll, struct epoll_event *events, int capacity, int64_t timeout)
+{
+#ifdef SYS_epoll_pwait2
+    static int missing;
+    if (!__atomic_load_n(&missing, __ATOMIC_RELAXED)) {
+        // The kernel's layout: 64-bit fields also where the C library's time_t is narrower.
+        struct { int64_t seconds, nanoseconds; } limit = { timeout / 1000000000, timeout % 1000000000 };
+        long count = syscall(SYS_epoll_pwait2, epoll, events, capacity, timeout < 0 ? NULL : &limit, NULL, (size_t)0);
+        if (count >= 0 || (errno != ENOSYS && errno != EPERM))
+            return (int)count;
+        __atomic_store_n(&missing, 1, __ATOMIC_RELAXED);
+    }
+#endif
+    int milliseconds = -1;
+    if (timeout >= 0) {
+        int64_t rounded = timeout / 1000000 + (timeout % 1000000 != 0);
+        milliseconds = rounded > 86400000 ? 86400000 : (int)rounded;
+    }
+    return epoll_wait(epoll, events, capacity, milliseconds);
+}
+
+int btcall_epoll_control(int epoll, int operation, int descriptor, uint32_t events, uint64_t token)
+{
+    struct epoll_event event = { .events = events, .data.u64 = token };
+    return epoll_ctl(epoll, operation, descriptor, &event);
+}
+
+uintptr_t btcall_thread_token(void)
+{
+    static __thread char token;
+    return (uintptr_t)&token;
+}
+
+void btcall_set_thread_name(const char *name)
+{
+    char cut[16] = { 0 };
+    strncpy(cut, name, sizeof cut - 1);
+    pthread_setname_np(pthread_self(), cut);
+}
+
+const char *btcall_error_name(int code)
+{
+    return strerrorname_np(code);
+}
+
+struct start {
+    void (*body)(void *);
+    void *context;
+};
+
+static void *enter(void *argument)
+{
+    struct start start = *(struct start *)argument;
+    free(argument);
+    start.body(start.context);
+    return NULL;
+}
+
+int btcall_start_thread(size_t stack, void (*body)(void *), void *context)
+{
+    pthread_attr_t attributes;
+    int code = pthread_attr_init(&attributes);
+    if (code != 0)
+        return code;
+    struct start *start = malloc(sizeof *start);
+    if (start == NULL) {
+        code = ENOMEM;
+    } else {
+        pthread_t thread;
+        *start = (struct start){ body, context };
+        pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+        code = pthread_attr_setstacksize(&attributes, stack);
+        if (code == 0)
+            code = pthread_create(&thread, &attributes, enter, start);
+        if (code != 0)
+            free(start);
+    }
+    pthread_attr_destroy(&attributes);
+    return code;
+}
+
+int btcall_mask_signal(int signal, int blocked)
+{
+    sigset_t set;
+    sigemptyset(&set);
+    if (sigaddset(&set, signal) != 0)
+        return errno;
+    return pthread_sigmask(blocked ? SIG_BLOCK : SIG_UNBLOCK, &set, NULL);
+}
+
+int btcall_signal_descriptor(int descriptor, const int *numbers, size_t count)
+{
+    sigset_t set;
+    sigemptyset(&set);
+    for (size_t index = 0; index < count; index++)
+        if (sigaddset(&set, numbers[index]) != 0)
+            return -1;
+    return signalfd(descriptor, &set, SFD_NONBLOCK | SFD_CLOEXEC);
+}
+
+int btcall_read_signal(int descriptor)
+{
+    struct signalfd_siginfo info;
+    ssize_t length;
+    do
+        length = read(descriptor, &info, sizeof info);
+    while (length < 0 && errno == EINTR);
+    return length == sizeof info ? (int)info.ssi_signo : 0;
+}
+
+ssize_t btcall_send_descriptors(
+    int socket, const void *bytes, size_t length, const int *descriptors, size_t count, int flags)
+{
+    if (count > BTCALL_MAX_DESCRIPTORS) {
+        errno = EINVAL;
+        return -1;
+    }
+    union {
+        char bytes[CMSG_SPACE(sizeof(int) * BTCALL_MAX_DESCRIPTORS)];
+        struct cmsghdr alignment;
+    } control = { { 0 } };
+    struct iovec vector = { (void *)bytes, length };
+    struct msghdr message = { .msg_iov = &vector, .msg_iovlen = 1 };
+    if (count > 0) {
+        message.msg_control = control.bytes;
+        message.msg_controllen = CMSG_SPACE(sizeof(int) * count);
+        struct cmsghdr *header = CMSG_FIRSTHDR(&message);
+        header->cmsg_level = SOL_SOCKET;
+        header->cmsg_type = SCM_RIGHTS;
+        header->cmsg_len = CMSG_LEN(sizeof(int) * count);
+        memcpy(CMSG_DATA(header), descriptors, sizeof(int) * count);
+    }
+    ssize_t sent;
+    do
+        sent = sendmsg(socket, &message, flags | MSG_NOSIGNAL);
+    while (sent < 0 && errno == EINTR);
+    return sent;
+}
+
+ssize_t btcall_receive_descriptors(
+    int socket, void *bytes, size_t capacity, int *descriptors, size_t *count, int flags, int *outcome)
+{
+    union {
+        char bytes[CMSG_SPACE(sizeof(int) * BTCALL_MAX_DESCRIPTORS)];
+        struct cmsghdr alignment;
+    } control;
+    struct iovec vector = { bytes, capacity };
+    struct msghdr message = {
+        .msg_iov = &vector, .msg_iovlen = 1, .msg_control = control.bytes, .msg_controllen = sizeof control.bytes
+    };
+    size_t room = *count;
+    *count = 0;
+    ssize_t received;
+    do
+        received = recvmsg(socket, &message, flags | MSG_CMSG_CLOEXEC);
+    while (received < 0 && errno == EINTR);
+    if (received < 0)
+        return received;
+    for (struct cmsghdr *header = CMSG_FIRSTHDR(&message); header != NULL; header = CMSG_NXTHDR(&message, header)) {
+        if (header->cmsg_level != SOL_SOCKET || header->cmsg_type != SCM_RIGHTS)
+            continue;
+        size_t arrived = (header->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+        for (size_t index = 0; index < arrived; index++) {
+            int descriptor;
+            memcpy(&descriptor, CMSG_DATA(header) + index * sizeof descriptor, sizeof descriptor);
+            if (*count < room) {
+                descriptors[(*count)++] = descriptor;
+            } else {
+                close(descriptor);
+                message.msg_flags |= MSG_CTRUNC;
+            }
+        }
+    }
+    if (outcome != NULL)
+        *outcome = message.msg_flags;
+    return received;
+}
+
+int btcall_accept(int socket)
+{
+    int accepted;
+    do
+        accepted = accept4(socket, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+    while (accepted < 0 && errno == EINTR);
+    return accepted;
+}
+
+int btcall_peer_credentials(int socket, pid_t *process, uid_t *user)
+{
+    struct ucred credentials;
+    socklen_t length = sizeof credentials;
+    if (getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &credentials, &length) != 0)
+        return -1;
+    *process = credentials.pid;
+    *user = credentials.uid;
+    return 0;
+}
+
+int btcall_process_control(int operation, unsigned long argument)
+{
+    return prctl(operation, argument, 0UL, 0UL, 0UL);
+}
+
+// The runtime's hook for embedders, with Swift's calling convention; `original` is what it would have done.
+typedef __attribute__((swiftcall)) void (*enqueue_hook)(void *job, void *original);
+extern enqueue_hook swift_task_enqueueGlobal_hook;
+
+static void (*global_enqueue)(void *job);
+
+static __attribute__((swiftcall)) void enqueue_globally(void *job, void *original)
+{
+    (void)original;
+    global_enqueue(job);
+}
+
+void btcall_replace_global_executor(void (*enqueue)(void *job))
+{
+    global_enqueue = enqueue;
+    swift_task_enqueueGlobal_hook = enqueue_globally;
+}
+
+int btcall_send_datagram(const char *path, const void *bytes, size_t length)
+{
+    struct sockaddr_un address = { .sun_family = AF_UNIX };
+    size_t size = strlen(path);
+    if (size == 0 || size >= sizeof address.sun_path) {
+        errno = EINVAL;
+        return -1;
+    }
+    memcpy(address.sun_path, path, size);
+    if (address.sun_path[0] == '@')
+        address.sun_path[0] = 0;
+    int descriptor = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    if (descriptor < 0)
+        return -1;
+    ssize_t sent;
+    do
+        sent = sendto(
+            descriptor, bytes, length, MSG_NOSIGNAL | MSG_DONTWAIT, (struct sockaddr *)&address,
+            (socklen_t)(offsetof(struct sockaddr_un, sun_path) + size));
+    while (sent < 0 && errno == EINTR);
+    int code = errno;
+    close(descriptor);
+    errno = code;
+    return sent < 0 ? -1 : 0;
+}

@@ -1,0 +1,15 @@
+// What Swift cannot import from the C library and the kernel's headers, as small functions.
+#ifndef BTCALL_CBTCALL_H
+#define BTCALL_CBTCALL_H
+
+#if __has_include("control.h")
+#include "control.h"
+#endif
+#if __has_include("realtime.h")
+#include "realtime.h"
+#endif
+#if __has_include("dsp.h")
+#include "dsp.h"
+#endif
+
+#endif

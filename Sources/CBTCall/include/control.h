@@ -1,0 +1,80 @@
+// System calls of the control plane that Swift cannot reach: variadic functions, macros and GNU extensions.
+// All functions return -1 and set errno on failure unless they say otherwise. None of them is for the real-time thread.
+#ifndef BTCALL_CONTROL_H
+#define BTCALL_CONTROL_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/timerfd.h>
+#include <sys/types.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+// Waits for events at most `timeout` nanoseconds; negative waits without end. Nanosecond resolution where the kernel
+// has epoll_pwait2 (5.11), otherwise whole milliseconds, rounded up so that a timer never fires early.
+int btcall_epoll_wait(int epoll, struct epoll_event *events, int capacity, int64_t timeout);
+
+// Registers with EPOLL_CTL_ADD, _MOD or _DEL; `token` comes back in the event's data.u64.
+int btcall_epoll_control(int epoll, int operation, int descriptor, uint32_t events, uint64_t token);
+
+// A value that differs between running threads; two loads of thread-local storage, no system call.
+uintptr_t btcall_thread_token(void);
+
+// Names the calling thread (at most 15 bytes are kept).
+void btcall_set_thread_name(const char *name);
+
+// The symbolic name of an error number ("ECONNREFUSED"), or NULL.
+const char *btcall_error_name(int code);
+
+// Starts a detached thread with a stack of `stack` bytes. Returns 0 or an error number.
+int btcall_start_thread(size_t stack, void (*body)(void *), void *context);
+
+// Blocks or unblocks a signal in the calling thread. Returns 0 or an error number.
+int btcall_mask_signal(int signal, int blocked);
+
+// A signalfd for the signals of `numbers`; `descriptor` -1 makes a new one, else its set is replaced.
+int btcall_signal_descriptor(int descriptor, const int *numbers, size_t count);
+
+// Reads one signal number from a signalfd; 0 when there is none.
+int btcall_read_signal(int descriptor);
+
+// Sends bytes and, if `count` is not zero, copies of up to BTCALL_MAX_DESCRIPTORS descriptors with them.
+#define BTCALL_MAX_DESCRIPTORS 16
+ssize_t btcall_send_descriptors(
+    int socket, const void *bytes, size_t length, const int *descriptors, size_t count, int flags);
+
+// Receives bytes and descriptors (close-on-exec). On entry *count is the room in `descriptors`, on return how many came;
+// those that find no room are closed and MSG_CTRUNC is set in *outcome, MSG_TRUNC there says that bytes were cut off.
+ssize_t btcall_receive_descriptors(
+    int socket, void *bytes, size_t capacity, int *descriptors, size_t *count, int flags, int *outcome);
+
+// accept4 with SOCK_CLOEXEC and SOCK_NONBLOCK.
+int btcall_accept(int socket);
+
+// The process and user at the other end of a unix socket.
+int btcall_peer_credentials(int socket, pid_t *process, uid_t *user);
+
+// prctl with one argument.
+int btcall_process_control(int operation, unsigned long argument);
+
+// Hands every job that the Swift runtime would give to its thread pool to `enqueue`, which any thread may call. The
+// runtime resumes a task that has waited for a continuation or another task there, whatever actor it belongs to
+// (seen with 6.3.1), and that alone would start the pool's threads. To be called before any task exists.
+void btcall_replace_global_executor(void (*enqueue)(void *job));
+
+// Sends one datagram to the unix socket at `path` ('@' first: abstract) without waiting.
+int btcall_send_datagram(const char *path, const void *bytes, size_t length);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

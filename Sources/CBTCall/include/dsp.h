@@ -1,0 +1,46 @@
+/// What signal processing on the real-time thread calls in C: part of the audited list, as realtime.h. None of these
+/// functions allocates, locks or waits.
+#ifndef BTCALL_DSP_H
+#define BTCALL_DSP_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "realtime_macro.h"
+
+// MARK: Libraries, under names of our own so that only these declarations reach the real-time modules
+
+/// `sbc_encode` of libsbc 2.0 on a state that `sbc_init_msbc` has made; works in that state and on the stack.
+BTCALL_REALTIME ssize_t btcall_sbc_encode(
+    void *_Nonnull state, const void *_Nonnull input, size_t input_size, void *_Nonnull output, size_t output_size,
+    ssize_t *_Nonnull written) __asm__("sbc_encode");
+
+/// `sbc_decode` of libsbc 2.0, likewise.
+BTCALL_REALTIME ssize_t btcall_sbc_decode(
+    void *_Nonnull state, const void *_Nonnull input, size_t input_size, void *_Nonnull output, size_t output_size,
+    size_t *_Nonnull written) __asm__("sbc_decode");
+
+/// `speex_resampler_process_int` of speexdsp 1.2: allocates only when rates or quality are changed, which is never done.
+BTCALL_REALTIME int btcall_speex_resample(
+    void *_Nonnull state, uint32_t channel, const int16_t *_Nonnull input, uint32_t *_Nonnull input_frames,
+    int16_t *_Nonnull output, uint32_t *_Nonnull output_frames) __asm__("speex_resampler_process_int");
+
+/// `speex_resampler_reset_mem`: forgets what has gone in.
+BTCALL_REALTIME int btcall_speex_reset(void *_Nonnull state) __asm__("speex_resampler_reset_mem");
+
+// MARK: Kernels
+
+/// Copies `count` bytes; the two may overlap.
+BTCALL_REALTIME void btcall_move(void *_Nonnull to, const void *_Nonnull from, size_t count);
+
+/// The inner product of `samples` with the filter that lies `fraction` (0 to 1) between the filters `low` and `high`,
+/// all of `count` values.
+BTCALL_REALTIME float btcall_interpolated_product(
+    const float *_Nonnull samples, const float *_Nonnull low, const float *_Nonnull high, size_t count, float fraction);
+
+/// The inner product of every `stride`-th of `count` values.
+BTCALL_REALTIME float btcall_inner_product(
+    const float *_Nonnull left, const float *_Nonnull right, size_t count, size_t stride);
+
+#endif

@@ -1,0 +1,99 @@
+/// What the real-time thread may call in C: the audited list (SWIFT.md: `@_noLocks`). A function stands here when it
+/// neither allocates, locks nor waits, `btcall_poll` apart, which is where the thread sleeps. Adding a line is the audit.
+#ifndef BTCALL_REALTIME_H
+#define BTCALL_REALTIME_H
+
+#include <poll.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "realtime_macro.h"
+
+struct _snd_pcm;
+
+// MARK: Real-time thread
+
+/// CLOCK_MONOTONIC in nanoseconds.
+BTCALL_REALTIME int64_t btcall_monotonic_nanoseconds(void);
+
+/// ppoll on `count` descriptors for at most `timeout` nanoseconds (negative: for ever).
+/// Returns the number of ready descriptors, 0 also after a signal, or -errno.
+BTCALL_REALTIME int btcall_poll(struct pollfd *_Nonnull descriptors, unsigned count, int64_t timeout);
+
+/// Receives one packet of a synchronous link without waiting; `status` becomes the controller's packet status
+/// (BT_PKT_STATUS; 0 = correctly received, also on sockets that do not report one).
+/// Returns its length, 0 when the peer has closed, or -errno (-EAGAIN: nothing there).
+BTCALL_REALTIME ssize_t btcall_receive_packet(
+    int descriptor, void *_Nonnull buffer, size_t size, int *_Nonnull status);
+
+/// Receives one message without waiting. Returns its real length, which is larger than `size` when it was cut,
+/// 0 when the peer has closed, or -errno.
+BTCALL_REALTIME ssize_t btcall_receive_block(int descriptor, void *_Nonnull buffer, size_t size);
+
+/// Sends one message without waiting and without SIGPIPE. Returns its length or -errno.
+BTCALL_REALTIME ssize_t btcall_send_packet(int descriptor, const void *_Nonnull buffer, size_t size);
+
+/// The pending error of a socket (SO_ERROR), 0 for none.
+BTCALL_REALTIME int btcall_socket_error(int descriptor);
+
+/// Adds one to a non-blocking eventfd; a full counter is already readable.
+BTCALL_REALTIME void btcall_eventfd_signal(int descriptor);
+
+/// Reads a non-blocking eventfd back to zero.
+BTCALL_REALTIME void btcall_eventfd_clear(int descriptor);
+
+/// Commits a fault on purpose, so that a check for such faults can be checked: 1 = malloc, 2 = mutex; 0 does nothing.
+BTCALL_REALTIME void btcall_realtime_plant(int fault);
+
+// alsa-lib 1.2.8 on `hw:`: one ioctl each, no allocation, and no lock (`need_lock` is off for hw, and
+// LIBASOUND_THREAD_SAFE=0 turns it off everywhere). snd_pcm_delay, snd_pcm_hwsync and snd_pcm_recover are left out on
+// purpose: on an xrun they print a message. With plug-ins the same calls copy and convert within buffers made by
+// snd_pcm_hw_params.
+BTCALL_REALTIME long snd_pcm_readi(struct _snd_pcm *_Nonnull pcm, void *_Nonnull buffer, unsigned long frames);
+BTCALL_REALTIME long snd_pcm_writei(struct _snd_pcm *_Nonnull pcm, const void *_Nonnull buffer, unsigned long frames);
+BTCALL_REALTIME long snd_pcm_avail_update(struct _snd_pcm *_Nonnull pcm);
+BTCALL_REALTIME int snd_pcm_prepare(struct _snd_pcm *_Nonnull pcm);
+BTCALL_REALTIME int snd_pcm_start(struct _snd_pcm *_Nonnull pcm);
+BTCALL_REALTIME int snd_pcm_drop(struct _snd_pcm *_Nonnull pcm);
+BTCALL_REALTIME int snd_pcm_poll_descriptors_revents(
+    struct _snd_pcm *_Nonnull pcm, struct pollfd *_Nonnull descriptors, unsigned count, unsigned short *_Nonnull events);
+
+// MARK: Control side of the same thread
+
+/// A running real-time thread.
+struct btcall_realtime_thread {
+    unsigned long handle;
+    /// SCHED_FIFO was granted.
+    int is_realtime;
+};
+
+/// Starts a thread named "btcall-rt" with a small stack, touched beforehand, with denormals flushed to zero and all
+/// signals blocked. It asks for SCHED_FIFO with `priority` (0: does not ask) and runs without when that is refused.
+/// Returns 0 or an errno.
+int btcall_realtime_thread_start(
+    struct btcall_realtime_thread *_Nonnull thread, int priority, void (*_Nonnull body)(void *_Nonnull),
+    void *_Nonnull context);
+
+/// Waits for the end of the thread. Returns 0 or an errno.
+int btcall_realtime_thread_join(struct btcall_realtime_thread *_Nonnull thread);
+
+/// Locks present and future pages into memory as they are touched. Done only when nothing limits it, because a limit
+/// would make later allocations fail. Returns 0 or an errno (EPERM: limited).
+int btcall_lock_memory(void);
+
+/// A new non-blocking eventfd, or -errno.
+int btcall_realtime_eventfd(void);
+
+/// Descriptors to poll for a PCM; declared here so that one file needs only this header.
+int snd_pcm_poll_descriptors_count(struct _snd_pcm *_Nonnull pcm);
+int snd_pcm_poll_descriptors(struct _snd_pcm *_Nonnull pcm, struct pollfd *_Nonnull descriptors, unsigned space);
+
+/// The address of a handler for `snd_lib_error_set_handler` that keeps the latest message of the calling thread's
+/// last failure instead of printing it.
+void *_Nonnull btcall_alsa_message_handler(void);
+
+/// The message kept since the last call, or an empty string. Control thread only.
+const char *_Nonnull btcall_alsa_last_message(void);
+
+#endif

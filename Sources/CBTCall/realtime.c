@@ -1,0 +1,262 @@
+#define _GNU_SOURCE
+#include "realtime.h"
+
+#include <bluetooth/bluetooth.h>
+#include <errno.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+#ifndef MCL_ONFAULT
+#define MCL_ONFAULT 4
+#endif
+
+enum { STACK_BYTES = 256 * 1024, TOUCHED_STACK_BYTES = 96 * 1024 };
+
+/// Present when a checking library is preloaded (Tests/Lab/realtime-interposer.c); absent otherwise.
+__attribute__((weak)) void btcall_realtime_armed(int armed);
+
+// MARK: Real-time thread
+
+int64_t btcall_monotonic_nanoseconds(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+int btcall_poll(struct pollfd *descriptors, unsigned count, int64_t timeout)
+{
+    struct timespec limit = { timeout / 1000000000, timeout % 1000000000 };
+    int ready = ppoll(descriptors, count, timeout < 0 ? NULL : &limit, NULL);
+    if (ready >= 0)
+        return ready;
+    return errno == EINTR ? 0 : -errno;
+}
+
+ssize_t btcall_receive_packet(int descriptor, void *buffer, size_t size, int *status)
+{
+    union {
+        struct cmsghdr header;
+        char bytes[CMSG_SPACE(sizeof(uint8_t)) + 64];
+    } control;
+    struct iovec vector = { buffer, size };
+    struct msghdr message = {
+        .msg_iov = &vector, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof control };
+    ssize_t received;
+    *status = 0;
+    do
+        received = recvmsg(descriptor, &message, MSG_DONTWAIT);
+    while (received < 0 && errno == EINTR);
+    if (received < 0)
+        return -errno;
+    for (struct cmsghdr *part = CMSG_FIRSTHDR(&message); part; part = CMSG_NXTHDR(&message, part))
+        if (part->cmsg_level == SOL_BLUETOOTH && part->cmsg_type == BT_SCM_PKT_STATUS)
+            *status = *(const uint8_t *)CMSG_DATA(part);
+    return received;
+}
+
+ssize_t btcall_receive_block(int descriptor, void *buffer, size_t size)
+{
+    ssize_t received;
+    do
+        received = recv(descriptor, buffer, size, MSG_DONTWAIT | MSG_TRUNC);
+    while (received < 0 && errno == EINTR);
+    return received < 0 ? -errno : received;
+}
+
+ssize_t btcall_send_packet(int descriptor, const void *buffer, size_t size)
+{
+    ssize_t sent;
+    do
+        sent = send(descriptor, buffer, size, MSG_DONTWAIT | MSG_NOSIGNAL);
+    while (sent < 0 && errno == EINTR);
+    return sent < 0 ? -errno : sent;
+}
+
+int btcall_socket_error(int descriptor)
+{
+    int error = 0;
+    socklen_t size = sizeof error;
+    return getsockopt(descriptor, SOL_SOCKET, SO_ERROR, &error, &size) < 0 ? errno : error;
+}
+
+void btcall_eventfd_signal(int descriptor)
+{
+    uint64_t one = 1;
+    while (write(descriptor, &one, sizeof one) < 0 && errno == EINTR)
+        ;
+}
+
+void btcall_eventfd_clear(int descriptor)
+{
+    uint64_t value;
+    while (read(descriptor, &value, sizeof value) < 0 && errno == EINTR)
+        ;
+}
+
+void btcall_realtime_plant(int fault)
+{
+#ifdef DEBUG
+    static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+    static void *volatile leaked;
+    if (fault == 1) {
+        leaked = malloc(64);
+        free(leaked);
+    } else if (fault == 2) {
+        pthread_mutex_lock(&mutex);
+        pthread_mutex_unlock(&mutex);
+    }
+#else
+    (void)fault;
+#endif
+}
+
+// MARK: Control side
+
+struct start {
+    void (*body)(void *);
+    void *context;
+};
+
+/// The processor's mode that treats denormal numbers as zero: a fading filter costs fifty times more without it.
+static void flush_denormals(void)
+{
+#if defined(__x86_64__) || defined(__i386__)
+    unsigned control;
+    __asm__ volatile("stmxcsr %0" : "=m"(control));
+    control |= 0x8040;
+    __asm__ volatile("ldmxcsr %0" : : "m"(control));
+#elif defined(__aarch64__)
+    uint64_t control;
+    __asm__ volatile("mrs %0, fpcr" : "=r"(control));
+    control |= (uint64_t)1 << 24;
+    __asm__ volatile("msr fpcr, %0" : : "r"(control));
+#endif
+}
+
+/// Makes the pages of the stack present before the first deadline.
+static __attribute__((noinline)) void touch_stack(void)
+{
+    volatile char bytes[TOUCHED_STACK_BYTES];
+    for (size_t i = 0; i < sizeof bytes; i += 1024)
+        bytes[i] = 0;
+}
+
+static void *run(void *argument)
+{
+    struct start start = *(struct start *)argument;
+    free(argument);
+    touch_stack();
+    flush_denormals();
+    if (btcall_realtime_armed)
+        btcall_realtime_armed(1);
+    start.body(start.context);
+    if (btcall_realtime_armed)
+        btcall_realtime_armed(0);
+    return NULL;
+}
+
+int btcall_realtime_thread_start(
+    struct btcall_realtime_thread *thread, int priority, void (*body)(void *), void *context)
+{
+    struct start *start = malloc(sizeof *start);
+    if (!start)
+        return ENOMEM;
+    *start = (struct start){ body, context };
+
+    pthread_attr_t attributes;
+    pthread_attr_init(&attributes);
+    size_t stack = STACK_BYTES;
+    if (pthread_attr_setstacksize(&attributes, stack) != 0) {
+        pthread_attr_destroy(&attributes);
+        free(start);
+        return EINVAL;
+    }
+    sigset_t all, previous;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &previous);
+    pthread_t handle;
+    thread->is_realtime = 0;
+    int error = EPERM;
+    if (priority > 0) {
+        struct sched_param parameter = { .sched_priority = priority };
+        pthread_attr_setinheritsched(&attributes, PTHREAD_EXPLICIT_SCHED);
+        pthread_attr_setschedpolicy(&attributes, SCHED_FIFO);
+        pthread_attr_setschedparam(&attributes, &parameter);
+        error = pthread_create(&handle, &attributes, run, start);
+        thread->is_realtime = error == 0;
+    }
+    if (error == EPERM) {
+        pthread_attr_setinheritsched(&attributes, PTHREAD_INHERIT_SCHED);
+        error = pthread_create(&handle, &attributes, run, start);
+    }
+    pthread_sigmask(SIG_SETMASK, &previous, NULL);
+    pthread_attr_destroy(&attributes);
+    if (error != 0) {
+        free(start);
+        return error;
+    }
+    pthread_setname_np(handle, "btcall-rt");
+    thread->handle = (unsigned long)handle;
+    return 0;
+}
+
+int btcall_realtime_thread_join(struct btcall_realtime_thread *thread)
+{
+    return pthread_join((pthread_t)thread->handle, NULL);
+}
+
+int btcall_lock_memory(void)
+{
+    struct rlimit limit;
+    if (geteuid() != 0 && (getrlimit(RLIMIT_MEMLOCK, &limit) != 0 || limit.rlim_cur != RLIM_INFINITY))
+        return EPERM;
+    return mlockall(MCL_CURRENT | MCL_FUTURE | MCL_ONFAULT) == 0 ? 0 : errno;
+}
+
+int btcall_realtime_eventfd(void)
+{
+    int descriptor = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+    return descriptor < 0 ? -errno : descriptor;
+}
+
+static _Thread_local char last_message[256];
+static _Thread_local int has_message;
+
+/// Runs on whichever thread fails; formats into that thread's own buffer, so nothing is printed or allocated.
+static void keep_message(const char *file, int line, const char *function, int error, const char *format, ...)
+{
+    (void)file;
+    (void)line;
+    (void)function;
+    (void)error;
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(last_message, sizeof last_message, format, arguments);
+    va_end(arguments);
+    has_message = 1;
+}
+
+void *btcall_alsa_message_handler(void)
+{
+    return (void *)keep_message;
+}
+
+const char *btcall_alsa_last_message(void)
+{
+    if (!has_message)
+        last_message[0] = 0;
+    has_message = 0;
+    return last_message;
+}

@@ -1,0 +1,88 @@
+/// What a source wants to be told about its descriptor.
+package struct Interest: OptionSet, Hashable, Sendable {
+    package let rawValue: UInt8
+
+    package init(rawValue: UInt8) {
+        self.rawValue = rawValue
+    }
+
+    package static let readable = Interest(rawValue: 1)
+    package static let writable = Interest(rawValue: 2)
+}
+
+/// What is the case with a descriptor. Hang-up and error are told to every source that has any interest.
+package struct Readiness: OptionSet, Hashable, Sendable {
+    package let rawValue: UInt8
+
+    package init(rawValue: UInt8) {
+        self.rawValue = rawValue
+    }
+
+    package static let readable = Readiness(rawValue: 1)
+    package static let writable = Readiness(rawValue: 2)
+    package static let hangup = Readiness(rawValue: 4)
+    package static let error = Readiness(rawValue: 8)
+}
+
+/// One watcher of a descriptor. Several may watch the same one.
+///
+/// It neither owns nor closes the descriptor: cancel first, then close. Dropping the reference does not cancel.
+@ControlPlane
+package final class DescriptorSource {
+    package let descriptor: Int32
+    private(set) var interest: Interest
+    private(set) var isCancelled = false
+    private var handler: (@ControlPlane (Readiness) -> Void)?
+    private let loop: ControlLoop
+
+    init(
+        descriptor: Int32, interest: Interest, loop: ControlLoop,
+        _ handler: @escaping @ControlPlane (Readiness) -> Void
+    ) {
+        self.descriptor = descriptor
+        self.interest = interest
+        self.loop = loop
+        self.handler = handler
+    }
+
+    /// Changes what the source is told. With no interest it is told nothing, not even a hang-up.
+    package func update(_ interest: Interest) {
+        guard interest != self.interest, !isCancelled else { return }
+        self.interest = interest
+        loop.interestChanged(of: self)
+    }
+
+    /// No handler call follows, not even for what the loop has already seen.
+    package func cancel() {
+        guard !isCancelled else { return }
+        isCancelled = true
+        handler = nil
+        loop.remove(self)
+    }
+
+    /// Tells the source what concerns it.
+    func deliver(_ readiness: Readiness) {
+        guard !interest.isEmpty else { return }
+        let concerned = readiness.intersection(Readiness(rawValue: interest.rawValue).union([.hangup, .error]))
+        if !concerned.isEmpty { handler?(concerned) }
+    }
+}
+
+/// The sources of one descriptor, which share its single epoll registration.
+@ControlPlane
+final class DescriptorEntry {
+    var sources: [DescriptorSource] = []
+    /// The epoll events that are registered; zero when the descriptor is not in the set.
+    var registered: UInt32 = 0
+    /// Tells events of this registration from those of an earlier descriptor with the same number.
+    var generation: UInt32 = 0
+
+    nonisolated init() {}
+
+    /// What the sources together want.
+    var interest: Interest {
+        var all: Interest = []
+        for source in sources { all.formUnion(source.interest) }
+        return all
+    }
+}

@@ -1,0 +1,49 @@
+internal import Glibc
+package import Logging
+
+/// Where log lines go.
+package enum LogDestination: Hashable, Sendable {
+    case journal
+    case standardError
+
+    /// The journal if standard error is connected to it (`JOURNAL_STREAM`, systemd.exec(5)), else standard error.
+    package static var detected: LogDestination {
+        guard let stream = getenv("JOURNAL_STREAM").map({ String(cString: $0) }) else { return .standardError }
+        var status = stat()
+        guard fstat(2, &status) == 0, stream == "\(status.st_dev):\(status.st_ino)" else { return .standardError }
+        return .journal
+    }
+
+    /// Makes swift-log use this destination. To be called once, before the first logger is made.
+    ///
+    /// - Parameter level: loggers start with it.
+    package static func bootstrap(level: Logger.Level, _ destination: LogDestination = detected) {
+        switch destination {
+        case .journal:
+            LoggingSystem.bootstrap { JournalLogHandler(label: $0, level: level) }
+        case .standardError:
+            LoggingSystem.bootstrap { StandardErrorLogHandler(label: $0, level: level) }
+        }
+    }
+}
+
+extension Logger.Level {
+    /// The syslog priority, 3 (error) to 7 (debug).
+    var priority: Int {
+        switch self {
+        case .trace, .debug: 7
+        case .info: 6
+        case .notice: 5
+        case .warning: 4
+        case .error: 3
+        case .critical: 2
+        }
+    }
+}
+
+extension Logger.Metadata {
+    /// As " key=value key=value", keys sorted; empty without metadata.
+    var suffix: String {
+        sorted { $0.key < $1.key }.map { " \($0.key)=\($0.value)" }.joined()
+    }
+}

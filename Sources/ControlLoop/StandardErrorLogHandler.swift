@@ -1,0 +1,37 @@
+internal import Glibc
+package import Logging
+
+/// Writes a line a message to standard error: "warning btcall.bluez: text key=value".
+package struct StandardErrorLogHandler: LogHandler {
+    package var logLevel: Logger.Level
+    package var metadata: Logger.Metadata = [:]
+    package var metadataProvider: Logger.MetadataProvider?
+    private let label: String
+
+    package init(label: String, level: Logger.Level) {
+        self.label = label
+        logLevel = level
+    }
+
+    package subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+        get { metadata[key] }
+        set { metadata[key] = newValue }
+    }
+
+    package func log(event: LogEvent) {
+        let all = metadata.merging(metadataProvider?.get() ?? [:]) { $1 }.merging(event.metadata ?? [:]) { $1 }
+        Self.write(Self.line(level: event.level, label: label, message: event.message.description, metadata: all))
+    }
+
+    static func line(level: Logger.Level, label: String, message: String, metadata: Logger.Metadata) -> String {
+        "\(level) \(label): \(message)\(metadata.suffix)\n"
+    }
+
+    /// One `write`, so that lines of several threads do not mix; what a full pipe does not take is lost.
+    static func write(_ line: String) {
+        var line = line
+        line.withUTF8 { bytes in
+            while Glibc.write(2, bytes.baseAddress, bytes.count) < 0 && errno == EINTR {}
+        }
+    }
+}

@@ -1,0 +1,102 @@
+package import ControlLoop
+
+/// Ends a subscription or the watch of a name. Dropping it does not cancel.
+@ControlPlane
+package final class Subscription {
+    private var onCancel: (@ControlPlane () -> Void)?
+
+    init(_ onCancel: (@ControlPlane () -> Void)?) {
+        self.onCancel = onCancel
+    }
+
+    /// No handler call follows.
+    package func cancel() {
+        let action = onCancel
+        onCancel = nil
+        action?()
+    }
+}
+
+/// One handler of signals.
+@ControlPlane
+final class SignalSubscription {
+    let rule: MatchRule
+    /// The followed owner of the rule's sender, if that is a well-known name.
+    let sender: NameOwner?
+    var handler: (@ControlPlane (Signal) -> Void)?
+
+    init(rule: MatchRule, sender: NameOwner?, _ handler: @escaping @ControlPlane (Signal) -> Void) {
+        self.rule = rule
+        self.sender = sender
+        self.handler = handler
+    }
+
+    func wants(_ message: Message, path: String, interface: String, member: String, sender actual: String) -> Bool {
+        guard
+            rule.matches(
+                path: path, interface: interface, member: member, argument0: { message.firstString })
+        else { return false }
+        if let sender { return sender.owner == actual }
+        return rule.sender == nil || rule.sender == actual
+    }
+}
+
+/// Who has a bus name, as far as the bus has told.
+@ControlPlane
+final class NameOwner {
+    /// One who wants to know.
+    @ControlPlane
+    final class Watcher {
+        var handler: (@ControlPlane (String?) -> Void)?
+        private var reported: String??
+
+        init(_ handler: (@ControlPlane (String?) -> Void)?) {
+            self.handler = handler
+        }
+
+        func report(_ owner: String?) {
+            if let reported, reported == owner { return }
+            reported = .some(owner)
+            handler?(owner)
+        }
+    }
+
+    let name: String
+    private(set) var isKnown = false
+    private(set) var owner: String?
+    private(set) var watchers: [Watcher] = []
+    /// Watchers and subscriptions that need this.
+    var users = 0
+
+    init(name: String) {
+        self.name = name
+    }
+
+    var rule: MatchRule {
+        MatchRule(
+            sender: BusConnection.busName, path: BusConnection.busPath, interface: BusConnection.busName,
+            member: "NameOwnerChanged", argument0: name)
+    }
+
+    func add(_ watcher: Watcher) {
+        watchers.append(watcher)
+    }
+
+    func remove(_ watcher: Watcher) {
+        watcher.handler = nil
+        watchers.removeAll { $0 === watcher }
+    }
+
+    /// - Parameter owner: a unique name, nil if nobody has the name.
+    func update(_ owner: String?) {
+        isKnown = true
+        self.owner = owner
+        for watcher in watchers { watcher.report(owner) }
+    }
+
+    /// The connection is gone: nobody can be reached by this name.
+    func forget() {
+        update(nil)
+        isKnown = false
+    }
+}

@@ -1,0 +1,58 @@
+internal import ControlLoop
+
+/// The exported objects: path, then interface name.
+@ControlPlane
+struct ObjectTree {
+    private(set) var objects: [String: [String: ExportedInterface]] = [:]
+    private(set) var managers: Set<String> = []
+
+    nonisolated init() {}
+
+    mutating func add(_ interface: ExportedInterface, at path: String) {
+        objects[path, default: [:]][interface.name] = interface
+    }
+
+    /// - Returns: whether it was there.
+    mutating func remove(_ interface: String, at path: String) -> Bool {
+        guard objects[path]?.removeValue(forKey: interface) != nil else { return false }
+        if objects[path]?.isEmpty == true { objects[path] = nil }
+        return true
+    }
+
+    mutating func addManager(at path: String) {
+        managers.insert(path)
+    }
+
+    /// The object managers whose signals tell of the object.
+    func managers(above path: String) -> [String] {
+        managers.filter { Self.isBelow(path, $0) }.sorted()
+    }
+
+    /// The paths below `root`, in order.
+    func paths(below root: String) -> [String] {
+        objects.keys.filter { Self.isBelow($0, root) }.sorted()
+    }
+
+    /// Whether there is anything to say about the path: an object, or the way to one.
+    func isKnown(_ path: String) -> Bool {
+        objects[path] != nil || managers.contains(path) || objects.keys.contains { Self.isBelow($0, path) }
+            || managers.contains { Self.isBelow($0, path) }
+    }
+
+    /// The names of the nodes directly below, in order.
+    func children(of path: String) -> [String] {
+        let skip = path == "/" ? 1 : path.utf8.count + 1
+        var names: Set<String> = []
+        for known in objects.keys where Self.isBelow(known, path) {
+            let rest = known.utf8.dropFirst(skip)
+            if let name = String(rest.prefix { $0 != UInt8(ascii: "/") }) { names.insert(name) }
+        }
+        return names.sorted()
+    }
+
+    nonisolated static func isBelow(_ path: String, _ root: String) -> Bool {
+        if root == "/" { return path != "/" }
+        return path.utf8.count > root.utf8.count + 1 && path.hasPrefix(root)
+            && path.utf8[path.utf8.index(path.utf8.startIndex, offsetBy: root.utf8.count)] == UInt8(ascii: "/")
+    }
+}

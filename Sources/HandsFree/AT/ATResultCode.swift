@@ -1,0 +1,147 @@
+package import BluetoothTypes
+package import Telephony
+
+/// One line to the headset (HFP 1.9 §4.34, 3GPP TS 27.007). Everything that comes from outside is made harmless here and
+/// nowhere else: `text` never holds CR or LF, and a quote only around a string.
+package enum ATResultCode: Hashable, Sendable {
+    case ok, error, ring, noCarrier
+    case cmeError(CMEError)
+    case features(AudioGatewayFeatures)
+    case indicatorList
+    case indicatorValues(IndicatorValues)
+    case indicator(Indicator, Int)
+    case threeWayList([ThreeWayOption])
+    case callerIdentification(number: String?, name: String?)
+    case callWaiting(number: String?, name: String?)
+    case currentCall(Call)
+    case subscriberNumber(SubscriberNumber)
+    case networkOperator(String?)
+    case speakerVolume(Int)
+    case microphoneVolume(Int)
+    case codec(VoiceCodec)
+    case inbandRing(Bool)
+    case voiceRecognition(Bool)
+    case voiceTag(String)
+    case hfIndicatorList([HFIndicator])
+    case hfIndicator(HFIndicator, isEnabled: Bool)
+    case responseAndHold(Int)
+    case appleAccessory(name: String, features: Int)
+    case information(String)
+
+    /// The line without its frame.
+    package var text: String {
+        switch self {
+        case .ok: "OK"
+        case .error: "ERROR"
+        case .ring: "RING"
+        case .noCarrier: "NO CARRIER"
+        case .cmeError(let error): "+CME ERROR: \(error.code)"
+        case .features(let features): "+BRSF: \(features.rawValue)"
+        case .indicatorList:
+            "+CIND: " + Indicator.allCases.map { "(\"\($0.name)\",\($0.rangeText))" }.joined(separator: ",")
+        case .indicatorValues(let values):
+            "+CIND: " + Indicator.allCases.map { "\(values[$0])" }.joined(separator: ",")
+        case .indicator(let indicator, let value): "+CIEV: \(indicator.rawValue),\(value)"
+        case .threeWayList(let options): "+CHLD: (" + options.map(\.rawValue).joined(separator: ",") + ")"
+        case .callerIdentification(let number, let name):
+            "+CLIP: " + Self.party(number) + (Self.quotedName(name).map { ",,,\($0)" } ?? "")
+        case .callWaiting(let number, let name):
+            "+CCWA: " + Self.party(number) + (Self.quotedName(name).map { ",1,\($0)" } ?? "")
+        case .currentCall(let call): Self.currentCall(call)
+        case .subscriberNumber(let own): own.text
+        case .networkOperator(let name):
+            name.map { "+COPS: 0,0,\"\(ATText.name($0, limit: 16))\"" } ?? "+COPS: 0"
+        case .speakerVolume(let value): "+VGS: \(value)"
+        case .microphoneVolume(let value): "+VGM: \(value)"
+        case .codec(let codec): "+BCS: \(codec.rawValue)"
+        case .inbandRing(let isOn): "+BSIR: \(isOn ? 1 : 0)"
+        case .voiceRecognition(let isOn): "+BVRA: \(isOn ? 1 : 0)"
+        case .voiceTag(let number): "+BINP: \"\(ATText.number(number))\""
+        case .hfIndicatorList(let list): "+BIND: (" + list.map { "\($0.rawValue)" }.joined(separator: ",") + ")"
+        case .hfIndicator(let indicator, let isEnabled): "+BIND: \(indicator.rawValue),\(isEnabled ? 1 : 0)"
+        case .responseAndHold(let value): "+BTRH: \(value)"
+        case .appleAccessory(let name, let features): "+XAPL=\(ATText.word(name)),\(features)"
+        case .information(let text): ATText.name(text)
+        }
+    }
+
+    /// The line as it goes out: CR LF, text, CR LF (HFP 1.9 §4.34.1).
+    package var bytes: [UInt8] {
+        [0x0D, 0x0A] + Array(text.utf8) + [0x0D, 0x0A]
+    }
+
+    /// `"number",type`; a number that is withheld is empty, of the type for unknown ones.
+    private static func party(_ number: String?) -> String {
+        let number = ATText.number(number ?? "")
+        return "\"\(number)\",\(number.isEmpty ? 128 : ATText.numberType(number))"
+    }
+
+    private static func quotedName(_ name: String?) -> String? {
+        guard let name = name.map({ ATText.name($0) }), !name.isEmpty else { return nil }
+        return "\"\(name)\""
+    }
+
+    private static func currentCall(_ call: Call) -> String {
+        let status =
+            switch call.state {
+            case .active: 0
+            case .held: 1
+            case .setup, .dialing: 2
+            case .alerting: 3
+            case .incoming: 4
+            case .waiting, .ended: 5
+            }
+        let direction = call.direction == .incoming ? 1 : 0
+        let line = "+CLCC: \(call.index),\(direction),\(status),0,\(call.isConference ? 1 : 0)"
+        let number = ATText.number(call.details.number ?? "")
+        return number.isEmpty ? line : line + ",\"\(number)\",\(ATText.numberType(number))"
+    }
+}
+
+extension ATResultCode: CustomStringConvertible {
+    package var description: String { text }
+}
+
+/// What +CHLD=? offers.
+package enum ThreeWayOption: String, Hashable, Sendable, CaseIterable {
+    case releaseHeldOrRejectWaiting = "0"
+    case releaseActiveAndAcceptOther = "1"
+    case release = "1x"
+    case holdActiveAndAcceptOther = "2"
+    case consult = "2x"
+    case join = "3"
+    case transfer = "4"
+
+    /// The option that offers `action`.
+    package init(_ action: ThreeWayAction) {
+        switch action {
+        case .releaseHeldOrRejectWaiting: self = .releaseHeldOrRejectWaiting
+        case .releaseActiveAndAcceptOther: self = .releaseActiveAndAcceptOther
+        case .release: self = .release
+        case .holdActiveAndAcceptOther: self = .holdActiveAndAcceptOther
+        case .consult: self = .consult
+        case .join: self = .join
+        case .transfer: self = .transfer
+        }
+    }
+}
+
+/// A number of our own for +CNUM.
+package struct SubscriberNumber: Hashable, Sendable {
+    package var number: String
+    /// nil: from the number.
+    package var type: Int?
+    /// 4 voice, 5 fax.
+    package var service: Int
+
+    package init(number: String, type: Int? = nil, service: Int = 4) {
+        self.number = number
+        self.type = type
+        self.service = service
+    }
+
+    fileprivate var text: String {
+        let digits = ATText.number(number)
+        return "+CNUM: ,\"\(digits)\",\(type ?? ATText.numberType(digits)),,\(service)"
+    }
+}

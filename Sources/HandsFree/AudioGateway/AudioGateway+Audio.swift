@@ -1,0 +1,116 @@
+package import BluetoothTypes
+import Telephony
+
+/// The audio connection: what the policy wants, what the headset wants, what became of it; noise reduction and voice
+/// recognition.
+extension AudioGateway {
+    /// What the routing policy wants of the audio connection.
+    package enum AudioRequest: Hashable, Sendable {
+        /// - Parameter hint: the rung of the codec ladder to start from; nil: the best.
+        case connect(hint: VoiceCodec? = nil)
+        case disconnect
+    }
+
+    /// Before the service level connection is established, `connect` waits for it.
+    package mutating func audioRequested(_ request: AudioRequest, at now: Instant) -> [Action] {
+        guard isOpen else { return finish() }
+        switch request {
+        case .connect(let hint):
+            if connection.isEstablished {
+                perform(audio.start(hint: hint, at: now))
+            } else {
+                audioWanted = AudioWish(hint: hint)
+            }
+        case .disconnect:
+            audioWanted = nil
+            deferred.removeAll { line in
+                if case .codec = line { true } else { false }
+            }
+            perform(audio.stop())
+        }
+        return finish()
+    }
+
+    /// The headset is opening the link: `acceptAudio` with the codec agreed on, else CVSD, or `rejectAudio` when a link
+    /// is there or on its way already.
+    package mutating func audioIncoming() -> [Action] {
+        guard isOpen else { return [.rejectAudio] }
+        perform(audio.incoming())
+        return finish()
+    }
+
+    /// The link is open, whoever opened it.
+    package mutating func audioOpened(_ codec: VoiceCodec) -> [Action] {
+        perform(audio.opened(codec))
+        return finish()
+    }
+
+    /// The link that was open is closed, whoever closed it. Nothing is reopened here: that is the policy's.
+    package mutating func audioClosed(at now: Instant) -> [Action] {
+        perform(audio.closed(at: now))
+        return finish()
+    }
+
+    /// The link did not open: the next lower codec is tried, or `audioFailed` tells that there is none.
+    package mutating func audioFailed(_ failure: AudioFailure, at now: Instant) -> [Action] {
+        perform(audio.failed(failure, at: now))
+        return finish()
+    }
+
+    /// Voice recognition was switched here; a headset without the feature is not told (HFP.md section 3 rule 9).
+    package mutating func setVoiceRecognition(_ isOn: Bool) -> [Action] {
+        if features.contains(.voiceRecognition), connection.features.contains(.voiceRecognition) {
+            sendUnsolicited(.voiceRecognition(isOn))
+        }
+        return finish()
+    }
+
+    mutating func respondAboutAudio(
+        _ name: CommandName, _ command: ATCommand, at now: Instant
+    ) throws(ATSyntaxError) -> Reply {
+        var parameters = command.parameters
+        switch (name, command.form) {
+        case (.availableCodecs, .set):
+            let list = try parameters.numbers(limit: 32)
+            guard !list.isEmpty else { throw .missing }
+            let codecs = list.compactMap { UInt8(exactly: $0).flatMap(VoiceCodec.init(rawValue:)) }
+            guard features.contains(.codecNegotiation) else { return .refuse(.notSupported) }
+            tell(.codecs(codecs))
+            afterReply = audio.codecsOffered(codecs, at: now)
+            return .done
+        case (.codecConnection, .action):
+            guard connection.usesCodecNegotiation, connection.isEstablished else { return .refuse(.notAllowed) }
+            tell(.audioRequested)
+            afterReply = audio.start(hint: nil, at: now)
+            return .done
+        case (.codecSelection, .set):
+            let id = try parameters.number()
+            try parameters.end()
+            let (isAccepted, actions) = audio.confirmed(id, at: now)
+            afterReply = actions
+            return isAccepted ? .done : .refuse(.notAllowed)
+        case (.noiseReduction, .set):
+            let isOn = try flag(command)
+            guard features.contains(.echoCancelling) else { return .refuse(.notSupported) }
+            tell(.noiseReduction(isOn))
+            return .done
+        case (.voiceRecognition, .set):
+            let value = try parameters.number(in: 0...2)
+            try parameters.end()
+            guard features.contains(.voiceRecognition), value < 2 || features.contains(.enhancedVoiceRecognition) else {
+                return .refuse(.notSupported)
+            }
+            if value < 2 { tell(.voiceRecognition(value == 1)) }
+            return .done
+        case (.voiceTag, .set):
+            guard try parameters.number() == 1 else { throw .malformed }
+            try parameters.end()
+            guard features.contains(.voiceTag), let number = configuration.voiceTagNumber else {
+                return .refuse(.notSupported)
+            }
+            send(.voiceTag(number))
+            return .done
+        default: return .refuse(.notSupported)
+        }
+    }
+}

@@ -1,0 +1,96 @@
+import BluetoothTypes
+import Telephony
+
+/// The commands that are known; everything else is ERROR.
+enum CommandName: String, CaseIterable, Sendable {
+    case none = ""
+    case answer = "A"
+    case dial = "D"
+    case features = "+BRSF"
+    case availableCodecs = "+BAC"
+    case codecConnection = "+BCC"
+    case codecSelection = "+BCS"
+    case indicators = "+CIND"
+    case reporting = "+CMER"
+    case activation = "+BIA"
+    case threeWay = "+CHLD"
+    case hfIndicators = "+BIND"
+    case hfIndicatorValue = "+BIEV"
+    case callerIdentification = "+CLIP"
+    case callWaiting = "+CCWA"
+    case extendedErrors = "+CMEE"
+    case hangUp = "+CHUP"
+    case redial = "+BLDN"
+    case currentCalls = "+CLCC"
+    case subscriberNumber = "+CNUM"
+    case networkOperator = "+COPS"
+    case responseAndHold = "+BTRH"
+    case tone = "+VTS"
+    case speakerVolume = "+VGS"
+    case microphoneVolume = "+VGM"
+    case noiseReduction = "+NREC"
+    case voiceRecognition = "+BVRA"
+    case voiceTag = "+BINP"
+    case appleAccessory = "+XAPL"
+    case appleEvent = "+IPHONEACCEV"
+    case plantronicsEvent = "+XEVENT"
+    case keyPress = "+CKPD"
+    case manufacturer = "+CGMI"
+    case manufacturerShort = "+GMI"
+    case model = "+CGMM"
+    case modelShort = "+GMM"
+    case revision = "+CGMR"
+    case revisionShort = "+GMR"
+}
+
+/// From a command to its topic.
+extension AudioGateway {
+    mutating func respond(to command: ATCommand, at now: Instant) throws(ATSyntaxError) -> Reply {
+        guard let name = CommandName(rawValue: command.name) else { return .refuse(.notSupported) }
+        switch name {
+        case .none: return .done
+        case .features: return try respondToFeatures(command)
+        case .indicators, .reporting, .activation, .hfIndicators, .hfIndicatorValue:
+            return try respondAboutIndicators(name, command)
+        case .availableCodecs, .codecConnection, .codecSelection, .noiseReduction, .voiceRecognition, .voiceTag:
+            return try respondAboutAudio(name, command, at: now)
+        case .answer, .dial, .hangUp, .redial, .threeWay, .responseAndHold, .tone:
+            return try respondAboutCalls(name, command)
+        case .currentCalls, .callerIdentification, .callWaiting, .subscriberNumber, .networkOperator, .extendedErrors:
+            return try respondAboutNetwork(name, command)
+        case .speakerVolume: return try respondAboutVolume(.speaker, command)
+        case .microphoneVolume: return try respondAboutVolume(.microphone, command)
+        case .appleAccessory, .appleEvent, .plantronicsEvent, .keyPress:
+            return try respondToVendor(name, command)
+        case .manufacturer, .manufacturerShort: return identify(configuration.manufacturer, command)
+        case .model, .modelShort: return identify(configuration.model, command)
+        case .revision, .revisionShort: return identify(configuration.revision, command)
+        }
+    }
+
+    private mutating func respondToFeatures(_ command: ATCommand) throws(ATSyntaxError) -> Reply {
+        guard command.form == .set else { return .refuse(.notSupported) }
+        var parameters = command.parameters
+        let mask = try parameters.mask()
+        try parameters.end()
+        connection.heard(.features(HandsFreeFeatures(rawValue: mask)))
+        audio.isSupported = connection.usesCodecNegotiation
+        send(.features(features))
+        return .done
+    }
+
+    private mutating func identify(_ text: String, _ command: ATCommand) -> Reply {
+        guard command.form == .action, command.parameters.isAtEnd else { return .refuse(.notSupported) }
+        send(.information(text))
+        return .done
+    }
+
+    /// Reads the 0 or 1 of a command like AT+CLIP=1.
+    func flag(_ command: ATCommand) throws(ATSyntaxError) -> Bool {
+        guard command.form == .set else { throw .missing }
+        var parameters = command.parameters
+        let value = try parameters.number(in: 0...1)
+        try parameters.end()
+        return value == 1
+    }
+}

@@ -1,0 +1,128 @@
+import Telephony
+
+/// +CIND, +CMER, +CIEV, +BIA and the headset's own indicators, +BIND and +BIEV.
+extension AudioGateway {
+    /// One of the indicators that are not made of calls. Values are clamped to the indicator's range; `call`, `callSetup`
+    /// and `callHeld` come from the snapshots and are not taken here.
+    package mutating func setIndicator(_ indicator: Indicator, _ value: Int) -> [Action] {
+        guard !indicator.isMandatory else { return [.fault("indicator \(indicator.name) is set by snapshots only")] }
+        let before = values[indicator]
+        values[indicator] = value
+        if values[indicator] != before { report(indicator) }
+        return finish()
+    }
+
+    /// Whether the headset's own indicator is wanted (+BIND: id,state).
+    package mutating func setHFIndicator(_ indicator: HFIndicator, isEnabled: Bool) -> [Action] {
+        guard let before = hfIndicatorIsOn[indicator], before != isEnabled else { return finish() }
+        hfIndicatorIsOn[indicator] = isEnabled
+        if connection.usesHFIndicators, connection.hfIndicators.contains(indicator) {
+            sendUnsolicited(.hfIndicator(indicator, isEnabled: isEnabled))
+        }
+        return finish()
+    }
+
+    /// +CIEV, if the headset wants it and does not have this value.
+    mutating func report(_ indicator: Indicator) {
+        let value = values[indicator]
+        guard isOpen, connection.isEstablished, isReporting, sent[indicator] != value else { return }
+        guard indicator.isMandatory || !deactivated.contains(indicator) else { return }
+        sent[indicator] = value
+        sendUnsolicited(.indicator(indicator, value))
+    }
+
+    mutating func take(_ indicators: CallIndicators) {
+        values[.call] = indicators.call
+        values[.callSetup] = indicators.callSetup
+        values[.callHeld] = indicators.callHeld
+    }
+
+    mutating func respondAboutIndicators(_ name: CommandName, _ command: ATCommand) throws(ATSyntaxError) -> Reply {
+        switch (name, command.form) {
+        case (.indicators, .test):
+            connection.heard(.indicatorList)
+            send(.indicatorList)
+            return .done
+        case (.indicators, .read):
+            connection.heard(.indicatorValues)
+            for indicator in Indicator.allCases { sent[indicator] = values[indicator] }
+            send(.indicatorValues(values))
+            return .done
+        case (.reporting, .set): return try setReporting(command.parameters)
+        case (.activation, .set): return try setActivation(command.parameters)
+        case (.hfIndicators, _): return try respondAboutHFIndicators(command)
+        case (.hfIndicatorValue, .set): return try takeHFIndicator(command.parameters)
+        default: return .refuse(.notSupported)
+        }
+    }
+
+    /// AT+CMER=3,0,0,1 and 3,0,0,0; other modes switch reporting off.
+    private mutating func setReporting(_ list: ATParameters) throws(ATSyntaxError) -> Reply {
+        var parameters = list
+        let mode = try parameters.number(in: 0...3)
+        _ = try parameters.optionalNumber()
+        _ = try parameters.optionalNumber()
+        let value = try parameters.optionalNumber() ?? 0
+        _ = try parameters.optionalNumber()
+        try parameters.end()
+        guard (0...1).contains(value) else { throw .malformed }
+        isReporting = mode == 3 && value == 1
+        connection.heard(.reporting(isReporting))
+        return .done
+    }
+
+    /// AT+BIA: one field for each indicator; an empty one keeps, more fields than indicators are let pass.
+    private mutating func setActivation(_ list: ATParameters) throws(ATSyntaxError) -> Reply {
+        var parameters = list
+        var next = deactivated
+        var position = 0
+        while !parameters.isAtEnd {
+            let value = try parameters.optionalNumber()
+            position += 1
+            guard position <= 64 else { throw .excess }
+            guard let value else { continue }
+            guard (0...1).contains(value) else { throw .malformed }
+            guard let indicator = Indicator(rawValue: position), !indicator.isMandatory else { continue }
+            if value == 1 { next.remove(indicator) } else { next.insert(indicator) }
+        }
+        deactivated = next
+        return .done
+    }
+
+    /// All three forms are answered OK even without the feature: some headsets wait for it.
+    private mutating func respondAboutHFIndicators(_ command: ATCommand) throws(ATSyntaxError) -> Reply {
+        let ours = features.contains(.hfIndicators) ? hfIndicatorIsOn.keys.sorted() : []
+        switch command.form {
+        case .set:
+            var parameters = command.parameters
+            let list = try parameters.numbers(limit: 32).compactMap { HFIndicator(rawValue: $0) }
+            connection.heard(.hfIndicators(list))
+        case .test:
+            connection.heard(.hfIndicatorList)
+            if features.contains(.hfIndicators) { send(.hfIndicatorList(ours)) }
+        case .read:
+            connection.heard(.hfIndicatorStates)
+            for indicator in ours { send(.hfIndicator(indicator, isEnabled: hfIndicatorIsOn[indicator] == true)) }
+        case .action:
+            return .refuse(.notSupported)
+        }
+        return .done
+    }
+
+    /// AT+BIEV: ERROR for one that is unknown, switched off or out of range; the connection stays (INTEROP.md A16).
+    private mutating func takeHFIndicator(_ list: ATParameters) throws(ATSyntaxError) -> Reply {
+        var parameters = list
+        let id = try parameters.number()
+        let value = try parameters.number()
+        try parameters.end()
+        guard features.contains(.hfIndicators), let indicator = HFIndicator(rawValue: id),
+            hfIndicatorIsOn[indicator] == true
+        else { return .refuse(.notSupported) }
+        guard indicator.range.contains(value) else { return .refuse(.invalidIndex) }
+        switch indicator {
+        case .batteryLevel: tell(.battery(percent: value, .hfIndicator))
+        case .enhancedSafety: tell(.hfIndicator(indicator, value))
+        }
+        return .done
+    }
+}

@@ -1,0 +1,110 @@
+package import BluetoothTypes
+
+/// Follows a headset through the service level connection (HFP 1.9 §4.2) in whatever order its commands come.
+///
+/// It is established when the headset has said its features, read the indicators, switched reporting on, and asked for
+/// what both sides announced (three-way list, HF indicators). A headset that leaves one of these out is taken as it is
+/// once it has reporting on and has been quiet for `settleTime`. Until then nothing unsolicited may be sent.
+package struct ServiceLevelConnection: Sendable {
+    package enum Step: Hashable, Sendable {
+        case features(HandsFreeFeatures)
+        case indicatorList, indicatorValues
+        case reporting(Bool)
+        case threeWayList
+        case hfIndicators([HFIndicator])
+        case hfIndicatorList, hfIndicatorStates
+    }
+
+    package private(set) var isEstablished = false
+    /// As the headset said; empty before it did.
+    package private(set) var features: HandsFreeFeatures = []
+    package private(set) var hfIndicators: [HFIndicator] = []
+    private let gateway: AudioGatewayFeatures
+    private let timeout: Duration
+    private var startedAt: Instant?
+    private var lastCommandAt: Instant?
+    private var hasFeatures = false
+    private var hasIndicatorValues = false
+    private var hasReporting = false
+    private var hasThreeWayList = false
+    private var hasHFIndicators = false
+    private var hasHFIndicatorStates = false
+
+    package static let settleTime = Duration.seconds(2)
+
+    /// - Parameters:
+    ///   - gateway: as +BRSF says them.
+    ///   - timeout: for all of it, from `start`.
+    package init(gateway: AudioGatewayFeatures, timeout: Duration) {
+        self.gateway = gateway
+        self.timeout = timeout
+    }
+
+    package mutating func start(at now: Instant) {
+        startedAt = now
+    }
+
+    /// Any command at all.
+    package mutating func commandReceived(at now: Instant) {
+        lastCommandAt = now
+    }
+
+    package mutating func heard(_ step: Step) {
+        switch step {
+        case .features(let features):
+            self.features = features
+            hasFeatures = true
+        case .indicatorList: break
+        case .indicatorValues: hasIndicatorValues = true
+        case .reporting(let isOn): hasReporting = hasReporting || isOn
+        case .threeWayList: hasThreeWayList = true
+        case .hfIndicators(let list):
+            hfIndicators = list
+            hasHFIndicators = true
+        case .hfIndicatorList: break
+        case .hfIndicatorStates: hasHFIndicatorStates = true
+        }
+    }
+
+    /// Whether the feature is announced by both sides.
+    package var usesCodecNegotiation: Bool {
+        gateway.contains(.codecNegotiation) && features.contains(.codecNegotiation)
+    }
+
+    package var usesHFIndicators: Bool {
+        gateway.contains(.hfIndicators) && features.contains(.hfIndicators)
+    }
+
+    package var usesThreeWay: Bool {
+        gateway.contains(.threeWay) && features.contains(.threeWay)
+    }
+
+    /// When `deadlineReached` wants to be called; nil when established.
+    package var deadline: Instant? {
+        guard !isEstablished, let startedAt else { return nil }
+        let last = startedAt.advanced(by: timeout)
+        guard hasReporting, let lastCommandAt else { return last }
+        return min(last, lastCommandAt.advanced(by: Self.settleTime))
+    }
+
+    /// - Returns: true once, when it is established.
+    package mutating func advance() -> Bool {
+        guard !isEstablished, isComplete else { return false }
+        isEstablished = true
+        return true
+    }
+
+    package enum Outcome: Hashable, Sendable { case pending, established, timedOut }
+
+    package mutating func deadlineReached(at now: Instant) -> Outcome {
+        guard let deadline, deadline <= now else { return .pending }
+        guard hasReporting else { return .timedOut }
+        isEstablished = true
+        return .established
+    }
+
+    private var isComplete: Bool {
+        hasFeatures && hasIndicatorValues && hasReporting && (hasThreeWayList || !usesThreeWay)
+            && (hasHFIndicators && hasHFIndicatorStates || !usesHFIndicators)
+    }
+}

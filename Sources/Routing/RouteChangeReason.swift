@@ -1,0 +1,28 @@
+/// Why the route changed (routing policy §3).
+///
+/// The reason belongs to the decision: it is that of the event that changed the target, and stays with it until the
+/// path it asked for is open.
+package enum RouteChangeReason: String, Hashable, Sendable, CaseIterable {
+    case newDeviceAvailable, oldDeviceUnavailable
+    case userSelection, preferenceChanged, configurationChanged
+    case linkSilent, linkLoss, headsetTransfer, activationFailed
+    case callStarted, callEnded, callHeld
+    /// A local device stands in while a headset takes its time.
+    case bridge
+    /// The gap between two headsets, or between two modes of one.
+    case switching
+    case interruptionBegan, interruptionEnded
+    case sessionActivated, sessionDeactivated
+    case started, stopped
+
+    /// Whether a change to a headset for this reason was nobody's wish; only these count towards the switch limit.
+    package var isAutomatic: Bool {
+        switch self {
+        case .newDeviceAvailable, .oldDeviceUnavailable, .linkSilent, .linkLoss, .activationFailed: true
+        case .userSelection, .preferenceChanged, .configurationChanged, .headsetTransfer, .callStarted, .callEnded,
+            .callHeld, .bridge, .switching, .interruptionBegan, .interruptionEnded, .sessionActivated,
+            .sessionDeactivated, .started, .stopped:
+            false
+        }
+    }
+}

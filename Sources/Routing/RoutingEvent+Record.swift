@@ -1,0 +1,296 @@
+import BluetoothTypes
+
+extension RoutingEvent {
+    /// The event in words, such that `init(_:changing:)` reads the same event.
+    package var record: EventRecord {
+        switch self {
+        case .start: EventRecord("api.start")
+        case .stop: EventRecord("api.stop")
+        case .setPreferred(let device): EventRecord("api.setPreferred", ("device", .text(device.description)))
+        case .setDefault(let device): EventRecord("api.setDefault", ("device", .text(device.description)))
+        case .select(let device): EventRecord("api.select", ("device", .text(device.description)))
+        case .clearSelection: EventRecord("api.clearSelection")
+        case .mute(let isOn): EventRecord("api.mute", ("on", .flag(isOn)))
+        case .refresh: EventRecord("api.refresh")
+        case .configure(let configuration):
+            EventRecord(
+                word: "api.config",
+                arguments: RoutingKey.allCases.map { key in
+                    EventRecord.Argument(name: key.rawValue, value: .text(configuration.value(of: key)))
+                })
+        case .sessionActivated: EventRecord("session.activate")
+        case .sessionDeactivated: EventRecord("session.deactivate")
+        case .callOutgoing(let call, let video, let routes): Self.record("call.outgoing", call, video, routes)
+        case .callIncoming(let call, let video, let routes): Self.record("call.incoming", call, video, routes)
+        case .callAnswered(let call, let via):
+            EventRecord("call.answered", ("call", .text(call)), via.map { ("via", .text($0.description)) })
+        case .callHeld(let call): EventRecord("call.held", ("call", .text(call)))
+        case .callResumed(let call): EventRecord("call.resumed", ("call", .text(call)))
+        case .callEnded(let call): EventRecord("call.ended", ("call", .text(call)))
+        case .headsetDescribed(let address, let category, let inband):
+            EventRecord(
+                "bt.described", Self.address(address), ("category", .text(category.rawValue)), ("inband", .flag(inband))
+            )
+        case .headsetConnected(let address, let profiles):
+            EventRecord("bt.connected", Self.address(address), ("profiles", .list(profiles.map(\.rawValue))))
+        case .headsetDisconnected(let address): EventRecord("bt.disconnected", Self.address(address))
+        case .headsetProfile(let address, let profile, let isUp):
+            EventRecord(
+                "bt.profile", Self.address(address), ("profile", .text(profile.rawValue)), ("up", .flag(isUp)))
+        case .adapterPowered(let isPowered): EventRecord("bt.adapter", ("powered", .flag(isPowered)))
+        case .linkOpened(let address): EventRecord("link.opened", Self.address(address))
+        case .linkFailed(let address, let failure):
+            EventRecord("link.failed", Self.address(address), ("failure", .text(failure.rawValue)))
+        case .linkClosed(let address, let reason):
+            EventRecord(
+                reason == .requested ? "link.closed" : "bt.audioClosed", Self.address(address),
+                ("reason", .text(reason.rawValue)))
+        case .linkOpenedByHeadset(let address, let mode):
+            EventRecord("bt.audioOpened", Self.address(address), mode.map { ("mode", .text($0.rawValue)) })
+        case .linkSilent(let address): EventRecord("bt.audioSilent", Self.address(address))
+        case .linkResumed(let address): EventRecord("bt.audioResumed", Self.address(address))
+        case .codecChanged(let address, let codec):
+            EventRecord("bt.codec", Self.address(address), ("codec", .text(codec.description)))
+        case .jackPlugged(let microphone): EventRecord("jack.plugged", ("mic", .flag(microphone)))
+        case .jackUnplugged: EventRecord("jack.unplugged")
+        case .localLost(let local): EventRecord("local.lost", ("kind", .text(local.rawValue)))
+        case .localFound(let local): EventRecord("local.found", ("kind", .text(local.rawValue)))
+        case .handsetOffHook: EventRecord("handset.offHook")
+        case .handsetOnHook: EventRecord("handset.onHook")
+        case .interruptionBegan(let source): EventRecord("interruption.begin", ("source", .text(source)))
+        case .interruptionEnded(let resume): EventRecord("interruption.end", ("resume", .flag(resume)))
+        case .deadlineReached: EventRecord("timer")
+        }
+    }
+
+    private static func address(_ address: BluetoothAddress) -> (String, EventRecord.Value) {
+        ("addr", .text(address.description))
+    }
+
+    private static func record(_ word: String, _ call: String, _ video: Bool, _ routes: [DeviceKind]?) -> EventRecord {
+        EventRecord(
+            word, ("call", .text(call)), ("video", .flag(video)),
+            routes.map { ("routes", .list($0.map(\.rawValue))) })
+    }
+
+    /// Reads an event from words.
+    ///
+    /// - Parameters:
+    ///   - record: arguments in any order.
+    ///   - configuration: what `api.config` changes.
+    ///   - profiles: what `bt.connected` brings up when it does not say.
+    /// - Throws: for a word, argument or value that is not understood; nothing is guessed.
+    package init(
+        _ record: EventRecord, changing configuration: RoutingConfiguration = RoutingConfiguration(),
+        profiles: [LinkMode] = [.hfp, .a2dp]
+    ) throws(EventRecordError) {
+        guard let entry = EventRecord.vocabulary.first(where: { $0.word == record.word }) else {
+            throw .unknownEvent(record.word)
+        }
+        let reader = ArgumentReader(record: record)
+        if record.word == "api.config" {
+            self = .configure(try reader.configuration(changing: configuration))
+            return
+        }
+        for argument in record.arguments where !entry.arguments.contains(argument.name) {
+            throw .unknownArgument(word: record.word, argument.name)
+        }
+        self = try Self.read(reader, profiles: profiles)
+    }
+
+    private static func read(
+        _ reader: ArgumentReader, profiles: [LinkMode]
+    ) throws(EventRecordError) -> RoutingEvent {
+        switch reader.record.word {
+        case "api.start": .start
+        case "api.stop": .stop
+        case "api.setPreferred": .setPreferred(try reader.device("device"))
+        case "api.setDefault": .setDefault(try reader.device("device"))
+        case "api.select": .select(try reader.device("device"))
+        case "api.clearSelection": .clearSelection
+        case "api.mute": .mute(try reader.flag("on"))
+        case "api.refresh": .refresh
+        case "session.activate": .sessionActivated
+        case "session.deactivate": .sessionDeactivated
+        case "call.outgoing":
+            .callOutgoing(
+                call: try reader.text("call"), video: try reader.flag("video", default: false),
+                routes: try reader.words("routes", DeviceKind.self))
+        case "call.incoming":
+            .callIncoming(
+                call: try reader.text("call"), video: try reader.flag("video", default: false),
+                routes: try reader.words("routes", DeviceKind.self))
+        case "call.answered": .callAnswered(call: try reader.text("call"), via: try reader.via("via"))
+        case "call.held": .callHeld(call: try reader.text("call"))
+        case "call.resumed": .callResumed(call: try reader.text("call"))
+        case "call.ended": .callEnded(call: try reader.text("call"))
+        case "bt.described":
+            .headsetDescribed(
+                try reader.address("addr"), category: try reader.category("category"),
+                inbandRing: try reader.flag("inband", default: true))
+        case "bt.connected":
+            .headsetConnected(
+                try reader.address("addr"), profiles: try reader.words("profiles", LinkMode.self) ?? profiles)
+        case "bt.disconnected": .headsetDisconnected(try reader.address("addr"))
+        case "bt.profile":
+            .headsetProfile(
+                try reader.address("addr"), try reader.word("profile", LinkMode.self), isUp: try reader.flag("up"))
+        case "bt.adapter": .adapterPowered(try reader.flag("powered"))
+        case "bt.audioOpened":
+            .linkOpenedByHeadset(
+                try reader.address("addr"),
+                mode: reader.has("mode") ? try reader.word("mode", LinkMode.self) : nil)
+        case "bt.audioClosed", "link.closed":
+            .linkClosed(
+                try reader.address("addr"),
+                reader.has("reason") ? try reader.word("reason", LinkCloseReason.self) : .remote)
+        case "bt.audioSilent": .linkSilent(try reader.address("addr"))
+        case "bt.audioResumed": .linkResumed(try reader.address("addr"))
+        case "bt.codec": .codecChanged(try reader.address("addr"), try reader.codec("codec"))
+        case "link.opened": .linkOpened(try reader.address("addr"))
+        case "link.failed":
+            .linkFailed(try reader.address("addr"), try reader.word("failure", LinkFailure.self))
+        case "jack.plugged": .jackPlugged(microphone: try reader.flag("mic", default: true))
+        case "jack.unplugged": .jackUnplugged
+        case "local.lost": .localLost(try reader.word("kind", LocalDevice.self))
+        case "local.found": .localFound(try reader.word("kind", LocalDevice.self))
+        case "handset.offHook": .handsetOffHook
+        case "handset.onHook": .handsetOnHook
+        case "interruption.begin": .interruptionBegan(source: try reader.text("source", default: ""))
+        case "interruption.end": .interruptionEnded(resume: try reader.flag("resume", default: true))
+        case "timer": .deadlineReached
+        default: throw .unknownEvent(reader.record.word)
+        }
+    }
+}
+
+extension AnsweredVia: CustomStringConvertible {
+    package init?(parsing text: String) {
+        if text == "handset" {
+            self = .handset
+        } else if case .headset(let address) = AudioDevice(parsing: text) {
+            self = .headset(address)
+        } else {
+            return nil
+        }
+    }
+
+    /// `handset` or `bluetooth:ADDRESS`
+    package var description: String {
+        switch self {
+        case .headset(let address): "bluetooth:\(address)"
+        case .handset: "handset"
+        }
+    }
+}
+
+/// Typed, checked access to the arguments of one record.
+private struct ArgumentReader {
+    let record: EventRecord
+
+    func has(_ name: String) -> Bool { value(name) != nil }
+
+    private func value(_ name: String) -> EventRecord.Value? {
+        record.arguments.first { $0.name == name }?.value
+    }
+
+    private func invalid(_ name: String, _ accepted: String) -> EventRecordError {
+        value(name) == nil
+            ? .missingArgument(word: record.word, name)
+            : .invalidArgument(word: record.word, name, accepted: accepted)
+    }
+
+    func text(_ name: String, default fallback: String? = nil) throws(EventRecordError) -> String {
+        if case .text(let text) = value(name) { return text }
+        guard let fallback, value(name) == nil else { throw invalid(name, "a text") }
+        return fallback
+    }
+
+    func flag(_ name: String, default fallback: Bool? = nil) throws(EventRecordError) -> Bool {
+        if case .flag(let flag) = value(name) { return flag }
+        guard let fallback, value(name) == nil else { throw invalid(name, "true | false") }
+        return fallback
+    }
+
+    func device(_ name: String) throws(EventRecordError) -> AudioDevice {
+        guard case .text(let text) = value(name), let device = AudioDevice(parsing: text) else {
+            throw invalid(name, AudioDevice.acceptedWords)
+        }
+        return device
+    }
+
+    func address(_ name: String) throws(EventRecordError) -> BluetoothAddress {
+        guard case .text(let text) = value(name), let address = BluetoothAddress(text) else {
+            throw invalid(name, "an address")
+        }
+        return address
+    }
+
+    func via(_ name: String) throws(EventRecordError) -> AnsweredVia? {
+        guard has(name) else { return nil }
+        guard case .text(let text) = value(name), let via = AnsweredVia(parsing: text) else {
+            throw invalid(name, "handset | bluetooth:ADDRESS")
+        }
+        return via
+    }
+
+    func word<Word: RawRepresentable & CaseIterable>(
+        _ name: String, _: Word.Type
+    ) throws(EventRecordError) -> Word where Word.RawValue == String {
+        guard case .text(let text) = value(name), let word = Word(rawValue: text) else {
+            throw invalid(name, Self.accepted(Word.self))
+        }
+        return word
+    }
+
+    func words<Word: RawRepresentable & CaseIterable>(
+        _ name: String, _: Word.Type
+    ) throws(EventRecordError) -> [Word]? where Word.RawValue == String {
+        guard has(name) else { return nil }
+        guard case .list(let texts) = value(name) else { throw invalid(name, Self.accepted(Word.self)) }
+        var words: [Word] = []
+        for text in texts {
+            guard let word = Word(rawValue: text) else { throw invalid(name, Self.accepted(Word.self)) }
+            words.append(word)
+        }
+        return words
+    }
+
+    private static func accepted<Word: RawRepresentable & CaseIterable>(
+        _: Word.Type
+    ) -> String where Word.RawValue == String {
+        Word.allCases.map(\.rawValue).joined(separator: " | ")
+    }
+
+    func category(_ name: String) throws(EventRecordError) -> ClassOfDevice.Category {
+        guard case .text(let text) = value(name), let category = ClassOfDevice.Category(rawValue: text) else {
+            throw invalid(name, "headset | speaker | watch")
+        }
+        return category
+    }
+
+    func codec(_ name: String) throws(EventRecordError) -> VoiceCodec {
+        guard case .text(let text) = value(name),
+            let codec = VoiceCodec.allCases.first(where: { $0.description.lowercased() == text.lowercased() })
+        else { throw invalid(name, VoiceCodec.allCases.map(\.description).joined(separator: " | ")) }
+        return codec
+    }
+
+    func configuration(changing base: RoutingConfiguration) throws(EventRecordError) -> RoutingConfiguration {
+        var configuration = base
+        for argument in record.arguments {
+            let text =
+                switch argument.value {
+                case .text(let text): text
+                case .flag(let flag): flag ? "true" : "false"
+                case .list(let list): list.joined(separator: ", ")
+                }
+            do {
+                try configuration.set(key: argument.name, value: text)
+            } catch {
+                throw .configuration(error)
+            }
+        }
+        return configuration
+    }
+}

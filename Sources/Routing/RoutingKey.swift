@@ -1,0 +1,88 @@
+/// The keys of the configuration's routing section, verbatim (routing policy §15), in the order of the example file.
+package enum RoutingKey: String, Hashable, Sendable, CaseIterable {
+    case exclude, headsetOrder, newHeadset
+    case jackGesture, jackMasksEarpiece
+    case microphoneEnabled, allowBluetoothA2DP
+    case inbandRing, ringLocal
+    case manualAudio, manualRendering, releaseOnHold, systemDevice
+    case settleBluetoothMs, settleMaxMs, flapWindowMs, jackDebounceMs
+    case openTimeoutMs, openAttempts, retryBaseMs, penaltyBaseMs, penaltyMaxMs
+    case startGraceMs, reopenBridgeMs, reopenPauseMs, minDwellMs, gapResetMs
+    case transferGuardMs, silentLimitMs, silentResumeMs, silentCloseMs, mediaRestoreMs
+
+    /// What a value of a key looks like.
+    package enum ValueType: Hashable, Sendable {
+        case boolean, milliseconds, count, device, deviceList, addressList
+        case words([String])
+
+        /// For messages and the example file.
+        package var accepted: String {
+            switch self {
+            case .boolean: "true | false"
+            case .milliseconds: "0 to 3600000 (milliseconds)"
+            case .count: "1 to 100"
+            case .device: AudioDevice.acceptedWords
+            case .deviceList:
+                "a list of speakerphone | wiredHeadset | earpiece | bluetooth | bluetooth:ADDRESS, separated by commas"
+            case .addressList: "a list of AA:BB:CC:DD:EE:FF, separated by commas"
+            case .words(let words): words.joined(separator: " | ")
+            }
+        }
+    }
+
+    package var type: ValueType {
+        switch self {
+        case .exclude: .deviceList
+        case .headsetOrder: .addressList
+        case .newHeadset: .words(RoutingConfiguration.NewHeadset.allCases.map(\.rawValue))
+        case .jackGesture: .words(RoutingConfiguration.JackGesture.allCases.map(\.rawValue))
+        case .jackMasksEarpiece, .microphoneEnabled, .allowBluetoothA2DP, .inbandRing, .ringLocal, .manualAudio,
+            .manualRendering, .releaseOnHold:
+            .boolean
+        case .systemDevice: .device
+        case .openAttempts: .count
+        case .settleBluetoothMs, .settleMaxMs, .flapWindowMs, .jackDebounceMs, .openTimeoutMs, .retryBaseMs,
+            .penaltyBaseMs, .penaltyMaxMs, .startGraceMs, .reopenBridgeMs, .reopenPauseMs, .minDwellMs, .gapResetMs,
+            .transferGuardMs, .silentLimitMs, .silentResumeMs, .silentCloseMs, .mediaRestoreMs:
+            .milliseconds
+        }
+    }
+
+    /// One line for the example file.
+    package var documentation: String {
+        switch self {
+        case .exclude: "Devices that never carry a call."
+        case .headsetOrder: "Ranking of headsets; the first is the best, headsets not listed come after."
+        case .newHeadset: "Whether a headset that connects during a call takes it from another headset."
+        case .jackGesture: "What a plug means: nothing; during a call, more than the default; always, while plugged."
+        case .jackMasksEarpiece: "The earpiece is gone while something is plugged in."
+        case .microphoneEnabled: "Calls use a microphone; without one headsets are used over A2DP only."
+        case .allowBluetoothA2DP: "Output over A2DP with the board's microphone, where a headset has A2DP."
+        case .inbandRing: "Play the ring tone in a headset that supports it."
+        case .ringLocal: "Ring on the board, also while a headset is connected."
+        case .manualAudio: "Audio only between activation and deactivation of the session by call control."
+        case .manualRendering: "The client takes and supplies the audio; no device is opened."
+        case .releaseOnHold: "Close the path while all calls are held."
+        case .systemDevice: "The device of a call while routing is stopped."
+        case .settleBluetoothMs: "How long a headset must be stable before it takes a running call; doubled per loss."
+        case .settleMaxMs: "The most that settling is ever doubled to."
+        case .flapWindowMs: "How long a loss is remembered."
+        case .jackDebounceMs: "How long the jack must be quiet before it is believed."
+        case .openTimeoutMs: "How long one attempt to open a headset's link may take."
+        case .openAttempts: "Attempts before a headset is given a pause."
+        case .retryBaseMs: "Pause after the first failed attempt; doubled after each further one."
+        case .penaltyBaseMs: "Pause after the last failed attempt; doubled per round."
+        case .penaltyMaxMs: "The most that this pause is ever doubled to."
+        case .startGraceMs: "Time without a path before a local device stands in for a headset."
+        case .reopenBridgeMs: "The same while a lost link is opened again."
+        case .reopenPauseMs: "Least time between closing and opening the link of the same headset."
+        case .minDwellMs: "How long a headset that took the call keeps it against other headsets."
+        case .gapResetMs: "A path shorter than this does not restart the startGraceMs clock."
+        case .transferGuardMs: "Closed by the headset sooner than this is a failure, later is the transfer button."
+        case .silentLimitMs: "A link without packets for this long is silent; 0 adapts to the link."
+        case .silentResumeMs: "How long a link must carry packets again before it is used; doubled per silence."
+        case .silentCloseMs: "How long a silent link is kept."
+        case .mediaRestoreMs: "Delay before a headset gets its music back after the last call."
+        }
+    }
+}

@@ -1,0 +1,159 @@
+import BluetoothTypes
+
+/// One step towards the target: make before break where that is possible (routing policy §6).
+extension RoutingPolicy {
+    /// Gives up a path that no longer exists, before the target is found: its device is not "current" any more.
+    mutating func leaveDeadPath(because cause: RouteChangeReason, at now: Instant) {
+        guard let current, !canCarry(current) else { return }
+        let wasBridging = isBridging
+        leavePath(because: cause, at: now)
+        // What stood in for a headset has waited already.
+        if wasBridging, let local = findLocalDevice(at: now) {
+            take(local, because: cause, at: now)
+            isBridging = true
+        }
+    }
+
+    /// Whether the device of an open path still is what it was. A masked earpiece is: it is left by cutting over.
+    private func canCarry(_ route: Route) -> Bool {
+        switch route {
+        case .local(let local):
+            switch obstacle(for: local, foreground: []) {
+            case nil, .masked: true
+            default: false
+            }
+        case .headset(let address, let mode):
+            headset(address)?.link.opened?.mode == mode
+        }
+    }
+
+    mutating func actuate(at now: Instant) {
+        switch decision.target {
+        case nil:
+            leavePath(because: decision.reason, at: now)
+            pending = nil
+            closeLinks(except: nil, at: now)
+        case .local:
+            if let target = decision.target { take(target, because: decision.reason, at: now) }
+            pending = nil
+            closeLinks(except: nil, at: now)
+        case .headset(let address, let mode):
+            approach(address, mode, at: now)
+        }
+        if pending == nil || pending?.address != decision.target?.address { reopeningSince = nil }
+    }
+
+    /// Towards a headset: cut over when its link is open, else get there without a second link at the same time.
+    private mutating func approach(_ address: BluetoothAddress, _ mode: LinkMode, at now: Instant) {
+        let target = Route.headset(address, mode)
+        if let current, current.address != nil, current != target {
+            leavePath(because: .switching, at: now)
+        }
+        closeLinks(except: address, at: now)
+        guard let link = headset(address)?.link else { return }
+        switch link {
+        case .open(let open) where open.mode == mode:
+            pending = nil
+            settlePath(on: target, through: open, at: now)
+            return
+        case .open:
+            closeLink(address, at: now)
+        case .opening(let opening):
+            if opening.mode != mode { closeLink(address, at: now) }
+        case .closed:
+            openLinkIfPossible(address, mode, at: now)
+        case .closing:
+            break
+        }
+        pending = target
+        replaceMaskedEarpiece(at: now)
+        bridgeIfDue(at: now)
+    }
+
+    /// The link is open: use it, unless it is silent and something of the board can be heard instead.
+    private mutating func settlePath(on target: Route, through open: LinkState.Open, at now: Instant) {
+        let standIn = open.isHeldBack && demand == .path ? findLocalDevice(at: now) : nil
+        guard let standIn else { return take(target, because: decision.reason, at: now) }
+        if current?.local == nil {
+            take(standIn, because: .linkSilent, at: now)
+        } else {
+            replaceMaskedEarpiece(at: now)
+        }
+    }
+
+    /// A plug hides the earpiece that is in use while a headset is awaited, or a further call does not support it: no
+    /// reason to be silent.
+    private mutating func replaceMaskedEarpiece(at now: Instant) {
+        guard let local = current?.local, obstacle(for: local, foreground: foregroundCalls) != nil else { return }
+        if let other = findLocalDevice(at: now) {
+            take(other, because: .newDeviceAvailable, at: now)
+        } else {
+            leavePath(because: .newDeviceAvailable, at: now)
+        }
+    }
+
+    private mutating func bridgeIfDue(at now: Instant) {
+        guard let bridgeDeadline, bridgeDeadline <= now, let local = findLocalDevice(at: now) else { return }
+        take(local, because: .bridge, at: now)
+        isBridging = true
+    }
+
+    /// One set-up at a time, and none while any other link is not down.
+    private mutating func openLinkIfPossible(_ address: BluetoothAddress, _ mode: LinkMode, at now: Instant) {
+        guard headsets.allSatisfy(\.link.isClosed), let headset = headset(address) else { return }
+        if let retryAt = headset.retryAt, retryAt > now { return }
+        let attempt = headset.attempts + 1
+        let isCautious = attempt >= 3 || attempt > 1 && attempt >= configuration.openAttempts
+        let hint: VoiceCodec? = mode == .hfp && (isCautious || refusesWideband) ? .cvsd : nil
+        let deadline = now.advanced(by: configuration.openTimeout)
+        update(address) { headset in
+            headset.retryAt = nil
+            headset.link = .opening(LinkState.Opening(mode: mode, codecHint: hint, deadline: deadline))
+        }
+        effects.append(.openLink(address, mode, codecHint: hint, attempt: attempt))
+    }
+
+    private mutating func closeLinks(except kept: BluetoothAddress?, at now: Instant) {
+        for headset in headsets where headset.address != kept {
+            closeLink(headset.address, at: now)
+        }
+    }
+
+    // MARK: Path
+
+    /// Opens a path and then leaves the one before it; nothing at all if it is open already.
+    private mutating func take(_ route: Route, because cause: RouteChangeReason, at now: Instant) {
+        isBridging = false
+        guard current != route else { return }
+        effects.append(.openPath(route))
+        if let current {
+            effects.append(.closePath(current))
+        } else {
+            pathSince = now
+            pathlessBefore = pathlessSince
+            pathlessSince = nil
+        }
+        current = route
+        currentSince = now
+        reason = cause
+        changedAt = now
+        guard let address = route.address else { return }
+        let recentSwitchIns = headset(address).map { recent($0.switchIns, at: now) } ?? []
+        update(address) { headset in
+            headset.dwellWaived = false
+            headset.switchIns = cause.isAutomatic ? recentSwitchIns + [now] : recentSwitchIns
+        }
+    }
+
+    /// Closes the path without another one. A path that was too short does not restart the clock of the bridge.
+    private mutating func leavePath(because cause: RouteChangeReason, at now: Instant) {
+        guard let current else { return }
+        isBridging = false
+        effects.append(.closePath(current))
+        let isShort = pathSince.duration(to: now) < configuration.gapReset
+        pathlessSince = isShort ? pathlessBefore ?? now : now
+        self.current = nil
+        reason = cause
+        changedAt = now
+    }
+}

@@ -1,0 +1,111 @@
+import BluetoothTypes
+
+/// Which devices are there, how they are used, and what keeps them from taking the call (routing policy §4, §5).
+extension RoutingPolicy {
+    /// The most automatic changes to one headset within the flap window.
+    static let switchLimit = 6
+
+    // MARK: Local devices
+
+    var isWiredPresent: Bool { (jack != .empty || hasDetachedWired) && !isWiredLost }
+
+    /// Whether the earpiece is there but hidden by a plug.
+    var isEarpieceMasked: Bool {
+        configuration.jackMasksEarpiece && (jack != .empty || hasDetachedWired)
+    }
+
+    func obstacle(for local: LocalDevice, foreground: [RoutingCall]) -> Obstacle? {
+        let isPresent = local == .wiredHeadset ? isWiredPresent : locals.contains(local)
+        guard isPresent else { return .notPresent }
+        guard !configuration.exclude.contains(AudioDevice(local)) else { return .excluded }
+        if local == .earpiece, isEarpieceMasked { return .masked }
+        guard foreground.allSatisfy({ $0.supports(local.kind) }) else { return .unsupportedByCall }
+        return nil
+    }
+
+    // MARK: Headsets
+
+    func isExcluded(_ address: BluetoothAddress) -> Bool {
+        configuration.exclude.contains { $0.names(address) }
+    }
+
+    /// How the headset is used now; nil when it is not usable.
+    func mode(of headset: Headset) -> LinkMode? {
+        switch usability(of: headset) {
+        case .usable(let mode): mode
+        case .unusable: nil
+        }
+    }
+
+    enum Usability {
+        case usable(LinkMode)
+        case unusable(Obstacle)
+    }
+
+    func usability(of headset: Headset) -> Usability {
+        guard isAdapterPowered else { return .unusable(.adapterOff) }
+        guard headset.hfp || headset.a2dp else { return .unusable(.notConnected) }
+        guard !isExcluded(headset.address) else { return .unusable(.excluded) }
+        switch (configuration.microphoneEnabled, configuration.allowBluetoothA2DP) {
+        case (false, _): return headset.a2dp ? .usable(.a2dp) : .unusable(.handsFreeOnly)
+        case (true, false): return headset.hfp ? .usable(.hfp) : .unusable(.mediaOnly)
+        case (true, true): return headset.a2dp ? .usable(.a2dp) : .usable(.hfp)
+        }
+    }
+
+    /// What keeps the headset from being the target; nil when it is eligible.
+    func obstacle(for headset: Headset, _ situation: Situation) -> Obstacle? {
+        if case .unusable(let obstacle) = usability(of: headset) { return obstacle }
+        if situation.isLocalOnly { return .notLocal }
+        guard situation.foreground.allSatisfy({ $0.supports(.bluetooth) }) else { return .unsupportedByCall }
+        let now = situation.now
+        if let until = headset.penaltyUntil, until > now {
+            return .penalty(
+                remaining: now.duration(to: until), attempts: headset.failedAttempts, last: headset.lastFailure)
+        }
+        if current?.address == headset.address || headset.link.opened?.isHeldBack == true { return nil }
+        let switchIns = recent(headset.switchIns, at: now).count
+        if switchIns >= Self.switchLimit {
+            return .switchLimit(count: switchIns, limit: Self.switchLimit, window: configuration.flapWindow)
+        }
+        if pending?.address == headset.address { return nil }
+        if current == nil, pending == nil, recent(headset.losses, at: now).isEmpty { return nil }
+        if now < headset.readyAt {
+            return .settling(
+                stable: headset.settlesSince.duration(to: now),
+                required: headset.settlesSince.duration(to: headset.readyAt))
+        }
+        if let carrier = current?.address, !headset.dwellWaived {
+            let carried = currentSince.duration(to: now)
+            if carried < configuration.minDwell {
+                return .dwell(carrier: carrier, carried: carried, required: configuration.minDwell)
+            }
+        }
+        return nil
+    }
+
+    // MARK: Paths
+
+    struct Endpoints: Hashable, Sendable {
+        let output: AudioOutput
+        let input: AudioInput
+    }
+
+    /// Where sound goes and comes from on a route, by the facts of now (routing policy §4).
+    func endpoints(of route: Route) -> Endpoints {
+        let builtin = configuration.microphoneEnabled ? AudioInput.builtinMic : .none
+        switch route {
+        case .local(.speakerphone): return Endpoints(output: .speaker, input: builtin)
+        case .local(.earpiece): return Endpoints(output: .earpiece, input: builtin)
+        case .local(.wiredHeadset):
+            let hasMicrophone = jack == .headset || jack == .empty && hasDetachedWired
+            let wired = configuration.microphoneEnabled && hasMicrophone
+            return Endpoints(output: .jack, input: wired ? .jackMic : builtin)
+        case .headset(let address, .hfp):
+            return Endpoints(
+                output: .sco(address), input: configuration.microphoneEnabled ? .sco(address) : .none)
+        case .headset(let address, .a2dp):
+            return Endpoints(output: .a2dp(address), input: builtin)
+        }
+    }
+}

@@ -1,0 +1,87 @@
+import BluetoothTypes
+
+/// Time as the policy sees it: facts that expire, and the one next instant at which something may change.
+extension RoutingPolicy {
+    /// Applies everything that is due.
+    ///
+    /// - Returns: the reason for a change that this causes; nil when nothing was due.
+    mutating func expireTimers(at now: Instant) -> RouteChangeReason? {
+        guard let deadline = announcedDeadline, deadline <= now else { return nil }
+        let jackCause = expireJackEdge(at: now)
+        let openCause = expireOpenings(at: now)
+        let silenceCause = expireSilence(at: now)
+        if let restore = mediaRestore, restore.deadline <= now {
+            mediaRestore = nil
+            for address in restore.addresses where isAdapterPowered && headset(address)?.a2dp == true {
+                effects.append(.restoreMedia(address))
+            }
+        }
+        return openCause ?? silenceCause ?? jackCause ?? .newDeviceAvailable
+    }
+
+    private mutating func expireOpenings(at now: Instant) -> RouteChangeReason? {
+        for headset in headsets {
+            guard case .opening(let opening) = headset.link, opening.deadline <= now else { continue }
+            closeLink(headset.address, at: now)
+            fail(headset.address, .timedOut, during: opening, at: now)
+            return .activationFailed
+        }
+        return nil
+    }
+
+    /// The earliest instant after `now` at which facts or eligibility change by themselves; nil when none does.
+    func nextDeadline(after now: Instant) -> Instant? {
+        var earliest: Instant?
+        func consider(_ instant: Instant?) {
+            guard let instant, instant > now, instant < earliest ?? .init(nanoseconds: .max) else { return }
+            earliest = instant
+        }
+        consider(jackEdge?.deadline)
+        consider(mediaRestore?.deadline)
+        consider(bridgeDeadline)
+        let isCurrentHeadset = current?.address != nil
+        for headset in headsets {
+            switch headset.link {
+            case .opening(let opening): consider(opening.deadline)
+            case .open(let open):
+                consider(open.silentSince?.advanced(by: configuration.silentClose))
+                consider(open.steadyAt)
+            case .closed, .closing: break
+            }
+            guard !calls.isEmpty, headset.attachedAt != nil else { continue }
+            consider(headset.readyAt)
+            consider(headset.penaltyUntil)
+            consider(headset.retryAt)
+            if isCurrentHeadset, headset.address != current?.address {
+                consider(currentSince.advanced(by: configuration.minDwell))
+            }
+            if current == nil {
+                consider(headset.losses.last?.advanced(by: configuration.flapWindow))
+            }
+            if headset.switchIns.count >= Self.switchLimit {
+                let oldest = headset.switchIns[headset.switchIns.count - Self.switchLimit]
+                consider(oldest.advanced(by: configuration.flapWindow))
+            }
+        }
+        return earliest
+    }
+
+    // MARK: The clock of the bridge
+
+    /// When a local device stands in for the headset that is awaited; nil while nothing is awaited.
+    var bridgeDeadline: Instant? {
+        guard current == nil, pending != nil, let pathlessSince else { return nil }
+        if let reopeningSince { return reopeningSince.advanced(by: configuration.reopenBridge) }
+        return pathlessSince.advanced(by: configuration.startGrace)
+    }
+
+    /// The clock runs only while a path is due and permitted, and starts at zero when that begins.
+    mutating func updatePathlessClock(at now: Instant) {
+        guard started, isAudioPermitted, calls.contains(where: \.isForeground) else {
+            pathlessSince = nil
+            pathlessBefore = nil
+            return
+        }
+        if current == nil, pathlessSince == nil { pathlessSince = now }
+    }
+}

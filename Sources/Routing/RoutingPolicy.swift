@@ -1,0 +1,165 @@
+package import BluetoothTypes
+
+/// Decides which device carries the call, and what has to happen next (routing policy §1–§11).
+///
+/// Level-triggered: each event updates facts, the target is found anew from all facts, and the actuation takes one
+/// step towards it. So an event that comes twice, late or out of order cannot leave the policy in a state that the
+/// next event does not repair. Same events and times give the same effects.
+///
+/// A value without clock, log or I/O. The caller feeds one event at a time, performs all effects in order, and comes
+/// back with `.deadlineReached` at the instant of the last `.setDeadline`.
+package struct RoutingPolicy: Hashable, Sendable {
+    /// What the last recomputation wants, and the reason of the event that changed it.
+    struct Decision: Hashable, Sendable {
+        var target: Route?
+        var reason: RouteChangeReason
+    }
+
+    /// A raw jack edge that is not yet believed.
+    struct JackEdge: Hashable, Sendable {
+        let state: JackState
+        let deadline: Instant
+    }
+
+    struct MediaRestore: Hashable, Sendable {
+        let addresses: [BluetoothAddress]
+        let deadline: Instant
+    }
+
+    enum Interruption: Hashable, Sendable {
+        case none, begun
+        /// Over, but the call was not given its audio back.
+        case notResumed
+    }
+
+    // Life cycle and intent.
+    package internal(set) var configuration: RoutingConfiguration
+    package internal(set) var started = false
+    package internal(set) var preferred = AudioDevice.none
+    /// The device when neither a choice nor the preference can be used.
+    package internal(set) var defaultDevice = AudioDevice.none
+    var choice: DeviceChoice?
+    /// Sequence number of the plug that is a gesture; choices and plugs share one numbering.
+    var plugGesture: Int?
+    var gestures = 0
+
+    // Facts.
+    var locals: Set<LocalDevice>
+    var jack = JackState.empty
+    var jackEdge: JackEdge?
+    var wiredAttachedAt: Instant?
+    /// A wired headset that is not on the jack.
+    var hasDetachedWired = false
+    /// The plugged wired headset cannot be opened.
+    var isWiredLost = false
+    /// Ordered by address.
+    var headsets: [Headset] = []
+    var isAdapterPowered = true
+    var refusesWideband = false
+    var calls: [RoutingCall] = []
+    var isSessionActive = false
+    var interruption = Interruption.none
+    /// The headset closed its link while every call was held.
+    var isParked = false
+
+    // Actuation.
+    /// The device whose path is open.
+    package internal(set) var current: Route?
+    var currentSince = Instant.zero
+    /// Since when some path has been open without a gap.
+    var pathSince = Instant.zero
+    /// The headset whose link is being set up, also during the back-off and while another link closes first.
+    package internal(set) var pending: Route?
+    var decision = Decision(target: nil, reason: .started)
+    /// Why the route last changed, the change to none included; nil before the first change.
+    package internal(set) var reason: RouteChangeReason?
+    /// When the route last changed.
+    package internal(set) var changedAt: Instant?
+    /// Runs while a path is due and none is open.
+    var pathlessSince: Instant?
+    /// What the clock stood at before the present path, for a path that is too short to count.
+    var pathlessBefore: Instant?
+    /// When a lost link that is being opened again closed.
+    var reopeningSince: Instant?
+    /// The current local path stands in for a headset that took too long.
+    var isBridging = false
+    var mediaRestore: MediaRestore?
+    /// How an incoming call is announced now.
+    package internal(set) var ringing = Ringing.none
+    /// The result of the last request of a client, or a later failure to reach a headset.
+    package internal(set) var error: RoutingError?
+
+    // What the shell was told last.
+    var announcedDeadline: Instant?
+    var announcedDevices: [AudioDevice] = []
+    var announcedEndpoints: Endpoints?
+    var latest = Instant(nanoseconds: .min)
+    var effects: [RoutingEffect] = []
+
+    /// - Parameter localDevices: the built-in transducers that are there from the beginning; a wired headset comes by
+    ///   the jack or by `.localFound`.
+    package init(
+        configuration: RoutingConfiguration = RoutingConfiguration(),
+        localDevices: Set<LocalDevice> = [.speakerphone, .earpiece]
+    ) {
+        self.configuration = configuration
+        locals = localDevices.subtracting([.wiredHeadset])
+        hasDetachedWired = localDevices.contains(.wiredHeadset)
+        wiredAttachedAt = hasDetachedWired ? latest : nil
+        announcedDevices = availableDevices
+    }
+
+    /// Takes one event and returns what is to be done, in order.
+    ///
+    /// - Parameter now: never before an earlier one; a clock that goes back is held.
+    package mutating func handle(_ event: RoutingEvent, at now: Instant) -> [RoutingEffect] {
+        let now = max(now, latest)
+        latest = now
+        let old = current
+        if let cause = expireTimers(at: now) {
+            step(because: cause, at: now)
+        }
+        if let cause = apply(event, at: now) {
+            step(because: cause, at: now)
+        }
+        announce(since: old, at: now)
+        defer { effects = [] }
+        return effects
+    }
+
+    /// Recomputes the target and takes one step towards it.
+    private mutating func step(because cause: RouteChangeReason, at now: Instant) {
+        updateAttachments(because: cause, at: now)
+        updatePathlessClock(at: now)
+        leaveDeadPath(because: cause, at: now)
+        let target = findTarget(at: now)
+        if target != decision.target {
+            decision = Decision(target: target, reason: cause)
+        }
+        actuate(at: now)
+        updatePathlessClock(at: now)
+    }
+
+    /// Reports whatever differs from what was reported before.
+    private mutating func announce(since old: Route?, at now: Instant) {
+        if old != current, let reason {
+            effects.append(.routeChanged(old: old, new: current, reason))
+        }
+        let endpoints = current.map { self.endpoints(of: $0) }
+        if old == current, let current, endpoints != announcedEndpoints {
+            effects.append(.refreshPath(current))
+        }
+        announcedEndpoints = endpoints
+        let devices = availableDevices
+        if devices != announcedDevices {
+            announcedDevices = devices
+            effects.append(.devicesChanged)
+        }
+        announceRinging(at: now)
+        let deadline = nextDeadline(after: now)
+        if deadline != announcedDeadline {
+            announcedDeadline = deadline
+            effects.append(.setDeadline(deadline))
+        }
+    }
+}

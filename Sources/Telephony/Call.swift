@@ -1,0 +1,101 @@
+/// Names one call for its whole life; given by `CallTable` in order of report and never used twice.
+///
+/// The shell maps it to the UUID of the D-Bus object. The +CLCC index is another number: `Call.index`.
+package struct CallID: Hashable, Comparable, Sendable, CustomStringConvertible {
+    package let value: UInt32
+
+    package init(_ value: UInt32) {
+        self.value = value
+    }
+
+    package var description: String { "call \(value)" }
+
+    package static func < (left: CallID, right: CallID) -> Bool { left.value < right.value }
+}
+
+/// Who began the call.
+package enum CallDirection: String, Hashable, Sendable {
+    case incoming, outgoing
+}
+
+/// What the provider can do with one call, or at all (`dial`).
+package struct CallCapabilities: OptionSet, Hashable, Sendable {
+    package let rawValue: UInt16
+
+    package init(rawValue: UInt16) {
+        self.rawValue = rawValue
+    }
+
+    package static let hold = CallCapabilities(rawValue: 1 << 0)
+    package static let swap = CallCapabilities(rawValue: 1 << 1)
+    package static let conference = CallCapabilities(rawValue: 1 << 2)
+    package static let dtmf = CallCapabilities(rawValue: 1 << 3)
+    package static let mute = CallCapabilities(rawValue: 1 << 4)
+    package static let dial = CallCapabilities(rawValue: 1 << 5)
+    package static let video = CallCapabilities(rawValue: 1 << 6)
+    package static let transfer = CallCapabilities(rawValue: 1 << 7)
+
+    /// The words of `CallProvider1`'s option `capabilities`; nil for one that is not known.
+    package init?(word: String) {
+        switch word {
+        case "hold": self = .hold
+        case "swap": self = .swap
+        case "conference": self = .conference
+        case "dtmf": self = .dtmf
+        case "mute": self = .mute
+        case "dial": self = .dial
+        case "video": self = .video
+        case "transfer": self = .transfer
+        default: return nil
+        }
+    }
+}
+
+/// The other party and what is known of the call when it is reported.
+package struct CallDetails: Hashable, Sendable {
+    /// The number as dialled or shown, international with a leading `+`; nil when withheld or not a number.
+    package var number: String?
+    /// The name to show; nil when unknown.
+    package var name: String?
+    package var hasVideo: Bool
+    /// nil: what the provider can do at all.
+    package var capabilities: CallCapabilities?
+
+    package init(
+        number: String? = nil, name: String? = nil, hasVideo: Bool = false, capabilities: CallCapabilities? = nil
+    ) {
+        self.number = number
+        self.name = name
+        self.hasVideo = hasVideo
+        self.capabilities = capabilities
+    }
+}
+
+/// One call of the box, whoever owns it.
+package struct Call: Hashable, Sendable {
+    package let id: CallID
+    /// The name under which the owner registered.
+    package let provider: String
+    package let direction: CallDirection
+    package var state: CallState
+    package var details: CallDetails
+    package var capabilities: CallCapabilities
+    /// The index of +CLCC and of +CHLD=1x and 2x, 1…7: the lowest free one when the call began, kept until it ends.
+    package let index: Int
+    /// Part of a multiparty call.
+    package var isConference: Bool
+
+    package init(
+        id: CallID, provider: String, direction: CallDirection, state: CallState, details: CallDetails = CallDetails(),
+        capabilities: CallCapabilities = [], index: Int, isConference: Bool = false
+    ) {
+        self.id = id
+        self.provider = provider
+        self.direction = direction
+        self.state = state
+        self.details = details
+        self.capabilities = capabilities
+        self.index = index
+        self.isConference = isConference
+    }
+}

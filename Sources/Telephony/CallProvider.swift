@@ -1,0 +1,81 @@
+/// A telephony application that owns calls.
+package struct CallProvider: Hashable, Sendable {
+    /// Unique among the registered ones.
+    package let name: String
+    package var capabilities: CallCapabilities
+
+    package init(name: String, capabilities: CallCapabilities) {
+        self.name = name
+        self.capabilities = capabilities
+    }
+}
+
+/// Names one action that a provider was asked for and has not answered yet.
+package struct ProviderActionID: Hashable, Comparable, Sendable {
+    package let value: UInt64
+
+    package init(_ value: UInt64) {
+        self.value = value
+    }
+
+    package static func < (left: ProviderActionID, right: ProviderActionID) -> Bool { left.value < right.value }
+}
+
+/// One thing a provider is asked to do: a method call of `CallProvider1`. A reply fulfils it, an error or no reply
+/// within the shell's time limit fails it.
+package enum ProviderAction: Hashable, Sendable {
+    /// The call exists in state `setup`; fulfilled means dialing.
+    case start(CallID, number: String)
+    case answer(CallID)
+    case reject(CallID)
+    case hangUp(CallID)
+    case setHeld(CallID, Bool)
+    /// Both at once, only when the provider can swap.
+    case swap(hold: CallID, resume: CallID)
+    case sendDTMF(CallID, Character)
+    case conference([CallID])
+    case transfer([CallID])
+
+    /// The calls it is about.
+    package var calls: [CallID] {
+        switch self {
+        case .start(let id, _), .answer(let id), .reject(let id), .hangUp(let id), .setHeld(let id, _),
+            .sendDTMF(let id, _):
+            [id]
+        case .swap(let first, let second): [first, second]
+        case .conference(let ids), .transfer(let ids): ids
+        }
+    }
+
+    /// Whether the aim is to end the call, so that an end from elsewhere serves as well.
+    var endsCall: Bool {
+        switch self {
+        case .reject, .hangUp, .transfer: true
+        case .start, .answer, .setHeld, .swap, .sendDTMF, .conference: false
+        }
+    }
+}
+
+/// What a provider answered.
+package enum ProviderAnswer: Hashable, Sendable {
+    case fulfilled
+    case failed(ProviderFailure)
+}
+
+/// Why a provider's report changed nothing; the provider gets it as the error of its D-Bus call.
+package enum CallReportError: Error, Hashable, Sendable {
+    /// The provider is not registered.
+    case unknownProvider
+    /// No such call, or it has ended. Expected when reports cross.
+    case unknownCall
+    /// The call belongs to another provider.
+    case notOwner
+    /// The call cannot go from its state to the reported one.
+    case illegalTransition(from: CallState, to: CallState)
+    /// Seven calls are up.
+    case tooManyCalls
+    /// Do not disturb is on. Expected.
+    case filtered
+    /// A call is up and the configuration refuses a second one. Expected.
+    case busy
+}

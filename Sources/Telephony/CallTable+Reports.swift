@@ -1,0 +1,134 @@
+/// What providers say.
+extension CallTable {
+    /// A provider appears, or changes what it can do; its calls keep what they were reported with.
+    package mutating func register(_ provider: CallProvider) {
+        if let position = providers.firstIndex(where: { $0.name == provider.name }) {
+            providers[position] = provider
+        } else {
+            providers.append(provider)
+        }
+    }
+
+    /// A provider left the bus or unregistered: its calls end, what it was asked fails.
+    package mutating func providerGone(_ name: String) -> [Action] {
+        var actions: [Action] = []
+        providers.removeAll { $0.name == name }
+        for call in calls where call.provider == name {
+            setState(call.id, .ended(.providerGone), &actions)
+        }
+        for procedure in procedures where procedure.provider == name {
+            finish(procedure.inFlight, .failed(.gone), &actions)
+        }
+        settle(&actions)
+        return actions
+    }
+
+    /// A new call rings.
+    ///
+    /// - Returns: the id of the new call and what to do.
+    /// - Throws: `unknownProvider`, `filtered`, `busy`, `tooManyCalls`; nothing has changed then.
+    package mutating func reportIncoming(
+        _ details: CallDetails, from name: String
+    ) throws(CallReportError) -> (id: CallID, actions: [Action]) {
+        guard let provider = provider(name) else { throw .unknownProvider }
+        guard !configuration.doNotDisturb else { throw .filtered }
+        guard configuration.secondCall == .wait || calls.isEmpty else { throw .busy }
+        let state = calls.allSatisfy { $0.state == .setup } ? CallState.incoming : .waiting
+        return try report(details, direction: .incoming, state: state, provider: provider)
+    }
+
+    /// The provider began a call by itself.
+    ///
+    /// - Returns: the id of the new call and what to do.
+    /// - Throws: `unknownProvider`, `tooManyCalls`; nothing has changed then.
+    package mutating func reportOutgoing(
+        _ details: CallDetails, from name: String
+    ) throws(CallReportError) -> (id: CallID, actions: [Action]) {
+        guard let provider = provider(name) else { throw .unknownProvider }
+        return try report(details, direction: .outgoing, state: .dialing, provider: provider)
+    }
+
+    private mutating func report(
+        _ details: CallDetails, direction: CallDirection, state: CallState, provider: CallProvider
+    ) throws(CallReportError) -> (id: CallID, actions: [Action]) {
+        guard let call = add(details, direction: direction, state: state, provider: provider) else {
+            throw .tooManyCalls
+        }
+        var actions: [Action] = [.added(call)]
+        settle(&actions)
+        return (call.id, actions)
+    }
+
+    /// The call is in another state now. `incoming` and `waiting` are the same report for a ringing call.
+    ///
+    /// - Throws: `unknownCall`, `notOwner`, `illegalTransition`; nothing has changed then.
+    package mutating func update(
+        _ id: CallID, _ state: CallState, from name: String
+    ) throws(CallReportError) -> [Action] {
+        let call = try ownCall(id, name)
+        guard call.state.mayBecome(state) else { throw .illegalTransition(from: call.state, to: state) }
+        guard !(call.state.isRinging && state.isRinging) else { return [] }
+        var actions: [Action] = []
+        setState(id, state, &actions)
+        if state == .active, call.state != .active {
+            holdOthers(than: id, provider: name, &actions)
+        }
+        settle(&actions)
+        return actions
+    }
+
+    /// Name, number, video or capabilities became known or changed; parts that are nil stay as they are.
+    ///
+    /// - Throws: `unknownCall`, `notOwner`.
+    package mutating func update(
+        _ id: CallID, _ details: CallDetails, from name: String
+    ) throws(CallReportError) -> [Action] {
+        _ = try ownCall(id, name)
+        var actions: [Action] = []
+        change(id, &actions) { call in
+            call.details.number = details.number ?? call.details.number
+            call.details.name = details.name ?? call.details.name
+            call.details.hasVideo = details.hasVideo
+            call.capabilities = details.capabilities ?? call.capabilities
+        }
+        return actions
+    }
+
+    /// The provider joined calls, or split one off.
+    ///
+    /// - Throws: `unknownCall`, `notOwner`.
+    package mutating func update(
+        _ id: CallID, isConference: Bool, from name: String
+    ) throws(CallReportError) -> [Action] {
+        _ = try ownCall(id, name)
+        var actions: [Action] = []
+        change(id, &actions) { $0.isConference = isConference }
+        // The first of two partners has to wait for the second report, so marks are not settled here.
+        return actions
+    }
+
+    /// The call is over.
+    ///
+    /// - Throws: `unknownCall`, `notOwner`.
+    package mutating func ended(
+        _ id: CallID, _ reason: CallEndReason, from name: String
+    ) throws(CallReportError) -> [Action] {
+        try update(id, .ended(reason), from: name)
+    }
+
+    private func ownCall(_ id: CallID, _ name: String) throws(CallReportError) -> Call {
+        guard let call = call(id) else { throw .unknownCall }
+        guard call.provider == name else { throw .notOwner }
+        return call
+    }
+
+    /// Holds the active calls of other providers that can hold, once each.
+    private mutating func holdOthers(than id: CallID, provider name: String, _ actions: inout [Action]) {
+        for other in calls where other.state == .active && other.id != id && other.provider != name {
+            let hold = ProviderAction.setHeld(other.id, true)
+            guard other.capabilities.contains(.hold) else { continue }
+            guard !procedures.contains(where: { $0.remaining.contains(hold) }) else { continue }
+            begin([hold], nil, &actions)
+        }
+    }
+}

@@ -1,0 +1,167 @@
+/// What headsets, the command line and D-Bus clients want, and what providers answer.
+extension CallTable {
+    /// Works out the steps and begins them.
+    ///
+    /// A request that another one already has on its way joins it: however many headsets answer a call, its provider is
+    /// asked once.
+    ///
+    /// - Parameter id: not in use by another open request; comes back in `.completed`, exactly once.
+    package mutating func request(_ request: CallRequest, id: CallRequestID) -> [Action] {
+        var actions: [Action] = []
+        do throws(CallRequestFailure) {
+            let steps = try plan(request, &actions)
+            if let position = procedures.firstIndex(where: { $0.original == steps && $0.canBeShared }) {
+                procedures[position].requests.append(id)
+            } else {
+                begin(steps, id, &actions)
+            }
+        } catch {
+            actions.append(.completed(id, .failed(error)))
+        }
+        settle(&actions)
+        return actions
+    }
+
+    /// A provider answered, failed, or its time ran out. An id that is not open changes nothing.
+    package mutating func providerAnswered(_ id: ProviderActionID, _ answer: ProviderAnswer) -> [Action] {
+        var actions: [Action] = []
+        finish(id, answer, &actions)
+        settle(&actions)
+        return actions
+    }
+
+    // MARK: Steps
+
+    /// - Parameter steps: the outcome is `done` at once when nothing is left to do.
+    mutating func begin(_ steps: [ProviderAction], _ id: CallRequestID?, _ actions: inout [Action]) {
+        let requests = id.map { [$0] } ?? []
+        let procedure = Procedure(
+            original: steps, remaining: steps, inFlight: ProviderActionID(0), provider: "", requests: requests)
+        advance(procedure, &actions)
+    }
+
+    mutating func finish(_ id: ProviderActionID, _ answer: ProviderAnswer, _ actions: inout [Action]) {
+        guard let position = procedures.firstIndex(where: { $0.inFlight == id }) else { return }
+        var procedure = procedures.remove(at: position)
+        guard let step = procedure.remaining.first else { return }
+        procedure.remaining.removeFirst()
+        switch answer {
+        case .fulfilled:
+            apply(step, &actions)
+            advance(procedure, &actions)
+        case .failed(let failure):
+            let gone = !step.calls.contains { call($0) != nil }
+            if case .start(let call, _) = step {
+                setState(call, .ended(.error), &actions)
+            }
+            if gone, step.endsCall {
+                advance(procedure, &actions)
+            } else {
+                complete(procedure, gone && failure != .gone ? .cancelled : .failed(.provider(failure)), &actions)
+            }
+        }
+    }
+
+    /// Sends the next step that still has a point to its provider, or completes the requests.
+    private mutating func advance(_ procedure: Procedure, _ actions: inout [Action]) {
+        var procedure = procedure
+        while let step = procedure.remaining.first {
+            let alive = step.calls.compactMap { call($0) }
+            if alive.count == step.calls.count, let owner = alive.first?.provider {
+                guard !isAlreadySo(step) else {
+                    procedure.remaining.removeFirst()
+                    continue
+                }
+                procedure.inFlight = nextAction()
+                procedure.provider = owner
+                procedures.append(procedure)
+                actions.append(.perform(step, provider: owner, id: procedure.inFlight))
+                return
+            }
+            guard step.endsCall || step.isHold else {
+                abandonStart(procedure, &actions)
+                complete(procedure, .cancelled, &actions)
+                return
+            }
+            procedure.remaining.removeFirst()
+        }
+        complete(procedure, .done, &actions)
+    }
+
+    private mutating func complete(
+        _ procedure: Procedure, _ outcome: CallRequestOutcome, _ actions: inout [Action]
+    ) {
+        if outcome != .done { abandonStart(procedure, &actions) }
+        for request in procedure.requests {
+            actions.append(.completed(request, outcome))
+        }
+    }
+
+    /// A call that was to be started by a later step does not come to be.
+    private mutating func abandonStart(_ procedure: Procedure, _ actions: inout [Action]) {
+        for step in procedure.remaining {
+            if case .start(let id, _) = step { setState(id, .ended(.cancelled), &actions) }
+        }
+    }
+
+    /// What a fulfilled step means for the calls; parts that reports have overtaken are left out.
+    private mutating func apply(_ step: ProviderAction, _ actions: inout [Action]) {
+        switch step {
+        case .start(let id, _):
+            if call(id)?.state == .setup { setState(id, .dialing, &actions) }
+        case .answer(let id):
+            if call(id)?.state.isRinging == true { setState(id, .active, &actions) }
+        case .reject(let id):
+            setState(id, .ended(.rejected), &actions)
+        case .hangUp(let id):
+            setState(id, .ended(.localHangUp), &actions)
+        case .setHeld(let id, let held):
+            move(id, from: held ? .active : .held, to: held ? .held : .active, &actions)
+        case .swap(let hold, let resume):
+            move(hold, from: .active, to: .held, &actions)
+            move(resume, from: .held, to: .active, &actions)
+        case .sendDTMF:
+            break
+        case .conference(let ids):
+            for id in ids {
+                change(id, &actions) { call in
+                    call.isConference = true
+                    if call.state == .held { call.state = .active }
+                }
+            }
+        case .transfer(let ids):
+            for id in ids { setState(id, .ended(.transferred), &actions) }
+        }
+    }
+
+    private mutating func move(
+        _ id: CallID, from: CallState, to: CallState, _ actions: inout [Action]
+    ) {
+        if call(id)?.state == from { setState(id, to, &actions) }
+    }
+
+    /// A report has overtaken the step.
+    private func isAlreadySo(_ step: ProviderAction) -> Bool {
+        switch step {
+        case .answer(let id): call(id)?.state == .active
+        case .setHeld(let id, let held): call(id)?.state == (held ? .held : .active)
+        case .start, .reject, .hangUp, .swap, .sendDTMF, .conference, .transfer: false
+        }
+    }
+}
+
+extension CallTable.Procedure {
+    /// Two requests for the same state want one action; two tones are two tones.
+    fileprivate var canBeShared: Bool {
+        !original.contains { step in
+            if case .sendDTMF = step { true } else { false }
+        }
+    }
+}
+
+extension ProviderAction {
+    /// Making room for another call: pointless, and no obstacle, when the call is gone.
+    fileprivate var isHold: Bool {
+        if case .setHeld(_, true) = self { true } else { false }
+    }
+}

@@ -1,0 +1,130 @@
+/// The calls of the box: turns the reports of providers and the requests of headsets, command line and D-Bus into one
+/// consistent list.
+///
+/// Its rules:
+/// - A call appears by `.added` before anything else is said of it and leaves by `.ended`; what is in `calls` is alive.
+/// - While any call is up, ringing calls are `waiting`; when none is, the oldest one is `incoming`, whoever reported
+///   which of the two.
+/// - A request becomes steps for providers, one after the other; a step that is fulfilled has happened, even when the
+///   provider never reports it. A report that says what is known changes nothing.
+/// - Answering or resuming a call holds the active ones first. When a provider reports a call active by itself, the
+///   active calls of *other* providers are held.
+/// - Nothing that a provider or headset can send traps, and nothing depends on hash order.
+package struct CallTable: Sendable {
+    package struct Configuration: Hashable, Sendable {
+        package enum SecondCall: String, Hashable, Sendable { case wait, reject }
+        package var secondCall: SecondCall
+        package var doNotDisturb: Bool
+
+        package init(secondCall: SecondCall = .wait, doNotDisturb: Bool = false) {
+            self.secondCall = secondCall
+            self.doNotDisturb = doNotDisturb
+        }
+    }
+
+    package enum Action: Hashable, Sendable {
+        case added(Call)
+        /// The call as it is now.
+        case changed(Call)
+        /// The call as it was at the end, in state `ended`.
+        case ended(Call)
+        /// Ask the provider; answer with `providerAnswered` for this id.
+        case perform(ProviderAction, provider: String, id: ProviderActionID)
+        /// A request is over.
+        case completed(CallRequestID, CallRequestOutcome)
+    }
+
+    /// Steps on their way to providers; the first one is with its provider.
+    struct Procedure: Sendable {
+        let original: [ProviderAction]
+        var remaining: [ProviderAction]
+        var inFlight: ProviderActionID
+        var provider: String
+        var requests: [CallRequestID]
+    }
+
+    /// Changes apply to what happens next.
+    package var configuration: Configuration
+    /// In the order of registration.
+    package internal(set) var providers: [CallProvider] = []
+    /// In the order of report.
+    package internal(set) var calls: [Call] = []
+    var procedures: [Procedure] = []
+    private var lastCall: UInt32 = 0
+    private var lastAction: UInt64 = 0
+
+    package static let maximumCalls = 7
+
+    package init(configuration: Configuration = Configuration()) {
+        self.configuration = configuration
+    }
+
+    /// What gateways show; equal tables give equal snapshots.
+    package var snapshot: CallSnapshot { CallSnapshot(calls) }
+
+    package func call(_ id: CallID) -> Call? {
+        calls.first { $0.id == id }
+    }
+
+    // MARK: Building blocks of the extensions
+
+    func provider(_ name: String) -> CallProvider? {
+        providers.first { $0.name == name }
+    }
+
+    mutating func nextAction() -> ProviderActionID {
+        lastAction += 1
+        return ProviderActionID(lastAction)
+    }
+
+    /// Adds a call under the lowest free index; nil when all seven are taken.
+    mutating func add(
+        _ details: CallDetails, direction: CallDirection, state: CallState, provider: CallProvider
+    ) -> Call? {
+        guard let index = (1...Self.maximumCalls).first(where: { index in !calls.contains { $0.index == index } })
+        else {
+            return nil
+        }
+        lastCall &+= 1
+        let call = Call(
+            id: CallID(lastCall), provider: provider.name, direction: direction, state: state, details: details,
+            capabilities: details.capabilities ?? provider.capabilities, index: index)
+        calls.append(call)
+        return call
+    }
+
+    /// Changes one call and says so when that made a difference; ends it when the new state is `ended`.
+    mutating func change(_ id: CallID, _ actions: inout [Action], _ body: (inout Call) -> Void) {
+        guard let position = calls.firstIndex(where: { $0.id == id }) else { return }
+        let before = calls[position]
+        body(&calls[position])
+        let after = calls[position]
+        guard after != before else { return }
+        if after.state.isEnded {
+            calls.remove(at: position)
+            actions.append(.ended(after))
+        } else {
+            actions.append(.changed(after))
+        }
+    }
+
+    mutating func setState(_ id: CallID, _ state: CallState, _ actions: inout [Action]) {
+        change(id, &actions) { $0.state = state }
+    }
+
+    /// Brings `incoming` and `waiting` and the multiparty marks in line with the rest; last step of every input.
+    mutating func settle(_ actions: inout [Action]) {
+        let isUp = calls.contains { !$0.state.isRinging && $0.state != .setup }
+        var first = !isUp
+        for call in calls where call.state.isRinging {
+            setState(call.id, first ? .incoming : .waiting, &actions)
+            first = false
+        }
+        for call in calls where call.isConference {
+            let partners = calls.filter { $0.isConference && $0.provider == call.provider }
+            if partners.count < 2 || call.state.isRinging || call.state.isOutgoingSetup {
+                change(call.id, &actions) { $0.isConference = false }
+            }
+        }
+    }
+}

@@ -1,0 +1,8 @@
+import BTCallDaemon
+
+@main
+struct Main {
+    static func main() {
+        DaemonCommand.run(CommandLine.arguments)
+    }
+}

@@ -1,0 +1,72 @@
+import CALSA
+import Foundation
+import Testing
+
+@testable import ALSA
+
+struct PCMHandleTests {
+    init() { ALSAEnvironment.prepare() }
+
+    @Test func `a device is opened with the wanted rate, 16 bit, periods of 10 ms and room for a stall`() throws {
+        let handle = try PCMHandle("null", .playback)
+        #expect(handle.rate == 48_000)
+        #expect(handle.channels == 1)
+        #expect(handle.periodFrames == 480)
+        #expect(handle.bufferFrames >= 48 * 80)
+        #expect(try PCMHandle("null", .capture).bufferFrames >= 48 * 400)
+        #expect(snd_pcm_state(handle.pcm) == SND_PCM_STATE_PREPARED)
+        handle.close()
+        handle.close()
+    }
+
+    @Test(arguments: [8_000, 16_000, 44_100, 48_000])
+    func `the nearest rate is taken`(rate: Int) throws {
+        let handle = try PCMHandle("null", .capture, PCMConfiguration(rate: rate, channels: 2))
+        #expect(handle.rate == rate)
+        #expect(handle.channels == 2)
+        #expect(handle.periodFrames == rate / 100)
+    }
+
+    @Test func `nothing is played before it is started by hand`() throws {
+        let path = FileManager.default.temporaryDirectory.appendingPathComponent("btcall-\(UUID()).raw").path
+        defer { try? FileManager.default.removeItem(atPath: path) }
+        let handle = try PCMHandle("file:FILE=\(path),FORMAT=raw", .playback)
+        let block = [Int16](repeating: 1_234, count: 480)
+        #expect(snd_pcm_writei(handle.pcm, block, 480) == 480)
+        #expect(snd_pcm_state(handle.pcm) == SND_PCM_STATE_PREPARED)
+        handle.close()
+    }
+
+    @Test func `a device that does not exist is named, with what to do`() {
+        do throws(ALSAError) {
+            _ = try PCMHandle("hw:NoSuchCard,0", .playback)
+            Issue.record("opened")
+        } catch {
+            guard case .missing(let device, let advice) = error else {
+                Issue.record("\(error)")
+                return
+            }
+            #expect(device == "hw:NoSuchCard,0")
+            #expect(advice.contains("aplay -l"))
+            #expect(error.description.hasPrefix("hw:NoSuchCard,0: no such device"))
+        }
+    }
+
+    @Test func `errors are sorted by what has to be done`() {
+        #expect(
+            ALSAError(device: "hw:0", call: "snd_pcm_open", result: -EBUSY)
+                == .busy(
+                    device: "hw:0",
+                    advice: "see `fuser -v /dev/snd/*` for who has it, or share it through dmix and dsnoop"))
+        #expect(ALSAError(device: "hw:0", call: "x", result: -EACCES).description.contains("group audio"))
+        #expect(ALSAError(device: "hw:0", call: "x", result: -EIO).description == "hw:0: x: Input/output error (5)")
+    }
+
+    @Test func `a mixer that does not exist is reported`() {
+        #expect(throws: ALSAError.self) { try MixerElement(card: "hw:NoSuchCard", element: "Master") }
+    }
+
+    @Test func `the list of cards can be empty`() {
+        #expect(Card.all().allSatisfy { !$0.identifier.isEmpty })
+    }
+}

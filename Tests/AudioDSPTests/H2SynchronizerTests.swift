@@ -1,0 +1,110 @@
+import AudioDSP
+import Testing
+
+struct H2SynchronizerTests {
+    private let coded = H2Stream.encode(Signals.voice(rate: 16_000, frames: 120 * 24))
+    private var bodies: [[UInt8]] { coded.map { Array($0[2..<59]) } }
+
+    @Test func `packets of every size from 1 to 144 bytes give the same codec frames`() {
+        for size in 1...144 {
+            var synchronizer = H2Synchronizer()
+            let found = H2Stream.frames(in: coded.flatMap { $0 }, sizes: [size], synchronizer: &synchronizer)
+            #expect(found == bodies, "\(size) bytes")
+            #expect(synchronizer.sequenceGaps == 0 && synchronizer.bytesSkipped == 0 && synchronizer.resyncs == 0)
+        }
+    }
+
+    @Test func `packets of random sizes give the same codec frames`() {
+        var random = SeededRandom(4)
+        for _ in 0..<50 {
+            var synchronizer = H2Synchronizer()
+            let sizes = (0..<40).map { _ in Int.random(in: 1...144, using: &random) }
+            #expect(H2Stream.frames(in: coded.flatMap { $0 }, sizes: sizes, synchronizer: &synchronizer) == bodies)
+        }
+    }
+
+    @Test func `a stream that begins in the middle of a codec frame is found at every place`() {
+        let bytes = coded.flatMap { $0 }
+        for start in 1...60 {
+            var synchronizer = H2Synchronizer()
+            let found = H2Stream.frames(in: Array(bytes[start...]), sizes: [24], synchronizer: &synchronizer)
+            #expect(found == Array(bodies.dropFirst()))
+            #expect(synchronizer.bytesSkipped == 60 - start)
+            #expect(synchronizer.resyncs == 0)
+        }
+    }
+
+    @Test(arguments: [1, 2, 3])
+    func `codec frames that are missing are counted exactly`(missing: Int) {
+        var synchronizer = H2Synchronizer()
+        var kept: [Int] = []
+        for index in coded.indices where !(index % 8 >= 5 && index % 8 < 5 + missing) { kept.append(index) }
+        let found = H2Stream.frames(in: kept.flatMap { coded[$0] }, sizes: [60], synchronizer: &synchronizer)
+        #expect(found == kept.map { bodies[$0] })
+        // The last group is only noticed when a codec frame follows it.
+        let groups = missing == 3 ? 2 : 3
+        #expect(synchronizer.sequenceGaps == groups)
+        #expect(synchronizer.framesMissed == groups * missing)
+        #expect(synchronizer.bytesSkipped == 0)
+    }
+
+    @Test func `garbage between codec frames is skipped and counted to the byte`() {
+        var random = SeededRandom(5)
+        for length in 1...200 {
+            let garbage = (0..<length).map { _ in UInt8.random(in: 2...255, using: &random) }
+            let bytes = coded[0..<6].flatMap { $0 } + garbage + coded[6..<12].flatMap { $0 }
+            var synchronizer = H2Synchronizer()
+            #expect(H2Stream.frames(in: bytes, sizes: [48], synchronizer: &synchronizer) == Array(bodies[0..<12]))
+            #expect(synchronizer.resyncs == 1)
+            #expect(synchronizer.bytesSkipped == length)
+            #expect(synchronizer.sequenceGaps == 0)
+        }
+    }
+
+    @Test func `bytes lost within a codec frame cost that one only`() {
+        for lost in 1..<50 {
+            for at in stride(from: 10, to: 56 - lost, by: 5) {
+                var broken = coded[6]
+                broken.removeSubrange(at..<at + lost)
+                let bytes = coded[0..<6].flatMap { $0 } + broken + coded[7..<12].flatMap { $0 }
+                var synchronizer = H2Synchronizer()
+                let found = H2Stream.frames(in: bytes, sizes: [60], synchronizer: &synchronizer)
+                if lost >= 5 {
+                    #expect(found == Array(bodies[0..<6] + bodies[7..<12]), "\(lost) at \(at)")
+                    #expect(synchronizer.bytesSkipped == 60 - lost)
+                    #expect(synchronizer.framesMissed == 1)
+                } else {
+                    // The next header begins in the last bytes of the broken codec frame and goes with it.
+                    #expect(found.suffix(4) == bodies[8..<12], "\(lost) at \(at)")
+                }
+            }
+        }
+    }
+
+    @Test func `a codec frame that came damaged in part says so`() {
+        var synchronizer = H2Synchronizer()
+        let bytes = coded[0] + coded[1] + coded[2]
+        var states: [Bool] = []
+        for (index, start) in stride(from: 0, to: 180, by: 20).enumerated() {
+            let taken = bytes.withUnsafeBufferPointer { buffer in
+                guard let base = buffer.baseAddress else { return 0 }
+                return synchronizer.consume(base + start, 20, isDamaged: index == 4)
+            }
+            #expect(taken == 20)
+            if synchronizer.hasFrame { states.append(synchronizer.frameIsDamaged) }
+        }
+        #expect(states == [false, true, false])
+    }
+
+    @Test func `random bytes never trap and are all accounted for`() {
+        var random = SeededRandom(6)
+        let alphabet: [UInt8] = [0x01, 0x08, 0x38, 0xAD, 0x00, 0x55]
+        for _ in 0..<200 {
+            let bytes = (0..<500).map { _ in alphabet[Int.random(in: 0..<6, using: &random)] }
+            var synchronizer = H2Synchronizer()
+            let found = H2Stream.frames(in: bytes, sizes: [24, 60, 1], synchronizer: &synchronizer)
+            let rest = bytes.count - synchronizer.bytesSkipped - found.count * 60
+            #expect((0..<60).contains(rest))
+        }
+    }
+}

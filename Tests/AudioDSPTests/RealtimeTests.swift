@@ -1,0 +1,78 @@
+import AudioDSP
+import Testing
+
+/// Everything the real-time thread uses, called where the compiler allows neither allocation nor locks: that this file
+/// compiles is the test.
+private struct Processing: ~Copyable {
+    var receiver = LinkReceiver(.mSBC)
+    var transmitter = LinkTransmitter(.mSBC)
+    var ring = SampleRing(capacity: 4_800)
+    var concealment = PacketLossConcealment(rate: 16_000)
+    var synchronizer = H2Synchronizer()
+    var codec = MSBCCodec()
+    var up = Resampler(from: 16_000, to: 48_000)
+    var adaptive = AdaptiveResampler(from: 48_000, to: 16_000)
+    var drift = DriftController(target: 800, rate: 16_000)
+    var gain = Gain(rate: 16_000)
+    var fade = CrossFade(rate: 16_000)
+    var noise = ComfortNoise(rate: 16_000)
+
+    @_noLocks
+    mutating func run(
+        _ bytes: UnsafeMutablePointer<UInt8>, _ narrow: UnsafeMutablePointer<Int16>, _ wide: UnsafeMutablePointer<Int16>
+    ) -> Int {
+        noise.fill(narrow, 120)
+        noise.add(narrow, 120)
+        gain.set(0.5)
+        gain.setMuted(false)
+        gain.apply(narrow, 120)
+        fade.start()
+        fade.fadeIn(narrow, 120)
+        fade.fadeOut(narrow, 120)
+        fade.blend(from: narrow, to: narrow, into: narrow, 120)
+        fade.advance(10)
+        Mixer.add(narrow, 120, to: narrow)
+        Mixer.copy(narrow, 60, to: narrow + 60)
+        _ = ring.write(narrow, 120)
+        _ = ring.write(silence: 60)
+        _ = ring.peek(narrow, 10, offset: 1)
+        _ = transmitter.framesNeeded(packetBytes: 60)
+        _ = transmitter.makePacket(bytes, 60, from: &ring)
+        _ = synchronizer.consume(bytes, 60, isDamaged: false)
+        if synchronizer.hasFrame { _ = codec.decode(synchronizer.frame, into: narrow) }
+        _ = codec.encode(narrow, into: bytes + 60)
+        var frames = receiver.receive(bytes, 60, status: 0, into: narrow, capacity: 480)
+        frames += receiver.conceal(bytes: 60, into: narrow, capacity: 480)
+        frames += receiver.conceal(frames: 120, into: narrow, capacity: 480)
+        concealment.good(narrow, 120)
+        concealment.lost(narrow, 120)
+        let result = up.process(narrow, 120, wide, 360)
+        adaptive.setDrift(ppm: drift.update(level: ring.available))
+        let back = adaptive.process(wide, result.made, narrow, 480)
+        Mixer.clear(narrow, 120)
+        _ = ring.discard(ring.available + ring.free)
+        let concealed = receiver.counters.framesConcealed
+        _ = drift.excess(level: back.made)
+        drift.reset()
+        transmitter.reset()
+        receiver.reset()
+        adaptive.reset()
+        up.reset()
+        synchronizer.reset()
+        concealment.reset()
+        return frames + concealed + result.made + back.made + up.delayFrames + adaptive.delayFrames
+    }
+}
+
+struct RealtimeTests {
+    @Test func `all processing runs where neither allocation nor locks are allowed`() {
+        var processing = Processing()
+        var bytes = [UInt8](repeating: 0, count: 120)
+        var narrow = [Int16](repeating: 0, count: 480)
+        var wide = [Int16](repeating: 0, count: 480)
+        for _ in 0..<10 {
+            let sum = processing.run(&bytes, &narrow, &wide)
+            #expect(sum > 360 + 360)
+        }
+    }
+}

@@ -1,0 +1,234 @@
+import AudioDSP
+import CBTCall
+import Foundation
+import Testing
+
+@testable import AudioEngine
+
+/// Where a consecutive count from 1 is interrupted, from its first non-zero sample on.
+private func interruptions(_ samples: [Int16]) -> [String] {
+    let heard = samples.drop { $0 == 0 }
+    return zip(heard, heard.dropFirst()).compactMap { before, after in
+        after == before + 1 || (before == 16_000 && after == 1) ? nil : "\(before) → \(after)"
+    }
+}
+
+/// 1, 2, … 16000, 1, …: each sample tells its place.
+private let counter: @Sendable (Int) -> Int16 = { Int16($0 % 16_000 + 1) }
+
+extension RealtimeTests {
+    @Suite struct Links {
+        @Test func `not one sample is lost between a link and a call of the same rate, either way`() throws {
+            let bench = try EngineBench()
+            let headset = try bench.makeHeadset(
+                1, .pcm(rate: 16_000), .pcm16(rate: 16_000), packetBytes: 240, source: counter)
+            bench.engine.route(to: 1)
+            #expect(bench.wait { $0 == .firstPacket(terminal: 1, packetBytes: 240) } != nil)
+            #expect(bench.wait { $0 == .routed(1, gapMicroseconds: 0) || isRouted($0, 1) } != nil)
+            let provider = try bench.makeCall(7, rate: 16_000, source: counter)
+            #expect(bench.wait { $0 == .callStarted(7) } != nil)
+            #expect(bench.waitUntil { provider.blocks >= 200 })
+            let down = headset.peer.received
+            let up = provider.received
+            let counted = bench.terminal(1)
+            let call = bench.call(7)
+            headset.peer.stop()
+            provider.stop()
+            bench.engine.stop()
+            close(headset.descriptor)
+
+            #expect(down.count > 16_000)
+            // The first blocks are faded in.
+            #expect(interruptions(Array(down.drop { $0 == 0 }.dropFirst(640))) == [])
+            // The first blocks are the silence that fills the pipe, and the uplink fades in.
+            #expect(interruptions(Array(up.dropFirst(1_600))) == [])
+            #expect(counted?.packetsByTimer == 0)
+            #expect(counted?.underrunFrames == 0)
+            #expect(counted?.overrunFrames == 0)
+            #expect(call?.blocksMissing == 0)
+            #expect(call?.blocksDropped == 0)
+            #expect(call?.blocksUnsent == 0)
+        }
+
+        @Test(arguments: [
+            (LinkCodec.cvsd, LinkFormat.cvsd, 48, 8_000), (.cvsd, .cvsd, 120, 16_000), (.mSBC, .mSBC, 60, 16_000),
+            (.mSBC, .mSBC, 24, 16_000), (.mSBC, .mSBC, 72, 48_000),
+        ])
+        func `a counted signal passes a headset link both ways without loss`(
+            codec: LinkCodec, format: LinkFormat, packetBytes: Int, callRate: Int
+        ) throws {
+            let bench = try EngineBench()
+            let headset = try bench.makeHeadset(
+                1, codec, format, packetBytes: packetBytes, source: countedTones(rate: format.rate))
+            bench.engine.route(to: 1)
+            #expect(bench.wait { isRouted($0, 1) } != nil)
+            let provider = try bench.makeCall(7, rate: callRate, source: countedTones(rate: callRate))
+            #expect(bench.waitUntil { provider.blocks >= 250 })
+            let down = headset.peer.received
+            let up = provider.received
+            let counted = bench.terminal(1)
+            let call = bench.call(7)
+            headset.peer.stop()
+            provider.stop()
+            bench.engine.stop()
+            close(headset.descriptor)
+
+            let heard = heardSteps(down.drop { abs(Int32($0)) < 100 }, rate: format.rate)
+            let said = heardSteps(up.dropFirst(callRate / 10), rate: callRate)
+            #expect(heard.count > 80)
+            #expect(said.count > 80)
+            #expect(jumps(heard) == [])
+            #expect(jumps(said) == [])
+            #expect(counted?.framesConcealed == 0)
+            #expect(counted?.underrunFrames == 0)
+            #expect(counted?.overrunFrames == 0)
+            #expect(counted?.packetsByTimer == 0)
+            #expect(call?.blocksMissing == 0)
+            #expect(call?.blocksDropped == 0)
+        }
+
+        @Test func `a burst after 40 ms without packets loses nothing and is answered packet for packet`() throws {
+            let bench = try EngineBench()
+            let headset = try bench.makeHeadset(
+                1, .pcm(rate: 16_000), .pcm16(rate: 16_000), packetBytes: 240, source: counter)
+            bench.engine.route(to: 1)
+            #expect(bench.wait { isRouted($0, 1) } != nil)
+            let provider = try bench.makeCall(7, rate: 16_000, source: counter)
+            #expect(bench.waitUntil { provider.blocks >= 50 })
+            for goal in [100, 150, 200] {
+                headset.peer.stall(packets: 5)
+                #expect(bench.waitUntil { provider.blocks >= goal })
+            }
+            let sent = headset.peer.packetsSent
+            #expect(bench.waitUntil { headset.peer.packetsReceived >= sent })
+            let down = headset.peer.received
+            let up = provider.received
+            let counted = bench.terminal(1)
+            let call = bench.call(7)
+            headset.peer.stop()
+            provider.stop()
+            bench.engine.stop()
+            close(headset.descriptor)
+
+            #expect(interruptions(Array(down.drop { $0 == 0 }.dropFirst(640))) == [])
+            #expect(interruptions(Array(up.dropFirst(1_600))) == [])
+            #expect(counted?.packetsByTimer == 0)
+            #expect(counted?.packetsSent == counted?.packetsReceived)
+            #expect(call?.blocksMissing == 0)
+            #expect(call?.blocksDropped == 0)
+        }
+
+        @Test func `a burst of 150 ms waits for the provider's answers instead of filling in noise`() throws {
+            let bench = try EngineBench { $0.fallbackAfter = .milliseconds(300) }
+            let headset = try bench.makeHeadset(
+                1, .pcm(rate: 16_000), .pcm16(rate: 16_000), packetBytes: 240, source: counter)
+            bench.engine.route(to: 1)
+            #expect(bench.wait { isRouted($0, 1) } != nil)
+            let provider = try bench.makeCall(7, rate: 16_000, source: counter)
+            #expect(bench.waitUntil { provider.blocks >= 50 })
+            headset.peer.stall(packets: 20)
+            #expect(bench.waitUntil { provider.blocks >= 120 })
+            let down = headset.peer.received
+            let call = bench.call(7)
+            headset.peer.stop()
+            provider.stop()
+            bench.engine.stop()
+            close(headset.descriptor)
+            #expect(interruptions(Array(down.drop { $0 == 0 }.dropFirst(640))) == [])
+            #expect(call?.blocksMissing == 0)
+            #expect(call?.blocksDropped == 0)
+        }
+
+        @Test func `a silent link is reported at its limit, the call stays clocked, and late packets are balanced`()
+            throws
+        {
+            let bench = try EngineBench()
+            let headset = try bench.makeHeadset(1, .mSBC, .mSBC, packetBytes: 60, source: tone(1_000, rate: 16_000))
+            bench.engine.setSilentLimit(1, .milliseconds(120))
+            bench.engine.route(to: 1)
+            #expect(bench.wait { isRouted($0, 1) } != nil)
+            let provider = try bench.makeCall(7, rate: 16_000, source: tone(440, rate: 16_000))
+            #expect(bench.waitUntil { provider.blocks >= 50 })
+
+            headset.peer.pause()
+            let paused = btcall_monotonic_nanoseconds()
+            let silent = bench.wait { if case .linkSilent(1, _) = $0 { true } else { false } }
+            let after = (btcall_monotonic_nanoseconds() - paused) / 1_000_000
+            guard case .linkSilent(_, let milliseconds) = silent else {
+                Issue.record("no linkSilent")
+                return
+            }
+            #expect((120...180).contains(milliseconds))
+            #expect(after < 200)
+            // The timer has taken over: the call goes on.
+            let blocks = provider.blocks
+            #expect(bench.waitUntil(seconds: 1) { provider.blocks >= blocks + 20 })
+            headset.peer.resume()
+            #expect(bench.wait { if case .linkResumed(1, _) = $0 { true } else { false } } != nil)
+            #expect(bench.waitUntil { provider.blocks >= blocks + 100 })
+            let counted = bench.terminal(1)
+            headset.peer.stop()
+            provider.stop()
+            bench.engine.stop()
+            close(headset.descriptor)
+
+            #expect(counted?.silences == 1)
+            #expect((counted?.packetsByTimer ?? 0) > 10)
+            #expect((counted?.packetsSent ?? 0) <= (counted?.packetsReceived ?? 0) + (counted?.packetsByTimer ?? 0))
+        }
+
+        @Test func `packets that come after all are not answered twice`() throws {
+            let bench = try EngineBench()
+            let headset = try bench.makeHeadset(
+                1, .pcm(rate: 16_000), .pcm16(rate: 16_000), packetBytes: 240, source: counter)
+            bench.engine.route(to: 1)
+            #expect(bench.wait { isRouted($0, 1) } != nil)
+            let provider = try bench.makeCall(7, rate: 16_000, source: counter)
+            #expect(bench.waitUntil { provider.blocks >= 50 })
+            // 120 ms late: the timer stands in from 50 ms on.
+            headset.peer.stall(packets: 16)
+            #expect(bench.waitUntil { provider.blocks >= 120 })
+            let counted = bench.terminal(1)
+            headset.peer.stop()
+            provider.stop()
+            bench.engine.stop()
+            close(headset.descriptor)
+            let byTimer = counted?.packetsByTimer ?? 0
+            #expect(byTimer >= 5)
+            // All but perhaps one, which a timer event and a packet can share.
+            #expect((counted?.packetsBalanced ?? 0) >= byTimer - 1)
+            #expect(abs((counted?.packetsSent ?? 0) - (counted?.packetsReceived ?? 0)) <= 1)
+        }
+
+        @Test func `a link that is closed by its peer fails, and is given back when it is removed`() throws {
+            let bench = try EngineBench()
+            let headset = try bench.makeHeadset(1, .cvsd, .cvsd, packetBytes: 48, source: { _ in 0 })
+            bench.engine.route(to: 1)
+            #expect(bench.wait { isRouted($0, 1) } != nil)
+            headset.peer.stop()
+            #expect(bench.wait { if case .terminalFailed(1, _) = $0 { true } else { false } } != nil)
+            bench.engine.removeTerminal(1)
+            #expect(bench.wait { $0 == .terminalRemoved(1) } != nil)
+            close(headset.descriptor)
+        }
+
+        @Test func `a link without a packet is kept alive with packets of the hinted size`() throws {
+            let bench = try EngineBench()
+            let ends = packetSocketPair()
+            try bench.engine.addTerminal(1, .link(descriptor: ends.ours, codec: .mSBC, packetBytesHint: 60))
+            var bytes = [UInt8](repeating: 0, count: 128)
+            var poll = pollfd(fd: ends.theirs, events: Int16(POLLIN), revents: 0)
+            #expect(btcall_poll(&poll, 1, 1_000_000_000) == 1)
+            #expect(recv(ends.theirs, &bytes, bytes.count, 0) == 60)
+            bench.engine.removeTerminal(1)
+            #expect(bench.wait { $0 == .terminalRemoved(1) } != nil)
+            close(ends.ours)
+            close(ends.theirs)
+        }
+    }
+}
+
+/// A cut to this terminal was made.
+func isRouted(_ event: AudioEngineEvent, _ id: UInt32?) -> Bool {
+    if case .routed(let terminal, _) = event { terminal == id } else { false }
+}

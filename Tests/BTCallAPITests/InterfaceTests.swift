@@ -1,0 +1,111 @@
+import BTCallAPI
+import BluetoothTypes
+import DBus
+import Foundation
+import Testing
+
+@Suite struct InterfaceTests {
+    static let names: [(interface: String, members: Set<String>)] = [
+        (
+            BTCallName.Interface.manager,
+            [
+                BTCallName.Manager.activate, BTCallName.Manager.deactivate, BTCallName.Manager.version,
+                BTCallName.Manager.state, BTCallName.Manager.problems,
+            ]
+        ),
+        (
+            BTCallName.Interface.router,
+            [
+                BTCallName.Router.start, BTCallName.Router.stop, BTCallName.Router.select,
+                BTCallName.Router.clearSelection, BTCallName.Router.refresh, BTCallName.Router.explain,
+                BTCallName.Router.routeChanged, BTCallName.Router.activationFailed, BTCallName.Router.started,
+                BTCallName.Router.preferred, BTCallName.Router.defaultDevice, BTCallName.Router.selected,
+                BTCallName.Router.activeRoute, BTCallName.Router.pending, BTCallName.Router.mode,
+                BTCallName.Router.codec, BTCallName.Router.reason, BTCallName.Router.devices,
+            ]
+        ),
+        (BTCallName.Interface.audio, [BTCallName.Audio.statistics]),
+        (
+            BTCallName.Interface.calls,
+            [
+                BTCallName.Calls.registerProvider, BTCallName.Calls.unregisterProvider,
+                BTCallName.Calls.reportIncoming, BTCallName.Calls.reportOutgoing, BTCallName.Calls.place,
+                BTCallName.Calls.callAdded, BTCallName.Calls.callRemoved, BTCallName.Calls.calls,
+                BTCallName.Calls.muted,
+            ]
+        ),
+        (
+            BTCallName.Interface.call,
+            [
+                BTCallName.Call.answer, BTCallName.Call.end, BTCallName.Call.setHeld, BTCallName.Call.sendDTMF,
+                BTCallName.Call.update, BTCallName.Call.stateChanged, BTCallName.Call.id, BTCallName.Call.state,
+                BTCallName.Call.direction, BTCallName.Call.number, BTCallName.Call.name, BTCallName.Call.provider,
+                BTCallName.Call.index, BTCallName.Call.startedAt,
+            ]
+        ),
+        (
+            BTCallName.Interface.callProvider,
+            [
+                BTCallName.CallProvider.performStart, BTCallName.CallProvider.performAnswer,
+                BTCallName.CallProvider.performEnd, BTCallName.CallProvider.performSetHeld,
+                BTCallName.CallProvider.performDTMF, BTCallName.CallProvider.audioReady,
+                BTCallName.CallProvider.released,
+            ]
+        ),
+        (
+            BTCallName.Interface.headset,
+            [
+                BTCallName.Headset.disconnect, BTCallName.Headset.buttonPressed, BTCallName.Headset.address,
+                BTCallName.Headset.name, BTCallName.Headset.connected, BTCallName.Headset.codec,
+                BTCallName.Headset.codecs, BTCallName.Headset.battery, BTCallName.Headset.speakerVolume,
+                BTCallName.Headset.microphoneVolume,
+            ]
+        ),
+    ]
+
+    @Test(arguments: names.map(\.interface))
+    func `Every name in code is in the interface file, and the reverse`(interface: String) throws {
+        let members = Self.names.filter { $0.interface == interface }.flatMap(\.members)
+        #expect(Set(members) == (try InterfaceFile(interface)).members)
+    }
+
+    @Test func `Every interface file has names in code and a reference page`() throws {
+        let files = try FileManager.default.contentsOfDirectory(atPath: InterfaceFile.directory.path())
+        let interfaces = files.filter { $0.hasSuffix(".xml") }.map { String($0.dropLast(4)) }
+        #expect(Set(interfaces) == Set(Self.names.map(\.interface)))
+        #expect(Set(interfaces) == Set(files.filter { $0.hasSuffix(".md") }.map { String($0.dropLast(3)) }))
+    }
+
+    @Test(arguments: names.map(\.interface))
+    func `The reference page names every member of its interface with its signature, and every error is known`(
+        interface: String
+    ) throws {
+        let file = try InterfaceFile(interface)
+        let page = try String(contentsOf: InterfaceFile.directory.appending(path: "\(interface).md"), encoding: .utf8)
+        for member in file.members {
+            #expect(page.contains("`\(member)"), "\(interface).\(member) is missing")
+        }
+        for (property, type) in file.properties {
+            #expect(page.contains("`\(property)` | `\(type)`"), "the type of \(interface).\(property)")
+        }
+        for word in page.split(whereSeparator: { !$0.isLetter && $0 != "." }) {
+            guard word.hasPrefix(APIError.namePrefix) else { continue }
+            #expect(APIError.Code(rawValue: String(word.dropFirst(APIError.namePrefix.count))) != nil, "\(word)")
+        }
+    }
+
+    @Test func `Properties are encoded with the types of the interface files`() throws {
+        let address = try #require(BluetoothAddress("AA:BB:CC:DD:EE:FF"))
+        let call = CallDescription(id: "", state: .active, direction: .incoming, provider: "", index: 1)
+        let encoded: [(String, [String: Value])] = [
+            (BTCallName.Interface.manager, ManagerDescription(version: "1", state: .active).properties),
+            (BTCallName.Interface.router, RouterState().properties),
+            (BTCallName.Interface.call, call.properties),
+            (BTCallName.Interface.headset, HeadsetDescription(address: address, name: "").properties),
+            (BTCallName.Interface.audio, [BTCallName.Audio.statistics: .vardict(AudioStatistics().fields)]),
+        ]
+        for (interface, properties) in encoded {
+            #expect(properties.mapValues(\.typeSignature) == (try InterfaceFile(interface)).properties)
+        }
+    }
+}

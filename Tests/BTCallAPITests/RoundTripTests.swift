@@ -1,0 +1,184 @@
+import BTCallAPI
+import BluetoothTypes
+import DBus
+import Testing
+
+@Suite struct RoundTripTests {
+    /// The values as they come from the bus: each in its variant.
+    private func received(_ values: [String: Value]) throws -> Fields {
+        try Fields(.variant(.vardict(values)), of: "test")
+    }
+
+    private func headset() throws -> DeviceDescription {
+        let address = try #require(BluetoothAddress("AA:BB:CC:DD:EE:0F"))
+        return DeviceDescription(
+            device: .headset(address), name: "Jabra", isAvailable: false, unavailableBecause: "settling 0.4 s",
+            output: "sco:\(address)", input: "sco:\(address)", battery: 80, codecs: ["mSBC", "CVSD"],
+            category: "headset")
+    }
+
+    @Test func `A device is read as it was written`() throws {
+        let headset = try headset()
+        #expect(try DeviceDescription(received(headset.fields)) == headset)
+        #expect(headset.fields["kind"] == "bluetooth")
+        #expect(headset.fields["address"] == "AA:BB:CC:DD:EE:0F")
+        let earpiece = DeviceDescription(device: .earpiece, name: "Handset", isAvailable: true)
+        #expect(try DeviceDescription(received(earpiece.fields)) == earpiece)
+        #expect(earpiece.fields["battery"] == .int32(-1))
+    }
+
+    @Test func `The router's state is read as it was written`() throws {
+        let state = RouterState(
+            isStarted: true, preferred: .bluetooth, defaultDevice: .earpiece, selected: .bluetooth,
+            activeRoute: .earpiece, pending: try headset().device, mode: "hfp", codec: "mSBC", reason: "callStarted",
+            devices: [try headset()])
+        #expect(try RouterState(received(state.properties)) == state)
+        #expect(try RouterState(received(RouterState().properties)) == RouterState())
+    }
+
+    @Test func `An explanation is read as it was written`() throws {
+        let explanation = ExplanationDescription(
+            chosen: .earpiece, level: "default", reason: "linkSilent",
+            levels: [
+                .init(
+                    name: "preferred", spec: "bluetooth", candidate: "none", verdict: "settling", value: "0.4 s",
+                    limit: "1 s"),
+                .init(name: "default", spec: "earpiece", candidate: "earpiece", verdict: "eligible", isEligible: true),
+            ], text: ["one", "two"])
+        #expect(try ExplanationDescription(received(explanation.fields)) == explanation)
+    }
+
+    @Test(arguments: CallDescription.State.allCases)
+    func `A call is read as it was written in every state`(state: CallDescription.State) throws {
+        let call = CallDescription(
+            id: "6ba7b810-9dad-11d1-80b4-00c04fd430c8", state: state, direction: .outgoing, number: "5550100",
+            name: nil, provider: "phone", index: 2, startedAt: 1_700_000_000_123)
+        #expect(try CallDescription(received(call.properties)) == call)
+    }
+
+    @Test func `The manager's problems, a headset, a format and options are read as they were written`() throws {
+        let manager = ManagerDescription(
+            version: "1.0", state: .activating,
+            problems: [ProblemDescription(id: "adapter", what: "no Bluetooth adapter", remedy: "plug one in")])
+        #expect(try ManagerDescription(received(manager.properties)) == manager)
+        let headset = HeadsetDescription(
+            address: BluetoothAddress(value: 0x1234), name: "H", codec: "CVSD", codecs: ["CVSD"], battery: 0,
+            speakerVolume: 15, microphoneVolume: 3)
+        #expect(try HeadsetDescription(received(headset.properties)) == headset)
+        #expect(try AudioFormat(received(AudioFormat(rate: 8000).fields)) == AudioFormat(rate: 8000))
+        let provider = ProviderOptions(name: "phone", audio: .pcm, rate: 48000, capabilities: [.dtmf, .hold])
+        #expect(try ProviderOptions(received(provider.fields)) == provider)
+        let report = ReportOptions(name: "Alice", isVideo: true, state: .alerting)
+        #expect(try ReportOptions(received(report.outgoingFields)) == report)
+    }
+
+    @Test func `Statistics are read as they were written`() throws {
+        var statistics = AudioStatistics()
+        statistics.isRealtime = true
+        statistics.lost = 3
+        var terminal = AudioStatistics.Terminal(id: 7, device: try headset().device, kind: .link, codec: "mSBC")
+        terminal.packetsReceived = .max
+        terminal.driftPPM = -12.5
+        statistics.terminals = [terminal, .init(id: 8, device: .earpiece, kind: .path)]
+        var call = AudioStatistics.Call(call: "/org/btcall/calls/x")
+        call.blocksIn = 1
+        statistics.calls = [call]
+        #expect(try AudioStatistics(received(statistics.fields)) == statistics)
+    }
+
+    @Test func `What is added later is left alone, and what may be missing has its default`() throws {
+        let options = try ProviderOptions(received(["future": .bool(true)]))
+        #expect(options == ProviderOptions(name: "unnamed"))
+        let device = try DeviceDescription(received(["device": "earpiece", "available": true]))
+        #expect(device == DeviceDescription(device: .earpiece, name: "", isAvailable: true))
+    }
+
+    @Test func `A wrong type, a missing entry and a wrong word are named with what would be right`() throws {
+        func message(_ body: () throws -> Void) -> String? {
+            do {
+                try body()
+                return nil
+            } catch {
+                return (error as? APIError)?.message
+            }
+        }
+        #expect(
+            message { _ = try ProviderOptions(received(["rate": "16000"])) }
+                == "rate in test has to be of type integer, not s")
+        #expect(
+            message { _ = try ProviderOptions(received(["rate": .uint32(44100)])) }
+                == "rate in test is 44100; accepted: 8000, 16000, 32000, 48000")
+        #expect(
+            message { _ = try ProviderOptions(received(["audio": "tcp"])) }
+                == "audio in test is \"tcp\"; accepted: fd, pcm")
+        #expect(
+            message { _ = try ProviderOptions(received(["capabilities": .strings(["fly"])])) }
+                == "capabilities in test has \"fly\"; accepted: hold, swap, conference, dtmf, mute, dial, video")
+        #expect(
+            message { _ = try ReportOptions(received(["state": "active"])) }
+                == "state in test is \"active\"; accepted: dialing, alerting")
+        #expect(
+            message { _ = try DeviceDescription(received(["device": "radio"])) }
+                == "device in test is \"radio\"; accepted: \(DeviceWord.accepted)")
+        #expect(message { _ = try CallDescription(received([:])) } == "test has no Id (s)")
+        #expect(message { _ = try Fields("text", of: "options") } == "options has to be of type a{sv}, not s")
+        #expect(
+            message { _ = try DeviceDescription(received(["device": "earpiece", "available": .byte(1)])) }
+                == "available in test has to be of type b, not y")
+    }
+}
+
+@Suite struct WordTests {
+    @Test(arguments: ["speakerphone", "wiredHeadset", "earpiece", "bluetooth", "none", "bluetooth:AA:BB:CC:DD:EE:0F"])
+    func `A device word is written as it was read`(text: String) {
+        #expect(DeviceWord(text)?.description == text)
+    }
+
+    @Test(arguments: ["", "Earpiece", "bluetooth:", "bluetooth:AA:BB:CC:DD:EE", "bluetooth AA:BB:CC:DD:EE:FF", "sco"])
+    func `What is no device word is refused`(text: String) {
+        #expect(DeviceWord(text) == nil)
+    }
+
+    @Test func `The kind and the address of a word`() {
+        #expect(DeviceWord("bluetooth:aa:bb:cc:dd:ee:0f")?.kind == "bluetooth")
+        #expect(DeviceWord("bluetooth:aa:bb:cc:dd:ee:0f")?.address == BluetoothAddress(value: 0xAABB_CCDD_EE0F))
+        #expect(DeviceWord("bluetooth")?.address == nil)
+    }
+
+    @Test func `A call's path has its id with underscores, and gives it back`() {
+        let id = "6ba7b810-9dad-11d1-80b4-00c04fd430c8"
+        let path = "/org/btcall/calls/6ba7b810_9dad_11d1_80b4_00c04fd430c8"
+        #expect(BTCallPath.call(id) == path)
+        #expect(BTCallPath.call(id.uppercased()) == path)
+        #expect(BTCallPath.callID(at: path) == id)
+    }
+
+    @Test(arguments: [
+        "/org/btcall/calls", "/org/btcall/calls/", "/org/btcall/calls/1", "/org/btcall/callsx",
+        "/org/btcall/calls/6ba7b810_9dad_11d1_80b4_00c04fd430c8/x",
+        "/org/btcall/calls/6ba7b810_9dad_11d1_80b4_00c04fd430cg",
+    ])
+    func `Other paths are no call's`(path: String) {
+        #expect(BTCallPath.callID(at: path) == nil)
+    }
+
+    @Test func `A headset's path has its address, and gives it back`() {
+        let address = BluetoothAddress(value: 0xAABB_CCDD_EE0F)
+        #expect(BTCallPath.headset(address) == "/org/btcall/headsets/AA_BB_CC_DD_EE_0F")
+        #expect(BTCallPath.headsetAddress(at: BTCallPath.headset(address)) == address)
+        #expect(BTCallPath.headsetAddress(at: "/org/btcall/headsets/1") == nil)
+    }
+
+    @Test(arguments: APIError.Code.allCases)
+    func `Every error has a name on the bus, and is read back from it`(code: APIError.Code) {
+        let error = APIError(code, "because")
+        #expect(error.name == "org.btcall.Error.\(code.rawValue)")
+        #expect(APIError(error.busError) == error)
+    }
+
+    @Test func `An error of the daemon's that is not known here keeps its words, and others are not taken`() {
+        let unknown = APIError(BusError(name: "org.btcall.Error.TooHot", message: "cool it"))
+        #expect(unknown == APIError(.fault, "cool it"))
+        #expect(APIError(BusError.noReply("late")) == nil)
+    }
+}

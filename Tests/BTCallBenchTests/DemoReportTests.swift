@@ -1,0 +1,93 @@
+import BTCallBench
+import Testing
+
+/// The report has to come from the samples: recordings made here, with and without planted cuts.
+@Suite struct DemoReportTests {
+    static let rate = DemoRecordings.rate
+
+    /// Speech-like: noise through two slowly moving resonances, so that neighbouring stretches differ.
+    static func voice(seconds: Double, seed: UInt64) -> [Int16] {
+        var noise = NoiseGenerator(seed: seed)
+        var (first, second) = (0.0, 0.0)
+        return (0..<Int(seconds * Double(rate))).map { index in
+            let loudness = 0.2 + 0.8 * abs(Double((index + Int(seed) * 977) % 5200) / 2600 - 1)
+            let value = 1.6 * first - 0.8 * second + noise.next() * 900 * loudness
+            (second, first) = (first, value)
+            return Int16(max(-30000, min(30000, value)))
+        }
+    }
+
+    static let farEnd = voice(seconds: 9, seed: 1)
+    static let microphones = [voice(seconds: 10, seed: 2), voice(seconds: 10, seed: 3)]
+
+    /// The far end begins at 0.5 s; device 0 plays until 5 s, device 1 goes on with the next sample; 60 ms of delay.
+    static func recordings() -> DemoRecordings {
+        func place(_ range: Range<Int>) -> [Int16] {
+            var samples = [Int16](repeating: 0, count: 10 * rate)
+            let delay = (rate / 2) + rate * 60 / 1000
+            for index in range where index + delay < samples.count { samples[index + delay] = farEnd[index] }
+            return samples
+        }
+        let cut = Int(4.5 * Double(rate))
+        let start = rate / 2
+        let heard = (0..<8 * rate).map { index -> Int16 in
+            let source = max(0, index + start - rate * 40 / 1000)
+            return index < cut ? microphones[0][source] : microphones[1][source]
+        }
+        return DemoRecordings(
+            devices: [
+                .init(name: "earpiece", played: place(0..<cut), microphone: microphones[0]),
+                .init(name: "headset 1", played: place(cut..<8 * rate), microphone: microphones[1]),
+            ], farEnd: farEnd, farEndHeard: heard, farEndStart: 0.5,
+            steps: [
+                .init(number: 1, title: "call", at: 0.5, limitMs: 0), .init(number: 2, title: "headset", at: 4.6, limitMs: 0),
+            ])
+    }
+
+    @Test func `a call without loss has no gap`() {
+        let report = Self.recordings().report()
+        #expect(report.steps.map(\.downlinkGapMs) == [0, 0])
+        #expect(report.steps.map(\.uplinkGapMs) == [0, 0])
+        #expect(report.strayGapsMs.isEmpty)
+        #expect(report.passed)
+        #expect(report.played.map(\.device) == ["earpiece", "headset 1"])
+        #expect(report.heard.map(\.device) == ["earpiece", "headset 1"])
+    }
+
+    @Test func `100 ms cut out of what a device played are reported`() {
+        var recordings = Self.recordings()
+        let at = Int(5.6 * Double(Self.rate))
+        recordings.devices[1].played.removeSubrange(at..<at + Self.rate / 10)
+        let report = recordings.report()
+        #expect((90...115).contains(report.steps[1].downlinkGapMs))
+        #expect(!report.passed)
+    }
+
+    @Test func `100 ms of silence in what a device played are reported`() {
+        var recordings = Self.recordings()
+        let at = Int(6.2 * Double(Self.rate))
+        for index in at..<at + Self.rate / 10 { recordings.devices[1].played[index] = 0 }
+        let report = recordings.report()
+        #expect((90...115).contains(report.steps[1].downlinkGapMs))
+        #expect(!report.passed)
+    }
+
+    @Test func `100 ms cut out of what the far end heard are reported`() {
+        var recordings = Self.recordings()
+        let at = Int(2.0 * Double(Self.rate))
+        for index in at..<at + Self.rate / 10 { recordings.farEndHeard[index] = 3 }
+        let report = recordings.report()
+        #expect((90...115).contains(report.steps[0].uplinkGapMs))
+        #expect(!report.passed)
+    }
+
+    @Test func `a gap that belongs to no step fails the report`() {
+        var recordings = Self.recordings()
+        recordings.devices[1].played.removeSubrange(8 * Self.rate..<8 * Self.rate + Self.rate / 20)
+        for index in Int(8.65 * Double(Self.rate))..<Int(8.66 * Double(Self.rate)) { recordings.devices[1].played[index] = 0 }
+        let far = DemoRecordings(
+            devices: recordings.devices, farEnd: recordings.farEnd, farEndHeard: recordings.farEndHeard,
+            farEndStart: recordings.farEndStart, steps: [recordings.steps[0]])
+        #expect(!far.report().passed)
+    }
+}

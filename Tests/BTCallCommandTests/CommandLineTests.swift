@@ -1,0 +1,93 @@
+import ArgumentParser
+import BTCall
+import Foundation
+import Testing
+
+@testable import BTCallCommand
+
+@Suite(.timeLimit(.minutes(1))) struct CommandLineTests {
+    private func refusal(_ arguments: [String]) -> (text: String, code: Int32)? {
+        do {
+            _ = try Entry.parseAsRoot(arguments)
+            return nil
+        } catch {
+            return (Entry.message(for: error), Entry.exitCode(for: error).rawValue)
+        }
+    }
+
+    @Test(arguments: ["prefer", "default", "select"])
+    func `A wrong device word is refused with all that is accepted`(verb: String) throws {
+        let refusal = try #require(self.refusal([verb, "headphones"]))
+        #expect(refusal.text.contains("'headphones'"))
+        #expect(
+            refusal.text.contains("speakerphone, wiredHeadset, earpiece, bluetooth, bluetooth:AA:BB:CC:DD:EE:FF, none"))
+        #expect(refusal.code == 64)
+    }
+
+    @Test(arguments: [
+        ["select"], ["select", "earpiece", "--clear"], ["mute"], ["mute", "maybe"], ["dance"],
+        ["status", "--bus", "x"],
+        ["test-call", "--far-end", "tone:3"], ["test-call", "--rate", "44100"], ["test-call", "--seconds", "-1"],
+        ["test-call", "--answer-after", "soon"], ["test-call", "--incoming", "--outgoing"], ["prefer"],
+    ])
+    func `A wrong command line ends with 64`(arguments: [String]) throws {
+        #expect(try #require(refusal(arguments)).code == 64)
+    }
+
+    @Test func `test-call reads all its options`() throws {
+        let arguments = [
+            "test-call", "--outgoing", "--number", "1", "--far-end", "a.wav", "--loop", "--record", "b.wav",
+            "--seconds", "2.5", "--answer-after", "0", "--json", "--bus", "session",
+        ]
+        let command = try #require(try Entry.parseAsRoot(arguments) as? TestCallCommand)
+        #expect(command.direction == .outgoing && command.farEnd == .file("a.wav") && command.loop)
+        #expect(command.seconds == .milliseconds(2500) && command.answerAfter == .zero)
+        #expect(command.record == "b.wav" && command.options.json && command.options.bus == .session)
+    }
+
+    @Test(arguments: [
+        ["status"], ["devices"], ["prefer", "none"], ["start"], ["calls"], ["answer"], ["mute", "on"], ["why"],
+    ])
+    func `Without the daemon every verb says how to start it, and ends with 3`(arguments: [String]) async throws {
+        let bus = try PrivateBus()
+        let run = try await Self.run(arguments, bus)
+        #expect(run.status == 3)
+        #expect(
+            run.errors == """
+                btcall: btcalld is not running on the bus at \(bus.address): start it with `btcalld --bus \(bus.address)`
+
+                """)
+    }
+
+    @Test func `Without the daemon a test call says how to start it`() async throws {
+        let run = try await Self.run(["test-call"], try PrivateBus())
+        #expect(run.status == 3)
+        #expect(run.errors.contains("start it with"))
+    }
+
+    private static func run(_ arguments: [String], _ bus: PrivateBus) async throws -> CommandRun {
+        let command = try CommandRun.parse(arguments + ["--bus", bus.address])
+        let capture = Capture()
+        let status = await exitStatus(capture.sink) {
+            let bridge = try await CallBridge(bus: command.options.bus)
+            try await command.perform(on: bridge, capture.sink)
+        }
+        return CommandRun(status: status, output: capture.output, errors: capture.errors)
+    }
+
+    @Test func `Without a bus the program says which, and ends with 3`() throws {
+        let program = try #require(Self.program)
+        let process = try ChildProcess(
+            program.path(), ["status", "--bus", "unix:path=/nonexistent/bus"], capturing: .errors)
+        let (text, status) = process.finish()
+        #expect(status == 3)
+        #expect(text.hasPrefix("btcall: cannot reach the bus at unix:path=/nonexistent/bus: "))
+    }
+
+    /// The program that was built with these tests.
+    private static var program: URL? {
+        let directory = URL(filePath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent()
+        return ["btcall", "BTCallCommand"].map { directory.appending(path: $0) }
+            .first { FileManager.default.isExecutableFile(atPath: $0.path()) }
+    }
+}

@@ -1,0 +1,236 @@
+import BTCall
+import BTCallAPI
+import BluetoothTypes
+import ControlLoop
+import DBus
+import Foundation
+import Testing
+
+@testable import BTCallCommand
+
+@Suite(.timeLimit(.minutes(1))) struct VerbTests {
+    let bus: PrivateBus
+    let daemon: FakeDaemon
+
+    init() async throws {
+        bus = try PrivateBus()
+        daemon = try await FakeDaemon(bus.address)
+    }
+
+    private static let headset = DeviceDescription(
+        device: .headset(BluetoothAddress(value: 0xAABB_CCDD_EE0F)), name: "Jabra", isAvailable: true,
+        output: "sco:AA:BB:CC:DD:EE:0F", input: "sco:AA:BB:CC:DD:EE:0F", battery: 80, codecs: ["mSBC", "CVSD"],
+        category: "headset")
+    private static let earpiece = DeviceDescription(
+        device: .earpiece, name: "Handset", isAvailable: false, unavailableBecause: "the sound card is busy")
+    private static let ringing = CallDescription(
+        id: "6ba7b810-9dad-11d1-80b4-00c04fd430c8", state: .ringing, direction: .incoming, number: "5550100",
+        provider: "phone", index: 1)
+    private static let active = CallDescription(
+        id: "7ba7b810-9dad-11d1-80b4-00c04fd430c8", state: .active, direction: .outgoing, name: "Alice",
+        provider: "phone", index: 2, startedAt: 1_700_000_000_123)
+
+    @ControlPlane private func prepare(_ change: @ControlPlane (FakeDaemon) -> Void) { change(daemon) }
+
+    @Test func `status --json has every key, null where there is nothing`() async throws {
+        await prepare { daemon in
+            daemon.router = RouterState(isStarted: true, preferred: .bluetooth, defaultDevice: .earpiece)
+            daemon.addCall(Self.ringing)
+        }
+        let run = try await CommandRun.btcall("status", "--json", bus: bus)
+        #expect(
+            run.output == """
+                {
+                  "state": "active",
+                  "version": "test",
+                  "started": true,
+                  "route": "none",
+                  "pending": "none",
+                  "mode": null,
+                  "codec": null,
+                  "preferred": "bluetooth",
+                  "default": "earpiece",
+                  "selected": "none",
+                  "reason": null,
+                  "muted": false,
+                  "calls": [
+                    {
+                      "id": "6ba7b810-9dad-11d1-80b4-00c04fd430c8",
+                      "state": "ringing",
+                      "direction": "incoming",
+                      "number": "5550100",
+                      "name": null,
+                      "provider": "phone",
+                      "index": 1,
+                      "startedAt": null
+                    }
+                  ],
+                  "problems": []
+                }
+
+                """)
+        #expect(run.status == 0)
+    }
+
+    @Test func `status tells people where the audio is, the calls and what to do about problems`() async throws {
+        await prepare { daemon in
+            daemon.router = RouterState(
+                isStarted: true, preferred: .bluetooth, activeRoute: Self.headset.device, mode: "hfp", codec: "mSBC",
+                reason: "newDeviceAvailable")
+            daemon.manager.problems = [.init(id: "adapter", what: "no Bluetooth adapter", remedy: "plug one in")]
+            daemon.addCall(Self.active)
+        }
+        let run = try await CommandRun.btcall("status", bus: bus)
+        #expect(
+            run.output == """
+                Route       bluetooth:AA:BB:CC:DD:EE:0F by HFP, mSBC (newDeviceAvailable)
+                Preferred   bluetooth
+                Default     none
+                Selected    none
+                Manager     started
+                Microphone  on
+                Calls       1
+                  outgoing, active: Alice, by phone
+                Problems
+                  no Bluetooth adapter: plug one in
+
+                """)
+    }
+
+    @Test func `devices --json is an array with every key`() async throws {
+        await prepare { $0.router.devices = [Self.headset, Self.earpiece] }
+        let devices = try await CommandRun.btcall("devices", "--json", bus: bus).array
+        try #require(devices.count == 2)
+        let keys: Set = [
+            "device", "kind", "address", "name", "available", "unavailableBecause", "output", "input", "battery",
+            "codecs", "category",
+        ]
+        #expect(Set(devices[0].keys) == keys && Set(devices[1].keys) == keys)
+        #expect(devices[0]["battery"] as? Int == 80)
+        #expect(devices[0]["device"] as? String == "bluetooth:AA:BB:CC:DD:EE:0F")
+        #expect(devices[0]["codecs"] as? [String] == ["mSBC", "CVSD"])
+        #expect(devices[0]["unavailableBecause"] is NSNull)
+        #expect(devices[1]["unavailableBecause"] as? String == "the sound card is busy")
+        #expect(devices[1]["address"] is NSNull && devices[1]["battery"] is NSNull && devices[1]["output"] is NSNull)
+    }
+
+    @Test func `devices is a table for people`() async throws {
+        await prepare { $0.router.devices = [Self.headset, Self.earpiece] }
+        let run = try await CommandRun.btcall("devices", bus: bus)
+        #expect(
+            run.output == """
+                DEVICE                       NAME     AVAILABLE                   OUTPUT  INPUT  BATTERY  CODECS
+                bluetooth:AA:BB:CC:DD:EE:0F  Jabra    yes                         sco     sco    80 %     mSBC, CVSD
+                earpiece                     Handset  no: the sound card is busy  -       -      -        -
+
+                """)
+    }
+
+    @Test func `prefer, default, start and stop reach the daemon and say what is now`() async throws {
+        #expect(try await CommandRun.btcall("prefer", "bluetooth", bus: bus).output == "preferred: bluetooth\n")
+        #expect(
+            try await CommandRun.btcall("default", "none", "--json", bus: bus).object["default"] as? String == "none")
+        #expect(try await CommandRun.btcall("start", "--json", bus: bus).object["started"] as? Bool == true)
+        let router = await daemon.router
+        #expect(router.preferred == .bluetooth && router.defaultDevice == .none && router.isStarted)
+        #expect(try await CommandRun.btcall("stop", bus: bus).status == 0)
+        #expect(await daemon.router.isStarted == false)
+    }
+
+    @Test func `select moves the call, --clear takes it back, and a refusal is told with what to do`() async throws {
+        let refused = try await CommandRun.btcall("select", "earpiece", bus: bus)
+        #expect(refused.status == 1)
+        #expect(refused.errors == "btcall: the router is stopped: `btcall start` starts it\n")
+        await prepare { $0.router.isStarted = true }
+        #expect(try await CommandRun.btcall("select", "earpiece", bus: bus).output == "selected: earpiece\n")
+        #expect(try await CommandRun.btcall("select", "--clear", bus: bus).output == "selected: none\n")
+        #expect(await daemon.requests == ["Select earpiece", "Select earpiece", "ClearSelection"])
+    }
+
+    @Test func `answer takes the call that rings, hangup the active one`() async throws {
+        await prepare { daemon in
+            daemon.addCall(Self.active)
+            daemon.addCall(Self.ringing)
+        }
+        #expect(try await CommandRun.btcall("answer", bus: bus).output == "answered: 5550100\n")
+        #expect(try await CommandRun.btcall("answer", bus: bus).errors == "btcall: no call rings\n")
+        let ambiguous = try await CommandRun.btcall("hangup", bus: bus)
+        #expect(ambiguous.status == 1)
+        #expect(ambiguous.errors.hasPrefix("btcall: more than one call is active: name one: 2 (Alice, 7ba7b810"))
+        let ended = try await CommandRun.btcall("hangup", "6ba7", "--json", bus: bus)
+        #expect(ended.object["ended"] as? String == Self.ringing.id)
+        #expect(try await CommandRun.btcall("hangup", "2", bus: bus).output == "ended: Alice\n")
+        #expect(try await CommandRun.btcall("hangup", bus: bus).errors == "btcall: there is no call\n")
+        #expect(try await CommandRun.btcall("hangup", "9", bus: bus).errors == "btcall: there is no call 9\n")
+    }
+
+    @Test func `calls lists them with ISO 8601 times`() async throws {
+        #expect(try await CommandRun.btcall("calls", bus: bus).output == "no calls\n")
+        await prepare { $0.addCall(Self.active) }
+        let calls = try await CommandRun.btcall("calls", "--json", bus: bus).array
+        #expect(calls.first?["startedAt"] as? String == "2023-11-14T22:13:20.123Z")
+        #expect(calls.first?["number"] is NSNull)
+        let table = try await CommandRun.btcall("calls", bus: bus).output
+        #expect(table.hasPrefix("CALL  STATE   DIRECTION  PARTY  PROVIDER  TIME"))
+    }
+
+    @Test func `mute sets the property`() async throws {
+        #expect(try await CommandRun.btcall("mute", "on", bus: bus).output == "microphone muted\n")
+        #expect(await daemon.isMuted)
+        #expect(try await CommandRun.btcall("mute", "off", "--json", bus: bus).object["muted"] as? Bool == false)
+        #expect(await daemon.isMuted == false)
+    }
+
+    @Test func `why prints the daemon's lines, and the levels as JSON`() async throws {
+        await prepare {
+            $0.explanation = ExplanationDescription(
+                chosen: .earpiece, level: "default", reason: "linkSilent",
+                levels: [
+                    .init(name: "preferred", spec: "bluetooth", verdict: "settling", value: "0.4 s", limit: "1 s")
+                ],
+                text: ["earpiece, by default", "preferred: settling"])
+        }
+        #expect(
+            try await CommandRun.btcall("why", bus: bus).output == "earpiece, by default\npreferred: settling\n")
+        let object = try await CommandRun.btcall("why", "--json", bus: bus).object
+        #expect(object["chosen"] as? String == "earpiece")
+        let level = try #require((object["levels"] as? [[String: Any]])?.first)
+        #expect(Set(level.keys) == ["name", "spec", "candidate", "verdict", "eligible", "value", "limit"])
+        #expect(level["candidate"] is NSNull)
+        #expect(level["limit"] as? String == "1 s")
+    }
+
+    @Test func `monitor --json is one object a line with event and time`() async throws {
+        let capture = Capture()
+        let address = bus.address
+        let monitor = Task { @ControlPlane in
+            let command = try CommandRun.parse(["monitor", "--json", "--bus", address])
+            try await command.perform(on: try await CallBridge(bus: command.options.bus), capture.sink)
+        }
+        await capture.contains("daemonAppeared")
+        await prepare { daemon in
+            daemon.update { $0.pending = .bluetooth }
+            daemon.bus.emit(
+                path: BTCallPath.router, interface: BTCallName.Interface.router, member: "RouteChanged",
+                ["none", "earpiece", "callStarted"])
+            daemon.addCall(Self.ringing)
+            daemon.bus.close()
+        }
+        await capture.contains("daemonVanished")
+        monitor.cancel()
+        let lines = try capture.output.split(separator: "\n").map {
+            try #require(try JSONSerialization.jsonObject(with: Data($0.utf8)) as? [String: Any])
+        }
+        let words = lines.map { $0["event"] as? String }
+        #expect(words == ["daemonAppeared", "setting", "routeChanged", "callAdded", "daemonVanished"])
+        for line in lines {
+            let time = try #require(line["time"] as? String)
+            #expect(time.wholeMatch(of: /\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z/) != nil)
+        }
+        try #require(lines.count == 5)
+        #expect(lines[1]["name"] as? String == "pending" && lines[1]["value"] as? String == "bluetooth")
+        #expect(lines[2]["old"] as? String == "none" && lines[2]["new"] as? String == "earpiece")
+        #expect(lines[2]["reason"] as? String == "callStarted")
+        #expect((lines[3]["call"] as? [String: Any])?["state"] as? String == "ringing")
+    }
+}

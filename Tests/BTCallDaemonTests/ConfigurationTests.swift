@@ -1,0 +1,124 @@
+import BTCallDaemon
+import BluetoothTypes
+import ControlLoop
+import Routing
+import Testing
+
+@Suite struct ConfigurationTests {
+    private func read(_ text: String) throws(ConfigurationError) -> Configuration {
+        try Configuration(entries: ConfigurationReader.entries(ofText: text, name: "test.conf"), file: "test.conf")
+    }
+
+    private func refusal(_ text: String) -> ConfigurationError? {
+        do throws(ConfigurationError) {
+            _ = try read(text)
+            return nil
+        } catch {
+            return error
+        }
+    }
+
+    @Test func `an empty file gives the defaults`() throws {
+        let configuration = try read("")
+        #expect(configuration.codecs == [.mSBC, .cvsd])
+        #expect(configuration.autostart)
+        #expect(configuration.localDevices.isEmpty)
+    }
+
+    @Test func `reads every section`() throws {
+        let configuration = try read(
+            """
+            # a comment
+            [daemon]
+            logLevel = debug
+            autostart = no
+            [routing]
+            silentLimitMs = 200
+            headsetOrder = 00:1B:DC:08:00:11
+            [bluetooth]
+            codecs = cvsd
+            [audio]
+            callQueueBlocks = 4
+            [device earpiece]
+            playback = hw:0,0
+            capture = hw:0,0   ; the same card
+            mixer = Headphone
+            """)
+        #expect(configuration.logLevel == .debug)
+        #expect(!configuration.autostart)
+        #expect(configuration.routing.silentLimit == .milliseconds(200))
+        #expect(configuration.codecs == [.cvsd])
+        #expect(configuration.callQueueBlocks == 4)
+        #expect(
+            configuration.localDevices == [
+                .earpiece: Configuration.SoundCard(playback: "hw:0,0", capture: "hw:0,0", mixer: "Headphone")
+            ])
+    }
+
+    @Test func `names file, line, key and what is accepted`() throws {
+        let error = try #require(refusal("[audio]\n\ncallQueueBlocks = 9\n"))
+        #expect(error.line == 3)
+        #expect(
+            "\(error)"
+                == "test.conf:3: [audio] callQueueBlocks: '9' is not accepted; it is a whole number from 2 to 6")
+    }
+
+    @Test(arguments: [
+        ("[audio]\nvolume = 3\n", 2, "there is no such key"), ("[sound]\nvolume = 3\n", 2, "there is no such section"),
+        ("[device doorbell]\nplayback = x\n", 2, "there is no such section"),
+        ("[routing]\nsilentLimitMs = soon\n", 2, "'soon' is not accepted"),
+        ("[daemon]\nautostart = yes\nautostart = no\n", 3, "is given a second time"),
+        ("[daemon]\nwhat is this\n", 2, "this is neither a section nor an entry"),
+        ("[daemon]\nstateDirectory = here\n", 2, "'here' is not accepted"),
+    ])
+    func `refuses what it does not understand`(_ text: String, _ line: Int, _ problem: String) throws {
+        let error = try #require(refusal(text))
+        #expect(error.line == line)
+        #expect(error.problem == problem)
+        #expect(!error.accepted.isEmpty)
+    }
+
+    @Test func `refuses a line that libinih would cut`() throws {
+        let long = "[daemon]\nstateDirectory = /" + String(repeating: "a", count: 300) + "\n"
+        let error = try #require(refusal(long))
+        #expect(error.line == 2)
+        #expect(error.problem == "the line is too long")
+        let fits = "stateDirectory = /" + String(repeating: "a", count: 180)
+        #expect(fits.utf8.count == ConfigurationReader.maximumLineBytes)
+        #expect(refusal("[daemon]\n\(fits)\n") == nil)
+    }
+
+    @Test func `refuses a device without any direction`() throws {
+        let error = try #require(refusal("[device earpiece]\nmixer = Headphone\n"))
+        #expect(error.problem == "has neither playback nor capture")
+    }
+
+    @Test func `says what to do about a file that is not there`() throws {
+        let error = try #require(throws: ConfigurationError.self) {
+            try Configuration(file: "/nonexistent/btcalld.conf")
+        }
+        #expect("\(error)".contains("No such file or directory"))
+        #expect(error.accepted.contains("--config"))
+    }
+}
+
+@Suite struct PreferenceStoreTests {
+    private let directory = "/tmp/btcall-test-\(UInt64.random(in: 0 ..< .max))"
+
+    @Test func `keeps preferences over a restart`() throws {
+        let store = PreferenceStore(directory: directory)
+        #expect(try store.load() == PreferenceStore.Preferences())
+        let preferences = PreferenceStore.Preferences(preferred: "bluetooth", standard: "earpiece")
+        try store.save(preferences)
+        #expect(try PreferenceStore(directory: directory).load() == preferences)
+        try store.save(PreferenceStore.Preferences(preferred: "none"))
+        #expect(try store.load() == PreferenceStore.Preferences(preferred: "none"))
+    }
+
+    @Test func `names the directory that cannot be written`() throws {
+        let store = PreferenceStore(directory: "/proc/btcall")
+        let error = try #require(throws: PreferenceStore.Failure.self) { try store.save(.init()) }
+        #expect("\(error)".contains("/proc/btcall"))
+        #expect("\(error)".contains("stateDirectory"))
+    }
+}

@@ -1,0 +1,74 @@
+import BTCallAPI
+import BluetoothTypes
+import DBus
+import Testing
+
+@testable import BTCall
+
+@Suite struct BridgeEventTests {
+    private func events(_ path: String, _ interface: String, _ member: String, _ arguments: [Value]) -> [BridgeEvent] {
+        BridgeEvent.events(
+            of: Signal(sender: ":1.1", path: path, interface: interface, member: member, arguments: arguments))
+    }
+
+    private func changed(_ interface: String, _ values: [String: Value]) -> [BridgeEvent] {
+        events(
+            "/org/btcall/router", "org.freedesktop.DBus.Properties", "PropertiesChanged",
+            [.string(interface), .vardict(values), .strings([])])
+    }
+
+    @Test func `Signals become events`() throws {
+        let id = "6ba7b810-9dad-11d1-80b4-00c04fd430c8"
+        let path = BTCallPath.call(id)
+        #expect(
+            events(BTCallPath.router, BTCallName.Interface.router, "RouteChanged", ["none", "earpiece", "callStarted"])
+                == [.routeChanged(old: .none, new: .earpiece, reason: "callStarted")])
+        #expect(
+            events(BTCallPath.router, BTCallName.Interface.router, "ActivationFailed", ["bluetooth"])
+                == [.activationFailed(device: .bluetooth)])
+        #expect(
+            events(path, BTCallName.Interface.call, "StateChanged", ["ended", "local"])
+                == [.callStateChanged(Call.ID(text: id), .ended, reason: "local")])
+        #expect(
+            events(BTCallPath.calls, BTCallName.Interface.calls, "CallRemoved", [.objectPath(path), ""])
+                == [.callRemoved(Call.ID(text: id), reason: nil)])
+        let call = CallDescription(id: id, state: .ringing, direction: .incoming, provider: "p", index: 1)
+        #expect(
+            events(
+                BTCallPath.calls, BTCallName.Interface.calls, "CallAdded",
+                [.objectPath(path), .vardict(call.properties)])
+                == [.callAdded(Call(call))])
+        let headset = BTCallPath.headset(BluetoothAddress(value: 0xAABB_CCDD_EE0F))
+        #expect(
+            events(headset, BTCallName.Interface.headset, "ButtonPressed", ["multifunction"])
+                == [.buttonPressed(address: "AA:BB:CC:DD:EE:0F", button: "multifunction")])
+    }
+
+    @Test func `Changed properties become events`() {
+        #expect(
+            changed(
+                BTCallName.Interface.router, ["Codec": "", "Started": true, "Pending": "none", "Reason": "stopped"])
+                == [
+                    .settingChanged(name: "started", value: "true"), .settingChanged(name: "pending", value: "none"),
+                    .settingChanged(name: "codec", value: nil),
+                ])
+        #expect(changed(BTCallName.Interface.calls, ["Muted": true]) == [.mutedChanged(true)])
+        let device = DeviceDescription(device: .earpiece, name: "Handset", isAvailable: true)
+        #expect(
+            changed(BTCallName.Interface.router, ["Devices": .vardicts([device.fields])])
+                == [.devicesChanged([AudioDevice(device)])])
+        let problem = ProblemDescription(id: "a", what: "b", remedy: "c")
+        #expect(
+            changed(BTCallName.Interface.manager, ["State": "active", "Problems": .vardicts([problem.fields])])
+                == [.stateChanged(.active), .problemsChanged([BridgeProblem(problem)])])
+    }
+
+    @Test func `What does not have the promised shape is no event`() {
+        #expect(events("/x", BTCallName.Interface.router, "RouteChanged", ["none"]) == [])
+        #expect(events("/x", BTCallName.Interface.router, "RouteChanged", ["none", "radio", "x"]) == [])
+        #expect(events("/x", BTCallName.Interface.headset, "ButtonPressed", ["x"]) == [])
+        #expect(events("/x", BTCallName.Interface.calls, "CallAdded", [.objectPath("/x"), .vardict([:])]) == [])
+        #expect(events("/x", "org.freedesktop.DBus.Properties", "PropertiesChanged", []) == [])
+        #expect(events("/x", "org.example", "Y", []) == [])
+    }
+}

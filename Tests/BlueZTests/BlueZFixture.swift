@@ -1,0 +1,62 @@
+import BTCallSimulator
+import BluetoothTypes
+import ControlLoop
+import DBus
+import Logging
+import Synchronization
+import Testing
+
+/// A bus of the test's own with a fake BlueZ, and our connection to it.
+@ControlPlane
+final class BlueZFixture {
+    static let first = BluetoothAddress(value: 0x001B_DC08_0011)
+    static let second = BluetoothAddress(value: 0x001B_DC08_0012)
+    static let adapter = BluetoothAddress(value: 0x001B_DC07_0001)
+
+    let privateBus: FakeBlueZBus
+    let fake: FakeBlueZ
+    let bus: BusConnection
+    let log = LogLines()
+
+    /// - Parameter running: with bluetoothd on the bus, one adapter and two headsets; else nothing.
+    init(running: Bool = true) async throws {
+        privateBus = try FakeBlueZBus()
+        fake = FakeBlueZ(on: privateBus.address)
+        bus = try BusConnection(privateBus.address)
+        guard running else { return }
+        fake.addAdapter(address: Self.adapter)
+        fake.addHeadset(Self.second, name: "Second")
+        fake.addHeadset(Self.first, name: "First")
+        try await fake.start()
+    }
+
+    /// Ends all of it; a test's last act.
+    func stop() {
+        fake.stop()
+        bus.close()
+        privateBus.stop()
+    }
+}
+
+/// Keeps what was logged.
+final class LogLines: Sendable {
+    private let lines = Mutex<[String]>([])
+
+    var all: [String] { lines.withLock { $0 } }
+    var logger: Logger { Logger(label: "test") { _ in Handler(lines: self) } }
+
+    private struct Handler: LogHandler {
+        let lines: LogLines
+        var metadata: Logger.Metadata = [:]
+        var logLevel = Logger.Level.debug
+
+        subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+            get { metadata[key] }
+            set { metadata[key] = newValue }
+        }
+
+        func log(event: LogEvent) {
+            lines.lines.withLock { $0.append("\(event.level): \(event.message)") }
+        }
+    }
+}

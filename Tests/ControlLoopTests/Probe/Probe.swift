@@ -1,0 +1,181 @@
+import BluetoothTypes
+import ControlLoop
+import DBus
+import Glibc
+
+/// A small program for what only an own process can show: its threads, its memory, how often it wakes, how it ends.
+@main
+enum Probe {
+    static func main() {
+        let arguments = Array(CommandLine.arguments.dropFirst())
+        switch arguments.first {
+        case "tasks": run { await tasks() }
+        case "background": background()
+        case "idle": run { await idle() }
+        case "signal": signal()
+        case "bus" where arguments.count == 2: run { await bus(arguments[1]) }
+        default:
+            print("usage: ControlLoopProbe tasks|background|idle|signal|bus ADDRESS")
+            exit(64)
+        }
+    }
+
+    /// On the main thread, as the daemon does it.
+    private static func run(_ body: @escaping @ControlPlane () async -> Void) {
+        ControlLoop.shared.runUntilStopped {
+            Task { @ControlPlane in
+                await body()
+                ControlLoop.shared.stop()
+            }
+        }
+        report("stopped", 1)
+    }
+
+    private static func report(_ key: String, _ value: some CustomStringConvertible) {
+        print("\(key)=\(value)")
+        fflush(nil)
+    }
+
+    private static func tasks() async {
+        await exercise()
+        report("threads", threads().count)
+    }
+
+    @ControlPlane
+    private static func exercise() async {
+        await ControlLoop.shared.sleep(for: .milliseconds(5))
+        let children = (0..<50).map { index in
+            Task { @ControlPlane in
+                await ControlLoop.shared.sleep(for: .milliseconds(index % 7))
+                return index
+            }
+        }
+        var sum = 0
+        for child in children { sum += await child.value }
+        let soFar = sum
+        let elsewhere = Task(executorPreference: ControlLoop.shared) { await nowhere(soFar) }
+        sum = await elsewhere.value
+        await withTaskGroup(of: Int.self) { group in
+            for index in 0..<10 { group.addTask { @ControlPlane in index } }
+            for await value in group { sum += value }
+        }
+        report("sum", sum)
+    }
+
+    @concurrent
+    private static func nowhere(_ value: Int) async -> Int {
+        await ControlLoop.shared.sleep(for: .milliseconds(1))
+        return value
+    }
+
+    private static func background() {
+        ControlLoop.shared.replaceGlobalExecutor()
+        Task { @ControlPlane in
+            await exercise()
+            report("threads", threads().count)
+            report("names", threads().sorted().joined(separator: ","))
+            ControlLoop.shared.stop()
+        }
+        // The loop has its own thread by now: this one only waits.
+        ControlLoop.shared.runUntilStopped()
+        report("stopped", 1)
+    }
+
+    /// Sleeps once for half a second, with a timer far away and a quiet descriptor, and counts the wake-ups.
+    @ControlPlane
+    private static func idle() async {
+        var pair: [Int32] = [0, 0]
+        pipe(&pair)
+        let source = try? ControlLoop.shared.add(pair[0], .readable) { _ in }
+        ControlLoop.shared.schedule(after: .seconds(3600)) {}
+        let cancelled = ControlLoop.shared.schedule(after: .milliseconds(100)) {}
+        cancelled.cancel()
+        let before = switches()
+        await ControlLoop.shared.sleep(for: .milliseconds(500))
+        report("wakeups", switches() - before)
+        source?.cancel()
+    }
+
+    private static func signal() {
+        ControlLoop.shared.run {
+            do throws(SystemError) {
+                _ = try ControlLoop.shared.onSignal(SIGTERM) {
+                    report("signal", SIGTERM)
+                    ControlLoop.shared.stop()
+                }
+            } catch {
+                report("error", error)
+            }
+            kill(getpid(), SIGTERM)
+        }
+    }
+
+    /// Calls per second of the bus' own `GetId`, one after the other and with 32 in flight, then the footprint.
+    @ControlPlane
+    private static func bus(_ address: String) async {
+        do throws(BusError) {
+            let bus = try BusConnection(.address(address))
+            report("callsPerSecond", Int(try await rate(bus, inFlight: 1)))
+            report("callsPerSecondInFlight", Int(try await rate(bus, inFlight: 32)))
+            bus.close()
+        } catch {
+            report("error", error)
+        }
+        report("threads", threads().count)
+        report("rssAnonKiB", status("/proc/self/status", "RssAnon:"))
+    }
+
+    @ControlPlane
+    private static func rate(_ bus: BusConnection, inFlight: Int) async throws(BusError) -> Double {
+        let count = 3200
+        let start = ControlLoop.now
+        let workers = (0..<inFlight).map { _ in
+            Task { @ControlPlane in
+                for _ in 0..<count / inFlight {
+                    _ = try await bus.call(
+                        "org.freedesktop.DBus", "/org/freedesktop/DBus", "org.freedesktop.DBus", "GetId")
+                }
+            }
+        }
+        for worker in workers {
+            if case .failure(let error) = await worker.result { throw error as? BusError ?? .failed("\(error)") }
+        }
+        return Double(count) / (Double(start.duration(to: ControlLoop.now).nanoseconds) / 1e9)
+    }
+
+    /// The names of this process' threads.
+    private static func threads() -> [String] {
+        var names: [String] = []
+        guard let directory = opendir("/proc/self/task") else { return names }
+        defer { closedir(directory) }
+        while let entry = readdir(directory) {
+            let name = withUnsafeBytes(of: entry.pointee.d_name) {
+                String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self)
+            }
+            if name.first != "." { names.append(line("/proc/self/task/\(name)/comm")) }
+        }
+        return names
+    }
+
+    private static func switches() -> Int { status("/proc/thread-self/status", "voluntary_ctxt_switches:") }
+
+    private static func status(_ path: String, _ key: String) -> Int {
+        guard let file = fopen(path, "r") else { return -1 }
+        defer { fclose(file) }
+        var buffer = [CChar](repeating: 0, count: 256)
+        while fgets(&buffer, Int32(buffer.count), file) != nil {
+            let text = String(decoding: buffer.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self)
+            guard text.hasPrefix(key) else { continue }
+            return Int(text.dropFirst(key.count).filter(\.isNumber)) ?? -1
+        }
+        return -1
+    }
+
+    private static func line(_ path: String) -> String {
+        guard let file = fopen(path, "r") else { return "" }
+        defer { fclose(file) }
+        var buffer = [CChar](repeating: 0, count: 64)
+        guard fgets(&buffer, Int32(buffer.count), file) != nil else { return "" }
+        return String(decoding: buffer.prefix { $0 != 0 && $0 != 10 }.map(UInt8.init(bitPattern:)), as: UTF8.self)
+    }
+}

@@ -1,0 +1,138 @@
+import CBTCall
+import Glibc
+import Logging
+import Testing
+
+@testable import ControlLoop
+
+struct ServiceNotifierTests {
+    @Test(arguments: ["/tmp/btcall-notify-test-\(getpid())", "@btcall-notify-test-\(getpid())"])
+    func `messages arrive at a path and at an abstract name`(name: String) throws {
+        let socket = try DatagramSocket(name)
+        let notifier = ServiceNotifier(socket: name, watchdogInterval: .seconds(1))
+        notifier.ready()
+        notifier.status("two\nlines")
+        notifier.watchdog()
+        notifier.stopping()
+        #expect(notifier.isActive)
+        #expect((0..<4).map { _ in socket.receive() } == ["READY=1", "STATUS=two lines", "WATCHDOG=1", "STOPPING=1"])
+    }
+
+    @Test func `without a service manager nothing is sent and nothing fails`() {
+        let notifier = ServiceNotifier(socket: nil, watchdogInterval: nil)
+        #expect(!notifier.isActive)
+        notifier.ready()
+        ServiceNotifier(socket: "/nowhere/to/be/found", watchdogInterval: nil).ready()
+    }
+}
+
+struct LogTests {
+    @Test func `a line on standard error has level, label, text and sorted metadata`() {
+        let line = StandardErrorLogHandler.line(
+            level: .warning, label: "btcall.test", message: "text", metadata: ["b": "2", "a": "1"])
+        #expect(line == "warning btcall.test: text a=1 b=2\n")
+    }
+
+    @Test func `the journal gets fields, several lines with their length`() throws {
+        let name = "/tmp/btcall-journal-test-\(getpid())"
+        let socket = try DatagramSocket(name)
+        var logger = Logger(label: "btcall.test") { JournalLogHandler(label: $0, level: .info, socket: name) }
+        logger[metadataKey: "head-set"] = "a\nb"
+        logger.error("text", file: "File.swift", line: 7)
+        let text = "btcall.test: text head-set=a\nb"
+        let expected =
+            "MESSAGE\n\(Self.length(text))\(text)\nPRIORITY=3\nSYSLOG_IDENTIFIER=btcalld\nBTCALL_MODULE=btcall.test\n"
+            + "CODE_FILE=File.swift\nCODE_LINE=7\nBTCALL_HEAD_SET\n\(Self.length("a\nb"))a\nb\n"
+        #expect(socket.receive() == expected)
+    }
+
+    private static func length(_ text: String) -> String {
+        String(decoding: withUnsafeBytes(of: UInt64(text.utf8.count).littleEndian, Array.init), as: UTF8.self)
+    }
+
+    @Test func `priorities are those of syslog`() {
+        #expect(Logger.Level.allCases.map(\.priority) == [7, 7, 6, 5, 4, 3, 2])
+    }
+
+    @Test func `without a journal, standard error`() {
+        #expect(LogDestination.detected == .standardError)
+    }
+}
+
+struct SystemErrorTests {
+    @Test func `it names call, text and symbol`() {
+        #expect(
+            SystemError(call: "connect", code: ECONNREFUSED).description
+                == "connect: Connection refused (ECONNREFUSED)")
+        #expect(SystemError(call: "x", code: 99_999).description.hasSuffix("(errno 99999)"))
+    }
+
+    @Test func `an interrupted call is repeated, another failure is thrown`() throws {
+        var attempts = 0
+        let result = try SystemError.check("read") {
+            attempts += 1
+            errno = EINTR
+            return attempts < 3 ? -1 : 42
+        }
+        #expect(result == 42)
+        #expect(throws: SystemError(call: "read", code: EIO)) {
+            try SystemError.check("read") {
+                errno = EIO
+                return -1
+            }
+        }
+    }
+
+    @Test func `descriptors travel with bytes, and those without room are closed and reported`() throws {
+        let (left, right) = try socketPair(SOCK_SEQPACKET)
+        let (sent, kept) = try socketPair()
+        defer { for descriptor in [left, right, sent, kept] { close(descriptor) } }
+        #expect(btcall_send_descriptors(left, "hello", 5, [sent, sent, sent], 3, 0) == 5)
+        var bytes = [UInt8](repeating: 0, count: 16)
+        var descriptors: [Int32] = [-1, -1]
+        var count = 2
+        var outcome: Int32 = 0
+        #expect(btcall_receive_descriptors(right, &bytes, bytes.count, &descriptors, &count, 0, &outcome) == 5)
+        #expect(count == 2)
+        #expect(outcome & Int32(MSG_CTRUNC) != 0)
+        #expect(String(decoding: bytes.prefix(5), as: UTF8.self) == "hello")
+        #expect(write(descriptors[1], "x", 1) == 1)
+        #expect(read(kept, &bytes, 1) == 1)
+        for descriptor in descriptors { close(descriptor) }
+        #expect(btcall_send_descriptors(left, "x", 1, [Int32](repeating: sent, count: 17), 17, 0) == -1)
+    }
+}
+
+/// A unix datagram socket that a test receives from.
+private final class DatagramSocket {
+    private let descriptor: Int32
+    private let name: String
+
+    init(_ name: String) throws {
+        self.name = name
+        unlink(name)
+        descriptor = try SystemError.check("socket") { socket(AF_UNIX, Int32(SOCK_DGRAM.rawValue), 0) }
+        var address = sockaddr_un()
+        address.sun_family = sa_family_t(AF_UNIX)
+        var bytes = Array(name.utf8)
+        if bytes[0] == UInt8(ascii: "@") { bytes[0] = 0 }
+        withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: bytes) }
+        let size = socklen_t(MemoryLayout<sa_family_t>.size + bytes.count)
+        _ = try SystemError.check("bind") {
+            withUnsafePointer(to: &address) {
+                $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { bind(descriptor, $0, size) }
+            }
+        }
+    }
+
+    deinit {
+        close(descriptor)
+        unlink(name)
+    }
+
+    func receive() -> String {
+        var buffer = [UInt8](repeating: 0, count: 4096)
+        let length = recv(descriptor, &buffer, buffer.count, Int32(MSG_DONTWAIT))
+        return String(decoding: buffer.prefix(max(0, length)), as: UTF8.self)
+    }
+}

@@ -1,0 +1,173 @@
+import BluetoothTypes
+import HandsFree
+import Telephony
+import Testing
+
+@Suite struct ATReaderTests {
+    static let stream = Array("\r\n AT+BRSF = 5\r\r\nat+vgs=\"1 2\"\n\rAT\rATD 12 3;\r\t+\u{0}\u{FF}\rrest".utf8)
+
+    @Test func `cuts at CR and drops noise outside quotes`() {
+        var reader = ATReader()
+        let lines = reader.read(Self.stream).map(text)
+        #expect(lines == ["", "AT+BRSF=5", "", "at+vgs=\"1 2\"", "AT", "ATD123;", "+\u{0}\u{FF}"])
+    }
+
+    @Test func `gives the same lines however the bytes are split`() {
+        var whole = ATReader()
+        let expected = whole.read(Self.stream)
+        for first in 0...Self.stream.count {
+            for second in first...Self.stream.count {
+                var reader = ATReader()
+                let parts = [Self.stream[..<first], Self.stream[first..<second], Self.stream[second...]]
+                #expect(parts.flatMap { reader.read($0) } == expected)
+            }
+        }
+    }
+
+    @Test func `reports a line that is too long once and goes on after it`() {
+        let long = [UInt8](repeating: 65, count: ATReader.limit)
+        var reader = ATReader()
+        #expect(reader.read(long + [13]) == [.line(long)])
+        #expect(reader.read(long + long + long) == [.problem(.lineTooLong)])
+        #expect(reader.read(long + Array("\rAT\r".utf8)) == [.line(Array("AT".utf8))])
+    }
+
+    private func text(_ input: ATReader.Input) -> String {
+        switch input {
+        case .line(let bytes): String(decoding: bytes, as: UTF8.self)
+        case .problem: "problem"
+        }
+    }
+}
+
+@Suite struct ATCommandTests {
+    @Test(arguments: [
+        ("at+brsf=5", "+BRSF", ATCommand.Form.set, "5"), ("AT+CIND?", "+CIND", .read, ""),
+        ("AT+CIND=?", "+CIND", .test, ""), ("AT+CHUP", "+CHUP", .action, ""), ("ata", "A", .action, ""),
+        ("ATD>1;", "D", .action, ">1;"), ("", "", .action, ""), ("AT", "", .action, ""), ("AT+X=", "+X", .set, ""),
+        ("AT+X=?,", "+X", .set, "?,"),
+    ])
+    func `takes a line apart`(_ line: String, _ name: String, _ form: ATCommand.Form, _ rest: String) throws {
+        let command = try ATCommand(line: Array(line.utf8))
+        #expect(command.name == name)
+        #expect(command.form == form)
+        #expect(command.parameters.rest == Array(rest.utf8))
+    }
+
+    @Test(arguments: ["A", "X", "AT+", "AT*X", "AT+X!", "AT+X??", "+BRSF=1", "AT;", "AT\u{E9}"])
+    func `refuses what is no command`(_ line: String) {
+        #expect(throws: ATSyntaxError.notACommand) { try ATCommand(line: Array(line.utf8)) }
+    }
+
+    @Test func `reads parameters in order`() throws {
+        var cursor = ATParameters(Array("12,,\"a,b\",word,".utf8))
+        #expect(try cursor.number() == 12)
+        #expect(try cursor.optionalNumber() == nil)
+        #expect(cursor.text() == "a,b")
+        #expect(cursor.text() == "word")
+        #expect(!cursor.isAtEnd)
+        #expect(throws: ATSyntaxError.excess) { try cursor.end() }
+        #expect(cursor.text() == nil)
+        #expect(cursor.isAtEnd)
+        #expect(throws: ATSyntaxError.missing) { try cursor.number() }
+    }
+
+    @Test(arguments: ["x", "-1", "+1", "1x", "1234567890", "\"1\"", "99999999999999999999"])
+    func `refuses numbers that are none`(_ text: String) {
+        var cursor = ATParameters(Array(text.utf8))
+        #expect(throws: ATSyntaxError.malformed) { try cursor.number() }
+    }
+
+    @Test func `bounds lists`() {
+        var cursor = ATParameters(Array("1,2,3".utf8))
+        #expect(throws: ATSyntaxError.excess) { try cursor.numbers(limit: 2) }
+    }
+}
+
+@Suite struct ATResultCodeTests {
+    @Test func `frames a line`() {
+        #expect(ATResultCode.ok.bytes == Array("\r\nOK\r\n".utf8))
+    }
+
+    @Test func `nothing in a name or number can end a line or a string, or be long`() {
+        var random = SeededRandom(seed: 1)
+        for _ in 0..<2000 {
+            let scalars = (0..<random.below(120)).compactMap { _ in Unicode.Scalar(UInt32(random.below(0x2100))) }
+            var text = ""
+            text.unicodeScalars.append(contentsOf: scalars)
+            let call = Call(
+                id: CallID(1), provider: "", direction: .incoming, state: .incoming,
+                details: CallDetails(number: text), index: 1)
+            let codes: [ATResultCode] = [
+                .callerIdentification(number: text, name: text), .callWaiting(number: text, name: text),
+                .networkOperator(text), .currentCall(call), .subscriberNumber(SubscriberNumber(number: text)),
+                .appleAccessory(name: text, features: 6), .voiceTag(text), .information(text),
+            ]
+            for code in codes {
+                let line = code.text
+                #expect(!line.unicodeScalars.contains { $0.value < 0x20 || (0x7F...0x9F).contains($0.value) })
+                #expect(line.utf8.count(where: { $0 == UInt8(ascii: "\"") }) <= 4)
+                #expect(line.utf8.count(where: { $0 == UInt8(ascii: "\"") }).isMultiple(of: 2))
+                #expect(line.utf8.count < 160)
+            }
+        }
+    }
+
+    @Test func `a name is cut between characters`() {
+        #expect(ATText.name("ééééé", limit: 5) == "éé")
+        #expect(ATText.name(String(repeating: "a", count: 200)).utf8.count == 64)
+    }
+}
+
+@Suite struct FeatureTests {
+    @Test func `service record and BRSF agree`() {
+        var configuration = AudioGatewayConfiguration()
+        #expect(configuration.features.rawValue == 4073)
+        #expect(configuration.sdpFeatures == 0b10_1001)
+        configuration.codecs = [.cvsd]
+        #expect(configuration.sdpFeatures == 0b00_1001)
+        configuration.codecs = [.lc3SWB, .mSBC]
+        configuration.features.formUnion([.echoCancelling, .voiceRecognition, .voiceTag])
+        #expect(configuration.sdpFeatures == 0b1_0011_1111)
+        #expect(!AudioGatewayFeatures.standard.contains(.callDuration))
+        #expect(configuration.version.rawValue == 0x0109)
+    }
+
+    @Test func `reserved bits stay zero`() {
+        #expect(AudioGatewayFeatures(rawValue: .max).rawValue == 0x7FFF)
+        #expect(HandsFreeFeatures(rawValue: .max).rawValue == 0xFFF)
+    }
+}
+
+@Suite struct CommandQuotaTests {
+    @Test func `lets a burst pass, then the steady rate`() {
+        var quota = CommandQuota(burst: 3, perSecond: 2)
+        let start = Instant(milliseconds: 100)
+        let burst = (0..<4).map { _ in quota.take(at: start) }
+        #expect(burst == [true, true, true, false])
+        #expect(quota.take(at: Instant(milliseconds: 599)) == false)
+        #expect(quota.take(at: Instant(milliseconds: 600)) == true)
+        #expect(quota.take(at: Instant(milliseconds: 601)) == false)
+        #expect(quota.take(at: Instant(nanoseconds: .max)) == true)
+        #expect(quota.take(at: .zero) == true)
+    }
+}
+
+/// SplitMix64: the same numbers everywhere.
+struct SeededRandom: RandomNumberGenerator {
+    private var state: UInt64
+
+    init(seed: UInt64) {
+        state = seed
+    }
+
+    mutating func next() -> UInt64 {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var value = state
+        value = (value ^ value >> 30) &* 0xBF58_476D_1CE4_E5B9
+        value = (value ^ value >> 27) &* 0x94D0_49BB_1331_11EB
+        return value ^ value >> 31
+    }
+
+    mutating func below(_ bound: Int) -> Int { Int(next() % UInt64(bound)) }
+}

@@ -1,0 +1,284 @@
+#!/usr/bin/env python3
+"""Says what recordings hold. Prints one JSON object; run in the directory with the recordings and the lab's logs.
+
+    analyse.py make FILE SECONDS [RATE [CODE]]           a counted signal as WAV
+    analyse.py decode [--code N] [--hole MS] FILE...     which part of a counted signal was heard when, and what is missing
+    analyse.py tone FILE HZ [--from T] [--to T] [--start T | --end T] [--limit MS]
+                                                         share of the energy at HZ in windows of 1/8 s, without the
+                                                         windows in which the lab stalled for more than MS (40)
+    analyse.py stalls [--limit MS] [--from T] [--to T]   when the lab itself stood still
+    analyse.py clock                                     guest clock against lab time
+
+A recording FILE.wav has its time beside it in FILE.times (lines "sample time"; "# clock guest|lab", "# mode
+steady|arrival"). T is lab time in seconds (or +S, -S: seconds after the beginning, before the end). A recording without
+times is placed by --start or --end, the lab time of its first or last sample.
+"""
+import argparse
+import json
+import os
+import sys
+
+import numpy as np
+
+import counted
+
+# A stall reaches the recordings later than it happens: what is queued between headset and sound card.
+STALL_BEFORE, STALL_AFTER = 0.02, 0.20
+
+
+class GuestClock:
+    """CLOCK_MONOTONIC of the guest against lab time, from the exchanges that lab-watch logs once a second."""
+
+    def __init__(self, path="watch.log"):
+        self.entries = np.array([[float(x) for x in line.split()[1:4]] for line in read_lines(path)
+                                 if line.startswith("clock ")]).reshape(-1, 3)
+        if len(self.entries):
+            good = self.entries[self.entries[:, 2] <= 2 * np.median(self.entries[:, 2])]
+            self.guest, self.offset = good[:, 0], good[:, 1] - good[:, 0]
+            self.bound = float(good[:, 2].max())
+
+    def to_lab(self, t):
+        if not len(self.entries):
+            raise SystemExit("no guest clock: watch.log is missing or empty")
+        return t + np.interp(t, self.guest, self.offset)
+
+    def report(self):
+        if not len(self.entries):
+            return {"exchanges": 0}
+        span = self.guest[-1] - self.guest[0]
+        drift = 1e6 * (self.offset[-1] - self.offset[0]) / span if span else 0.0
+        return {"exchanges": len(self.entries), "bound_ms": round(1000 * self.bound, 2),
+                "offset_s": round(float(self.offset[-1]), 4), "drift_ppm": round(float(drift), 1)}
+
+
+def read_lines(path):
+    if not os.path.exists(path):
+        return []
+    with open(path) as f:
+        return f.read().splitlines()
+
+
+def stalls(limit_ms):
+    """[start, end, where] in lab time, for each time that a part of the lab stood still for longer than the limit."""
+    out = []
+    for line in read_lines("headset-stalls.log"):
+        words = line.split()
+        if len(words) == 3:
+            out.append([float(words[0]), float(words[1]), words[2]])
+    guest = [line.split() for line in read_lines("watch.log")]
+    clock = GuestClock()
+    for words in guest:
+        if words and words[0] in ("stall", "path") and len(clock.entries):
+            start = float(clock.to_lab(float(words[1])))
+            out.append([start, start + float(words[2]) / 1000, "guest" if words[0] == "stall" else "path"])
+    return sorted([round(a, 4), round(b, 4), where] for a, b, where in out if (b - a) * 1000 > limit_ms)
+
+
+class Recording:
+    """Samples and when they were heard."""
+
+    def __init__(self, path, start=None, end=None):
+        self.pcm, self.rate = counted.read_wav(path)
+        if end is not None:
+            start = end - len(self.pcm) / self.rate
+        self.times = None
+        self.bound_ms = 0.0
+        base = path[:-4] if path.endswith(".wav") else path
+        if start is not None:
+            self.index, self.times = np.array([0.0, 1.0]), np.array([start, start + 1 / self.rate])
+        elif os.path.exists(base + ".times"):
+            self._read_times(base + ".times")
+
+    def _read_times(self, path):
+        clock, mode, parts, part = "lab", "arrival", [], []
+        for line in read_lines(path):
+            if line.startswith("#"):
+                words = line[1:].split()
+                if words[:1] == ["clock"]:
+                    clock = words[1]
+                elif words[:1] == ["mode"]:
+                    mode = words[1]
+                elif words[:1] == ["break"] and part:
+                    parts.append(part)
+                    part = []
+            elif line:
+                part.append([float(x) for x in line.split()])
+        parts = [np.array(p) for p in parts + [part] if len(p)]
+        if not parts:
+            return
+        if clock == "guest":
+            c = GuestClock()
+            parts = [np.column_stack([p[:, 0], c.to_lab(p[:, 1])]) for p in parts]
+            self.bound_ms = round(1000 * c.bound, 2)
+        if mode == "steady":          # a sound card's clock is even: a stamp is never early, the earliest is the right one
+            straight = []
+            for p in parts:
+                begin = (p[:, 1] - p[:, 0] / self.rate).min()
+                straight.append(np.array([[p[0, 0], begin + p[0, 0] / self.rate], [p[-1, 0], begin + p[-1, 0] / self.rate]]))
+            parts = straight
+        both = np.concatenate(parts)
+        self.index, self.times = both[:, 0], both[:, 1]
+
+    def time_of(self, seconds):
+        """Lab time at a place in the recording."""
+        if self.times is None:
+            return None
+        at = np.asarray(seconds) * self.rate
+        inside = np.interp(at, self.index, self.times)
+        inside = np.where(at > self.index[-1], self.times[-1] + (at - self.index[-1]) / self.rate, inside)
+        return np.where(at < self.index[0], self.times[0] + (at - self.index[0]) / self.rate, inside)
+
+
+def seconds_between(recording, begin, end):
+    """The stretch of a recording between two moments, each lab time, +S or -S, or absent; in seconds of the recording."""
+    length = len(recording.pcm) / recording.rate
+
+    def place(text, default):
+        if text is None:
+            return default
+        if text[0] == "+":
+            return float(text[1:])
+        if text[0] == "-":
+            return length - float(text[1:])
+        if recording.times is None:
+            raise SystemExit("no times beside the recording: use +S, -S or --start")
+        grid = np.arange(0, length, 0.01)
+        return float(np.searchsorted(recording.time_of(grid), float(text)) * 0.01)
+    return max(0.0, place(begin, 0.0)), min(length, place(end, length))
+
+
+def tone(recording, hz, begin, end, limit_ms):
+    first, last = seconds_between(recording, begin, end)
+    size = recording.rate // 8
+    t = np.arange(size) / recording.rate
+    wave = np.exp(-2j * np.pi * hz * t)
+    still = stalls(limit_ms) if recording.times is not None else []
+    shares, excluded = [], 0
+    for at in range(int(first * recording.rate), int(last * recording.rate) - size + 1, size):
+        piece = recording.pcm[at:at + size]
+        if recording.times is not None:
+            a, b = (float(recording.time_of(x / recording.rate)) for x in (at, at + size))
+            if any(a < e + STALL_AFTER and b > s - STALL_BEFORE for s, e, _ in still):
+                excluded += 1
+                continue
+        energy = float((piece ** 2).sum())
+        share = 2 * abs(np.dot(piece, wave)) ** 2 / (size * energy) if energy > size * 1e-8 else 0.0
+        shares.append((round(float(share), 4), round(at / recording.rate, 3)))
+    windows = len(shares) + excluded
+    out = {"hz": hz, "rate": recording.rate, "seconds": round(last - first, 3), "windows": windows, "excluded": excluded,
+           "excluded_share": round(excluded / windows, 4) if windows else None,
+           "stalls": len([s for s in still if recording.times is not None
+                          and s[0] < float(recording.time_of(last)) and s[1] > float(recording.time_of(first))]),
+           "timed": recording.times is not None}
+    if shares:
+        values = [s for s, _ in shares]
+        out.update(share_min=min(values), share_mean=round(sum(values) / len(values), 4),
+                   below_098=sum(v < 0.98 for v in values),
+                   worst=[{"share": s, "at": at, "time": None if recording.times is None
+                           else round(float(recording.time_of(at)), 3)} for s, at in sorted(shares)[:5]],
+                   rms_dbfs=round(20 * np.log10(max(1e-6, float(np.sqrt((recording.pcm ** 2).mean())))), 1))
+    return out
+
+
+def decode(paths, code, hole_ms):
+    """Each recording alone, and all together: signal positions nobody heard, moments at which nothing was heard."""
+    files, heard = [], []
+    for path in paths:
+        recording = Recording(path)
+        segments = counted.decode(recording.pcm, recording.rate, code)
+        for s in segments:
+            s["time"], s["time_end"] = (None, None) if recording.times is None else \
+                (round(float(recording.time_of(s[k])), 4) for k in ("start", "end"))
+            heard.append(dict(s, file=path))
+        between = counted.gaps(segments)
+        for g, s in zip(between, segments):
+            g["time"] = s["time_end"]
+        files.append({"file": path, "rate": recording.rate, "seconds": round(len(recording.pcm) / recording.rate, 3),
+                      "timed": recording.times is not None, "clock_bound_ms": recording.bound_ms,
+                      "heard_s": round(sum(s["end"] - s["start"] for s in segments), 3),
+                      "missing_ms": round(sum(g["missing_ms"] for g in between), 1),
+                      "repeated_ms": round(sum(g["repeated_ms"] for g in between), 1),
+                      "largest_slip_ms": max((abs(s["slip_ms"]) for s in segments), default=0.0),
+                      "segments": segments, "gaps": between})
+    out = {"code": code, "files": files}
+    if heard:
+        if all(s["time"] is not None for s in heard):
+            _same_turn(heard)
+            out["silences"] = holes(heard, "time", "time_end", hole_ms)
+            _mark_stalled(out["silences"])
+            out["silence_ms_max"] = max((h["ms"] for h in out["silences"]), default=0.0)
+        out["missing"] = holes(heard, "position", "position_end", hole_ms)
+        _mark_stalled(out["missing"])
+        out["missing_ms_max"] = max((h["ms"] for h in out["missing"]), default=0.0)
+        out["missing_ms"] = round(sum(h["ms"] for h in out["missing"]), 1)
+    return out
+
+
+def _mark_stalled(found):
+    """Says of each hole whether the lab itself stalled for more than 40 ms just then."""
+    still = stalls(40.0) if any(h["time"] is not None for h in found) else []
+    for h in found:
+        h["stalled"] = h["time"] is not None and any(
+            h["time"] < e + STALL_AFTER and (h["time_to"] or h["time"]) > s - STALL_BEFORE for s, e, _ in still)
+
+
+def _same_turn(heard):
+    """Positions of different recordings count from the same beginning: nearest to the first one's relation to time."""
+    heard.sort(key=lambda s: s["time"])
+    relation = heard[0]["position"] - heard[0]["time"]
+    for s in heard:
+        turns = round((s["position"] - s["time"] - relation) / counted.PERIOD_SECONDS)
+        s["position"] = round(s["position"] - turns * counted.PERIOD_SECONDS, 4)
+        s["position_end"] = round(s["position_end"] - turns * counted.PERIOD_SECONDS, 4)
+
+
+def holes(heard, begin, end, least_ms):
+    """What lies between the union of the stretches, with the segment before and after it."""
+    out, reached, last = [], None, None
+    for s in sorted(heard, key=lambda s: s[begin]):
+        if reached is not None and (s[begin] - reached) * 1000 >= least_ms:
+            out.append({"ms": round((s[begin] - reached) * 1000, 1), "from": reached, "to": s[begin],
+                        "before": last["file"], "after": s["file"], "time": last["time_end"], "time_to": s["time"]})
+        if reached is None or s[end] > reached:
+            reached, last = s[end], s
+    return out
+
+
+def main():
+    p = argparse.ArgumentParser(usage=__doc__)
+    verbs = p.add_subparsers(dest="verb", required=True)
+    v = verbs.add_parser("make")
+    v.add_argument("file"), v.add_argument("seconds", type=float)
+    v.add_argument("rate", type=int, nargs="?", default=48000), v.add_argument("code", type=int, nargs="?", default=0)
+    v = verbs.add_parser("decode")
+    v.add_argument("file", nargs="+"), v.add_argument("--code", type=int, default=0)
+    v.add_argument("--hole", type=float, default=5.0)
+    v = verbs.add_parser("tone")
+    v.add_argument("file"), v.add_argument("hz", type=float), v.add_argument("--start", type=float)
+    v.add_argument("--end", type=float, dest="end_time")
+    v.add_argument("--from", dest="begin"), v.add_argument("--to", dest="end")
+    v.add_argument("--limit", type=float, default=40.0)
+    v = verbs.add_parser("stalls")
+    v.add_argument("--limit", type=float, default=40.0)
+    v.add_argument("--from", dest="begin", type=float), v.add_argument("--to", dest="end", type=float)
+    verbs.add_parser("clock")
+    a = p.parse_args()
+    if a.verb == "make":
+        counted.write_wav(a.file, a.seconds, a.rate, a.code)
+        result = {"file": a.file, "seconds": a.seconds, "rate": a.rate, "code": a.code}
+    elif a.verb == "decode":
+        result = decode(a.file, a.code, a.hole)
+    elif a.verb == "tone":
+        result = tone(Recording(a.file, a.start, a.end_time), a.hz, a.begin, a.end, a.limit)
+    elif a.verb == "clock":
+        result = GuestClock().report()
+    else:
+        found = [s for s in stalls(a.limit) if (a.begin is None or s[1] >= a.begin) and (a.end is None or s[0] <= a.end)]
+        result = {"limit_ms": a.limit, "count": len(found), "total_ms": round(1000 * sum(e - s for s, e, _ in found), 1),
+                  "longest_ms": round(1000 * max((e - s for s, e, _ in found), default=0.0), 1), "stalls": found}
+    json.dump(result, sys.stdout)
+    print()
+
+
+if __name__ == "__main__":
+    main()

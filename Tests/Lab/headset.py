@@ -1,0 +1,619 @@
+"""A virtual headset: Bumble's host stack on a RootCanal controller, with what a test wants to know about it.
+
+Commands arrive as words (see README.md, "Headset commands"); each answers with something that JSON can hold.
+"""
+import array
+import asyncio
+import json
+import os
+import wave
+
+from bumble import a2dp, avc, avdtp, avrcp, core, hci, hfp, rfcomm, sdp
+from bumble.device import Device, DeviceConfiguration
+from bumble.keys import MemoryKeyStore
+from bumble.pairing import PairingConfig, PairingDelegate
+
+import counted
+import radio
+import voice
+from clock import lab_time, say
+
+GUEST = "00:1B:DC:07:00:01"
+PACKET_SECONDS = 0.0075
+CODECS = {"cvsd": hfp.AudioCodec.CVSD, "msbc": hfp.AudioCodec.MSBC}
+
+# What a hands-free unit of each version of the profile says of itself: version in the service record, +BRSF.
+F = hfp.HfFeature
+HFP_1_5 = [F.EC_NR, F.THREE_WAY_CALLING, F.CLI_PRESENTATION_CAPABILITY, F.VOICE_RECOGNITION_ACTIVATION,
+           F.REMOTE_VOLUME_CONTROL, F.ENHANCED_CALL_STATUS]
+PROFILES = {
+    "minimal": (hfp.ProfileVersion.V1_5, []),
+    "1.5": (hfp.ProfileVersion.V1_5, HFP_1_5),
+    "1.6": (hfp.ProfileVersion.V1_6, HFP_1_5 + [F.CODEC_NEGOTIATION]),
+    "1.7": (hfp.ProfileVersion.V1_7, HFP_1_5 + [F.CODEC_NEGOTIATION, F.HF_INDICATORS, F.ESCO_S4_SETTINGS_SUPPORTED]),
+    "1.8": (hfp.ProfileVersion.V1_8, HFP_1_5 + [F.CODEC_NEGOTIATION, F.HF_INDICATORS, F.ESCO_S4_SETTINGS_SUPPORTED]),
+}
+
+
+class Take:
+    """What one synchronous connection carried, and when (lab time)."""
+
+    def __init__(self, number, codec):
+        self.number, self.codec, self.rate = number, codec, 16000 if codec == "msbc" else 8000
+        self.opened, self.closed = lab_time(), None
+        self.heard, self.times = bytearray(), []             # PCM; (first sample of a packet, when it came)
+        self.rx_bytes = self.rx_packets = self.tx_packets = self.tx_late = 0
+        self.rx_first = self.rx_last = self.tx_first = self.tx_last = None
+        self.rx_gaps = []
+
+    def received(self, pcm, size):
+        now = lab_time()
+        if self.rx_last is None:
+            self.rx_first = now
+        else:
+            self.rx_gaps.append(now - self.rx_last)
+        self.rx_last = now
+        self.rx_packets += 1
+        self.rx_bytes += size
+        if pcm:
+            self.times.append((len(self.heard) // 2, now))
+            self.heard += pcm
+
+    def sent(self, late):
+        self.tx_last = lab_time()
+        self.tx_first = self.tx_first or self.tx_last
+        self.tx_packets += 1
+        self.tx_late += late
+
+    def write(self, path):
+        """The received audio as WAV, and its time beside it."""
+        with wave.open(path, "wb") as w:
+            w.setnchannels(1)
+            w.setsampwidth(2)
+            w.setframerate(self.rate)
+            w.writeframes(bytes(self.heard))
+        with open((path[:-4] if path.endswith(".wav") else path) + ".times", "w") as f:
+            f.write("# clock lab\n# mode arrival\n")
+            f.writelines(f"{sample} {time:.6f}\n" for sample, time in self.times)
+        return {"file": os.path.basename(path), "take": self.number, "codec": self.codec, "rate": self.rate,
+                "seconds": round(len(self.heard) / 2 / self.rate, 3), "begin": self.rx_first, "end": self.rx_last}
+
+    def summary(self):
+        return {"take": self.number, "codec": self.codec, "opened": self.opened, "closed": self.closed,
+                "rx_packets": self.rx_packets, "tx_packets": self.tx_packets, "rx_first": self.rx_first,
+                "rx_last": self.rx_last, "tx_first": self.tx_first, "tx_last": self.tx_last,
+                "seconds": round(len(self.heard) / 2 / self.rate, 3)}
+
+
+class Port:
+    """Bumble's transport source and sink, straight onto a radio.Controller."""
+
+    def __init__(self, air, address):
+        self.sink = None
+        self.terminated = asyncio.get_running_loop().create_future()
+        self.controller = air.add(address, self._from_controller)
+
+    def set_packet_sink(self, sink):
+        self.sink = sink
+
+    def _from_controller(self, packet):
+        if self.sink:
+            try:
+                self.sink.on_packet(packet)
+            except Exception as e:                                   # a headset must outlive one odd packet
+                say("bumble:", repr(e))
+
+    def on_packet(self, packet):                                     # from the Bumble host
+        self.controller.from_host(packet)
+
+
+class Hf(hfp.HfProtocol):
+    """Bumble's hands-free with its AT traffic recorded and an event when the SLC stands."""
+
+    def __init__(self, dlc, configuration, owner):
+        super().__init__(dlc, configuration)
+        self.owner = owner
+        inner = self._read_at
+
+        def heard(data):
+            for line in data.replace(b"\r\n", b"\r").split(b"\r"):
+                if line:
+                    owner.note("at-rx", line.decode(errors="replace"))
+            inner(data)
+        dlc.sink = heard
+        write = dlc.write
+
+        def said(data):
+            owner.note("at-tx", (data if isinstance(data, str) else data.decode()).strip())
+            write(data)
+        dlc.write = said
+        self.on(self.EVENT_AG_INDICATOR, lambda i: owner.note("indicator", f"{i.indicator.value}={i.current_status}"))
+        self.on(self.EVENT_CODEC_NEGOTIATION, lambda c: owner.note("codec", c.name))
+        self.on(self.EVENT_SPEAKER_VOLUME, lambda v: owner.note("vgs", v))
+        self.on(self.EVENT_MICROPHONE_VOLUME, lambda v: owner.note("vgm", v))
+        self.on(self.EVENT_RING, lambda: owner.note("ring", ""))
+
+    async def execute_command(self, cmd, timeout=10.0, response_type=hfp.AtResponseType.NONE):
+        # Bumble's 1 s is too short in an emulated guest.
+        return await super().execute_command(cmd, max(timeout, 10.0), response_type)
+
+    async def initiate_slc(self):
+        await super().initiate_slc()
+        for extra in self.owner.after_slc:
+            try:
+                await self.execute_command(extra, response_type=hfp.AtResponseType.MULTIPLE)
+            except Exception as e:
+                self.owner.note("at-refused", f"{extra}: {e!r}")
+        self.owner.note("slc", "")
+
+    async def setup_codec_connection(self, codec_id):
+        # Bumble answers AT+BAC=<names>; answer numbers.
+        if codec_id not in [int(c) for c in self.supported_audio_codecs]:
+            await self.execute_command("AT+BAC=" + ",".join(str(int(c)) for c in self.supported_audio_codecs))
+            return
+        # The AG may open SCO before its OK reaches us: know the codec first.
+        self.active_codec = hfp.AudioCodec(codec_id)
+        await super().setup_codec_connection(codec_id)
+
+
+class Headset:
+    def __init__(self, lab, name, address, codecs, profile="1.8"):
+        self.lab, self.name, self.address = lab, name, address
+        self.events, self.cursor, self.wake = [], 0, asyncio.Event()
+        self.keystore = MemoryKeyStore()
+        self.codecs, self.profile = codecs, profile            # both count from the next power on
+        self.after_slc = ["AT+CLIP=1", "AT+CCWA=1"]
+        self.device = self.port = self.hf = self.connection = None
+        self.sco, self.sco_codec, self.sco_task = None, None, None
+        self.forced = None                                      # codec regardless of HFP's choice: bare SCO
+        self.mic, self.echo = ("silence",), bytearray()
+        self.takes = []
+        self.pulse_from = self.pulse_at = None
+        self.a2dp_packets = 0
+
+    # --- events -----------------------------------------------------------
+    def note(self, kind, value):
+        self.events.append((lab_time(), kind, value))
+        say(f"{self.name}: {kind} {value}")
+        self.wake.set()
+
+    async def wait(self, kind, timeout, value=None):
+        """Next event of a kind after the cursor (which then stands behind it)."""
+        end = lab_time() + timeout
+        while True:
+            for i in range(self.cursor, len(self.events)):
+                t, k, v = self.events[i]
+                if k == kind and (value is None or value in str(v)):
+                    self.cursor = i + 1
+                    return {"t": t, "event": k, "value": v}
+            self.wake.clear()
+            left = end - lab_time()
+            if left <= 0:
+                raise TimeoutError(f"no {kind} {value or ''} in {timeout} s")
+            try:
+                await asyncio.wait_for(self.wake.wait(), left)
+            except asyncio.TimeoutError:
+                pass
+
+    # --- power ------------------------------------------------------------
+    async def power_on(self):
+        if self.device:
+            return
+        self.port = Port(self.lab.air, self.address)
+        config = DeviceConfiguration(
+            name=f"Lab {self.name}", address=hci.Address(self.address, hci.Address.PUBLIC_DEVICE_ADDRESS),
+            class_of_device=0x240404, classic_enabled=True, le_enabled=False, classic_sc_enabled=True,
+            classic_ssp_enabled=True, classic_smp_enabled=False, connectable=True, discoverable=True)
+        d = self.device = Device.from_config_with_hci(config, self.port, self.port)
+        d.pairing_config_factory = lambda c: PairingConfig(
+            sc=True, mitm=False, bonding=True,
+            delegate=PairingDelegate(PairingDelegate.IoCapability.NO_OUTPUT_NO_INPUT))
+        version, features = PROFILES[self.profile]
+        codecs = self.codecs if F.CODEC_NEGOTIATION in features else ["cvsd"]
+        if "msbc" not in codecs:
+            features = [f for f in features if f != F.CODEC_NEGOTIATION]
+        self.hf_configuration = hfp.HfConfiguration(
+            supported_hf_features=features,
+            supported_hf_indicators=[hfp.HfIndicator.ENHANCED_SAFETY, hfp.HfIndicator.BATTERY_LEVEL],
+            supported_audio_codecs=[CODECS[c] for c in codecs])
+        server = rfcomm.Server(d)
+        self.hf_channel = server.listen(self.on_hf_dlc, channel=7)
+        self.hs_channel = server.listen(self.on_hs_dlc, channel=8)
+        d.sdp_service_records = {
+            0x10001: hfp.make_hf_sdp_records(0x10001, self.hf_channel, self.hf_configuration, version),
+            0x10002: a2dp.make_audio_sink_service_sdp_records(0x10002),
+            0x10003: avrcp.ControllerServiceSdpRecord(0x10003).to_service_attributes(),
+            0x10004: avrcp.TargetServiceSdpRecord(0x10004).to_service_attributes(),
+            0x10005: self.hsp_record(0x10005)}
+        await d.power_on()
+        d.keystore = self.keystore                # bonds survive power cycles
+        d.on("connection", self.on_connection)
+        self.avdtp = avdtp.Listener.for_device(d)
+        self.avdtp.on("connection", self.on_avdtp)
+        self.avrcp = avrcp.Protocol(Delegate(self))
+        self.avrcp.listen(d)
+        await d.set_discoverable(True)
+        await d.set_connectable(True)
+        self.note("power", "on")
+
+    def hsp_record(self, handle):
+        e, u = sdp.DataElement, core.UUID.from_16_bits
+        return [
+            sdp.ServiceAttribute(sdp.SDP_SERVICE_RECORD_HANDLE_ATTRIBUTE_ID, e.unsigned_integer_32(handle)),
+            sdp.ServiceAttribute(sdp.SDP_SERVICE_CLASS_ID_LIST_ATTRIBUTE_ID, e.sequence(
+                [e.uuid(u(0x1108)), e.uuid(u(0x1131)), e.uuid(u(0x1203))])),
+            sdp.ServiceAttribute(sdp.SDP_PROTOCOL_DESCRIPTOR_LIST_ATTRIBUTE_ID, e.sequence([
+                e.sequence([e.uuid(core.BT_L2CAP_PROTOCOL_ID)]),
+                e.sequence([e.uuid(core.BT_RFCOMM_PROTOCOL_ID), e.unsigned_integer_8(self.hs_channel)])])),
+            sdp.ServiceAttribute(sdp.SDP_BROWSE_GROUP_LIST_ATTRIBUTE_ID, e.sequence([e.uuid(sdp.SDP_PUBLIC_BROWSE_ROOT)])),
+            sdp.ServiceAttribute(sdp.SDP_BLUETOOTH_PROFILE_DESCRIPTOR_LIST_ATTRIBUTE_ID, e.sequence(
+                [e.sequence([e.uuid(u(0x1108)), e.unsigned_integer_16(0x0102)])])),
+            sdp.ServiceAttribute(0x0302, e.boolean(True))]
+
+    def _gone(self):
+        self.stop_sco()
+        self.device = self.port = self.hf = self.connection = None
+
+    async def power_off(self):
+        if self.device:
+            if self.connection:                   # a polite switch-off says so
+                await asyncio.wait_for(self.connection.disconnect(0x15), 3)
+            await asyncio.sleep(0.1)
+            self.port.controller.cut()
+            self._gone()
+            self.note("power", "off")
+
+    def vanish(self, lsto):
+        """The battery is empty: from now on not a packet. Returns when the last ones went and came."""
+        if self.device:
+            take = self.takes[-1] if self.sco else None
+            self.port.controller.host_alive = False
+            self.port.controller.cut(lsto)
+            self._gone()
+            self.note("power", f"lost lsto={lsto}")
+            return {"time": lab_time(), "tx_last": take and take.tx_last, "rx_last": take and take.rx_last}
+        return None
+
+    # --- ACL, HFP ---------------------------------------------------------
+    def on_connection(self, c):
+        if c.transport != core.PhysicalTransport.BR_EDR:
+            return
+        self.connection = c
+        self.note("acl", str(c.peer_address))
+        c.on("disconnection", self.on_disconnection)
+        c.on("connection_encryption_change", lambda: self.note("encryption", str(c.encryption)))
+        c.on("pairing", lambda *a: self.note("paired", ""))
+        c.on("classic_pairing", lambda *a: self.note("paired", ""))
+        c.on("sco_request", lambda link_type: self.on_sco_request(c, link_type))
+        c.on("sco_connection", self.on_sco)
+        c.on("sco_connection_failure", lambda s: self.note("sco-failed", s))
+
+    def on_disconnection(self, reason):
+        self.stop_sco()
+        self.connection = self.hf = None
+        self.note("acl-lost", reason)
+
+    def on_hf_dlc(self, dlc):
+        self.note("rfcomm", "hfp")
+        self.hf = Hf(dlc, self.hf_configuration, self)
+        hf = self.hf
+
+        async def run():
+            try:
+                await hf.run()                    # returns, too, when the SLC failed: the log has why
+                self.note("hfp-closed", "")
+            except Exception as e:
+                self.note("hfp-failed", repr(e))
+            if self.hf is hf:
+                self.hf = None
+        dlc.on("close", lambda: self.note("hfp-dlc-closed", ""))
+        self.hf_task = asyncio.get_running_loop().create_task(run())
+
+    def on_hs_dlc(self, dlc):
+        self.note("rfcomm", "hsp")
+        self.hs_dlc = dlc
+        dlc.sink = lambda data: self.note("hsp-rx", data.decode(errors="replace").strip())
+
+    async def connect(self, peer):
+        """The headset was switched on near its gateway: page it, encrypt, open HFP.
+        bluetoothd's policy plugin also tries to reach a headset that it lost; then it may have been first."""
+        if self.hf:
+            return {"already": True}
+        c = self.connection or await self.device.connect(hci.Address(peer, hci.Address.PUBLIC_DEVICE_ADDRESS),
+                                      transport=core.PhysicalTransport.BR_EDR)
+        if not c.is_encrypted:
+            await c.authenticate()
+            await c.encrypt()
+        found = await hfp.find_ag_sdp_record(c)
+        if not found:
+            raise RuntimeError("no Hands-Free Audio Gateway record")
+        mux = await rfcomm.Client(c).start()
+        self.on_hf_dlc(await mux.open_dlc(found[0]))
+        return {"channel": found[0], "version": int(found[1])}
+
+    async def connect_a2dp(self):
+        p = await avdtp.Protocol.connect(self.connection)
+        self.avdtp.set_server(self.connection, p)
+        self.on_avdtp(p)
+
+    # --- SCO --------------------------------------------------------------
+    def on_sco_request(self, c, link_type):
+        self.note("sco-request", link_type)
+        codec = self.hf.active_codec if self.hf else hfp.AudioCodec.CVSD
+        if self.forced:
+            codec = {"cvsd": hfp.AudioCodec.CVSD, "msbc": hfp.AudioCodec.MSBC}[self.forced]
+        P = hfp.DefaultCodecParameters
+        # HCI carries encoded mSBC (transparent) as between a host and a real controller.
+        p = hfp.ESCO_PARAMETERS[P.ESCO_CVSD_S4 if link_type == 2 else P.SCO_CVSD_D1].asdict().copy()
+        if codec == hfp.AudioCodec.MSBC:
+            t = hci.CodingFormat(hci.CodecID.TRANSPARENT)
+            p = hfp.ESCO_PARAMETERS[P.ESCO_MSBC_T2].asdict().copy()
+            p.update(transmit_coding_format=t, receive_coding_format=t, input_coding_format=t, output_coding_format=t,
+                     input_bandwidth=8000, output_bandwidth=8000)
+        asyncio.get_running_loop().create_task(self.device.send_async_command(
+            hci.HCI_Enhanced_Accept_Synchronous_Connection_Request_Command(bd_addr=c.peer_address, **p)))
+
+    def on_sco(self, link):
+        self.sco = link
+        self.sco_codec = self.forced or ("msbc" if self.hf and self.hf.active_codec == hfp.AudioCodec.MSBC else "cvsd")
+        self.msbc = voice.Msbc()
+        self.takes.append(Take(len(self.takes), self.sco_codec))
+        self.echo = bytearray()
+        link.sink = self.on_sco_packet
+        link.on("disconnection", self.on_sco_lost)
+        self.note("sco", self.sco_codec)
+        self.sco_task = asyncio.get_running_loop().create_task(self.microphone(link))
+
+    def on_sco_packet(self, packet):
+        pcm = self.msbc.decode(packet.data) if self.sco_codec == "msbc" else packet.data
+        self.takes[-1].received(pcm, len(packet.data))
+        if self.mic[0] == "loop":
+            self.echo += pcm
+        if self.pulse_from is not None:
+            a = array.array("h", pcm)
+            if a and max(a) > 8000:
+                self.note("pulse-heard", round(1000 * (lab_time() - self.pulse_from), 1))
+                self.pulse_from = None
+
+    def microphone_source(self, kind, rate):
+        """A function that gives so many bytes of what the microphone hears."""
+        match kind[0]:
+            case "tone":
+                return voice.tone(rate, *kind[1]).take
+            case "counted":
+                return counted.Source(rate, *kind[1]).take
+            case "raw":
+                data = open(kind[1], "rb")
+                return lambda n: data.read(n).ljust(n, b"\0")
+            case "loop":
+                def echo(n):
+                    piece = bytes(self.echo[:n]).ljust(n, b"\0")
+                    del self.echo[:n]
+                    return piece
+                return echo
+        return bytes
+
+    async def microphone(self, link):
+        """One packet every 7.5 ms on the host's clock: what a controller's eSCO timing does."""
+        size = 240 if self.sco_codec == "msbc" else 120          # PCM bytes of a packet
+        source, kind = None, None
+        start, sent = lab_time(), 0
+        try:
+            while self.sco is link:
+                if self.mic != kind:
+                    kind, source = self.mic, self.microphone_source(self.mic, self.takes[-1].rate)
+                pcm = source(size)
+                if self.pulse_at and lab_time() >= self.pulse_at:
+                    pcm = array.array("h", ([20000] * 8 + [-20000] * 8) * 8).tobytes()[:size].ljust(size, b"\0")
+                    self.pulse_from, self.pulse_at = lab_time(), None
+                data = self.msbc.encode(pcm) if self.sco_codec == "msbc" else pcm
+                self.device.host.send_sco_sdu(link.handle, data)
+                sent += 1
+                delay = start + sent * PACKET_SECONDS - lab_time()
+                self.takes[-1].sent(late=delay <= 0)
+                if delay > 0:
+                    await asyncio.sleep(delay)
+                elif delay < -0.5:                               # host stalled: do not burst for ever
+                    start -= delay
+        except Exception as e:
+            self.note("mic-failed", repr(e))
+
+    def stop_sco(self):
+        if self.sco:
+            self.takes[-1].closed = lab_time()
+            self.sco = None
+
+    def on_sco_lost(self, reason):
+        self.stop_sco()
+        self.note("sco-lost", reason)
+
+    def take(self, number=None):
+        if not self.takes:
+            raise RuntimeError("no synchronous connection yet")
+        return self.takes[-1 if number is None else int(number)]
+
+    def reset_counters(self):
+        """Begins a new take, in the middle of a connection too."""
+        if self.sco:
+            self.takes[-1].closed = lab_time()
+            self.takes.append(Take(len(self.takes), self.sco_codec))
+
+    def sco_stats(self, freq=None, last=None):
+        if not self.takes:
+            return {"codec": None, "rx_packets": 0, "tx_packets": 0}
+        take = self.takes[-1]
+        gaps = sorted(take.rx_gaps)
+        span = take.rx_last - take.rx_first if take.rx_packets > 1 else 0
+        out = dict(take.summary(), tx_late=take.tx_late, rx_bytes=take.rx_bytes, rx_span_s=round(span, 3),
+                   rx_bytes_per_s=round(take.rx_bytes / span) if span else 0)
+        if gaps:
+            out.update(gap_ms_median=round(1000 * gaps[len(gaps) // 2], 2), gap_ms_max=round(1000 * gaps[-1], 2),
+                       gap_ms_p99=round(1000 * gaps[int(len(gaps) * .99)], 2))
+        if take.codec == "msbc":
+            out.update(msbc_frames=self.msbc.frames, msbc_lost=self.msbc.lost, msbc_bad=self.msbc.bad,
+                       msbc_skipped=self.msbc.skipped)
+        if take.heard:
+            pcm = bytes(take.heard if not last else take.heard[-int(last * take.rate) * 2:])
+            out.update(voice.analyse(pcm, take.rate, freq))
+        return out
+
+    # --- A2DP -------------------------------------------------------------
+    def on_avdtp(self, protocol):
+        self.note("avdtp", "")
+        info = a2dp.SbcMediaCodecInformation
+        rates = info.SamplingFrequency
+        sink = self.sink = protocol.add_sink(avdtp.MediaCodecCapabilities(
+            media_type=avdtp.AVDTP_AUDIO_MEDIA_TYPE, media_codec_type=a2dp.A2DP_SBC_CODEC_TYPE,
+            media_codec_information=info(
+                sampling_frequency=rates.SF_44100 | rates.SF_48000, channel_mode=info.ChannelMode(15),
+                block_length=info.BlockLength(15), subbands=info.Subbands(3), allocation_method=info.AllocationMethod(3),
+                minimum_bitpool_value=2, maximum_bitpool_value=53)))
+        self.a2dp_packets = self.a2dp_bytes = 0
+        self.a2dp_first = self.a2dp_last = None
+        self.a2dp_pcm, self.sbc = bytearray(), voice.SbcDecoder()
+        self.a2dp_seq, self.a2dp_lost = None, 0
+        for e in ("configuration", "open", "start", "stop", "suspend", "close", "abort", "rtp_channel_open", "rtp_channel_close"):
+            sink.on(e, lambda *a, e=e: self.note("a2dp", e))
+        sink.on("rtp_packet", self.on_rtp)
+
+    def on_rtp(self, packet):
+        now = lab_time()
+        self.a2dp_first = self.a2dp_first or now
+        self.a2dp_last = now
+        self.a2dp_packets += 1
+        self.a2dp_bytes += len(packet.payload)
+        if self.a2dp_seq is not None:
+            self.a2dp_lost += (packet.sequence_number - self.a2dp_seq - 1) & 0xFFFF
+        self.a2dp_seq = packet.sequence_number
+        self.a2dp_pcm += self.sbc.decode(packet.payload[1:])
+        if len(self.a2dp_pcm) > 48000 * 4 * 30:
+            del self.a2dp_pcm[: 48000 * 4 * 15]
+
+    def a2dp_stats(self, freq=None):
+        if not getattr(self, "a2dp_packets", 0):
+            return {"packets": 0}
+        span = self.a2dp_last - self.a2dp_first
+        pcm = bytes(self.a2dp_pcm)
+        if self.sbc.channels == 2:
+            a = array.array("h", pcm[: len(pcm) // 4 * 4])
+            pcm = a[::2].tobytes()
+        out = {"packets": self.a2dp_packets, "bytes": self.a2dp_bytes, "span_s": round(span, 3), "lost": self.a2dp_lost,
+               "kbit_s": round(self.a2dp_bytes * 8 / 1000 / span) if span else 0, "rate": self.sbc.rate,
+               "channels": self.sbc.channels, "sbc_frames": self.sbc.frames, "sbc_bad": self.sbc.bad,
+               "media_s": round(len(pcm) / 2 / self.sbc.rate, 3) if self.sbc.rate else 0}
+        out.update(voice.analyse(pcm[: 48000 * 2 * 8], self.sbc.rate or 44100, freq))
+        return out
+
+    # --- commands ---------------------------------------------------------
+    @staticmethod
+    def microphone_kind(a):
+        match a[0]:
+            case "tone":
+                return ("tone", (float(a[1]), float(a[2]) if len(a) > 2 else 0.5))
+            case "counted":
+                return ("counted", (int(a[1]) if len(a) > 1 else 0, float(a[2]) if len(a) > 2 else counted.DEFAULT_AMPLITUDE))
+            case "raw":
+                return ("raw", a[1])
+            case "silence" | "loop":
+                return (a[0],)
+        raise ValueError("mic tone|counted|silence|loop|raw")
+
+    async def at(self, line, timeout=10.0):
+        if not self.hf:
+            raise RuntimeError("no HFP connection")
+        r = await self.hf.execute_command(line, timeout=timeout, response_type=hfp.AtResponseType.MULTIPLE)
+        return [f"{x.code} {x.parameters}" for x in (r or [])]
+
+    async def command(self, verb, args):
+        a = args
+        if verb == "power":
+            if a[0] == "on":
+                await self.power_on()
+            elif a[0] == "off":
+                await self.power_off()
+            elif a[0] == "lost":
+                return self.vanish(float(a[1]) if len(a) > 1 else 0.0)
+        elif verb == "connect":
+            return await asyncio.wait_for(self.connect(a[0] if a else GUEST), 20)
+        elif verb == "connect-a2dp":
+            await self.connect_a2dp()
+        elif verb == "disconnect":
+            await self.connection.disconnect()
+        elif verb == "forget":
+            self.keystore.all_keys.clear()
+            self.lab.air.keyless.add(radio.addr_bytes(self.address))
+        elif verb == "at":
+            return await self.at(" ".join(a))
+        elif verb == "answer":
+            return await self.at("ATA")
+        elif verb == "hangup":
+            return await self.at("AT+CHUP")
+        elif verb == "redial":
+            return await self.at("AT+BLDN")
+        elif verb in ("vgs", "vgm"):
+            return await self.at(f"AT+{verb.upper()}={int(a[0])}")
+        elif verb == "battery":                           # percent, as HF indicator 2
+            return await self.at(f"AT+BIEV=2,{int(a[0])}")
+        elif verb == "apple-battery":                     # 0..9
+            await self.at("AT+XAPL=0000-0000-0100,10")
+            return await self.at(f"AT+IPHONEACCEV=1,1,{int(a[0])}")
+        elif verb == "hsp-button":
+            self.hs_dlc.write("AT+CKPD=200\r")
+        elif verb == "audio-open":
+            return await self.at("AT+BCC")
+        elif verb == "audio-close":
+            await self.sco.disconnect()
+        elif verb == "codecs":                            # takes effect at the next power on
+            self.codecs = [c for c in a[0].split(",") if CODECS[c] is not None]
+        elif verb == "profile":                           # takes effect at the next power on
+            if a[0] not in PROFILES:
+                raise ValueError("profile " + "|".join(PROFILES))
+            self.profile = a[0]
+        elif verb == "force-codec":
+            self.forced = None if a[0] == "none" else a[0]
+        elif verb == "mic":
+            self.mic = self.microphone_kind(a)
+        elif verb == "pulse":                             # click into the mic; event pulse-heard = ms until it is heard back
+            if not self.sco:
+                raise RuntimeError("no SCO")
+            self.pulse_from, self.pulse_at = None, lab_time() + 0.01
+        elif verb == "sco":
+            return self.sco_stats(float(a[0]) if a else None, float(a[1]) if len(a) > 1 else None)
+        elif verb == "sco-reset":
+            self.reset_counters()
+        elif verb == "wav":
+            return self.take(a[1] if len(a) > 1 else None).write(os.path.join(self.lab.dir, a[0]))
+        elif verb == "takes":
+            return [t.summary() for t in self.takes]
+        elif verb == "a2dp":
+            return self.a2dp_stats(float(a[0]) if a else None)
+        elif verb == "key":                               # AVRCP pass-through: play, pause, forward, backward, volume_up ...
+            op = getattr(avc.PassThroughFrame.OperationId, a[0].upper())
+            await self.avrcp.send_key_event(op, True)
+            await self.avrcp.send_key_event(op, False)
+        elif verb == "wait":
+            return await self.wait(a[0], float(a[1]), a[2] if len(a) > 2 else None)
+        elif verb == "mark":                              # wait then only sees what happens from now on
+            self.cursor = len(self.events)
+        elif verb == "events":
+            since = int(a[0]) if a else 0
+            return [[round(t, 3), k, v] for t, k, v in self.events[since:]]
+        elif verb == "status":
+            return {"on": bool(self.device), "acl": bool(self.connection), "hfp": bool(self.hf), "sco": bool(self.sco),
+                    "codec": self.sco_codec if self.sco else None, "profile": self.profile, "codecs": self.codecs,
+                    "takes": len(self.takes), "bonds": list(self.keystore.all_keys), "events": len(self.events)}
+        else:
+            raise ValueError(f"unknown command {verb}")
+
+
+class Delegate(avrcp.Delegate):
+    def __init__(self, owner):
+        super().__init__([avrcp.EventId.VOLUME_CHANGED])
+        self.owner = owner
+
+    async def set_absolute_volume(self, volume):
+        await super().set_absolute_volume(volume)
+        self.owner.note("avrcp-volume", volume)
+
+    async def on_key_event(self, key, pressed, data):
+        self.owner.note("avrcp-key", f"{key} {pressed}")

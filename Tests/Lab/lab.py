@@ -1,0 +1,139 @@
+#!/usr/bin/env python3
+"""The lab's host side: a radio, a controller for the guest, and the headsets, in one process.
+
+    lab.py --hci-socket PATH --ctl-socket PATH [--ctl-socket PATH2] --dir DIR [--headsets 2]
+
+The guest's host stack is whoever connects to --hci-socket and speaks H4. Control is one line in, one line out
+("OK {json}" / "ERR text") on each control socket:   h1|h2|lab COMMAND [ARGUMENTS]   (see README.md).
+"""
+import argparse
+import asyncio
+import gc
+import json
+import logging
+import os
+import shlex
+import struct
+import sys
+import time
+
+import clock
+import counted
+
+clock.log_to(os.dup(1))                                # RootCanal prints a line for every packet: keep that away from ours
+os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+
+import radio
+from clock import lab_time, say
+from headset import GUEST, Headset
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+
+
+class Lab:
+    def __init__(self, args):
+        self.dir, self.sco_mtu = args.dir, args.sco_mtu
+        self.air = radio.Radio()
+        self.guest = None
+        self.headsets = {}
+        self.snoop = open(args.snoop, "wb", buffering=0) if args.snoop else None
+        if self.snoop:
+            self.snoop.write(b"btsnoop\0" + struct.pack(">II", 1, 1002))
+
+    def btsnoop(self, packet, from_controller):
+        if self.snoop:
+            flags = (1 if from_controller else 0) | (2 if packet[0] in (radio.CMD, radio.EVT) else 0)
+            microseconds = int(time.time() * 1e6) + 0x00DCDDB30F2F8000       # since the year 0
+            self.snoop.write(struct.pack(">IIIIq", len(packet), len(packet), flags, 0, microseconds) + packet)
+
+    async def guest_hci(self, reader, writer):
+        """The guest's HCI byte stream (H4). Its controller exists from its first connection on."""
+        say("guest hci connected")
+        stream = radio.H4Stream()
+
+        def to_guest(packet):
+            self.btsnoop(packet, True)
+            writer.write(packet)
+        self.guest = self.air.add(GUEST, to_guest, self.sco_mtu)
+        while data := await reader.read(65536):
+            for packet in stream.feed(data):
+                self.btsnoop(packet, False)
+                self.guest.from_host(packet)
+        say("guest hci gone; lost sync bytes:", stream.lost_sync)
+        self.guest.alive = False
+
+    async def control(self, reader, writer):
+        while line := await reader.readline():
+            try:
+                words = shlex.split(line.decode(errors="replace"))
+                if not words:
+                    continue
+                if words[0] == "lab":
+                    result = await self.command(words[1], words[2:])
+                elif words[0] in self.headsets:
+                    result = await self.headsets[words[0]].command(words[1], words[2:])
+                else:
+                    raise ValueError("lab|" + "|".join(self.headsets))
+                reply = "OK " + json.dumps(result, default=str)
+            except Exception as e:
+                reply = "ERR " + (str(e) or repr(e)).replace("\n", " ")
+                say("control:", line.decode(errors="replace").strip(), "->", reply)
+            writer.write((reply + "\n").encode())
+
+    async def command(self, verb, args):
+        match verb:
+            case "time":
+                return lab_time()
+            case "say":
+                return say("guest:", *args)
+            case "air":
+                return {"ll_packets": self.air.packets, "guest_sco_from_host": self.guest.sco_in,
+                        "guest_sco_to_host": self.guest.sco_out, "cpu_s": round(time.process_time(), 2)}
+            case "analyse":
+                return await self.analyse(args)
+        raise ValueError("lab time|say|air|analyse")
+
+    async def analyse(self, args):
+        """Another process, and a modest one: the headsets must keep their pace."""
+        process = await asyncio.create_subprocess_exec(
+            "nice", "-n", "19", sys.executable, os.path.join(HERE, "analyse.py"), *args, cwd=self.dir,
+            stdin=asyncio.subprocess.DEVNULL, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,
+            env=dict(os.environ, OPENBLAS_NUM_THREADS="1"))
+        out, error = await process.communicate()
+        if process.returncode:
+            raise RuntimeError("analyse: " + error.decode(errors="replace").strip().splitlines()[-1])
+        return json.loads(out)
+
+
+async def main():
+    p = argparse.ArgumentParser()
+    p.add_argument("--hci-socket", required=True)
+    p.add_argument("--ctl-socket", action="append", default=[])
+    p.add_argument("--dir", default=".")
+    p.add_argument("--headsets", type=int, default=2)
+    p.add_argument("--codecs", default="cvsd,msbc")
+    p.add_argument("--profile", default="1.8")
+    p.add_argument("--sco-mtu", type=int, default=120)
+    p.add_argument("--snoop", help="write the guest's HCI traffic here (btsnoop)")
+    p.add_argument("--debug", action="store_true")
+    args = p.parse_args()
+    logging.basicConfig(level=logging.DEBUG if args.debug else logging.ERROR, stream=sys.stderr)
+    lab = Lab(args)
+    for i in range(args.headsets):
+        h = Headset(lab, f"h{i + 1}", f"00:1B:DC:08:00:1{i + 1}", args.codecs.split(","), args.profile)
+        lab.headsets[h.name] = h
+        await h.power_on()
+    await asyncio.start_unix_server(lab.guest_hci, args.hci_socket)
+    for path in args.ctl_socket:
+        await asyncio.start_unix_server(lab.control, path)
+    for code in range(counted.CODES):
+        counted.sequence(code)                          # takes a moment, once
+    gc.collect()
+    gc.freeze()                                         # what exists now stays: collections need not look at it
+    stalls = asyncio.create_task(clock.watch_stalls(os.path.join(args.dir, "headset-stalls.log")))
+    say("ready")
+    await stalls
+
+
+if __name__ == "__main__":
+    asyncio.run(main())

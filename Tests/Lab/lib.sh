@@ -1,0 +1,134 @@
+# For scripts that run in the guest: counted checks, headsets, the daemon, recordings. Source it first:
+#     . "$LAB/lib.sh"
+# and end with "finish". Output is TAP: "ok N - what", "not ok N - what (got, wanted)", "# remark", "1..N".
+. "$LAB/guest/bluetoothd.sh"
+
+H1=00:1B:DC:08:00:11 H2=00:1B:DC:08:00:12
+ROOT=$(readlink -f "$LAB/../..")
+BTCALL_BIN=$(readlink -f "${BTCALL_BIN:-$ROOT/.build/debug}")
+WORK=/run/lab/work                                     # recordings grow here, in memory: $SHARE is slow
+mkdir -p "$WORK"
+checks=0 failures=0 finished=
+
+# --- checks -------------------------------------------------------------------------------------------------------------
+ok() { checks=$((checks + 1)); echo "ok $checks - $*"; }
+not_ok() { checks=$((checks + 1)); failures=$((failures + 1)); echo "not ok $checks - $*"; }
+note() { echo "# $*"; }
+fail() { not_ok "$*"; finish; }                         # nothing after this makes sense
+check() { local what=$1; shift; if "$@" >/dev/null; then ok "$what"; else not_ok "$what ($*)"; fi; }         # WHAT COMMAND...
+is() { if [ "$2" = "$3" ]; then ok "$1"; else not_ok "$1 (got '$2', wanted '$3')"; fi; }                     # WHAT GOT WANTED
+_compare() { awk -v a="$1" -v b="$3" "BEGIN { exit !(a != \"\" && a != \"null\" && a + 0 $2 b + 0) }"; }
+at_most() { if _compare "$2" "<=" "$3"; then ok "$1: $2"; else not_ok "$1 (got '$2', at most $3)"; fi; }     # WHAT GOT LIMIT
+at_least() { if _compare "$2" ">=" "$3"; then ok "$1: $2"; else not_ok "$1 (got '$2', at least $3)"; fi; }
+check_json() { # WHAT JSON FILTER: a jq filter that must say true
+	if [ "$(jq -r "$3" <<<"$2" 2>/dev/null)" = true ]; then ok "$1"; else not_ok "$1 ($3: $(jq -c . <<<"$2" 2>/dev/null | cut -c 1-600))"; fi
+}
+golden() { # NAME: standard input against golden/NAME; LAB_GOLDEN=1 only leaves what it got in $SHARE/golden
+	mkdir -p "$SHARE/golden"
+	cat > "$SHARE/golden/$1"
+	[ -n "$LAB_GOLDEN" ] && return
+	if diff -u "$LAB/golden/$1" "$SHARE/golden/$1" > "$WORK/golden.diff" 2>&1; then ok "golden $1"; else not_ok "golden $1"; sed 's/^/# /' "$WORK/golden.diff"; fi
+}
+finish() { finished=1; echo "1..$checks"; [ "$failures" = 0 ] && [ "$checks" -gt 0 ]; exit; }
+_leave() { if [ -z "$finished" ]; then not_ok "the script came to its end (status $?)"; echo "1..$checks"; exit 1; fi; }
+trap _leave EXIT
+
+# --- waiting ------------------------------------------------------------------------------------------------------------
+now() { printf '%s' "$EPOCHREALTIME"; }
+since() { awk -v a="$1" -v b="$EPOCHREALTIME" 'BEGIN { printf "%.2f s", b - a }'; }
+lab_time() { hs lab time; }
+wait_until() { # SECONDS COMMAND...
+	local end=$((${EPOCHREALTIME/./} + $1 * 1000000)); shift
+	until "$@" >/dev/null 2>&1; do
+		[ "${EPOCHREALTIME/./}" -lt "$end" ] || return 1
+		sleep 0.1
+	done
+}
+
+# --- Bluetooth ----------------------------------------------------------------------------------------------------------
+dev() { echo "/org/bluez/hci0/dev_${1//:/_}"; }
+prop() { busctl --system --timeout=2 get-property org.bluez "$(dev "$1")" org.bluez.Device1 "$2" 2>/dev/null; }
+agent() { # one that accepts everything, for as long as the script lives; also looks for headsets
+	mkfifo "$WORK/bluetoothctl"
+	exec 7<>"$WORK/bluetoothctl"
+	bluetoothctl --agent NoInputNoOutput <"$WORK/bluetoothctl" >"$SHARE/bluetoothctl.log" 2>&1 &
+	sleep 1
+	printf 'default-agent\nscan bredr\n' >&7
+}
+pair() { # ADDRESS: discover, pair, trust
+	local start=$EPOCHREALTIME
+	wait_until 25 prop "$1" Address || { note "not discovered: $1"; return 1; }
+	note "discovered $1 after $(since "$start")"
+	printf 'scan off\n' >&7
+	start=$EPOCHREALTIME
+	busctl --system --timeout=30 call org.bluez "$(dev "$1")" org.bluez.Device1 Pair || return 1
+	busctl --system set-property org.bluez "$(dev "$1")" org.bluez.Device1 Trusted b true || return 1
+	note "paired $1 in $(since "$start")"
+}
+scan() { printf 'scan bredr\n' >&7; }
+connect() { busctl --system --timeout=30 call org.bluez "$(dev "$1")" org.bluez.Device1 Connect; }
+switch_on() { # h1|h2: power, page the gateway, open HFP
+	hs "$1" mark && hs "$1" power on && hs "$1" connect >/dev/null && hs "$1" wait slc 15 >/dev/null
+}
+
+# --- sound cards: the daemon has hw:CARD,0, the person at the device hw:CARD,1 ----------------------------------------
+listen() { lab-pcm record "hw:$1,1" "$WORK/$2" ${3:-48000} ${4:-2} 2>>"$SHARE/lab-pcm.log" & listeners="$listeners $!"; }   # CARD NAME [RATE CHANNELS]
+speak() { lab-pcm play "hw:$1,1" "$2" ${3:-48000} ${4:-2} 2>>"$SHARE/lab-pcm.log" & listeners="$listeners $!"; }           # CARD FILE.wav [RATE CHANNELS]
+hang_up_cards() { # ends all listen and speak, recordings go to $SHARE
+	local p
+	for p in $listeners; do kill "$p" 2>/dev/null; done
+	for p in $listeners; do wait "$p" 2>/dev/null; done
+	listeners=
+	mv "$WORK"/*.wav "$WORK"/*.times "$SHARE/" 2>/dev/null
+}
+analyse() { cp /run/lab/watch.log "$SHARE/"; HS_PORT=1 hs lab analyse "$@"; }   # ARGUMENTS of analyse.py; files in $SHARE
+
+# --- the daemon -----------------------------------------------------------------------------------------------------------
+btcall() { "$BTCALL_BIN/btcall" "$@"; }
+json() { local filter=$1; shift; btcall "$@" --json | jq -r "$filter"; }        # FILTER VERB...
+device_json() { btcall devices --json | jq -c --arg d "$1" 'map(select(.device == $d))[0]'; }      # DEVICE
+# The JSON of the command line without jq, which takes half a second to start here.
+route() { local s; s=$(btcall status --json) && [[ $s =~ \"route\"\ *:\ *\"([^\"]*)\" ]] && echo "${BASH_REMATCH[1]}"; }
+route_is() { [ "$(route)" = "$1" ]; }
+wait_route() { wait_until "$2" route_is "$1"; }                                  # DEVICE SECONDS
+calls_are() { [ "$(json 'map(.state) | join(" ")' calls)" = "$1" ]; }            # "active held"
+owns_name() { busctl --system --timeout=2 call org.freedesktop.DBus / org.freedesktop.DBus GetNameOwner s "$1"; }
+lab_config() { # a configuration for loopback cards: 0 is the earpiece, 1 the loudspeaker
+	cat <<-EOF
+	[device earpiece]
+	playback = hw:0,0
+	capture = hw:0,0
+	[device speakerphone]
+	playback = hw:1,0
+	capture = hw:1,0
+	[routing]
+	silentLimitMs = 200
+	EOF
+}
+start_btcalld() { # [CONFIG FILE]: $BTCALLD_ENV may hold NAME=VALUE words for its environment
+	local config=${1:-$SHARE/btcalld.conf} start=$EPOCHREALTIME
+	[ -n "$1" ] || lab_config > "$config"
+	getent group btcall >/dev/null || groupadd -r btcall
+	getent passwd btcall >/dev/null || useradd -r -g btcall -d /nonexistent -s /usr/sbin/nologin btcall
+	cp "$ROOT/dbus/org.btcall.conf" /etc/dbus-1/system.d/ 2>/dev/null
+	busctl --system call org.freedesktop.DBus / org.freedesktop.DBus ReloadConfig
+	mkdir -p /var/lib/btcall /run/btcall
+	env $BTCALLD_ENV "$BTCALL_BIN/btcalld" --config "$config" --foreground >>"$SHARE/btcalld.log" 2>&1 &
+	BTCALLD=$!
+	wait_until 20 owns_name org.btcall || { tail -20 "$SHARE/btcalld.log" | sed 's/^/# /'; return 1; }
+	note "btcalld has its name after $(since "$start")"
+}
+stop_btcalld() { kill "$BTCALLD" 2>/dev/null; wait "$BTCALLD" 2>/dev/null; }
+test_call() { # ARGUMENTS of btcall test-call; progress in $SHARE/test-call.log. Urgent, as a telephony application is.
+	nice -n -10 "$BTCALL_BIN/btcall" test-call "$@" >>"$SHARE/test-call.log" 2>&1 &
+	TEST_CALL=$!
+}
+wait_test_call() { wait_until "${1:-10}" eval "! kill -0 $TEST_CALL"; }          # SECONDS: until the provider's call has ended
+
+# --- load -----------------------------------------------------------------------------------------------------------------
+ticks() { awk '{ print $14 + $15 }' "/proc/$1/stat"; }                           # CPU ticks (1/100 s) of a process
+cpu() { # PID SECONDS: percent of the virtual CPU
+	local a b
+	a=$(ticks "$1"); sleep "$2"; b=$(ticks "$1")
+	awk -v d=$((b - a)) -v s="$2" 'BEGIN { printf "%.1f\n", d / s }'
+}

@@ -1,0 +1,183 @@
+/* Proves that the real-time thread neither allocates, locks nor counts references: preloaded into the daemon, it counts
+ * such calls on the thread that announces itself as the real-time one, in our code and in every library it calls.
+ *
+ *     gcc -O2 -fPIC -shared -o realtime-interposer.so realtime-interposer.c -ldl
+ *     BTCALL_INTERPOSER_REPORT=/tmp/report LD_PRELOAD=./realtime-interposer.so btcalld ...
+ *
+ * The engine calls btcall_realtime_armed(1) at the start of its thread and btcall_realtime_armed(0) at its end; the
+ * symbol is weak there, and absent without this library. The report is written at exit and on SIGUSR2: one line
+ * "NAME COUNT" for each function, "armed COUNT", "total COUNT", then "at NAME MODULE+OFFSET" for the first violations.
+ * A check has to demand "armed" of at least 1 and "total" of 0.
+ *
+ * Needs a daemon that is linked dynamically, also with the Swift run time (the default of `swift build`; not
+ * --static-swift-stdlib): calls within one static program cannot be interposed, malloc and mutexes of the C library
+ * still are. */
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum name {
+	MALLOC, CALLOC, REALLOC, FREE, POSIX_MEMALIGN, ALIGNED_ALLOC, MEMALIGN, MUTEX_LOCK, RWLOCK_RDLOCK, RWLOCK_WRLOCK,
+	SWIFT_RETAIN, SWIFT_RELEASE, SWIFT_ALLOC_OBJECT, SWIFT_DEALLOC_OBJECT, SWIFT_BRIDGE_RETAIN, SWIFT_BRIDGE_RELEASE,
+	SWIFT_ONCE, NAMES
+};
+static const char *const names[NAMES] = {
+	"malloc", "calloc", "realloc", "free", "posix_memalign", "aligned_alloc", "memalign", "pthread_mutex_lock",
+	"pthread_rwlock_rdlock", "pthread_rwlock_wrlock", "swift_retain", "swift_release", "swift_allocObject",
+	"swift_deallocObject", "swift_bridgeObjectRetain", "swift_bridgeObjectRelease", "swift_once",
+};
+
+enum { MAXIMUM_PLACES = 32 };
+static atomic_ulong counts[NAMES];
+static atomic_uint armed_count;
+static atomic_uint place_count;
+static struct { enum name name; void *address; } places[MAXIMUM_PLACES];
+static __thread int armed __attribute__((tls_model("initial-exec")));
+
+void btcall_realtime_armed(int on)
+{
+	if (on)
+		atomic_fetch_add(&armed_count, 1);
+	armed = on;
+}
+
+static inline void count(enum name name, void *caller)
+{
+	if (!armed)
+		return;
+	atomic_fetch_add(&counts[name], 1);
+	unsigned place = atomic_fetch_add(&place_count, 1);
+	if (place < MAXIMUM_PLACES) {
+		places[place].name = name;
+		places[place].address = caller;
+	}
+}
+#define COUNT(name) count(name, __builtin_return_address(0))
+
+/* The C library's own entries: no look-up, which would itself allocate. */
+extern void *__libc_malloc(size_t);
+extern void *__libc_calloc(size_t, size_t);
+extern void *__libc_realloc(void *, size_t);
+extern void __libc_free(void *);
+extern void *__libc_memalign(size_t, size_t);
+
+void *malloc(size_t size) { COUNT(MALLOC); return __libc_malloc(size); }
+void *calloc(size_t number, size_t size) { COUNT(CALLOC); return __libc_calloc(number, size); }
+void *realloc(void *memory, size_t size) { COUNT(REALLOC); return __libc_realloc(memory, size); }
+void free(void *memory) { COUNT(FREE); __libc_free(memory); }
+void *memalign(size_t alignment, size_t size) { COUNT(MEMALIGN); return __libc_memalign(alignment, size); }
+void *aligned_alloc(size_t alignment, size_t size) { COUNT(ALIGNED_ALLOC); return __libc_memalign(alignment, size); }
+int posix_memalign(void **memory, size_t alignment, size_t size)
+{
+	COUNT(POSIX_MEMALIGN);
+	if (alignment % sizeof(void *) || alignment & (alignment - 1) || !alignment)
+		return EINVAL;
+	void *result = __libc_memalign(alignment, size);
+	if (!result)
+		return ENOMEM;
+	*memory = result;
+	return 0;
+}
+
+/* The others are looked up at their first call, which is long before a thread is armed. */
+static void *next(const char *symbol, void *_Atomic *cache)
+{
+	void *function = atomic_load_explicit(cache, memory_order_relaxed);
+	if (!function) {
+		function = dlsym(RTLD_NEXT, symbol);
+		atomic_store_explicit(cache, function, memory_order_relaxed);
+	}
+	return function;
+}
+
+#define FORWARD(result, symbol, NAME, parameters, arguments)                            \
+	result symbol parameters                                                        \
+	{                                                                               \
+		static void *_Atomic cache;                                             \
+		COUNT(NAME);                                                            \
+		return ((result(*) parameters)next(#symbol, &cache)) arguments;         \
+	}
+
+FORWARD(int, pthread_mutex_lock, MUTEX_LOCK, (pthread_mutex_t *mutex), (mutex))
+FORWARD(int, pthread_rwlock_rdlock, RWLOCK_RDLOCK, (pthread_rwlock_t *lock), (lock))
+FORWARD(int, pthread_rwlock_wrlock, RWLOCK_WRLOCK, (pthread_rwlock_t *lock), (lock))
+FORWARD(void *, swift_retain, SWIFT_RETAIN, (void *object), (object))
+FORWARD(void, swift_release, SWIFT_RELEASE, (void *object), (object))
+FORWARD(void *, swift_allocObject, SWIFT_ALLOC_OBJECT, (void *type, size_t size, size_t mask), (type, size, mask))
+FORWARD(void, swift_deallocObject, SWIFT_DEALLOC_OBJECT, (void *object, size_t size, size_t mask), (object, size, mask))
+FORWARD(void *, swift_bridgeObjectRetain, SWIFT_BRIDGE_RETAIN, (void *object), (object))
+FORWARD(void, swift_bridgeObjectRelease, SWIFT_BRIDGE_RELEASE, (void *object), (object))
+FORWARD(void, swift_once, SWIFT_ONCE, (void *once, void (*body)(void *), void *context), (once, body, context))
+
+static void write_report(void)
+{
+	static char text[8192];
+	static const char *path;
+	size_t used = 0;
+	unsigned long total = 0;
+	int was_armed = armed;
+	armed = 0;
+	if (!path)
+		path = getenv("BTCALL_INTERPOSER_REPORT");
+	if (!path)
+		goto out;
+#define PUT(...) do { if (used < sizeof text) used += (size_t)snprintf(text + used, sizeof text - used, __VA_ARGS__); } while (0)
+	for (int name = 0; name < NAMES; name++) {
+		unsigned long value = atomic_load(&counts[name]);
+		total += value;
+		PUT("%s %lu\n", names[name], value);
+	}
+	PUT("armed %u\ntotal %lu\n", atomic_load(&armed_count), total);
+	unsigned known = atomic_load(&place_count);
+	for (unsigned place = 0; place < known && place < MAXIMUM_PLACES; place++) {
+		Dl_info info = { 0 };
+		if (dladdr(places[place].address, &info) && info.dli_fname)
+			PUT("at %s %s+0x%lx %s\n", names[places[place].name], info.dli_fname,
+				(unsigned long)((char *)places[place].address - (char *)info.dli_fbase),
+				info.dli_sname ? info.dli_sname : "");
+		else
+			PUT("at %s %p\n", names[places[place].name], places[place].address);
+	}
+	if (used > sizeof text)
+		used = sizeof text;
+	int file = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+	if (file >= 0) {
+		for (size_t done = 0; done < used;) {
+			ssize_t written = write(file, text + done, used - done);
+			if (written <= 0)
+				break;
+			done += (size_t)written;
+		}
+		close(file);
+	}
+out:
+	armed = was_armed;
+}
+
+static void on_signal(int number)
+{
+	(void)number;
+	int saved = errno;
+	write_report();
+	errno = saved;
+}
+
+__attribute__((constructor)) static void set_up(void)
+{
+	struct sigaction action = { .sa_handler = on_signal, .sa_flags = SA_RESTART };
+	sigaction(SIGUSR2, &action, NULL);
+}
+
+__attribute__((destructor)) static void tear_down(void)
+{
+	write_report();
+}

@@ -1,0 +1,5 @@
+#!/bin/bash
+# lab: limit=260
+# The four steps with headsets that know mSBC.
+set -- msbc
+. "$LAB/four-steps.sh"

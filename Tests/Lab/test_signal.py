@@ -1,0 +1,280 @@
+"""Unit tests of the counted signal and of the analysis. Run in the lab's Python environment: python3 -m unittest."""
+import os
+import sys
+import tempfile
+import unittest
+import wave
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import numpy as np
+
+import analyse
+import counted
+import voice
+
+
+def signal(seconds, rate=16000, code=0, first=0.0):
+    return counted.samples(rate, int(first * rate), int(seconds * rate), code)
+
+
+def without(pcm, rate, at, milliseconds):
+    """The recording with a piece cut out, as when a queue overflowed."""
+    a = int(at * rate)
+    return np.concatenate([pcm[:a], pcm[a + int(milliseconds * rate / 1000):]])
+
+
+def silenced(pcm, rate, at, milliseconds):
+    out = pcm.copy()
+    out[int(at * rate):int((at + milliseconds / 1000) * rate)] = 0
+    return out
+
+
+def through_msbc(pcm):
+    codec, out = voice.Msbc(), b""
+    for i in range(0, len(pcm) - 119, 120):
+        out += codec.decode(codec.encode(pcm[i:i + 120].astype("<i2").tobytes()))
+    return np.frombuffer(out, dtype="<i2")
+
+
+def decoded(pcm, rate, code=0):
+    return counted.decode(pcm / 32768, rate, code)
+
+
+class Sequence(unittest.TestCase):
+    def test_every_triple_occurs_once_in_a_period(self):
+        for code in range(counted.CODES):
+            s = counted.sequence(code).tolist()
+            self.assertEqual(len(s), counted.PERIOD_SYMBOLS)
+            self.assertEqual(len({tuple((s + s[:2])[i:i + 3]) for i in range(len(s))}), len(s))
+
+    def test_codes_have_no_triple_in_common(self):
+        triples = set()
+        for code in range(counted.CODES):
+            s = counted.sequence(code).tolist()
+            triples |= {tuple((s + s[:2])[i:i + 3]) for i in range(len(s))}
+        self.assertEqual(len(triples), counted.CODES * counted.PERIOD_SYMBOLS)
+
+    def test_neighbours_are_300_hz_apart(self):
+        for code in range(counted.CODES):
+            s = counted.sequence(code).astype(int)
+            self.assertGreaterEqual(int(np.abs(np.diff(np.append(s, s[0]))).min()), 3)
+
+    def test_source_in_pieces_is_the_signal(self):
+        source, out = counted.Source(16000), b""
+        for n in (240, 2, 318, 240):
+            out += source.take(n)
+        self.assertEqual(out, signal(1)[:len(out) // 2].astype("<i2").tobytes())
+
+
+class Decoding(unittest.TestCase):
+    def one(self, segments):
+        self.assertEqual(len(segments), 1, segments)
+        return segments[0]
+
+    def test_whole_signal_is_one_segment_at_every_rate(self):
+        for rate in (8000, 16000, 44100, 48000):
+            s = self.one(decoded(signal(4, rate, first=3.0), rate))
+            self.assertLess(abs(s["position"] - 3.0), 0.003, rate)
+            self.assertLess(s["start"], 0.006, rate)
+            self.assertGreater(s["end"], 3.99, rate)
+
+    def test_codes_do_not_match_each_other(self):
+        self.assertEqual(sum(s["end"] - s["start"] for s in decoded(signal(2, code=1), 16000, code=0)), 0)
+
+    def test_nothing_is_found_in_silence_noise_and_a_tone(self):
+        t = np.arange(32000) / 16000
+        for pcm in (np.zeros(32000), np.random.RandomState(1).normal(0, 3000, 32000), 10000 * np.sin(2 * np.pi * 1000 * t)):
+            self.assertEqual(decoded(pcm, 16000), [])
+
+    def test_position_past_the_period(self):
+        first = counted.PERIOD_SECONDS - 2
+        s = self.one(decoded(signal(4, 8000, first=first), 8000))
+        self.assertAlmostEqual(s["position_end"] - s["position"], 4, delta=0.01)
+
+    def test_start_after_silence(self):
+        s = self.one(decoded(np.concatenate([np.zeros(24000), signal(2)]), 16000))
+        self.assertAlmostEqual(s["start"], 1.5, delta=0.004)
+        self.assertAlmostEqual(s["position"], 0, delta=0.004)
+
+    def test_cut_of_100_ms(self):
+        for at in np.arange(1.0, 1.021, 0.0025):
+            g = counted.gaps(decoded(without(signal(3), 16000, at, 100), 16000))
+            self.assertEqual(len(g), 1, (at, g))
+            self.assertAlmostEqual(g[0]["missing_ms"] - g[0]["silent_ms"], 100, delta=2)
+            self.assertAlmostEqual(g[0]["at"], at, delta=0.012)
+
+    def test_cut_of_20_ms(self):
+        for at in np.arange(1.0, 1.021, 0.0025):
+            g = counted.gaps(decoded(without(signal(3), 16000, at, 20), 16000))
+            self.assertEqual(len(g), 1, (at, g))
+            self.assertAlmostEqual(g[0]["missing_ms"] - g[0]["silent_ms"], 20, delta=2)
+
+    def test_silence_of_20_ms(self):
+        for at in np.arange(1.0, 1.021, 0.0025):
+            g = counted.gaps(decoded(silenced(signal(3), 16000, at, 20), 16000))
+            self.assertEqual(len(g), 1, (at, g))
+            self.assertAlmostEqual(g[0]["missing_ms"], 20, delta=6)
+            self.assertAlmostEqual(g[0]["silent_ms"], 20, delta=6)
+
+    def test_pause_of_20_ms_misses_nothing(self):
+        pcm = signal(3)
+        for at in np.arange(1.0, 1.021, 0.0025):
+            a = int(at * 16000)
+            g = counted.gaps(decoded(np.concatenate([pcm[:a], np.zeros(320, dtype=np.int16), pcm[a:]]), 16000))
+            self.assertEqual(len(g), 1, (at, g))
+            self.assertAlmostEqual(g[0]["silent_ms"], 20, delta=6)
+            self.assertLess(g[0]["missing_ms"] + g[0]["repeated_ms"], 6)
+
+    def test_repeated_60_ms(self):
+        pcm = signal(3)
+        g = counted.gaps(decoded(np.concatenate([pcm[:16000], pcm[16000 - 960:]]), 16000))
+        self.assertEqual(len(g), 1, g)
+        self.assertAlmostEqual(g[0]["repeated_ms"] + g[0]["silent_ms"], 60, delta=4)
+
+    def test_drift_is_one_segment(self):
+        pcm = signal(10, 16000).astype(float)
+        places = np.arange(0, 159000) * 1.0005
+        s = self.one(decoded(np.interp(places, np.arange(len(pcm)), pcm), 16000))
+        self.assertAlmostEqual(s["position_end"] - s["position"], 159000 / 16000 * 1.0005, delta=0.004)
+        self.assertLess(abs(s["slip_ms"]), 1.5)
+
+    def test_planted_cuts_through_msbc(self):
+        for milliseconds in (100, 20):
+            for late in (0, 0.005, 0.010, 0.015):
+                pcm = through_msbc(without(signal(3), 16000, 1.5 + late, milliseconds))
+                g = counted.gaps(decoded(pcm, 16000))
+                self.assertEqual(len(g), 1, g)
+                self.assertAlmostEqual(g[0]["missing_ms"] - g[0]["silent_ms"], milliseconds, delta=3)
+
+    def test_whole_signal_through_msbc_and_noise(self):
+        pcm = through_msbc(signal(5)) + np.random.RandomState(2).normal(0, 300, 5 * 16000 // 120 * 120)
+        s = self.one(decoded(pcm, 16000))
+        self.assertGreater(s["end"] - s["start"], 4.95)
+
+    def test_narrow_band_detour_and_cut(self):
+        """48 kHz to 8 kHz and back with a cut between: what a CVSD headset would hear."""
+        narrow = counted.resample(signal(3, 48000) / 32768, 48000)
+        g = counted.gaps(counted.decode(without(narrow, 8000, 1.7, 20), 8000))
+        self.assertEqual(len(g), 1, g)
+
+    def test_lost_msbc_frame(self):
+        codec, out = voice.Msbc(), b""
+        pcm = signal(3)
+        for i in range(0, len(pcm) - 119, 120):
+            frame = codec.encode(pcm[i:i + 120].astype("<i2").tobytes())
+            out += bytes(240) if i == 120 * 200 else codec.decode(frame)
+        g = counted.gaps(decoded(np.frombuffer(out, dtype="<i2"), 16000))
+        self.assertEqual(len(g), 1, g)
+        self.assertLess(g[0]["missing_ms"], 20)
+
+
+class Analysis(unittest.TestCase):
+    """Whole scenes: recordings with their times and the lab's logs in a directory, as after a boot."""
+    OFFSET = 1700000000.0                              # lab time less guest time
+
+    def setUp(self):
+        self.directory, self.back = tempfile.TemporaryDirectory(), os.getcwd()
+        os.chdir(self.directory.name)
+
+    def tearDown(self):
+        os.chdir(self.back)
+        self.directory.cleanup()
+
+    def log(self, name, *lines):
+        with open(name, "w") as f:
+            f.writelines(line + "\n" for line in lines)
+
+    def headset(self, name, pcm, rate, begin):
+        """Packets of 7.5 ms that arrive up to 4 ms late."""
+        size, random = rate * 75 // 10000, np.random.RandomState(5)
+        self.write(name, pcm, rate)
+        self.log(name + ".times", "# clock lab", "# mode arrival",
+                 *(f"{i} {begin + i / rate + random.uniform(0, 0.004):.6f}" for i in range(0, len(pcm), size)))
+
+    def card(self, name, pcm, rate, begin):
+        """Periods of 10 ms on the guest's clock, seen up to 8 ms late."""
+        random = np.random.RandomState(6)
+        self.write(name, pcm, rate)
+        self.log(name + ".times", "# clock guest", "# mode steady",
+                 *(f"{i} {begin - self.OFFSET + i / rate + random.uniform(0, 0.008):.6f}" for i in range(0, len(pcm), rate // 100)))
+
+    def write(self, name, pcm, rate):
+        with wave.open(name + ".wav", "wb") as w:
+            w.setnchannels(1)
+            w.setsampwidth(2)
+            w.setframerate(rate)
+            w.writeframes(np.asarray(pcm).astype("<i2").tobytes())
+
+    def clock(self, *more):
+        self.log("watch.log", *(f"clock {100 + s:.6f} {self.OFFSET + 100 + s + 0.0001:.6f} 0.000300" for s in range(30)), *more)
+
+    def calls(self, dead=0.25, missing=0.25):
+        """A call from 100 s: earpiece, from 103 s headset 1, dead at 106 s, then the earpiece again until 110 s."""
+        begin = self.OFFSET + 100
+        near = signal(10, 48000)
+        near[3 * 48000:6 * 48000] = 0
+        near[6 * 48000:] = 0
+        again = int((6 + dead) * 48000)
+        near[again:] = signal(10, 48000, first=6 + missing)[:len(near) - again]
+        self.card("earpiece", near, 48000, begin)
+        self.headset("h1", signal(3, 16000, first=3.0), 16000, begin + 3)
+        return begin
+
+    def test_four_steps_and_their_gap(self):
+        self.clock()
+        begin = self.calls()
+        result = analyse.decode(["earpiece.wav", "h1.wav"], 0, 5.0)
+        self.assertEqual(len(result["missing"]), 1, result["missing"])
+        self.assertAlmostEqual(result["missing"][0]["ms"], 250, delta=8)
+        self.assertEqual((result["missing"][0]["before"], result["missing"][0]["after"]), ("h1.wav", "earpiece.wav"))
+        self.assertEqual(len(result["silences"]), 1, result["silences"])
+        self.assertAlmostEqual(result["silences"][0]["ms"], 250, delta=12)
+        self.assertAlmostEqual(result["silences"][0]["time_to"], begin + 6.25, delta=0.008)
+        self.assertFalse(result["silences"][0]["stalled"])
+
+    def test_silence_without_a_missing_word(self):
+        self.clock()
+        self.calls(dead=0.2, missing=0.0)
+        result = analyse.decode(["earpiece.wav", "h1.wav"], 0, 10.0)
+        self.assertEqual(result["missing"], [])
+        self.assertAlmostEqual(result["silence_ms_max"], 200, delta=12)
+
+    def test_hole_during_a_stall_is_marked(self):
+        self.clock("stall 106.000000 90.0")
+        self.calls()
+        self.assertTrue(analyse.decode(["earpiece.wav", "h1.wav"], 0, 10.0)["missing"][0]["stalled"])
+
+    def test_tone_leaves_out_stalls_and_finds_dips(self):
+        t = np.arange(10 * 16000) / 16000
+        pcm = 10000 * np.sin(2 * np.pi * 1000 * t)
+        pcm[int(4.02 * 16000):int(4.05 * 16000)] = 0           # during a stall
+        self.clock("path 104.000000 60.0", "stall 107.000000 30.0")
+        self.headset("h1", pcm, 16000, self.OFFSET + 100)
+        result = analyse.tone(analyse.Recording("h1.wav"), 1000, "+1", "-1", 40.0)
+        self.assertEqual(result["windows"], 64)
+        self.assertIn(result["excluded"], (2, 3, 4))
+        self.assertGreater(result["share_min"], 0.999)
+        pcm[int(8.02 * 16000):int(8.04 * 16000)] = 0           # the program's own fault
+        self.headset("h1", pcm, 16000, self.OFFSET + 100)
+        result = analyse.tone(analyse.Recording("h1.wav"), 1000, "+1", "-1", 40.0)
+        self.assertEqual(result["below_098"], 1)
+        self.assertAlmostEqual(result["worst"][0]["at"], 8, delta=0.13)
+
+    def test_tone_placed_by_its_end(self):
+        self.clock("stall 103.000000 80.0")
+        self.write("uplink", 10000 * np.sin(2 * np.pi * 1000 * np.arange(5 * 16000) / 16000), 16000)
+        recording = analyse.Recording("uplink.wav", end=self.OFFSET + 105)
+        result = analyse.tone(recording, 1000, str(self.OFFSET + 101), "-1", 40.0)
+        self.assertGreater(result["excluded"], 0)
+        self.assertEqual(result["share_min"], 1.0)
+
+    def test_stalls_of_guest_and_headset_are_on_one_clock(self):
+        self.clock("stall 105.500000 50.0", "path 106.000000 41.0", "stall 107.000000 39.0")
+        self.log("headset-stalls.log", f"{self.OFFSET + 105.4:.6f} {self.OFFSET + 105.5:.6f} headset")
+        found = analyse.stalls(40.0)
+        self.assertEqual([where for _, _, where in found], ["headset", "guest", "path"])
+        self.assertAlmostEqual(found[1][0], self.OFFSET + 105.5, delta=0.001)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,44 @@
+import BTCallDaemon
+import Foundation
+import Testing
+
+/// Files of the repository that have to agree with the code.
+@Suite struct RepositoryTests {
+    static let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+        .deletingLastPathComponent()
+
+    static func contents(_ path: String) throws -> String {
+        try String(contentsOf: root.appending(path: path), encoding: .utf8)
+    }
+
+    @Test func `the example configuration is what btcalld prints`() throws {
+        #expect(try Self.contents("etc/btcalld.conf") == ConfigurationExample.text)
+    }
+
+    @Test func `the example configuration is understood as it is and with every key switched on`() throws {
+        _ = try Configuration(
+            entries: ConfigurationReader.entries(ofText: ConfigurationExample.text, name: "example"), file: "example")
+        let values = ConfigurationExample.text.split(separator: "\n").compactMap { line -> String? in
+            if line.hasPrefix("[") { return String(line) }
+            guard line.hasPrefix("#"), !line.hasPrefix("# "), line.contains(" = "), !line.hasSuffix("= ") else { return nil }
+            return String(line.dropFirst())
+        }
+        let text = values.joined(separator: "\n")
+        _ = try Configuration(entries: ConfigurationReader.entries(ofText: text, name: "example"), file: "example")
+    }
+
+    @Test func `the policy, the activation file and the unit have the daemon's names`() throws {
+        #expect(try Self.contents("dbus/org.btcall.conf").contains("<allow own=\"org.btcall\"/>"))
+        #expect(try Self.contents("dbus/org.btcall.service").contains("Name=org.btcall\n"))
+        #expect(try Self.contents("dbus/org.btcall.service").contains("SystemdService=btcalld.service"))
+        #expect(try Self.contents("dbus/btcalld.service").contains("BusName=org.btcall\n"))
+    }
+
+    @Test func `every interface has its page`() throws {
+        let folder = Self.root.appending(path: "dbus")
+        let files = try FileManager.default.contentsOfDirectory(atPath: folder.path)
+        for xml in files where xml.hasSuffix(".xml") {
+            #expect(files.contains(xml.replacing(".xml", with: ".md")), "\(xml) has no reference page")
+        }
+    }
+}

@@ -1,0 +1,157 @@
+import BTCallSimulator
+import Foundation
+import Testing
+
+@Suite struct ScenarioFileTests {
+    /// A file with one scenario R900 of one headset H1.
+    private func file(given: String = "\"headsets\": {\"H1\": {}}", steps: String = "", more: String = "") -> Data {
+        Data(
+            """
+            {"format": "btcall-scenario/1", "scenarios": [
+              {"id": "R900", "title": "t", \(more) "given": {\(given)}, "steps": [{"t": 0, "do": "api.start"}\(steps)]}]}
+            """.utf8)
+    }
+
+    private func refusal(_ data: Data) -> String? {
+        do throws(ScenarioError) {
+            _ = try ScenarioFile(data)
+            return nil
+        } catch {
+            return error.description
+        }
+    }
+
+    @Test(arguments: [
+        (
+            #", {"t": 1, "do": "bt.connekted", "addr": "H1"}"#,
+            "R900 step 2: unknown event 'bt.connekted'; accepted: api.start, "
+        ),
+        (
+            #", {"t": 1, "do": "link.opened", "addr": "H1"}"#,
+            "R900 step 2: unknown event 'link.opened'; accepted: api.start, "
+        ),
+        (
+            #", {"t": 1, "do": "bt.connected", "adr": "H1"}"#,
+            "R900 step 2: bt.connected: unknown key 'adr'; accepted: addr, profiles"
+        ),
+        (#", {"t": 1, "do": "bt.connected"}"#, "R900 step 2: bt.connected: key 'addr' is missing"),
+        (
+            #", {"t": 1, "do": "api.select", "device": "headphones"}"#,
+            "R900 step 2: api.select: 'device' is not accepted; accepted: speakerphone | wiredHeadset | earpiece"
+        ),
+        (#", {"t": 1, "do": "mark", "x": 1}"#, "R900 step 2: mark: unknown key 'x'; accepted: none"),
+        (
+            #", {"t": 1, "do": "api.config", "settleMs": 5}"#,
+            "R900 step 2: api.config: unknown key 'settleMs'; accepted: exclude, "
+        ),
+        (
+            #", {"t": 1, "do": "api.config", "openAttempts": 0}"#,
+            "R900 step 2: api.config: openAttempts: '0' is not accepted; accepted: 1 to 100"
+        ),
+        (#", {"t": 1, "expect": {"rout": "none"}}"#, "R900 step 2: unknown key 'rout' in expect; accepted: route, "),
+        (
+            #", {"t": 1, "expect": {"route": "speaker"}}"#,
+            "R900 step 2: route: speaker is no device; accepted: speakerphone | "
+        ),
+        (#", {"t": 1, "expect": {"reason": "because"}}"#, "R900 step 2: reason: because is not a word"),
+        (
+            #", {"t": 1, "expect": {"ring": {"loud": true}}}"#,
+            "R900 step 2: ring: unknown key 'loud'; accepted: local, headset"
+        ),
+        (#", {"t": 5, "do": "api.stop"}, {"t": 4, "do": "api.stop"}"#, "R900 step 3: 't' goes back"),
+        (#", {"t": 1}"#, "R900 step 2: a step needs 'do' or 'expect'"),
+        (#", {"do": "api.stop"}"#, "R900 step 2: key 't' is missing"),
+    ])
+    func `a step that is not understood is refused with scenario, step and accepted words`(
+        _ step: String, _ message: String
+    ) throws {
+        let text = try #require(refusal(file(steps: step)))
+        #expect(text.hasPrefix(message))
+    }
+
+    @Test(arguments: [
+        (#""hw": {"headphones": true}"#, "R900: unknown key 'headphones' in hw; accepted: speakerphone, earpiece"),
+        (#""headsets": {"H1": {"colour": "red"}}"#, "R900: unknown key 'colour' in headset H1; accepted: profiles, "),
+        (#""headsets": {"left": {}}"#, "R900: 'left' is no headset; accepted: H1, H2, "),
+        (
+            #""headsets": {"H1": {"script": ["maybe"]}}"#,
+            "R900: script: 'maybe' is not known; accepted: ok | fail | hang | ok+N"
+        ),
+        (#""connected": ["H1"]"#, "R900: connected: 'H1' is not in 'headsets'"),
+        (
+            #""config": {"newHeadset": "steal"}"#,
+            "R900: api.config: newHeadset: 'steal' is not accepted; accepted: stay | take"
+        ),
+        (#""bluetooth": true"#, "R900: unknown key 'bluetooth' in given; accepted: hw, "),
+    ])
+    func `a given that is not understood is refused with the scenario and accepted words`(
+        _ given: String, _ message: String
+    ) throws {
+        let text = try #require(refusal(file(given: given)))
+        #expect(text.hasPrefix(message))
+    }
+
+    @Test func `a file of another format or no JSON is refused`() throws {
+        #expect(refusal(Data(#"{"format": "other/1", "scenarios": []}"#.utf8))?.contains("btcall-scenario/1") == true)
+        #expect(refusal(Data("{".utf8))?.hasPrefix("no valid JSON") == true)
+        #expect(refusal(file(more: #""tag": "x","#))?.hasPrefix("R900: unknown key 'tag'") == true)
+    }
+
+    @Test func `unknown headsets and calls are answered by the policy, not refused`() throws {
+        let steps = """
+            , {"t": 1, "do": "bt.connected", "addr": "H7"}, {"t": 2, "do": "call.ended", "call": "nobody"},
+            {"t": 3, "do": "api.select", "device": "bluetooth:H7"},
+            {"t": 4, "expect": {"error": "unavailable", "available": ["speakerphone", "earpiece"]}}
+            """
+        let scenario = try #require(try ScenarioFile(file(steps: steps)).scenarios.first)
+        var runner = ScenarioRunner(scenario)
+        #expect(runner.run().line == "ok R900")
+    }
+
+    @Test func `a failed expectation names scenario, step, what was expected and what is`() throws {
+        let steps = #", {"t": 0, "do": "call.outgoing", "call": "c"}, {"t": 9, "expect": {"route": "bluetooth:H1"}}"#
+        let scenario = try #require(try ScenarioFile(file(steps: steps)).scenarios.first)
+        var runner = ScenarioRunner(scenario, isTracing: true, isObserving: true)
+        let result = runner.run()
+        #expect(result.line == "not ok R900 step 3: route expected bluetooth:H1, got earpiece")
+        #expect(result.observations.count == 3)
+        #expect(result.observations.last?.contains(#""route":"earpiece""#) == true)
+        #expect(result.trace.contains("0 route earpiece: callStarted"))
+    }
+
+    @Test func `real addresses do as well as placeholders`() throws {
+        let given = #""headsets": {"00:1B:DC:08:00:11": {}}, "connected": ["00:1b:dc:08:00:11"]"#
+        let steps = """
+            , {"t": 0, "do": "call.outgoing", "call": "c"},
+            {"t": 400, "expect": {"route": "bluetooth:00:1b:dc:08:00:11", "opens": {"00:1B:DC:08:00:11": 1},
+              "out": "sco:00:1B:DC:08:00:11"}}
+            """
+        let scenario = try #require(try ScenarioFile(file(given: given, steps: steps)).scenarios.first)
+        var runner = ScenarioRunner(scenario)
+        #expect(runner.run().line == "ok R900")
+    }
+
+    @Test func `a recording carries its own completions`() throws {
+        let steps = """
+            , {"t": 0, "do": "bt.connected", "addr": "H1", "profiles": ["hfp"]},
+            {"t": 10, "do": "call.outgoing", "call": "c"}, {"t": 700, "do": "link.opened", "addr": "H1"},
+            {"t": 700, "expect": {"route": "bluetooth:H1"}}
+            """
+        let data = file(steps: steps, more: #""recorded": true,"#)
+        let scenario = try #require(try ScenarioFile(data).scenarios.first)
+        var runner = ScenarioRunner(scenario)
+        #expect(runner.run().line == "ok R900")
+    }
+
+    @Test func `a call that is silent for too long fails without being asked`() throws {
+        let given =
+            #""headsets": {"H1": {"script": ["hang"]}}, "connected": ["H1"],"#
+            + #""hw": {"speakerphone": false, "earpiece": false}"#
+        let steps = #", {"t": 0, "do": "call.outgoing", "call": "c"}, {"t": 4000, "expect": {"route": "none"}}"#
+        for (more, isFine) in [("", false), (#""mayBeSilent": true,"#, true)] {
+            let scenario = try #require(try ScenarioFile(file(given: given, steps: steps, more: more)).scenarios.first)
+            var runner = ScenarioRunner(scenario)
+            #expect(runner.run().hasPassed == isFine)
+        }
+    }
+}

@@ -1,0 +1,40 @@
+import BTCallSimulator
+import Foundation
+import Testing
+
+/// A scenario of a fixture file, with a name that says which one failed.
+struct NamedScenario: Sendable, CustomTestStringConvertible {
+    let file: String
+    let scenario: Scenario
+
+    var testDescription: String { "\(file) \(scenario.id): \(scenario.title)" }
+
+    /// Every scenario beside this test, ordered by file.
+    static let all: [NamedScenario] = {
+        let folder = Bundle.module.bundleURL.appending(path: "Scenarios")
+        let files = (try? FileManager.default.contentsOfDirectory(at: folder, includingPropertiesForKeys: nil)) ?? []
+        let sorted = files.filter { $0.pathExtension == "json" }.sorted { $0.path < $1.path }
+        return sorted.flatMap { url -> [NamedScenario] in
+            do {
+                let file = try ScenarioFile(Data(contentsOf: url))
+                return file.scenarios.map { NamedScenario(file: url.lastPathComponent, scenario: $0) }
+            } catch {
+                Issue.record("\(url.lastPathComponent): \(error)")
+                return []
+            }
+        }
+    }()
+}
+
+@Suite struct ScenarioTests {
+    @Test(arguments: NamedScenario.all)
+    func `a scenario holds`(_ named: NamedScenario) {
+        var runner = ScenarioRunner(named.scenario, isTracing: true)
+        let result = runner.run()
+        #expect(result.hasPassed, "\(result.failures)\n\(result.trace.joined(separator: "\n"))")
+    }
+
+    @Test func `the seventeen core scenarios are there`() {
+        #expect(NamedScenario.all.filter { $0.file == "core.json" }.count == 17)
+    }
+}

@@ -1,0 +1,35 @@
+# Shared by the scripts: the repository's root, and the installation of what is missing.
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+cd "$root" || exit 1
+
+say() { printf '== %s\n' "$*"; }
+die() { printf '%s\n' "$*" >&2; exit 1; }
+
+# as_root COMMAND...: through sudo where we are not root.
+as_root() {
+	if [ "$(id -u)" = 0 ]; then "$@"; return; fi
+	command -v sudo >/dev/null || die "this needs root: run it as root or install sudo"
+	sudo "$@"
+}
+
+# install_packages NAME...: Debian packages; quick and silent when all are there.
+install_packages() {
+	local missing=() name
+	for name in "$@"; do
+		dpkg-query -W -f '${db:Status-Status}\n' "$name" 2>/dev/null | grep -qx installed || missing+=("$name")
+	done
+	[ ${#missing[@]} -eq 0 ] && return
+	command -v apt-get >/dev/null || die "install these packages and run this again: ${missing[*]}"
+	say "installing ${missing[*]}"
+	as_root apt-get update -q >/dev/null || die "apt-get update failed"
+	as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends "${missing[@]}" >/dev/null ||
+		die "apt-get install failed for: ${missing[*]}"
+}
+
+# packages_for SET...: the names behind `SET:` in scripts/packages.
+packages_for() {
+	local set
+	for set in "$@"; do sed -n "s/^$set: //p" "$root/scripts/packages"; done
+}
+
+need_swift() { command -v swift >/dev/null || die "no Swift toolchain in PATH: install Swift 6.2 or later from swift.org"; }
