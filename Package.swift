@@ -14,7 +14,6 @@ let common: [SwiftSetting] = [
 let pure: [SwiftSetting] = common + [.strictMemorySafety()]
 
 let logging: Target.Dependency = .product(name: "Logging", package: "swift-log")
-let heap: Target.Dependency = .product(name: "HeapModule", package: "swift-collections")
 let argumentParser: Target.Dependency = .product(name: "ArgumentParser", package: "swift-argument-parser")
 
 let package = Package(
@@ -27,7 +26,6 @@ let package = Package(
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
-        .package(url: "https://github.com/apple/swift-collections", from: "1.6.0"),
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
     ],
     targets: [
@@ -52,8 +50,8 @@ let package = Package(
 
         // Shells: act.
         .target(
-            name: "ControlLoop", dependencies: ["BluetoothTypes", "CBTCall", logging, heap], swiftSettings: common),
-        .target(name: "DBus", dependencies: ["CDBus", "ControlLoop", logging], swiftSettings: common),
+            name: "ControlLoop", dependencies: ["BluetoothTypes", "CBTCall", logging], swiftSettings: common),
+        .target(name: "DBus", dependencies: ["BluetoothTypes", "CDBus", "ControlLoop", logging], swiftSettings: common),
         .target(name: "BlueZ", dependencies: ["DBus", "ControlLoop", "BluetoothTypes", logging], swiftSettings: common),
         .target(
             name: "BluetoothSockets", dependencies: ["BluetoothTypes", "CBluetooth", "CBTCall", "ControlLoop"],

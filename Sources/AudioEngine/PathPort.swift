@@ -28,7 +28,11 @@ struct PathPort: ~Copyable {
     private(set) var lastCapture: Int64 = 0
     private var needsPrepare = false
     private let capturePeriodFrames: Int
+    private let captureBufferFrames: Int
     private var isFallback = false
+    private var capturedFrames = 0
+    /// The capture stream does not follow any clock: the timer makes the ticks, and its descriptor is not watched.
+    private(set) var isUnclocked = false
     private var nextTimer: Int64 = 0
     /// Frames whose time the timer has filled, and until when frames that come late are dropped for it.
     private var debtFrames = 0
@@ -38,6 +42,9 @@ struct PathPort: ~Copyable {
     private var drift: DriftController
     /// Frames above the ceiling of the queue, to be left out of the next block.
     private var excessFrames = 0
+    private var mustTopUp = false
+    /// The level of the queue over half a second; negative: not known.
+    private var smoothedQueue = -1.0
     let pcm: UnsafeMutablePointer<Int16>
     private let interleaved: UnsafeMutablePointer<Int16>
 
@@ -56,6 +63,7 @@ struct PathPort: ~Copyable {
         captureChannels = path.captureChannels
         playbackBufferFrames = path.playbackBufferFrames
         capturePeriodFrames = path.capturePeriodFrames
+        captureBufferFrames = path.captureBufferFrames
         targetFrames = target
         self.descriptors = descriptors
         self.descriptorCount = descriptorCount
@@ -78,10 +86,14 @@ struct PathPort: ~Copyable {
     mutating func start(now: Int64) -> Int32 {
         if isStarted { return 0 }
         isStarted = true
+        mustTopUp = true
+        smoothedQueue = -1
         startedAt = now
         lastCapture = now
         nextTimer = now &+ RealtimeThread.tickNanoseconds
         isFallback = capture == nil
+        capturedFrames = 0
+        isUnclocked = false
         if let playback {
             if needsPrepare { _ = snd_pcm_prepare(playback) }
             let code = fillAndStart(playback)
@@ -112,6 +124,10 @@ struct PathPort: ~Copyable {
         guard let capture else { return 0 }
         let frames = snd_pcm_readi(capture, interleaved, UInt(Self.chunkFrames))
         if frames > 0 {
+            capturedFrames += Int(frames)
+            // A device that gives more than time allows, such as `null`, is no clock.
+            let possible = (now &- startedAt) / 1_000_000 * Int64(captureRate) / 900
+            if capturedFrames - captureBufferFrames - Self.chunkFrames > Int(possible) { isUnclocked = true }
             let late = lateFrames(Int(frames), now: now)
             toMono(Int(frames), from: late)
             return Int(frames) - late
@@ -124,17 +140,25 @@ struct PathPort: ~Copyable {
         return code < 0 ? Int(code) : 0
     }
 
+    /// Reads and forgets what a device that is no clock has to give for one tick, and gives silence for it, so that it is
+    /// not asked too much.
+    @_noLocks
+    mutating func readUnclocked() {
+        guard let capture else { return }
+        _ = snd_pcm_readi(capture, interleaved, UInt(captureRate / 100))
+    }
+
     /// When the timer has to stand in for the capture.
     @_noLocks
     func clockDeadline(_ fallbackAfter: Int64) -> Int64 {
-        isFallback ? nextTimer : lastCapture &+ fallbackAfter
+        isFallback ? nextTimer : isUnclocked ? lastCapture : lastCapture &+ fallbackAfter
     }
 
     /// True when the timer has to make a tick now: there is no capture, or it has been silent for `fallbackAfter`.
     @_noLocks
     mutating func timerFired(now: Int64, _ fallbackAfter: Int64) -> Bool {
         if !isFallback {
-            if now &- lastCapture < fallbackAfter { return false }
+            if now &- lastCapture < fallbackAfter && !isUnclocked { return false }
             isFallback = true
             nextTimer = now
         }
@@ -149,7 +173,7 @@ struct PathPort: ~Copyable {
     @_noLocks
     private mutating func lateFrames(_ frames: Int, now: Int64) -> Int {
         lastCapture = now
-        if isFallback {
+        if isFallback && !isUnclocked {
             isFallback = false
             debtEnds = now &+ Self.balanceFor
         }
@@ -209,12 +233,47 @@ struct PathPort: ~Copyable {
         let queued = playbackBufferFrames - room + ring.available
         counters.pointee.queuedMilliseconds.set(queued * 1000 / playbackRate)
         if steer {
-            let ppm = drift.update(level: queued)
+            let ppm = correction(for: queued)
             resampler.setDrift(ppm: ppm)
             excessFrames = drift.excess(level: queued)
             counters.pointee.driftMilliPPM.set(Int(ppm * 1000))
         }
         return 0
+    }
+
+    /// What to change the ratio by, in ppm, with `queued` frames in the queue.
+    ///
+    /// The loop only sees small errors. A large one has another cause than the clocks, a stall for instance: it is worked
+    /// off at a fixed pace, which stays far below what is heard, and nothing is learned from it.
+    @_noLocks
+    private mutating func correction(for queued: Int) -> Double {
+        if smoothedQueue < 0 { smoothedQueue = Double(queued) }
+        smoothedQueue += (Double(queued) - smoothedQueue) / 50
+        let milliseconds = (Double(targetFrames) - smoothedQueue) * 1000 / Double(playbackRate)
+        if milliseconds < 4 && milliseconds > -4 { return drift.update(level: queued) }
+        drift.reset()
+        let pace = milliseconds > 0 ? 400.0 : -400.0
+        return drift.learnedPPM + pace
+    }
+
+    /// Fills the queue up to its target before the first block of a routed path: time has passed since it was started.
+    ///
+    /// - Parameter coming: frames that are there to be written already, or will be as soon as what is captured is used.
+    @_noLocks
+    mutating func topUp(coming: Int) {
+        guard let playback, mustTopUp else { return }
+        mustTopUp = false
+        let room = Int(snd_pcm_avail_update(playback))
+        if room < 0 { return }
+        var missing = targetFrames - coming - (playbackBufferFrames - room)
+        if let capture {
+            let captured = Int(snd_pcm_avail_update(capture))
+            if captured > 0 { missing -= captured * playbackRate / captureRate }
+        }
+        if missing > Self.chunkFrames { missing = Self.chunkFrames }
+        if missing <= 0 { return }
+        clear(interleaved, missing * 2)
+        _ = snd_pcm_writei(playback, interleaved, UInt(missing))
     }
 
     /// True when the playback has played everything, or was stopped.
@@ -237,6 +296,7 @@ struct PathPort: ~Copyable {
         if !isRecoverable(code) { return code }
         counters.pointee.playbackXruns.add(1)
         drift.reset()
+        smoothedQueue = -1
         let prepared = snd_pcm_prepare(playback)
         if prepared < 0 { return Int(prepared) }
         return Int(fillAndStart(playback))

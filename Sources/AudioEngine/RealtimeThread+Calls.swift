@@ -220,6 +220,11 @@ extension RealtimeThread {
         }
         if let path = terminal.pointee.path {
             path.pointee.convert(block, tickFrames, into: terminal.pointee.playback, terminal.pointee.counters)
+            if same(terminal, master) {
+                let captured = terminal.pointee.capture.available - tickFrames
+                path.pointee.topUp(
+                    coming: terminal.pointee.playback.available + captured * path.pointee.playbackRate / busRate)
+            }
             let code = path.pointee.flush(
                 terminal.pointee.playback, steer: same(terminal, master), terminal.pointee.counters)
             if code < 0 { fail(terminal, code: Int32(truncatingIfNeeded: -code)) }

@@ -118,7 +118,11 @@ extension RealtimeThread {
     @_noLocks
     mutating func cutIfReady() {
         guard let terminal = pending else { return }
-        if let link = terminal.pointee.link, !link.pointee.isAlive(now: now) { return }
+        if let link = terminal.pointee.link {
+            if !link.pointee.isAlive(now: now) { return }
+            // Its first packets are muted: while the old one is heard there is no hurry.
+            if link.pointee.isStarting(), isHeard(master) { return }
+        }
         if let path = terminal.pointee.path, path.pointee.capture != nil, terminal.pointee.capture.available == 0 {
             if now < pendingSince &+ Self.readyLimit { return }
         }

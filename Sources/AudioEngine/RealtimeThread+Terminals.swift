@@ -140,7 +140,7 @@ extension RealtimeThread {
                 fail(terminal, code: Int32(truncatingIfNeeded: -frames))
                 return
             }
-            if frames == 0 { return }
+            if frames == 0 || path.pointee.isUnclocked { return }
             terminal.pointee.captured(path.pointee.pcm, frames, keep: keptFrames(terminal))
             if same(terminal, master) { runTicks(terminal) }
         }
@@ -152,6 +152,7 @@ extension RealtimeThread {
         var left = 8
         while left > 0 && same(terminal, master) && path.pointee.timerFired(now: now, fallbackAfter) {
             left -= 1
+            if path.pointee.isUnclocked { path.pointee.readUnclocked() }
             tick()
             serviceCalls()
         }

@@ -208,7 +208,9 @@ struct RealtimeThread: ~Copyable {
                 } else if let link = terminal.pointee.link, !terminal.pointee.isFailed {
                     polls[count] = pollfd(fd: link.pointee.descriptor, events: Int16(POLLIN), revents: 0)
                     terminal.pointee.pollCount = 1
-                } else if let path = terminal.pointee.path, path.pointee.isStarted, path.pointee.capture != nil {
+                } else if let path = terminal.pointee.path, path.pointee.isStarted, path.pointee.capture != nil,
+                    !path.pointee.isUnclocked
+                {
                     var each = 0
                     while each < path.pointee.descriptorCount {
                         polls[count + each] = path.pointee.descriptors[each]

@@ -4,7 +4,8 @@ import DBus
 /// A telephony application's answers to what people ask for at a headset, a handset or a command line.
 ///
 /// Returning from a function fulfils the request; throwing refuses it, and the headset is told so. The daemon waits five
-/// seconds. The functions are called on the bridge's own thread unless an actor implements them: none may block.
+/// seconds. The functions are called on the bridge's own thread unless an actor implements them: none may block. A request
+/// for a call may come before the report of that call has returned its id.
 public protocol CallProvider: Sendable {
     /// Someone dialled: report the call (``ProviderRegistration/reportOutgoing(number:name:state:)``) and return its id.
     func performStart(number: String) async throws(ProviderRefusal) -> Call.ID

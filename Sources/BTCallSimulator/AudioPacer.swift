@@ -70,6 +70,7 @@ package final class AudioPacer: Sendable {
         state.withLock { state in
             guard let index = state.streams.firstIndex(where: { $0.identifier == identifier }) else { return nil }
             let stream = state.streams.remove(at: index)
+            if !keepingOpen { stream.playOut(at: elapsed) }
             state.finished[identifier] = stream.timeline
             return keepingOpen ? stream : nil
         }

@@ -91,6 +91,13 @@ final class SimulatedStream: @unchecked Sendable {
         return sendPacket(at: nanoseconds)
     }
 
+    /// Plays what is still in hand, as a card does whose stream is closed in order.
+    func playOut(at nanoseconds: Int64) {
+        _ = receiveAll()
+        for block in queue { timeline.append(block, at: nanoseconds) }
+        queue = []
+    }
+
     private func receiveAll() -> Bool {
         while true {
             let count = recv(descriptor, packet, Self.capacity, Int32(MSG_DONTWAIT))

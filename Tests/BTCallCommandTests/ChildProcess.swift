@@ -38,7 +38,9 @@ final class ChildProcess: Sendable {
         posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0)
         posix_spawn_file_actions_adddup2(&actions, ends[1], captured == .output ? STDOUT_FILENO : STDERR_FILENO)
         var words = ([path] + arguments).map { strdup($0) } + [nil]
-        defer { words.forEach { free($0) } }
+        defer {
+            for word in words { free(word) }
+        }
         var pid: pid_t = 0
         let code = posix_spawn(&pid, path, &actions, nil, &words, environ)
         guard code == 0 else {

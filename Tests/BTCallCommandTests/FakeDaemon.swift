@@ -249,7 +249,7 @@ final class FakeDaemon {
     private func beginAudio(_ call: String) async {
         guard audio == nil, let provider else { return }
         var ends: [Int32] = [-1, -1]
-        let type = Int32(SOCK_SEQPACKET.rawValue | SOCK_NONBLOCK.rawValue)
+        let type = Int32(SOCK_SEQPACKET.rawValue | SOCK_NONBLOCK.rawValue | SOCK_CLOEXEC.rawValue)
         guard socketpair(AF_UNIX, type, 0, &ends) == 0 else { return }
         // Only our end must not block.
         _ = fcntl(ends[1], F_SETFL, 0)

@@ -43,7 +43,9 @@ struct LinkSetupTests {
             setup.cancel()
             setup.cancel()
         }
-        await #expect(throws: AudioLinkError.cancelled) { try await setup.established(by: deadline(.seconds(10))).get() }
+        await #expect(throws: AudioLinkError.cancelled) {
+            try await setup.established(by: deadline(.seconds(10))).get()
+        }
         close(pair.ours)
     }
 
@@ -65,7 +67,9 @@ struct LinkSetupTests {
         let pair = try SocketPair()
         let setup = LinkSetup(descriptor: pair.ours, codec: .cvsd)
         setup.cancel()
-        await #expect(throws: AudioLinkError.cancelled) { try await setup.established(by: deadline(.seconds(10))).get() }
+        await #expect(throws: AudioLinkError.cancelled) {
+            try await setup.established(by: deadline(.seconds(10))).get()
+        }
         close(pair.ours)
     }
 

@@ -138,6 +138,9 @@ class Hf(hfp.HfProtocol):
         return await super().execute_command(cmd, max(timeout, 10.0), response_type)
 
     async def initiate_slc(self):
+        # On the air the gateway's kernel has long finished its accept() when the first command comes. Here the command
+        # could overtake it: 6.1's rfcomm_dlc_accept() answers before it marks the channel connected, and drops data until then.
+        await asyncio.sleep(0.05)
         await super().initiate_slc()
         for extra in self.owner.after_slc:
             try:
@@ -379,7 +382,7 @@ class Headset:
         """A function that gives so many bytes of what the microphone hears."""
         match kind[0]:
             case "tone":
-                return voice.tone(rate, *kind[1]).take
+                return voice.Tone(rate, *kind[1]).take
             case "counted":
                 return counted.Source(rate, *kind[1]).take
             case "raw":

@@ -116,6 +116,59 @@ package struct ContinuityAnalysis {
         return product / (leftEnergy * rightEnergy).squareRoot()
     }
 
+    // MARK: Cross-fades
+
+    /// The short holes between two segments of different sources that are a mixture of both, as in a cross-fade, where
+    /// neither alone resembles the recording.
+    ///
+    /// A frame counts when the two references together, at the delays of the segments on both sides, explain as much of
+    /// its energy as one reference has to elsewhere.
+    package func mixtures(
+        of recording: [Int16], _ segments: [Segment], references: [[Int16]]
+    ) -> [Segment] {
+        let recorded = recording.map(Float.init)
+        let ordered = segments.sorted { $0.recorded.lowerBound < $1.recorded.lowerBound }
+        var found: [Segment] = []
+        for (before, after) in zip(ordered, ordered.dropFirst()) where before.source != after.source {
+            let hole = before.recorded.upperBound..<max(before.recorded.upperBound, after.recorded.lowerBound)
+            guard !hole.isEmpty, hole.count <= rate / 10 else { continue }
+            let first = references[before.source].map(Float.init)
+            let second = references[after.source].map(Float.init)
+            for start in stride(from: hole.lowerBound - window / 2, to: hole.upperBound, by: hop)
+            where start >= 0 && start + window <= recorded.count {
+                let (a, b) = (
+                    start - before.recorded.upperBound + before.reference.upperBound,
+                    start - after.recorded.lowerBound + after.reference.lowerBound
+                )
+                guard explained(recorded, start, first, a, second, b) >= threshold * threshold else { continue }
+                found.append(
+                    Segment(source: before.source, recorded: start..<start + window, reference: a..<a + window))
+            }
+        }
+        return found
+    }
+
+    /// The share of a frame's energy that the best mixture of two references has (least squares in two unknowns).
+    private func explained(
+        _ recorded: [Float], _ start: Int, _ first: [Float], _ a: Int, _ second: [Float], _ b: Int
+    ) -> Float {
+        guard a >= 0, b >= 0, a + window <= first.count, b + window <= second.count else { return 0 }
+        var (total, aa, bb, ab, ra, rb): (Float, Float, Float, Float, Float, Float) = (0, 0, 0, 0, 0, 0)
+        for offset in 0..<window {
+            let (r, x, y) = (recorded[start + offset], first[a + offset], second[b + offset])
+            total += r * r
+            aa += x * x
+            bb += y * y
+            ab += x * y
+            ra += r * x
+            rb += r * y
+        }
+        let determinant = aa * bb - ab * ab
+        guard total > 100 * Float(window), determinant > 0 else { return 0 }
+        let (u, v) = ((ra * bb - rb * ab) / determinant, (rb * aa - ra * ab) / determinant)
+        return (u * ra + v * rb) / total
+    }
+
     // MARK: Gaps
 
     /// What was heard in none of the recordings, between the first and the last thing that was.

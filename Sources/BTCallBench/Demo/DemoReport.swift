@@ -114,13 +114,17 @@ package struct DemoRecordings: Sendable {
         self.steps = steps
     }
 
-    /// What all codecs carry: the comparison is made in the narrow band.
-    private static let analysisRate = 8000
+    /// What all codecs carry: the comparison is made in the narrow band, but on the finer raster, so that half a frame
+    /// of delay does not look like a difference.
+    private static let narrowRate = 8000
 
     /// Compares every recording with the speech and attributes what is missing to the steps.
     package func report() -> DemoReport {
-        let rate = Self.analysisRate
-        func narrow(_ samples: [Int16]) -> [Int16] { OfflineResampler.convert(samples, from: Self.rate, to: rate) }
+        let rate = Self.rate
+        func narrow(_ samples: [Int16]) -> [Int16] {
+            let low = OfflineResampler.convert(samples, from: rate, to: Self.narrowRate)
+            return OfflineResampler.convert(low, from: Self.narrowRate, to: rate)
+        }
         let shift = Int(farEndStart * 1000)
         // The far end's clock begins later than the recordings'; queues add up to half a second.
         let down = ContinuityAnalysis(rate: rate, delay: shift - 100...shift + 500)
@@ -130,12 +134,14 @@ package struct DemoRecordings: Sendable {
         let played = devices.enumerated().flatMap { index, device in
             down.segments(of: narrow(device.played), source: index, reference: said)
         }
-        let heard = devices.enumerated().flatMap { index, device in
-            up.segments(of: received, source: index, reference: narrow(device.microphone))
+        let microphones = devices.map { narrow($0.microphone) }
+        let heard = microphones.enumerated().flatMap { index, microphone in
+            up.segments(of: received, source: index, reference: microphone)
         }
+        let faded = up.mixtures(of: received, heard, references: microphones)
         let downGaps = down.gaps(played)
         // Each microphone is a signal of its own: only the time in which none is heard counts.
-        let upGaps = up.gaps(heard.map { ContinuityAnalysis.Segment(source: 0, recorded: $0.recorded, reference: $0.recorded) })
+        let upGaps = up.gaps((heard + faded).map { ContinuityAnalysis.Segment(source: 0, recorded: $0.recorded, reference: $0.recorded) })
         var stray: [Int] = []
         var downByStep = [Int](repeating: 0, count: steps.count)
         var upByStep = downByStep
@@ -164,8 +170,8 @@ package struct DemoRecordings: Sendable {
     private func stretches(_ segments: [ContinuityAnalysis.Segment], offset: Double) -> [DemoReport.Stretch] {
         var stretches: [DemoReport.Stretch] = []
         for segment in segments.sorted(by: { $0.recorded.lowerBound < $1.recorded.lowerBound }) {
-            let from = Double(segment.recorded.lowerBound) / Double(Self.analysisRate) + offset
-            let to = Double(segment.recorded.upperBound) / Double(Self.analysisRate) + offset
+            let from = Double(segment.recorded.lowerBound) / Double(Self.rate) + offset
+            let to = Double(segment.recorded.upperBound) / Double(Self.rate) + offset
             let name = devices[segment.source].name
             if let last = stretches.last, last.device == name, from - last.to < 0.05 {
                 stretches[stretches.count - 1] = .init(device: name, from: last.from, to: to)

@@ -10,6 +10,7 @@ extension Demonstration.Result {
             try write(device.played, folder + "/" + device.name.replacing(" ", with: "-") + ".wav")
         }
         try write(recordings.farEndHeard, folder + "/far-end.wav")
+        try write(recordings.farEnd, folder + "/far-end-speech.wav")
         try TimelineDrawing.svg(recordings, report, routes: routes)
             .write(toFile: folder + "/timeline.svg", atomically: true, encoding: .utf8)
         let encoder = JSONEncoder()

@@ -37,10 +37,10 @@ package enum TimelineDrawing {
         y += 40
         let marks = report.steps.map { step in
             """
-            <line x1="\(number(x(step.at)))" y1="46" x2="\(number(x(step.at)))" y2="\(number(y))" stroke="#999" \
+            <line x1="\(number(x(step.at)))" y1="34" x2="\(number(x(step.at)))" y2="\(number(y))" stroke="#999" \
             stroke-dasharray="4 3"/>
-            <text x="\(number(x(step.at) + 4))" y="40" class="s">\(step.number). \(escape(step.title))</text>
-            <text x="\(number(x(step.at) + 4))" y="56" class="g">gap \(step.downlinkGapMs) ms down, \
+            <text x="\(number(x(step.at) + 4))" y="\(step.number % 2 == 1 ? 36 : 46)" class="s">\(step.number). \(escape(step.title))</text>
+            <text x="\(number(x(step.at) + 4))" y="58" class="g">gap \(step.downlinkGapMs) ms down, \
             \(step.uplinkGapMs) ms up (limit \(step.limitMs))</text>
             """
         }

@@ -30,7 +30,11 @@ final class TestCall: CallProvider {
     private let report: TestCallReport
     private let rate: Int
     private var recorder: Recorder?
-    private var phase = Phase.preparing
+    private var phase = Phase.preparing {
+        didSet { if oldValue == .preparing { resume(&offers) } }
+    }
+    /// Requests that came before we were told the call's id.
+    private var offers: [CheckedContinuation<Void, Never>] = []
     private var registration: ProviderRegistration?
     private var early: [BridgeEvent] = []
     private var ends: [CheckedContinuation<Void, Never>] = []
@@ -178,7 +182,7 @@ final class TestCall: CallProvider {
                 await ControlLoop.shared.sleep(for: .milliseconds(500))
                 self.exchange.stop()
             })
-        resumeEnds()
+        resume(&ends)
     }
 
     // MARK: Waiting
@@ -193,16 +197,21 @@ final class TestCall: CallProvider {
         await withCheckedContinuation { ends.append($0) }
     }
 
-    private func resumeEnds() {
-        let waiting = ends
-        ends = []
-        for continuation in waiting { continuation.resume() }
+    private func untilOffered() async {
+        guard phase == .preparing else { return }
+        await withCheckedContinuation { offers.append($0) }
+    }
+
+    private func resume(_ waiting: inout [CheckedContinuation<Void, Never>]) {
+        let continuations = waiting
+        waiting = []
+        for continuation in continuations { continuation.resume() }
     }
 
     private func audioEnded() {
         audioRuns = false
         report.audioEnded()
-        if case .ended = phase { resumeEnds() }
+        if case .ended = phase { resume(&ends) }
     }
 
     private func saveRecording() throws {
@@ -218,9 +227,9 @@ final class TestCall: CallProvider {
             report.routeChanged(new, reason: reason)
         case .callStateChanged(let id, let state, let reason):
             guard isOurs(id, event) else { return }
-            report.stateChanged(state, reason: reason)
+            if state == .ended { return end(reason: reason) }
+            report.stateChanged(state)
             if state == .active { becameActive(id) }
-            if state == .ended { end(reason: reason) }
         case .callRemoved(let id, let reason):
             if isOurs(id, event) { end(reason: reason) }
         case .daemonVanished:
@@ -249,6 +258,7 @@ final class TestCall: CallProvider {
     // MARK: CallProvider
 
     @ControlPlane func performAnswer(_ call: Call.ID) async throws(ProviderRefusal) {
+        await untilOffered()
         guard phase == .offered(call), plan.direction == .incoming else {
             throw .failed("the call cannot be answered now")
         }
@@ -256,6 +266,7 @@ final class TestCall: CallProvider {
     }
 
     @ControlPlane func performEnd(_ call: Call.ID, reason: String) async throws(ProviderRefusal) {
+        await untilOffered()
         switch phase {
         case .offered(call), .talking(call): report.asked(toEnd: reason)
         case .preparing, .offered, .talking, .ended: throw .noSuchCall("that call is not ours")

@@ -45,9 +45,9 @@ final class TestCallReport {
         say("route: \(new) (\(reason))")
     }
 
-    func stateChanged(_ state: Call.State, reason: String?) {
+    func stateChanged(_ state: Call.State) {
         if state == .active && answeredAt == nil { answeredAt = .now }
-        say("call: \(state.rawValue)" + (reason.map { " (\($0))" } ?? ""))
+        say("call: \(state.rawValue)")
     }
 
     func answered() {
@@ -76,6 +76,7 @@ final class TestCallReport {
     func callEnded(reason: String?) {
         endedAt = .now
         self.reason = reason
+        say("call: ended" + (reason.map { " (\($0))" } ?? ""))
     }
 
     /// The last word: the summary, or the JSON object.

@@ -12,6 +12,7 @@ package import Logging
 @ControlPlane
 package final class LinkAdmission {
     package static let firstPacketLimit = Duration.seconds(1)
+    package static let busyLimit = Duration.seconds(2)
 
     private let opener: any AudioLinkOpening
     private let graph: AudioGraph
@@ -78,7 +79,7 @@ package final class LinkAdmission {
             if let closed = closedAt[address] { await ControlLoop.shared.sleep(until: closed.advanced(by: pause)) }
             guard !isCancelled else { return .cancelled }
             do throws(AudioLinkError) {
-                let link = try await open()
+                let link = try await openWhenFree(open)
                 guard !isCancelled else {
                     link.close()
                     closedAt[address] = ControlLoop.now
@@ -100,6 +101,21 @@ package final class LinkAdmission {
                 """)
         }
         return .failed
+    }
+
+    /// A set-up that was given up may still be with the kernel, which answers `busy` until it has ended: that is waited for.
+    private func openWhenFree(
+        _ open: @ControlPlane () async throws(AudioLinkError) -> OpenAudioLink
+    ) async throws(AudioLinkError) -> OpenAudioLink {
+        let end = ControlLoop.now.advanced(by: Self.busyLimit)
+        while true {
+            do throws(AudioLinkError) {
+                return try await open()
+            } catch {
+                guard error == .busy, ControlLoop.now < end, !isCancelled else { throw error }
+                await ControlLoop.shared.sleep(for: .milliseconds(100))
+            }
+        }
     }
 
     private func waitForFirstPacket(_ address: BluetoothAddress) async -> Bool {

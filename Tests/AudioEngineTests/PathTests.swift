@@ -1,0 +1,82 @@
+import CBTCall
+import Foundation
+import Testing
+
+@testable import AudioEngine
+
+/// alsa-lib by name: the engine links it, and the tests do not import it.
+private enum Library {
+    static func function<T>(_ name: String, _ type: T.Type) -> T? {
+        dlsym(nil, name).map { unsafeBitCast($0, to: type) }
+    }
+
+    /// A device at 48 kHz, mono, with 120 ms of buffer; 0 plays, 1 captures.
+    static func open(_ device: String, _ direction: Int32) -> OpaquePointer? {
+        typealias Open =
+            @convention(c) (
+                UnsafeMutablePointer<OpaquePointer?>, UnsafePointer<CChar>, Int32, Int32
+            ) -> Int32
+        typealias SetUp = @convention(c) (OpaquePointer, Int32, Int32, UInt32, UInt32, Int32, UInt32) -> Int32
+        guard let open = function("snd_pcm_open", Open.self), let setUp = function("snd_pcm_set_params", SetUp.self)
+        else { return nil }
+        var pcm: OpaquePointer?
+        // SND_PCM_NONBLOCK; S16_LE; RW_INTERLEAVED.
+        guard open(&pcm, device, direction, 1) >= 0, let pcm, setUp(pcm, 2, 3, 1, 48_000, 0, 120_000) >= 0
+        else { return nil }
+        return pcm
+    }
+
+    static func close(_ pcm: OpaquePointer) {
+        typealias Close = @convention(c) (OpaquePointer) -> Int32
+        _ = function("snd_pcm_close", Close.self)?(pcm)
+    }
+}
+
+extension RealtimeTests {
+    @Suite struct Paths {
+        @Test func `a device that is no clock is clocked by the timer and cannot take the processor`() throws {
+            let bench = try EngineBench()
+            let playback = try #require(Library.open("null", 0))
+            let capture = try #require(Library.open("null", 1))
+            try bench.engine.addTerminal(1, .path(ALSAPath(playback: playback, capture: capture)))
+            let provider = try bench.makeCall(7, rate: 16_000, source: { _ in 0 })
+            bench.engine.route(to: 1)
+            #expect(bench.wait { isRouted($0, 1) } != nil)
+            let blocks = provider.blocks
+            let start = btcall_monotonic_nanoseconds()
+            #expect(bench.waitUntil { provider.blocks >= blocks + 100 })
+            let elapsed = (btcall_monotonic_nanoseconds() - start) / 1_000_000
+            // What was captured before it was noticed is worth a few hundred milliseconds.
+            #expect((300...1_100).contains(elapsed))
+            #expect(bench.engine.counters().wakeUps < 1_000)
+            bench.engine.removeTerminal(1)
+            #expect(bench.wait { $0 == .terminalRemoved(1) } != nil)
+            provider.stop()
+            bench.engine.stop()
+            Library.close(playback)
+            Library.close(capture)
+        }
+
+        @Test func `a path that only plays is clocked by the timer`() throws {
+            let file = FileManager.default.temporaryDirectory.appendingPathComponent("btcall-\(UUID()).raw").path
+            defer { try? FileManager.default.removeItem(atPath: file) }
+            let bench = try EngineBench()
+            let playback = try #require(Library.open("file:FILE=\(file),FORMAT=raw", 0))
+            try bench.engine.addTerminal(1, .path(ALSAPath(playback: playback)))
+            bench.engine.route(to: 1)
+            #expect(bench.wait { isRouted($0, 1) } != nil)
+            let provider = try bench.makeCall(7, rate: 16_000, source: tone(1_000, rate: 16_000))
+            #expect(bench.waitUntil { provider.blocks >= 150 })
+            bench.engine.removeTerminal(1)
+            #expect(bench.wait { $0 == .terminalRemoved(1) } != nil)
+            provider.stop()
+            bench.engine.stop()
+            Library.close(playback)
+            let data = try Data(contentsOf: URL(fileURLWithPath: file))
+            let samples = data.withUnsafeBytes { Array($0.bindMemory(to: Int16.self)) }
+            let heard = samples.drop { $0 == 0 }
+            #expect(heard.count > 48_000)
+            #expect(lowestToneShare(heard.dropFirst(4_800).prefix(40_000), hertz: 1_000, rate: 48_000) > 0.98)
+        }
+    }
+}
