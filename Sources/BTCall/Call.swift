@@ -26,6 +26,12 @@ public struct Call: Hashable, Sendable, Identifiable {
         case incoming, outgoing
     }
 
+    /// Why a call is over.
+    public enum EndReason: String, Hashable, Sendable, CaseIterable {
+        case localHangUp, remoteHangUp, rejected, missed, answeredElsewhere, cancelled
+        case busy, notFound, timedOut, error, transferred, providerGone
+    }
+
     public let id: ID
     public let state: State
     public let direction: Direction

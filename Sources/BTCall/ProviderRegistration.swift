@@ -39,8 +39,10 @@ public final class ProviderRegistration: Sendable {
     ///
     /// - Parameters:
     ///   - state: `.alerting`, `.active`, `.held` or `.ended`.
-    ///   - reason: why it ended, a word of the application's own.
-    public func update(_ call: Call.ID, _ state: Call.State, reason: String? = nil) async throws(BridgeError) {
+    ///   - reason: why it ended; the other side hung up when nothing is said.
+    public func update(_ call: Call.ID, _ state: Call.State, reason: Call.EndReason? = nil)
+        async throws(BridgeError)
+    {
         try await proxy.update(call, state, reason: reason)
     }
 
@@ -95,8 +97,8 @@ final class ProviderProxy {
         return Call.ID(path: call)
     }
 
-    func update(_ call: Call.ID, _ state: Call.State, reason: String?) async throws(BridgeError) {
-        let options: [String: Value] = reason.map { ["reason": .string($0)] } ?? [:]
+    func update(_ call: Call.ID, _ state: Call.State, reason: Call.EndReason?) async throws(BridgeError) {
+        let options: [String: Value] = reason.map { ["reason": .string($0.rawValue)] } ?? [:]
         try await connection.request(
             call.path, BTCallName.Interface.call, BTCallName.Call.update, [.string(state.rawValue), .vardict(options)])
     }

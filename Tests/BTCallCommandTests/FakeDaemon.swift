@@ -1,3 +1,4 @@
+import BTCall
 import BTCallAPI
 import ControlLoop
 import DBus
@@ -173,8 +174,11 @@ final class FakeDaemon {
             methods: [
                 method("Answer", in: [("options", "a{sv}")]) { daemon, _ in daemon.change(path, .active) },
                 method("End") { daemon, _ in daemon.end(path, reason: "local") },
-                method("Update", in: [("state", "s"), ("options", "a{sv}")]) { daemon, call in
+                method("Update", in: [("state", "s"), ("options", "a{sv}")]) { daemon, call throws(BusError) in
                     let reason = call.arguments[1]["reason"]?.stringValue ?? ""
+                    guard reason.isEmpty || Call.EndReason(rawValue: reason) != nil else {
+                        throw APIError(.invalidArgument, "\"\(reason)\" is no reason").busError
+                    }
                     guard let state = CallDescription.State(rawValue: call.arguments[0].stringValue ?? "") else {
                         return
                     }

@@ -61,7 +61,7 @@ import Testing
             "test-call", "--outgoing", "--number", "42", "--answer-after", "0.01", "--seconds", "0.2", bus: bus)
         #expect(run.status == 0)
         let states = run.output.split(separator: "\n").compactMap { $0.split(separator: "call: ").dropFirst().first }
-        #expect(states == ["alerting", "active", "ended (remoteEnded)"])
+        #expect(states == ["alerting", "active", "ended (remoteHangUp)"])
         #expect(run.output.contains("calling 42"))
         #expect(run.output.contains("Call    took place, 0."))
         #expect(run.output.contains("received"))
@@ -81,6 +81,7 @@ import Testing
         try await run.value
         #expect(await report.tookPlace == false)
         #expect(capture.output.contains("did not take place: it was not answered"))
+        #expect(capture.output.contains("call: ended (cancelled)"))
         #expect(await daemon.calls.isEmpty)
         await bridge.close()
     }

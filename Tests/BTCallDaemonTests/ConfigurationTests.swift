@@ -1,6 +1,7 @@
 import BTCallDaemon
 import BluetoothTypes
 import ControlLoop
+import Logging
 import Routing
 import Testing
 

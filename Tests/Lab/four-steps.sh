@@ -28,7 +28,7 @@ speak 0 "$WORK/near-in.wav"
 test_call --outgoing --number 1001 --far-end "$SHARE/far.wav" --record "$WORK/uplink.wav" --seconds 150
 check "step 1: route is the earpiece" wait_route earpiece 10
 sleep 3
-why | golden why-step-1.txt
+golden why-step-1.txt why
 
 # 2
 check "step 2: headset 1 connects" switch_on h1
@@ -36,7 +36,7 @@ check "step 2: audio link opens" hs h1 wait sco 10
 check "step 2: route is headset 1" wait_route bluetooth:$H1 5
 is "step 2: codec" "$(hs h1 status | jq -r .codec)" $codec
 sleep 3
-why | golden why-step-2.txt
+golden why-step-2.txt why
 
 # 3
 lost=$(hs h1 power lost 5)                              # BlueZ may notice after 3 + 5 s
@@ -44,14 +44,14 @@ sleep 1
 check "step 3: route is the earpiece" route_is earpiece
 check_json "step 3: BlueZ has not noticed yet" "$(prop $H1 Connected | jq -R .)" '. == "b true"'
 sleep 4
-why | golden why-step-3.txt
+golden why-step-3.txt why
 
 # 4
 check "step 4: headset 2 connects" switch_on h2
 check "step 4: audio link opens" hs h2 wait sco 10
 check "step 4: route is headset 2" wait_route bluetooth:$H2 5
 sleep 3
-why | golden why-step-4.txt
+golden why-step-4.txt why
 counters=$(btcall status --json)
 note "status: $(jq -c . <<<"$counters")"
 hs h2 mark

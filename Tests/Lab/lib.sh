@@ -23,9 +23,9 @@ at_least() { if _compare "$2" ">=" "$3"; then ok "$1: $2"; else not_ok "$1 (got 
 check_json() { # WHAT JSON FILTER: a jq filter that must say true
 	if [ "$(jq -r "$3" <<<"$2" 2>/dev/null)" = true ]; then ok "$1"; else not_ok "$1 ($3: $(jq -c . <<<"$2" 2>/dev/null | cut -c 1-600))"; fi
 }
-golden() { # NAME: standard input against golden/NAME; LAB_GOLDEN=1 only leaves what it got in $SHARE/golden
+golden() { # NAME COMMAND...: its output against golden/NAME; LAB_GOLDEN=1 only leaves what it got in $SHARE/golden
 	mkdir -p "$SHARE/golden"
-	cat > "$SHARE/golden/$1"
+	"${@:2}" > "$SHARE/golden/$1"
 	[ -n "$LAB_GOLDEN" ] && return
 	if diff -u "$LAB/golden/$1" "$SHARE/golden/$1" > "$WORK/golden.diff" 2>&1; then ok "golden $1"; else not_ok "golden $1"; sed 's/^/# /' "$WORK/golden.diff"; fi
 }

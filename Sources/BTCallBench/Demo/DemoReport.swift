@@ -84,6 +84,12 @@ package struct DemoRecordings: Sendable {
         package var played: [Int16]
         /// What its microphone said, on the same time line.
         package let microphone: [Int16]
+
+        package init(name: String, played: [Int16], microphone: [Int16]) {
+            self.name = name
+            self.played = played
+            self.microphone = microphone
+        }
     }
 
     package struct Step: Sendable {
@@ -92,6 +98,13 @@ package struct DemoRecordings: Sendable {
         /// Seconds on the time line.
         package let at: Double
         package let limitMs: Int
+
+        package init(number: Int, title: String, at: Double, limitMs: Int) {
+            self.number = number
+            self.title = title
+            self.at = at
+            self.limitMs = limitMs
+        }
     }
 
     package static let rate = SpeechSource.rate

@@ -76,7 +76,7 @@ final class TestCall: CallProvider {
 
     /// Ends the call because the person at the keyboard wants to.
     func interrupt() {
-        hangUp(reason: "interrupted")
+        if case .talking = phase { hangUp(.remoteHangUp) } else { hangUp(.cancelled) }
     }
 
     // MARK: Course of the call
@@ -128,7 +128,7 @@ final class TestCall: CallProvider {
         tasks.append(
             Task { @ControlPlane in
                 await ControlLoop.shared.sleep(for: talk)
-                if !Task.isCancelled { self.hangUp(reason: "remoteEnded") }
+                if !Task.isCancelled { self.hangUp(.remoteHangUp) }
             })
     }
 
@@ -146,17 +146,17 @@ final class TestCall: CallProvider {
         }
     }
 
-    private func hangUp(reason: String) {
+    private func hangUp(_ reason: Call.EndReason) {
         switch phase {
         case .preparing:
-            end(reason: reason)
+            end(reason: reason.rawValue)
         case .offered(let call), .talking(let call):
             guard let registration else { return }
             tasks.append(
                 Task { @ControlPlane in
                     do {
                         try await registration.update(call, .ended, reason: reason)
-                        self.end(reason: reason)
+                        self.end(reason: reason.rawValue)
                     } catch {
                         self.fail(error)
                     }

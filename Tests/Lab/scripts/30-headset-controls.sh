@@ -10,7 +10,7 @@ check "preferred device is set" btcall prefer bluetooth
 check "default device is set" btcall default earpiece
 check "headset 1 connects" switch_on h1
 check "headset 1 is available" wait_until 5 eval "device_json bluetooth:$H1 | jq -e .available"
-why | golden why-controls-idle.txt
+golden why-controls-idle.txt why
 
 # An incoming call, answered and ended at the headset.
 hs h1 mark
@@ -23,7 +23,7 @@ check "the call is active" wait_until 5 calls_are active
 check "the headset is told that the call is active" hs h1 wait indicator 5 call=1
 check "audio link opens" hs h1 wait sco 10
 check "route is the headset" wait_route bluetooth:$H1 5
-why | golden why-controls-answered.txt
+golden why-controls-answered.txt why
 
 # Volume both ways, battery.
 for level in 3 15 0 9; do hs h1 vgs $level >/dev/null; done
