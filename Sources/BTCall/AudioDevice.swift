@@ -54,6 +54,9 @@ public struct AudioDevice: Hashable, Sendable {
     public let input: String?
     /// The charge in per cent; nil when unknown.
     public let battery: Int?
+    /// What a connected headset's own buttons set, 0…15; nil for everything else.
+    public let speakerVolume: Int?
+    public let microphoneVolume: Int?
     /// The voice codecs of a headset, best first.
     public let codecs: [String]
     /// `headset`, `speaker` or `watch`; nil for a local device.
@@ -69,6 +72,8 @@ public struct AudioDevice: Hashable, Sendable {
         output = description.output
         input = description.input
         battery = description.battery
+        speakerVolume = description.speakerVolume
+        microphoneVolume = description.microphoneVolume
         codecs = description.codecs
         category = description.category
     }

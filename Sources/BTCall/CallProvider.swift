@@ -7,8 +7,9 @@ import DBus
 /// seconds. The functions are called on the bridge's own thread unless an actor implements them: none may block. A request
 /// for a call may come before the report of that call has returned its id.
 public protocol CallProvider: Sendable {
-    /// Someone dialled: report the call (``ProviderRegistration/reportOutgoing(number:name:state:)``) and return its id.
-    func performStart(number: String) async throws(ProviderRefusal) -> Call.ID
+    /// Someone dialled: the call exists already; begin it, and report what becomes of it with
+    /// ``ProviderRegistration/update(_:_:reason:)``. When this returns, the call is dialling.
+    func performStart(_ call: Call.ID, number: String) async throws(ProviderRefusal)
     /// Answer the call. When this returns, the daemon makes it active and sends its audio.
     func performAnswer(_ call: Call.ID) async throws(ProviderRefusal)
     /// End or reject the call. When this returns, the daemon has it ended.
@@ -23,7 +24,7 @@ public protocol CallProvider: Sendable {
 }
 
 extension CallProvider {
-    public func performStart(number: String) async throws(ProviderRefusal) -> Call.ID {
+    public func performStart(_ call: Call.ID, number: String) async throws(ProviderRefusal) {
         throw ProviderRefusal.notSupported("this application does not dial")
     }
 

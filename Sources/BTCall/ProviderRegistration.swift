@@ -134,36 +134,31 @@ final class ProviderProxy {
         ExportedInterface(
             BTCallName.Interface.callProvider,
             methods: [
-                method(BTCallName.CallProvider.performStart, in: [("number", "s"), ("options", "a{sv}")], out: "call") {
-                    provider, arguments throws(ProviderRefusal) in
-                    let call = try await provider.performStart(number: arguments[0].stringValue ?? "")
-                    return [.objectPath(call.path)]
+                method(
+                    BTCallName.CallProvider.performStart, in: [("call", "o"), ("number", "s"), ("options", "a{sv}")]
+                ) { provider, arguments throws(ProviderRefusal) in
+                    try await provider.performStart(Self.call(arguments), number: arguments[1].stringValue ?? "")
                 },
                 method(BTCallName.CallProvider.performAnswer, in: [("call", "o"), ("options", "a{sv}")]) {
                     provider, arguments throws(ProviderRefusal) in
                     try await provider.performAnswer(Self.call(arguments))
-                    return []
                 },
                 method(BTCallName.CallProvider.performEnd, in: [("call", "o"), ("reason", "s")]) {
                     provider, arguments throws(ProviderRefusal) in
                     try await provider.performEnd(Self.call(arguments), reason: arguments[1].stringValue ?? "")
-                    return []
                 },
                 method(BTCallName.CallProvider.performSetHeld, in: [("call", "o"), ("held", "b")]) {
                     provider, arguments throws(ProviderRefusal) in
                     try await provider.performSetHeld(Self.call(arguments), arguments[1].boolValue ?? false)
-                    return []
                 },
                 method(BTCallName.CallProvider.performDTMF, in: [("call", "o"), ("tones", "s")]) {
                     provider, arguments throws(ProviderRefusal) in
                     try await provider.performDTMF(Self.call(arguments), tones: arguments[1].stringValue ?? "")
-                    return []
                 },
                 method(
                     BTCallName.CallProvider.audioReady, in: [("call", "o"), ("audio", "h"), ("format", "a{sv}")]
                 ) { provider, arguments throws(ProviderRefusal) in
                     await provider.audioReady(Self.call(arguments), try Self.audio(arguments))
-                    return []
                 },
                 .init(BTCallName.CallProvider.released) { [weak self] call throws(BusError) in
                     try self?.check(call)
@@ -175,14 +170,15 @@ final class ProviderProxy {
 
     /// One request of the daemon's. The arguments were checked against the signature before.
     private func method(
-        _ name: String, in arguments: [(name: String, signature: String)], out result: String? = nil,
-        _ body: @escaping @ControlPlane (any CallProvider, [Value]) async throws(ProviderRefusal) -> [Value]
+        _ name: String, in arguments: [(name: String, signature: String)],
+        _ body: @escaping @ControlPlane (any CallProvider, [Value]) async throws(ProviderRefusal) -> Void
     ) -> ExportedInterface.Method {
-        .init(name, in: arguments, out: result.map { [($0, "o")] } ?? []) { [weak self] call throws(BusError) in
+        .init(name, in: arguments) { [weak self] call throws(BusError) in
             guard let self else { throw APIError(.noSuchProvider, "this provider is not registered").busError }
             try check(call)
             do throws(ProviderRefusal) {
-                return try await body(provider, call.arguments)
+                try await body(provider, call.arguments)
+                return []
             } catch {
                 throw error.busError
             }

@@ -15,6 +15,9 @@ package struct DeviceDescription: Hashable, Sendable {
     package var input: String?
     /// The charge in per cent; nil when unknown.
     package var battery: Int?
+    /// What the headset's own buttons set, 0…15; nil for a local device and for a headset that is not connected.
+    package var speakerVolume: Int?
+    package var microphoneVolume: Int?
     /// The voice codecs that the headset and we can do, best first: `CVSD`, `mSBC`, `LC3-SWB`.
     package var codecs: [String]
     /// `headset`, `speaker` or `watch`; nil for a local device.
@@ -22,7 +25,8 @@ package struct DeviceDescription: Hashable, Sendable {
 
     package init(
         device: DeviceWord, name: String, isAvailable: Bool, unavailableBecause: String? = nil, output: String? = nil,
-        input: String? = nil, battery: Int? = nil, codecs: [String] = [], category: String? = nil
+        input: String? = nil, battery: Int? = nil, speakerVolume: Int? = nil, microphoneVolume: Int? = nil,
+        codecs: [String] = [], category: String? = nil
     ) {
         self.device = device
         self.name = name
@@ -31,6 +35,8 @@ package struct DeviceDescription: Hashable, Sendable {
         self.output = output
         self.input = input
         self.battery = battery
+        self.speakerVolume = speakerVolume
+        self.microphoneVolume = microphoneVolume
         self.codecs = codecs
         self.category = category
     }
@@ -43,6 +49,8 @@ package struct DeviceDescription: Hashable, Sendable {
         output = try fields.optionalString("output")?.nonEmpty
         input = try fields.optionalString("input")?.nonEmpty
         battery = try fields.optionalInteger("battery").flatMap { (0...100).contains($0) ? $0 : nil }
+        speakerVolume = try fields.optionalInteger("speakerVolume").flatMap { (0...15).contains($0) ? $0 : nil }
+        microphoneVolume = try fields.optionalInteger("microphoneVolume").flatMap { (0...15).contains($0) ? $0 : nil }
         codecs = try fields.strings("codecs")
         category = try fields.optionalString("category")?.nonEmpty
     }
@@ -59,6 +67,8 @@ package struct DeviceDescription: Hashable, Sendable {
             "output": .string(output ?? ""),
             "input": .string(input ?? ""),
             "battery": .int32(Int32(clamping: battery ?? -1)),
+            "speakerVolume": .int32(Int32(clamping: speakerVolume ?? -1)),
+            "microphoneVolume": .int32(Int32(clamping: microphoneVolume ?? -1)),
             "codecs": .strings(codecs),
             "category": .string(category ?? ""),
         ]

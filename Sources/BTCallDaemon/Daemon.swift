@@ -82,7 +82,8 @@ package final class Daemon: Activating {
             let limit = configuration.routing.silentLimit
             graph = try Self.graph(engine, outside.paths, limit > .zero ? limit : nil, logger)
         } catch {
-            throw DaemonError(what: "the audio engine does not start: \(error)", remedy: "see the limits of the process")
+            throw DaemonError(
+                what: "the audio engine does not start: \(error)", remedy: "see the limits of the process")
         }
         router = RouteController(
             policy: RoutingPolicy(configuration: configuration.routing, localDevices: locals.present), graph: graph,
@@ -144,7 +145,8 @@ package final class Daemon: Activating {
         locals.onFound = { [weak self] device in self?.router.handle(.localFound(device)) }
         registry.onEvent = { [weak self] event in self?.take(event) }
         profile.onState = { [weak self] state in self?.take(state) }
-        profile.onConnection = { [weak self] address, _, descriptor, _ in self?.headsets.connected(address, descriptor) }
+        profile.onConnection = { [weak self] address, _, descriptor, _ in self?.headsets.connected(address, descriptor)
+        }
         profile.onDisconnectionRequest = { [weak self] address in
             self?.headsets.closeSession(address, "a user of this machine disconnected it")
         }
@@ -155,7 +157,8 @@ package final class Daemon: Activating {
         manager = ManagerObject(bus: bus, daemon: self, problems: problems)
         routerObject = RouterObject(
             bus: bus, router: router, describe: { [weak self] in self?.describeDevices() ?? [] },
-            codec: { [weak self] in self?.graph.codec(ofLink: $0) }, onPreference: { [weak self] in self?.keepPreferences() })
+            codec: { [weak self] in self?.graph.codec(ofLink: $0) },
+            onPreference: { [weak self] in self?.keepPreferences() })
         callsObject = CallsObject(bus: bus, calls: calls, mute: mute)
         audioObject = AudioObject(bus: bus, graph: graph, audio: audio)
         headsetObjects = HeadsetObjects(bus: bus, headsets: headsets)
@@ -169,14 +172,17 @@ package final class Daemon: Activating {
                 device: word, name: word.address.map { headsets.name(of: $0) } ?? word.description,
                 isAvailable: listing.isAvailable, unavailableBecause: unavailability(listing, word),
                 output: listing.output?.description, input: listing.input?.description, battery: headset?.battery,
-                codecs: headset?.codecs ?? [], category: nil)
+                speakerVolume: headset.map { Int($0.speakerVolume) },
+                microphoneVolume: headset.map { Int($0.microphoneVolume) }, codecs: headset?.codecs ?? [],
+                category: word.address.flatMap { headsets.category(of: $0) }?.rawValue)
         }
     }
 
     /// What keeps a local device away is known better here than by the policy.
     private func unavailability(_ listing: RoutingPolicy.Listing, _ word: DeviceWord) -> String? {
         guard !listing.isAvailable else { return nil }
-        if word.address == nil, configuration.localDevices[LocalDevice(rawValue: word.description) ?? .earpiece] == nil {
+        if word.address == nil, configuration.localDevices[LocalDevice(rawValue: word.description) ?? .earpiece] == nil
+        {
             return "not configured"
         }
         return problems.problems.first { $0.id == "device.\(word)" }?.what ?? listing.unavailableBecause
@@ -343,7 +349,9 @@ package final class Daemon: Activating {
         guard let store else { return }
         do throws(ConfigurationError) {
             let kept = try store.load()
-            if let device = kept.preferred.flatMap({ AudioDevice(parsing: $0) }) { router.handle(.setPreferred(device)) }
+            if let device = kept.preferred.flatMap({ AudioDevice(parsing: $0) }) {
+                router.handle(.setPreferred(device))
+            }
             if let device = kept.standard.flatMap({ AudioDevice(parsing: $0) }) { router.handle(.setDefault(device)) }
         } catch {
             logger.error("preferences are not restored: \(error)")

@@ -1,4 +1,5 @@
 import ArgumentParser
+import BTCallBench
 import BTCall
 import Foundation
 import Testing

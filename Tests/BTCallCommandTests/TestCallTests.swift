@@ -1,5 +1,6 @@
 import BTCall
 import BTCallAPI
+import BTCallBench
 import ControlLoop
 import Foundation
 import Testing

@@ -1,3 +1,4 @@
+import BTCallBench
 import Foundation
 import Testing
 

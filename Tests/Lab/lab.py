@@ -84,6 +84,8 @@ class Lab:
         match verb:
             case "time":
                 return lab_time()
+            case "stalls":
+                return await self.analyse(["stalls", *(["--limit", args[0]] if args else [])])
             case "say":
                 return say("guest:", *args)
             case "air":
@@ -91,7 +93,7 @@ class Lab:
                         "guest_sco_to_host": self.guest.sco_out, "cpu_s": round(time.process_time(), 2)}
             case "analyse":
                 return await self.analyse(args)
-        raise ValueError("lab time|say|air|analyse")
+        raise ValueError("lab time|say|air|stalls|analyse")
 
     async def analyse(self, args):
         """Another process, and a modest one: the headsets must keep their pace."""

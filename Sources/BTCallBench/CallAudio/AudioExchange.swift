@@ -12,6 +12,8 @@ package final class AudioExchange: Sendable {
         /// Times at which the next block came more than ``gapMs`` after the one before.
         package var gaps = 0
         package var longestGapMs = 0
+
+        package init() {}
     }
 
     /// The loudest sample each way since the levels were last taken.

@@ -68,13 +68,25 @@ package struct ContinuityAnalysis {
             }
         }
         // Different speech resembles itself for a moment now and then, never for long.
-        return segments.filter { $0.recorded.count >= 6 * window }
+        return segments.filter { $0.recorded.count >= 6 * window }.map { trimmed($0, recorded, known) }
+    }
+
+    /// Without the parts at both ends that are not the reference: a frame resembles it as long as half of it does.
+    private func trimmed(_ segment: Segment, _ recorded: [Float], _ known: [Float]) -> Segment {
+        let lag = segment.recorded.lowerBound - segment.reference.lowerBound
+        func isReference(_ start: Int) -> Bool {
+            correlation(recorded, start, known, start - lag, length: hop) >= threshold
+        }
+        var (lower, upper) = (segment.recorded.lowerBound, segment.recorded.upperBound)
+        while lower < segment.recorded.lowerBound + window, !isReference(lower) { lower += hop }
+        while upper > segment.recorded.upperBound - window, !isReference(upper - hop) { upper -= hop }
+        return Segment(source: segment.source, recorded: lower..<upper, reference: lower - lag..<upper - lag)
     }
 
     /// By how much the recording is behind the reference at a position; nil when it is not the reference.
     private func match(_ recorded: [Float], _ position: Int, _ known: [Float], near lag: Int?) -> Int? {
         if let lag, correlation(recorded, position, known, position - lag) >= threshold { return lag }
-        if let lag, let close = best(recorded, position, known, lag - 32...lag + 32, step: 1) { return close }
+        if let lag, let close = best(recorded, position, known, lag - 16...lag + 16, step: 1) { return close }
         // First every third lag: the correlation of speech is wide enough for that.
         guard let coarse = best(recorded, position, known, search, step: 3, least: threshold * 0.6) else { return nil }
         return best(recorded, position, known, coarse - 3...coarse + 3, step: 1)
@@ -97,14 +109,17 @@ package struct ContinuityAnalysis {
         return sum
     }
 
-    private func correlation(_ left: [Float], _ leftStart: Int, _ right: [Float], _ rightStart: Int) -> Float {
-        guard rightStart >= 0, rightStart + window <= right.count else { return 0 }
+    private func correlation(
+        _ left: [Float], _ leftStart: Int, _ right: [Float], _ rightStart: Int, length: Int? = nil
+    ) -> Float {
+        let count = length ?? window
+        guard rightStart >= 0, rightStart + count <= right.count else { return 0 }
         var product: Float = 0
         var leftEnergy: Float = 0
         var rightEnergy: Float = 0
         left.withUnsafeBufferPointer { left in
             right.withUnsafeBufferPointer { right in
-                for offset in 0..<window {
+                for offset in 0..<count {
                     let (a, b) = (left[leftStart + offset], right[rightStart + offset])
                     product += a * b
                     leftEnergy += a * a

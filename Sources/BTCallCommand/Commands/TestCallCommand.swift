@@ -1,5 +1,6 @@
 import ArgumentParser
 import BTCall
+import BTCallBench
 import ControlLoop
 import Glibc
 

@@ -39,6 +39,8 @@ extension AudioDevice {
             "output": JSON(output),
             "input": JSON(input),
             "battery": JSON(battery),
+            "speakerVolume": JSON(speakerVolume),
+            "microphoneVolume": JSON(microphoneVolume),
             "codecs": JSON(codecs),
             "category": JSON(category),
         ]

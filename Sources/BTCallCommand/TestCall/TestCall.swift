@@ -1,4 +1,5 @@
 import BTCall
+import BTCallBench
 import ControlLoop
 
 /// A telephony application with one call, whose far end is a tone or a file.

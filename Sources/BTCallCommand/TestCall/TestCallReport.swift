@@ -1,4 +1,5 @@
 import BTCall
+import BTCallBench
 import ControlLoop
 import Glibc
 

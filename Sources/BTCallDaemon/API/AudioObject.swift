@@ -50,6 +50,7 @@ package final class AudioObject {
             terminal.silentEvents = UInt64(clamping: counter.silences)
             statistics.terminals.append(terminal)
             statistics.lost += terminal.framesConcealed + terminal.underruns + terminal.xruns + terminal.droppedBlocks
+            statistics.lost += UInt64(clamping: counter.sendFailures)
         }
         for counter in counters.calls {
             guard let path = audio.paths[counter.id] else { continue }
@@ -59,7 +60,7 @@ package final class AudioObject {
             call.missing = UInt64(clamping: counter.blocksMissing)
             call.dropped = UInt64(clamping: counter.blocksDropped)
             statistics.calls.append(call)
-            statistics.lost += call.missing + call.dropped
+            statistics.lost += call.missing + call.dropped + UInt64(clamping: counter.blocksUnsent)
         }
         return statistics
     }

@@ -115,6 +115,10 @@ package final class HeadsetDirectory: LinkOpening {
         registry.device(address)?.name ?? address.description
     }
 
+    package func category(of address: BluetoothAddress) -> ClassOfDevice.Category? {
+        registry.device(address)?.classOfDevice.category
+    }
+
     /// Headsets that are paired but not connected are shown to the policy too, so that `btcall devices` has them.
     package func describe(_ device: DeviceRegistry.Device) {
         guard device.paired, device.isHandsFree, described.insert(device.address).inserted else { return }

@@ -17,7 +17,7 @@ hs h1 mark
 test_call --incoming --number +4912345 --far-end tone:700 --seconds 60
 check "the headset rings" hs h1 wait ring 10
 hs h1 mark
-check "incoming call is shown with its number" wait_until 5 calls_are incoming
+is "the incoming call is shown" "$(json '.[0] | "\(.state) \(.direction) \(.number)"' calls)" "ringing incoming +4912345"
 check "ATA is accepted" hs h1 answer
 check "the call is active" wait_until 5 calls_are active
 check "the headset is told that the call is active" hs h1 wait indicator 5 call=1
