@@ -9,15 +9,22 @@ extension BusConnection {
     /// - Throws: `BusError.nameTaken`, which names the owner and its process; `AccessDenied` when the bus has no policy
     ///   that allows it.
     package func requestName(_ name: String) async throws(BusError) {
-        let code = try await callBus("RequestName", [.string(name), .uint32(UInt32(DBUS_NAME_FLAG_DO_NOT_QUEUE))])
-            .first?.uint32Value
-        switch code.map(Int32.init(bitPattern:)) {
-        case DBUS_REQUEST_NAME_REPLY_PRIMARY_OWNER, DBUS_REQUEST_NAME_REPLY_ALREADY_OWNER:
-            if !requestedNames.contains(name) { requestedNames.append(name) }
-        default:
-            throw await taken(name)
+        for _ in 0..<Self.nameAttempts {
+            let code = try await callBus("RequestName", [.string(name), .uint32(UInt32(DBUS_NAME_FLAG_DO_NOT_QUEUE))])
+                .first?.uint32Value
+            switch code.map(Int32.init(bitPattern:)) {
+            case DBUS_REQUEST_NAME_REPLY_PRIMARY_OWNER, DBUS_REQUEST_NAME_REPLY_ALREADY_OWNER:
+                if !requestedNames.contains(name) { requestedNames.append(name) }
+                return
+            default:
+                if let error = await taken(name) { throw error }
+            }
         }
+        throw .nameTaken("\(name) changes hands faster than its owner can be named")
     }
+
+    /// The owner of a taken name may leave before it is asked for: the name is free then.
+    private static var nameAttempts: Int { 3 }
 
     /// Gives a name up. Nothing happens if it is not ours.
     package func releaseName(_ name: String) {
@@ -53,13 +60,14 @@ extension BusConnection {
         try await call(Self.busName, Self.busPath, Self.busName, member, arguments)
     }
 
-    private func taken(_ name: String) async -> BusError {
+    /// - Returns: nil when the owner has left in the meantime.
+    private func taken(_ name: String) async -> BusError? {
         do throws(BusError) {
             let owner = try await owner(of: name)
             let process = try await processID(of: owner)
             return .nameTaken("\(name) is owned by \(owner) (process \(process))")
         } catch {
-            // The owner has left in the meantime, perhaps.
+            if error.hasName(BusError.Name.nameHasNoOwner) { return nil }
             return .nameTaken("\(name) is owned by another process, which cannot be named: \(error)")
         }
     }

@@ -103,7 +103,7 @@ import Testing
         try #require(devices.count == 2)
         let keys: Set = [
             "device", "kind", "address", "name", "available", "unavailableBecause", "output", "input", "battery",
-            "codecs", "category",
+            "speakerVolume", "microphoneVolume", "codecs", "category",
         ]
         #expect(Set(devices[0].keys) == keys && Set(devices[1].keys) == keys)
         #expect(devices[0]["battery"] as? Int == 80)

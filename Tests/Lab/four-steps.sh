@@ -18,7 +18,7 @@ hs h1 mic counted 2; hs h2 mic counted 3
 check "preferred device is set" btcall prefer bluetooth
 check "default device is set" btcall default earpiece
 
-analyse make far.wav 150 16000 0 >/dev/null
+analyse make far.wav 100 16000 0 >/dev/null
 analyse make near.wav 150 48000 1 >/dev/null
 cp "$SHARE/near.wav" "$WORK/near-in.wav"
 listen 0 earpiece
@@ -26,7 +26,7 @@ speak 0 "$WORK/near-in.wav"
 
 # 1
 test_call --outgoing --number 1001 --far-end "$SHARE/far.wav" --record "$WORK/uplink.wav" --seconds 150
-check "step 1: route is the earpiece" wait_route earpiece 10
+check "step 1: route is the earpiece" wait_route earpiece 25
 sleep 3
 golden why-step-1.txt why
 

@@ -14,7 +14,7 @@ analyse make far.wav 100 16000 0 >/dev/null
 listen 0 earpiece
 
 test_call --outgoing --number 1001 --far-end "$SHARE/far.wav" --record "$WORK/uplink.wav" --seconds 110
-check "route is the earpiece" wait_route earpiece 10
+check "route is the earpiece" wait_route earpiece 25
 check "headset 1 connects" switch_on h1
 check "audio link opens" hs h1 wait sco 10
 check "route is headset 1" wait_route bluetooth:$H1 5
