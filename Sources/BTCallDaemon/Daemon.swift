@@ -58,6 +58,9 @@ package final class Daemon: Activating {
     private var headsetObjects: HeadsetObjects?
     private var nameRetry: Timer?
     private var isPowered = true
+    /// bluetoothd has just appeared and may list its adapters later.
+    private var adapterGrace: Timer?
+    private var isActivationWanted = false
 
     /// - Parameters:
     ///   - registry: the mirror of BlueZ on the same bus.
@@ -74,7 +77,8 @@ package final class Daemon: Activating {
         store = configuration.stateDirectory.map { PreferenceStore(directory: $0) }
         problems = ProblemList(logger: logger)
         locals = LocalDeviceMonitor(
-            wanted: Set(configuration.localDevices.keys), paths: outside.paths, problems: problems)
+            wanted: Set(configuration.localDevices.keys), paths: outside.paths, problems: problems,
+            interval: configuration.waits.localDevice)
         do throws(AudioEngineError) {
             var engineConfiguration = AudioEngineConfiguration()
             engineConfiguration.primeBlocks = configuration.callQueueBlocks
@@ -88,13 +92,14 @@ package final class Daemon: Activating {
         router = RouteController(
             policy: RoutingPolicy(configuration: configuration.routing, localDevices: locals.present), graph: graph,
             logger: logger)
-        calls = CallDirectory(bus: bus, logger: logger)
+        calls = CallDirectory(bus: bus, deadline: configuration.waits.provider, logger: logger)
         audio = CallAudio(graph: graph, logger: logger)
         let graph = graph
         mute = MuteState { graph.setMuted($0) }
         let gateway = Self.gateway(configuration)
-        profile = ProfileRegistration(
-            bus: bus, configuration: .handsFreeAudioGateway(features: gateway.sdpFeatures), logger: logger)
+        var registration = ProfileRegistration.Configuration.handsFreeAudioGateway(features: gateway.sdpFeatures)
+        registration.retryInterval = configuration.waits.profile
+        profile = ProfileRegistration(bus: bus, configuration: registration, logger: logger)
         let admission = LinkAdmission(
             opener: outside.opener, graph: graph, pause: configuration.routing.reopenPause, logger: logger)
         headsets = HeadsetDirectory(
@@ -197,8 +202,11 @@ package final class Daemon: Activating {
             admission.firstPacketCame(address)
         case .linkSilent(let address, let milliseconds):
             logger.notice("\(address): nothing received for \(milliseconds) ms")
+            headsets.linkSilent(address)
             router.handle(.linkSilent(address))
-        case .linkResumed(let address): router.handle(.linkResumed(address))
+        case .linkResumed(let address):
+            headsets.linkResumed(address)
+            router.handle(.linkResumed(address))
         case .linkLost(let address, let code): headsets.linkLost(address, code: code)
         case .linkClosed(let address): headsets.linkClosed(address)
         case .pathFailed(let error):
@@ -222,7 +230,14 @@ package final class Daemon: Activating {
         case .deviceRemoved: break
         case .deviceDisconnected(let address, _): headsets.closeSession(address, "the radio link ended")
         }
-        if case .serviceAppeared = event { noteAdapters() }
+        if case .serviceAppeared = event {
+            adapterGrace?.cancel()
+            adapterGrace = ControlLoop.shared.schedule(after: configuration.waits.adapter) { [weak self] in
+                self?.adapterGrace = nil
+                self?.noteAdapters()
+            }
+            noteAdapters()
+        }
     }
 
     private func noteMissingService() {
@@ -230,11 +245,15 @@ package final class Daemon: Activating {
             "bluetoothd", what: "bluetoothd is not on the bus",
             remedy: "start it (`systemctl start bluetooth`); calls use local devices meanwhile")
         problems.end("adapter")
+        adapterGrace?.cancel()
+        adapterGrace = nil
     }
 
     private func noteAdapters() {
         guard registry.isServicePresent else { return }
         let powered = registry.adapters.contains(where: \.powered)
+        // bluetoothd comes to the bus before its adapters do. Links that outlived it are not over for that.
+        if registry.adapters.isEmpty, adapterGrace != nil { return }
         if powered {
             problems.end("adapter")
         } else if registry.adapters.isEmpty {
@@ -297,6 +316,7 @@ package final class Daemon: Activating {
     }
 
     package func activate() async {
+        isActivationWanted = true
         guard state == .inactive else { return }
         state = .activating
         calls.acceptsProviders = true
@@ -306,6 +326,7 @@ package final class Daemon: Activating {
     }
 
     package func deactivate() async {
+        isActivationWanted = false
         guard state == .active else { return }
         state = .deactivating
         calls.acceptsProviders = false
@@ -314,12 +335,15 @@ package final class Daemon: Activating {
         await profile.stop()
         state = .inactive
         logger.notice("inactive")
+        // Asked for while the profiles were taken back.
+        if isActivationWanted { await activate() }
     }
 
     /// Ends everything in order; calls of providers end with `providerGone`.
     package func stop() async {
         await deactivate()
         nameRetry?.cancel()
+        adapterGrace?.cancel()
         locals.stop()
         bus.releaseName(BTCallName.bus)
         graph.close()
@@ -335,9 +359,9 @@ package final class Daemon: Activating {
             let remedy =
                 error.hasName(BusError.Name.accessDenied)
                 ? "install dbus/org.btcall.conf as /usr/share/dbus-1/system.d/org.btcall.conf and run as user btcall or root"
-                : "stop the other daemon; tried again every 5 s"
+                : "stop the other daemon; tried again every \(configuration.waits.busName)"
             problems.begin("name", what: "the bus does not give us \(BTCallName.bus): \(error.message)", remedy: remedy)
-            nameRetry = ControlLoop.shared.schedule(after: .seconds(5)) { [weak self] in
+            nameRetry = ControlLoop.shared.schedule(after: configuration.waits.busName) { [weak self] in
                 Task { @ControlPlane in await self?.takeName() }
             }
         }

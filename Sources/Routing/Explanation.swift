@@ -52,6 +52,10 @@ package enum SkipReason: String, Hashable, Sendable, CaseIterable {
 /// What keeps a device from carrying the call.
 package enum Obstacle: Hashable, Sendable {
     case noDevice, notPresent, notConnected, adapterOff, excluded, masked
+    /// Not connected; when it comes, it takes the call after this.
+    case awaited(required: Duration)
+    /// Not connected since it vanished in a call.
+    case lost(ago: Duration, required: Duration)
     /// A2DP only, and a microphone is wanted that A2DP does not have.
     case mediaOnly
     /// HFP only, and without microphone only A2DP is used.
@@ -69,6 +73,8 @@ package enum Obstacle: Hashable, Sendable {
         case .noDevice: "noDevice"
         case .notPresent: "notPresent"
         case .notConnected: "notConnected"
+        case .awaited: "awaited"
+        case .lost: "lost"
         case .adapterOff: "adapterOff"
         case .excluded: "excluded"
         case .masked: "masked"
@@ -88,6 +94,11 @@ package enum Obstacle: Hashable, Sendable {
         case .noDevice: "no device"
         case .notPresent: "not present"
         case .notConnected: "not connected"
+        case .awaited(let required):
+            "not connected: must be stable for \(ExplanationText.seconds(required)) when it comes"
+        case .lost(let ago, let required):
+            "not connected: lost \(ExplanationText.seconds(ago)) ago,"
+                + " must be stable for \(ExplanationText.seconds(required)) on return"
         case .adapterOff: "adapter is off"
         case .excluded: "excluded"
         case .masked: "masked by the jack"
@@ -110,6 +121,9 @@ package enum Obstacle: Hashable, Sendable {
     /// What is measured and what it is compared with, in milliseconds or times; nil where nothing is measured.
     package var measure: (value: Int64, limit: Int64)? {
         switch self {
+        // What is not there has been stable for no time at all.
+        case .awaited(let required): (0, required.milliseconds)
+        case .lost(let ago, let required): (ago.milliseconds, required.milliseconds)
         case .penalty(let remaining, _, _): (remaining.milliseconds, 0)
         case .settling(let stable, let required): (stable.milliseconds, required.milliseconds)
         case .dwell(_, let carried, let required): (carried.milliseconds, required.milliseconds)
@@ -121,11 +135,89 @@ package enum Obstacle: Hashable, Sendable {
     }
 }
 
+/// What is measured on a headset that can carry the call, and what that is compared with.
+package enum Standing: Hashable, Sendable {
+    /// - Parameter isAsked: false while nothing is open that the headset would take the call from.
+    case stable(Duration, required: Duration, isAsked: Bool)
+    /// It is the route.
+    case carrying(Duration, kept: Duration)
+    /// Its link is being set up.
+    case opening(attempt: Int, of: Int, elapsed: Duration, timeout: Duration)
+    /// The pause before the next attempt.
+    case pausing(attempt: Int, of: Int, elapsed: Duration, pause: Duration)
+    /// Another link closes first.
+    case queued(attempt: Int, of: Int)
+    /// No packet on its open link.
+    case silent(Duration, closedAfter: Duration)
+    /// Packets again after a silence.
+    case steady(Duration, required: Duration)
+
+    package var text: String {
+        switch self {
+        case .stable(let stable, let required, let isAsked):
+            "stable for \(ExplanationText.seconds(stable)) of \(ExplanationText.seconds(required))"
+                + (isAsked ? "" : ", not asked while nothing is open")
+        case .carrying(let carried, let kept):
+            "carries the call for \(ExplanationText.seconds(carried)), kept \(ExplanationText.seconds(kept))"
+        case .opening, .pausing, .queued:
+            "pending, \(progress ?? "")"
+        case .silent(let silent, let limit):
+            "silent for \(ExplanationText.seconds(silent)), closed after \(ExplanationText.seconds(limit))"
+        case .steady(let steady, let required):
+            "packets again for \(ExplanationText.seconds(steady)) of \(ExplanationText.seconds(required))"
+        }
+    }
+
+    /// How far the set-up of the link is; nil when none is going on.
+    package var progress: String? {
+        switch self {
+        case .opening(let attempt, let attempts, let elapsed, let timeout):
+            "attempt \(attempt) of \(attempts),"
+                + " \(ExplanationText.seconds(elapsed)) of \(ExplanationText.seconds(timeout))"
+        case .pausing(let attempt, let attempts, let elapsed, let pause):
+            "attempt \(attempt) of \(attempts) after a pause,"
+                + " \(ExplanationText.seconds(elapsed)) of \(ExplanationText.seconds(pause))"
+        case .queued(let attempt, let attempts):
+            "attempt \(attempt) of \(attempts) when another link is closed"
+        case .stable, .carrying, .silent, .steady:
+            nil
+        }
+    }
+
+    /// In milliseconds; attempts where no time is measured.
+    package var measure: (value: Int64, limit: Int64) {
+        switch self {
+        case .stable(let value, let limit, _), .carrying(let value, let limit), .opening(_, _, let value, let limit),
+            .pausing(_, _, let value, let limit), .silent(let value, let limit), .steady(let value, let limit):
+            (value.milliseconds, limit.milliseconds)
+        case .queued(let attempt, let attempts):
+            (Int64(attempt), Int64(attempts))
+        }
+    }
+}
+
 /// What a level comes to.
 package enum Verdict: Hashable, Sendable {
-    case eligible
+    /// A verdict without what was measured.
+    package enum Kind: Hashable, Sendable {
+        case eligible, ineligible, skipped
+    }
+
+    /// With what is measured on a headset; nil for a device of the board.
+    case eligible(Standing?)
     case ineligible(Obstacle)
     case skipped(SkipReason)
+
+    package var kind: Kind {
+        switch self {
+        case .eligible: .eligible
+        case .ineligible: .ineligible
+        case .skipped: .skipped
+        }
+    }
+
+    /// Whether the verdict is of that kind, whatever was measured.
+    package static func == (verdict: Verdict, kind: Kind) -> Bool { verdict.kind == kind }
 
     /// `eligible`, or the word of the obstacle or the reason to skip.
     package var word: String {
@@ -138,7 +230,7 @@ package enum Verdict: Hashable, Sendable {
 
     package var text: String {
         switch self {
-        case .eligible: "eligible"
+        case .eligible(let standing): standing.map { "eligible: \($0.text)" } ?? "eligible"
         case .ineligible(let obstacle): obstacle.text
         case .skipped(let reason): reason.text
         }
@@ -147,8 +239,9 @@ package enum Verdict: Hashable, Sendable {
     /// What is measured and what it is compared with; nil where nothing is measured.
     package var measure: (value: Int64, limit: Int64)? {
         switch self {
+        case .eligible(let standing): standing?.measure
         case .ineligible(let obstacle): obstacle.measure
-        case .eligible, .skipped: nil
+        case .skipped: nil
         }
     }
 }
@@ -188,6 +281,11 @@ package struct Explanation: Hashable, Sendable {
         }
     }
 
+    package struct Gap: Hashable, Sendable {
+        package let value: Duration
+        package let limit: Duration
+    }
+
     package let levels: [LevelFinding]
     /// The first level with an eligible device.
     package let chosen: RoutingLevel?
@@ -196,18 +294,30 @@ package struct Explanation: Hashable, Sendable {
     package let target: Route?
     package let route: Route?
     package let pending: Route?
+    /// How far the set-up of the pending link is; nil when none is pending.
+    package let pendingStanding: Standing?
+    /// How long no path has been open, and after what time a local device stands in; nil while nothing is awaited.
+    package let gap: Gap?
     /// Why the route last changed, and how long ago; nil before the first change.
     package let reason: RouteChangeReason?
     package let reasonAge: Duration?
+    /// The time that had to pass for the reason; nil when there is none or it is not fixed.
+    package let reasonLimit: Duration?
 }
 
 extension Explanation: CustomStringConvertible {
     /// Several lines for a person, the same for the same facts.
     package var description: String {
         var route = "route: \(route.map(\.description) ?? "none")"
-        if let pending { route += ", pending: \(pending)" }
         if let reason, let reasonAge {
-            route += " (\(reason.rawValue), \(ExplanationText.seconds(reasonAge)) ago)"
+            route += " (\(reason.rawValue)\(limitText), \(ExplanationText.seconds(reasonAge)) ago)"
+        }
+        if let gap {
+            route += ", no path for \(ExplanationText.seconds(gap.value)) of \(ExplanationText.seconds(gap.limit))"
+        }
+        if let pending {
+            route += ", pending: \(pending)"
+            if let progress = pendingStanding?.progress { route += " (\(progress))" }
         }
         var lines = [route]
         if let suspension { lines.append("not decided by the levels: \(suspension.text)") }
@@ -221,6 +331,14 @@ extension Explanation: CustomStringConvertible {
             return line
         }
         return lines.joined(separator: "\n")
+    }
+
+    private var limitText: String {
+        switch (reason, reasonLimit) {
+        case (.linkSilent, let limit?): " after \(limit.milliseconds) ms without a packet"
+        case (.bridge, let limit?): " after \(ExplanationText.seconds(limit)) without a path"
+        default: ""
+        }
     }
 }
 

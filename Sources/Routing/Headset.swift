@@ -57,6 +57,7 @@ enum LinkState: Hashable, Sendable {
     struct Opening: Hashable, Sendable {
         let mode: LinkMode
         let codecHint: VoiceCodec?
+        let since: Instant
         let deadline: Instant
     }
 
@@ -65,6 +66,8 @@ enum LinkState: Hashable, Sendable {
         let since: Instant
         /// When the running silence was reported.
         var silentSince: Instant?
+        /// After a silence: when packets came again.
+        var steadySince: Instant?
         /// After a silence: when the link has carried packets for long enough to be used again.
         var steadyAt: Instant?
 

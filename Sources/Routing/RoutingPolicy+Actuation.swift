@@ -108,7 +108,7 @@ extension RoutingPolicy {
         let deadline = now.advanced(by: configuration.openTimeout)
         update(address) { headset in
             headset.retryAt = nil
-            headset.link = .opening(LinkState.Opening(mode: mode, codecHint: hint, deadline: deadline))
+            headset.link = .opening(LinkState.Opening(mode: mode, codecHint: hint, since: now, deadline: deadline))
         }
         effects.append(.openLink(address, mode, codecHint: hint, attempt: attempt))
     }

@@ -55,7 +55,9 @@ extension RoutingPolicy {
 
     /// What keeps the headset from being the target; nil when it is eligible.
     func obstacle(for headset: Headset, _ situation: Situation) -> Obstacle? {
-        if case .unusable(let obstacle) = usability(of: headset) { return obstacle }
+        if case .unusable(let obstacle) = usability(of: headset) {
+            return obstacle == .notConnected ? absence(of: headset, at: situation.now) : obstacle
+        }
         if situation.isLocalOnly { return .notLocal }
         guard situation.foreground.allSatisfy({ $0.supports(.bluetooth) }) else { return .unsupportedByCall }
         let now = situation.now
@@ -69,7 +71,7 @@ extension RoutingPolicy {
             return .switchLimit(count: switchIns, limit: Self.switchLimit, window: configuration.flapWindow)
         }
         if pending?.address == headset.address { return nil }
-        if current == nil, pending == nil, recent(headset.losses, at: now).isEmpty { return nil }
+        guard mustSettle(headset, at: now) else { return nil }
         if now < headset.readyAt {
             return .settling(
                 stable: headset.settlesSince.duration(to: now),
@@ -82,6 +84,11 @@ extension RoutingPolicy {
             }
         }
         return nil
+    }
+
+    /// Whether the headset has to be stable first: not while nothing is open or pending and it has not been lost.
+    func mustSettle(_ headset: Headset, at now: Instant) -> Bool {
+        current != nil || pending != nil || !recent(headset.losses, at: now).isEmpty
     }
 
     // MARK: Paths

@@ -340,9 +340,13 @@ extension RoutingPolicy {
     mutating func settle(_ index: Int, from now: Instant) {
         let losses = recent(headsets[index].losses, at: now)
         headsets[index].losses = losses
-        let required = doubled(configuration.settleBluetooth, times: losses.count, limit: configuration.settleMax)
         headsets[index].settlesSince = now
-        headsets[index].readyAt = now.advanced(by: required)
+        headsets[index].readyAt = now.advanced(by: settlingTime(losses: losses.count))
+    }
+
+    /// How long a headset has to be stable for after so many losses in the window.
+    func settlingTime(losses: Int) -> Duration {
+        doubled(configuration.settleBluetooth, times: losses, limit: configuration.settleMax)
     }
 
     /// The times that are still within the flap window.

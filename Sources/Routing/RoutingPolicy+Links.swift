@@ -57,7 +57,7 @@ extension RoutingPolicy {
         }
         guard let headset = headset(address) else { return }
         guard isLastAttempt else {
-            let pause = doubled(configuration.retryBase, times: headset.attempts - 1, limit: .seconds(3600))
+            let pause = retryPause(after: headset.attempts)
             update(address) { $0.retryAt = now.advanced(by: pause) }
             return
         }
@@ -74,6 +74,11 @@ extension RoutingPolicy {
         error = .activationFailed
         effects.append(.activationFailed(address))
         forgetChoice(ofFailing: address, at: now)
+    }
+
+    /// The pause after so many failed attempts, one or more.
+    func retryPause(after attempts: Int) -> Duration {
+        doubled(configuration.retryBase, times: attempts - 1, limit: .seconds(3600))
     }
 
     /// A choice that cannot be honoured is dropped, unless it also names a headset that can.
@@ -226,6 +231,7 @@ extension RoutingPolicy {
         if current?.address != address {
             let earlier = recent(headsets[index].silences, at: now).count - 1
             let steady = doubled(configuration.silentResume, times: earlier, limit: configuration.settleMax)
+            open.steadySince = now
             open.steadyAt = now.advanced(by: steady)
         }
         headsets[index].link = .open(open)

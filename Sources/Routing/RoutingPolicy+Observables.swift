@@ -77,8 +77,67 @@ extension RoutingPolicy {
         let levels = RoutingLevel.allCases.map { find($0, situation) }
         return Explanation(
             levels: levels, chosen: levels.first { $0.verdict == .eligible }?.level, suspension: suspension,
-            target: decision.target, route: current, pending: pending, reason: reason,
-            reasonAge: changedAt?.duration(to: now))
+            target: decision.target, route: current, pending: pending,
+            pendingStanding: pending?.address.flatMap { headset($0) }.flatMap { setUpStanding(of: $0, at: now) },
+            gap: bridgeClock.map { Explanation.Gap(value: $0.since.duration(to: now), limit: $0.limit) },
+            reason: reason, reasonAge: changedAt?.duration(to: now), reasonLimit: reasonLimit)
+    }
+
+    /// The time that had to pass for the last change of route, as it is configured now; nil when it is not fixed.
+    private var reasonLimit: Duration? {
+        guard current?.local != nil else { return nil }
+        switch reason {
+        case .linkSilent: return configuration.silentLimit == .zero ? nil : configuration.silentLimit
+        case .bridge: return isBridging ? bridgeLimit : nil
+        default: return nil
+        }
+    }
+
+    /// What is measured on a headset that nothing keeps from being the target.
+    func standing(of headset: Headset, at now: Instant) -> Standing {
+        if let open = headset.link.opened {
+            if let silentSince = open.silentSince {
+                return .silent(silentSince.duration(to: now), closedAfter: configuration.silentClose)
+            }
+            if let steadySince = open.steadySince, let steadyAt = open.steadyAt {
+                return .steady(steadySince.duration(to: now), required: steadySince.duration(to: steadyAt))
+            }
+        }
+        if current?.address == headset.address {
+            return .carrying(currentSince.duration(to: now), kept: configuration.minDwell)
+        }
+        if pending?.address == headset.address, let standing = setUpStanding(of: headset, at: now) { return standing }
+        return .stable(
+            headset.settlesSince.duration(to: now), required: headset.settlesSince.duration(to: headset.readyAt),
+            isAsked: mustSettle(headset, at: now))
+    }
+
+    /// How far the set-up of a pending headset's link is; nil when it is open.
+    private func setUpStanding(of headset: Headset, at now: Instant) -> Standing? {
+        let attempt = headset.attempts + 1
+        let attempts = configuration.openAttempts
+        switch headset.link {
+        case .opening(let opening):
+            return .opening(
+                attempt: attempt, of: attempts, elapsed: opening.since.duration(to: now),
+                timeout: opening.since.duration(to: opening.deadline))
+        case .open:
+            return nil
+        case .closed, .closing:
+            guard let retryAt = headset.retryAt, retryAt > now else { return .queued(attempt: attempt, of: attempts) }
+            let pause = retryPause(after: headset.attempts)
+            return .pausing(
+                attempt: attempt, of: attempts, elapsed: pause - now.duration(to: retryAt), pause: pause)
+        }
+    }
+
+    /// What keeps a known headset that is not connected away, and for how long it would have to be stable.
+    func absence(of headset: Headset, at now: Instant) -> Obstacle {
+        guard mustSettle(headset, at: now) else { return .notConnected }
+        let losses = recent(headset.losses, at: now)
+        let required = settlingTime(losses: losses.count)
+        return losses.last.map { .lost(ago: $0.duration(to: now), required: required) }
+            ?? .awaited(required: required)
     }
 
     private var suspension: Explanation.Suspension? {

@@ -123,7 +123,7 @@ extension RoutingPolicy {
         for other in below {
             let finding = find(other, local)
             guard finding.verdict == .eligible else { continue }
-            return LevelFinding(level: level, candidate: finding.candidate, verdict: .eligible)
+            return LevelFinding(level: level, candidate: finding.candidate, verdict: finding.verdict)
         }
         return LevelFinding(level: level, candidate: nil, verdict: .ineligible(.noDevice))
     }
@@ -183,7 +183,7 @@ extension RoutingPolicy {
         let spec = device.description
         if let local = device.local {
             let verdict = obstacle(for: local, foreground: situation.foreground).map { Verdict.ineligible($0) }
-            return LevelFinding(level: level, spec: spec, candidate: .local(local), verdict: verdict ?? .eligible)
+            return LevelFinding(level: level, spec: spec, candidate: .local(local), verdict: verdict ?? .eligible(nil))
         }
         var named = headsets.filter { device.names($0.address) }
         if device == .bluetooth {
@@ -194,7 +194,8 @@ extension RoutingPolicy {
         for headset in named {
             let candidate = Route.headset(headset.address, mode(of: headset) ?? .hfp)
             guard let obstacle = obstacle(for: headset, situation) else {
-                return LevelFinding(level: level, spec: spec, candidate: candidate, verdict: .eligible)
+                let standing = standing(of: headset, at: situation.now)
+                return LevelFinding(level: level, spec: spec, candidate: candidate, verdict: .eligible(standing))
             }
             if first == nil {
                 first = LevelFinding(level: level, spec: spec, candidate: candidate, verdict: .ineligible(obstacle))

@@ -70,10 +70,16 @@ extension RoutingPolicy {
 
     /// When a local device stands in for the headset that is awaited; nil while nothing is awaited.
     var bridgeDeadline: Instant? {
-        guard current == nil, pending != nil, let pathlessSince else { return nil }
-        if let reopeningSince { return reopeningSince.advanced(by: configuration.reopenBridge) }
-        return pathlessSince.advanced(by: configuration.startGrace)
+        bridgeClock.map { $0.since.advanced(by: $0.limit) }
     }
+
+    /// Since when that is awaited, and for how long at most.
+    var bridgeClock: (since: Instant, limit: Duration)? {
+        guard current == nil, pending != nil, let pathlessSince else { return nil }
+        return (reopeningSince ?? pathlessSince, bridgeLimit)
+    }
+
+    var bridgeLimit: Duration { reopeningSince == nil ? configuration.startGrace : configuration.reopenBridge }
 
     /// The clock runs only while a path is due and permitted, and starts at zero when that begins.
     mutating func updatePathlessClock(at now: Instant) {

@@ -6,8 +6,9 @@
  *
  * The engine calls btcall_realtime_armed(1) at the start of its thread and btcall_realtime_armed(0) at its end; the
  * symbol is weak there, and absent without this library. The report is written at exit and on SIGUSR2: one line
- * "NAME COUNT" for each function, "armed COUNT", "total COUNT", then "at NAME MODULE+OFFSET" for the first violations.
- * A check has to demand "armed" of at least 1 and "total" of 0.
+ * "NAME COUNT" for each function, "armed COUNT", "total COUNT", "seen NAME..." with the functions that any thread came
+ * through, then "at NAME MODULE+OFFSET" for the first violations. A check has to demand "armed" of at least 1, "total"
+ * of 0, and that "seen" names malloc, pthread_mutex_lock and the Swift functions: what never was called was never watched.
  *
  * Needs a daemon that is linked dynamically, also with the Swift run time (the default of `swift build`; not
  * --static-swift-stdlib): calls within one static program cannot be interposed, malloc and mutexes of the C library
@@ -20,6 +21,8 @@
 #include <signal.h>
 #include <stdarg.h>
 #include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,16 +31,20 @@
 enum name {
 	MALLOC, CALLOC, REALLOC, FREE, POSIX_MEMALIGN, ALIGNED_ALLOC, MEMALIGN, MUTEX_LOCK, RWLOCK_RDLOCK, RWLOCK_WRLOCK,
 	SWIFT_RETAIN, SWIFT_RELEASE, SWIFT_ALLOC_OBJECT, SWIFT_DEALLOC_OBJECT, SWIFT_BRIDGE_RETAIN, SWIFT_BRIDGE_RELEASE,
-	SWIFT_ONCE, NAMES
+	SWIFT_RETAIN_N, SWIFT_RELEASE_N, SWIFT_UNOWNED_RETAIN, SWIFT_UNOWNED_RELEASE, SWIFT_WEAK_LOAD_STRONG, SWIFT_ONCE,
+	NAMES
 };
 static const char *const names[NAMES] = {
 	"malloc", "calloc", "realloc", "free", "posix_memalign", "aligned_alloc", "memalign", "pthread_mutex_lock",
 	"pthread_rwlock_rdlock", "pthread_rwlock_wrlock", "swift_retain", "swift_release", "swift_allocObject",
-	"swift_deallocObject", "swift_bridgeObjectRetain", "swift_bridgeObjectRelease", "swift_once",
+	"swift_deallocObject", "swift_bridgeObjectRetain", "swift_bridgeObjectRelease",
+	"swift_retain_n", "swift_release_n", "swift_unownedRetain", "swift_unownedRelease", "swift_weakLoadStrong",
+	"swift_once",
 };
 
 enum { MAXIMUM_PLACES = 32 };
 static atomic_ulong counts[NAMES];
+static atomic_bool seen[NAMES];
 static atomic_uint armed_count;
 static atomic_uint place_count;
 static struct { enum name name; void *address; } places[MAXIMUM_PLACES];
@@ -52,6 +59,8 @@ void btcall_realtime_armed(int on)
 
 static inline void count(enum name name, void *caller)
 {
+	if (!atomic_load_explicit(&seen[name], memory_order_relaxed))
+		atomic_store_explicit(&seen[name], true, memory_order_relaxed);
 	if (!armed)
 		return;
 	atomic_fetch_add(&counts[name], 1);
@@ -116,6 +125,11 @@ FORWARD(void *, swift_allocObject, SWIFT_ALLOC_OBJECT, (void *type, size_t size,
 FORWARD(void, swift_deallocObject, SWIFT_DEALLOC_OBJECT, (void *object, size_t size, size_t mask), (object, size, mask))
 FORWARD(void *, swift_bridgeObjectRetain, SWIFT_BRIDGE_RETAIN, (void *object), (object))
 FORWARD(void, swift_bridgeObjectRelease, SWIFT_BRIDGE_RELEASE, (void *object), (object))
+FORWARD(void *, swift_retain_n, SWIFT_RETAIN_N, (void *object, uint32_t number), (object, number))
+FORWARD(void, swift_release_n, SWIFT_RELEASE_N, (void *object, uint32_t number), (object, number))
+FORWARD(void *, swift_unownedRetain, SWIFT_UNOWNED_RETAIN, (void *object), (object))
+FORWARD(void, swift_unownedRelease, SWIFT_UNOWNED_RELEASE, (void *object), (object))
+FORWARD(void *, swift_weakLoadStrong, SWIFT_WEAK_LOAD_STRONG, (void *reference), (reference))
 FORWARD(void, swift_once, SWIFT_ONCE, (void *once, void (*body)(void *), void *context), (once, body, context))
 
 static void write_report(void)
@@ -136,7 +150,11 @@ static void write_report(void)
 		total += value;
 		PUT("%s %lu\n", names[name], value);
 	}
-	PUT("armed %u\ntotal %lu\n", atomic_load(&armed_count), total);
+	PUT("armed %u\ntotal %lu\nseen", atomic_load(&armed_count), total);
+	for (int name = 0; name < NAMES; name++)
+		if (atomic_load(&seen[name]))
+			PUT(" %s", names[name]);
+	PUT("\n");
 	unsigned known = atomic_load(&place_count);
 	for (unsigned place = 0; place < known && place < MAXIMUM_PLACES; place++) {
 		Dl_info info = { 0 };

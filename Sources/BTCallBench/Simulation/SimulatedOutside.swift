@@ -55,6 +55,30 @@ package final class SimulatedOutside: PathOpening, AudioLinkOpening {
         if let kept = pacer.cut(stream, keepingOpen: true) { dead.append(kept) }
     }
 
+    /// A headset that died is in reach again.
+    package func revive(_ address: BluetoothAddress) {
+        absent.remove(address)
+    }
+
+    /// The headset closes its link in order, as with its transfer button.
+    package func closeLink(_ address: BluetoothAddress) {
+        if let stream = running.removeValue(forKey: address) { pacer.cut(stream) }
+    }
+
+    /// The headset opens a link by itself, with the codec that was agreed on.
+    package func openLink(_ address: BluetoothAddress) {
+        onIncoming?(Incoming(peer: address, outside: self))
+    }
+
+    /// The card is pulled: it is not found any more, and what runs on it fails.
+    package func removeCard(_ kind: LocalDevice) {
+        cards[kind] = nil
+        for stream in streams where stream.name == kind.rawValue { pacer.cut(stream.identifier) }
+    }
+
+    /// Another program uses the card: it is there and cannot be opened.
+    package var busyCards: Set<LocalDevice> = []
+
     /// What a device has played, all its streams together, at the rate of the device.
     package func played(_ name: String) -> [AudioTimeline] {
         streams.filter { $0.name == name }.compactMap { pacer.timeline(of: $0.identifier) }
@@ -65,6 +89,9 @@ package final class SimulatedOutside: PathOpening, AudioLinkOpening {
     package func openPath(_ kind: LocalDevice) throws(PathError) -> OpenPath {
         guard let microphone = cards[kind] else {
             throw PathError(device: kind, what: "there is no such card here", remedy: "add it to the simulation")
+        }
+        guard !busyCards.contains(kind) else {
+            throw PathError(device: kind, what: "another program uses the card", remedy: "stop it")
         }
         guard let (ours, theirs) = Self.pair() else {
             throw PathError(device: kind, what: "\(SystemError("socketpair"))", remedy: "close other programs")
@@ -96,6 +123,26 @@ package final class SimulatedOutside: PathOpening, AudioLinkOpening {
         }
         guard !isCancelled else { throw .cancelled }
         guard !absent.contains(address) else { throw .timedOut }
+        return try makeLink(address, codec)
+    }
+
+    private final class Incoming: IncomingAudioLink {
+        let peer: BluetoothAddress
+        private let outside: SimulatedOutside
+
+        init(peer: BluetoothAddress, outside: SimulatedOutside) {
+            self.peer = peer
+            self.outside = outside
+        }
+
+        func accept(codec: VoiceCodec, timeout: Duration) async throws(AudioLinkError) -> OpenAudioLink {
+            try outside.makeLink(peer, codec)
+        }
+
+        func reject() {}
+    }
+
+    private func makeLink(_ address: BluetoothAddress, _ codec: VoiceCodec) throws(AudioLinkError) -> OpenAudioLink {
         guard let headset = headsets[address], headset.codecs.contains(codec) else { throw .refused }
         guard let (ours, theirs) = Self.pair() else { throw .failed(SystemError("socketpair")) }
         let stream = pacer.attach(theirs, .link(codec), microphone: headset.microphone(codec.sampleRate))

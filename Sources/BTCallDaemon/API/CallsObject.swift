@@ -96,18 +96,13 @@ package final class CallsObject {
                 },
                 .init(Name.place, in: [("number", "s"), ("options", "a{sv}")], out: [("call", "o")]) {
                     call async throws(BusError) in
-                    let known = Set(calls.calls.map(\.uuid))
                     do throws(APIError) {
                         let options = try Fields(argument(call, 1), of: "options")
                         let provider = try options.optionalString("provider")
-                        try await calls.perform(.dial(number: text(call, 0), provider: provider))
+                        return [.objectPath(try await calls.place(text(call, 0), provider: provider).path)]
                     } catch {
                         throw error.busError
                     }
-                    guard let record = calls.calls.last(where: { !known.contains($0.uuid) }) else {
-                        throw APIError(.wrongState, "the call ended before it could be done").busError
-                    }
-                    return [.objectPath(record.path)]
                 },
             ],
             signals: [
@@ -130,7 +125,17 @@ package final class CallsObject {
                 try await calls.perform(request)
                 return []
             } catch {
-                throw error.busError
+                throw reworded(error).busError
+            }
+        }
+        /// The call is there: what does not fit is its state.
+        func reworded(_ error: APIError) -> APIError {
+            switch error.code {
+            case .noSuchCall where calls.record(id) != nil:
+                APIError(.wrongState, "the call is \(record.description.state.rawValue), which does not allow this")
+            case .wrongState where calls.record(id) == nil:
+                APIError(.noSuchCall, "the call ended while the request was under way")
+            default: error
             }
         }
         return ExportedInterface(
@@ -146,9 +151,14 @@ package final class CallsObject {
                     try await perform(.setHeld(id, argument(call, 0).boolValue ?? false))
                 },
                 .init(Name.sendDTMF, in: [("tones", "s")]) { call async throws(BusError) in
-                    for tone in text(call, 0) {
-                        guard "0123456789*#ABCD".contains(tone) else {
-                            throw APIError(.invalidArgument, "'\(tone)' is no DTMF tone: 0-9, *, #, A-D are").busError
+                    let tones = text(call, 0)
+                    guard !tones.isEmpty, tones.allSatisfy("0123456789*#ABCD".contains) else {
+                        throw APIError(.invalidArgument, "\"\(tones)\" is not made of DTMF tones: 0-9, *, #, A-D")
+                            .busError
+                    }
+                    for tone in tones {
+                        guard record.call.state == .active else {
+                            throw reworded(APIError(.noSuchCall, "the call has ended")).busError
                         }
                         _ = try await perform(.sendDTMF(tone))
                     }

@@ -172,6 +172,11 @@ package final class AudioGraph {
         terminal(at: .headset(address)).map { $0.phase == .open } ?? false
     }
 
+    /// Whether a link exists, even one that is being closed.
+    package func holdsLink(_ address: BluetoothAddress) -> Bool {
+        terminals.contains { $0.endpoint == .headset(address) && !$0.hasFailed }
+    }
+
     package func codec(ofLink address: BluetoothAddress) -> VoiceCodec? {
         terminal(at: .headset(address)).flatMap { $0.phase == .open ? $0.codec : nil }
     }

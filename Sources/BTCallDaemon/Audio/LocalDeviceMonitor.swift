@@ -4,17 +4,17 @@ package import Routing
 /// Tells which of the configured local devices can be opened, and looks again for those that could not.
 @ControlPlane
 package final class LocalDeviceMonitor {
-    /// Between two looks at devices that are missing or busy; nothing runs while all are there.
-    package static let interval = Duration.seconds(5)
-
     package private(set) var present: Set<LocalDevice> = []
     package var onFound: (@ControlPlane (LocalDevice) -> Void)?
     private let wanted: [LocalDevice]
+    private let interval: Duration
     private let paths: any PathOpening
     private let problems: ProblemList
     private var timer: Timer?
 
-    package init(wanted: Set<LocalDevice>, paths: any PathOpening, problems: ProblemList) {
+    /// - Parameter interval: between two looks at devices that are missing or busy.
+    package init(wanted: Set<LocalDevice>, paths: any PathOpening, problems: ProblemList, interval: Duration) {
+        self.interval = interval
         self.wanted = LocalDevice.allCases.filter(wanted.contains)
         self.paths = paths
         self.problems = problems
@@ -49,7 +49,7 @@ package final class LocalDeviceMonitor {
 
     private func plan() {
         guard timer == nil, present.count < wanted.count else { return }
-        timer = ControlLoop.shared.schedule(after: Self.interval) { [weak self] in self?.lookAgain() }
+        timer = ControlLoop.shared.schedule(after: interval) { [weak self] in self?.lookAgain() }
     }
 
     private func lookAgain() {

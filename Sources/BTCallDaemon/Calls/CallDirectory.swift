@@ -33,11 +33,16 @@ package final class CallDirectory {
     private var shown = CallSnapshot.empty
     private var nextRequest: UInt64 = 1
     private var completions: [CallRequestID: @ControlPlane (CallRequestOutcome) -> Void] = [:]
+    /// Why the last provider that was asked did not do it; for the completions of that very answer.
+    private var refusal = ""
     /// New providers and calls are refused while the manager is inactive.
-    package var acceptsProviders = true
+    package var acceptsProviders = false
+    private let deadline: Duration
 
-    package init(bus: BusConnection, logger: Logger) {
+    /// - Parameter deadline: for a provider to do what it is asked.
+    package init(bus: BusConnection, deadline: Duration, logger: Logger) {
         self.bus = bus
+        self.deadline = deadline
         self.logger = logger
     }
 
@@ -57,7 +62,7 @@ package final class CallDirectory {
         guard options.audio == .descriptor else {
             throw APIError(.notSupported, "audio=\"pcm\" is not offered yet: register with audio=\"fd\"")
         }
-        let proxy = CallProviderProxy(bus: bus, busName: busName, path: path, options: options)
+        let proxy = CallProviderProxy(bus: bus, busName: busName, path: path, options: options, deadline: deadline)
         var capabilities: CallCapabilities = []
         for word in options.capabilities { capabilities.formUnion(CallCapabilities(word: word.rawValue) ?? []) }
         // `CallProvider1` has no method for these yet, so no headset may be offered them.
@@ -190,18 +195,46 @@ package final class CallDirectory {
         _ request: CallRequest, via: AnsweredVia? = nil,
         completion: @escaping @ControlPlane (CallRequestOutcome) -> Void = { _ in }
     ) {
-        if case .answer(let id) = request { record(id)?.answeredVia = via }
+        var answered: CallRecord?
+        if case .answer(let id) = request { answered = record(id) }
+        answered?.answeredVia = via
         let id = CallRequestID(nextRequest)
         nextRequest += 1
-        completions[id] = completion
+        completions[id] = { [weak answered] outcome in
+            // The provider may answer by itself later: nobody here did.
+            if outcome != .done { answered?.answeredVia = nil }
+            completion(outcome)
+        }
         run(table.request(request, id: id))
     }
 
     /// The same for clients on the bus, who get an error instead of an outcome.
     package func perform(_ request: CallRequest, via: AnsweredVia? = nil) async throws(APIError) {
-        let outcome = await withCheckedContinuation { continuation in
-            self.request(request, via: via) { continuation.resume(returning: $0) }
+        let (outcome, refusal) = await withCheckedContinuation { continuation in
+            self.request(request, via: via) { continuation.resume(returning: ($0, self.refusal)) }
         }
+        try check(outcome, refusal)
+    }
+
+    /// Asks a provider to dial.
+    ///
+    /// - Parameter provider: the name of the one to ask; nil lets the table choose.
+    package func place(_ number: String, provider: String?) async throws(APIError) -> CallRecord {
+        let known = Set(records.map(\.identifier))
+        var placed: CallRecord?
+        let (outcome, refusal) = await withCheckedContinuation { continuation in
+            request(.dial(number: number, provider: provider)) { continuation.resume(returning: ($0, self.refusal)) }
+            // The call exists from here on; others may be added while the provider is asked.
+            placed = records.first { !known.contains($0.identifier) }
+        }
+        try check(outcome, refusal)
+        guard let placed, record(placed.identifier) != nil else {
+            throw APIError(.wrongState, "the call ended before it could be done")
+        }
+        return placed
+    }
+
+    private func check(_ outcome: CallRequestOutcome, _ refusal: String) throws(APIError) {
         switch outcome {
         case .done: return
         case .cancelled: throw APIError(.wrongState, "the call ended before it could be done")
@@ -209,8 +242,8 @@ package final class CallDirectory {
         case .failed(.notSupported): throw APIError(.notSupported, "the call's provider did not register this capability")
         case .failed(.noProvider): throw APIError(.noSuchProvider, "no registered provider can dial")
         case .failed(.tooManyCalls): throw APIError(.wrongState, "\(CallTable.maximumCalls) calls are up already")
-        case .failed(.provider(.refused)): throw APIError(.providerFailed, "the call's provider refused")
-        case .failed(.provider(.timedOut)): throw APIError(.timedOut, "the call's provider did not answer within 5 s")
+        case .failed(.provider(.refused)): throw APIError(.providerFailed, refusal)
+        case .failed(.provider(.timedOut)): throw APIError(.timedOut, refusal)
         case .failed(.provider(.gone)): throw APIError(.providerFailed, "the call's provider has left the bus")
         }
     }
@@ -310,6 +343,7 @@ package final class CallDirectory {
                 run(table.providerAnswered(id, .fulfilled))
             } catch {
                 logger.notice("\(error)")
+                refusal = error.message
                 run(table.providerAnswered(id, .failed(error.code == .timedOut ? .timedOut : .refused)))
             }
         }

@@ -4,18 +4,20 @@ package import DBus
 
 /// A registered telephony application, as the daemon calls it (`org.btcall.CallProvider1`).
 ///
-/// Every request has five seconds; an application that takes longer is answered for with `timedOut`.
+/// An application that takes longer than the deadline is answered for with `timedOut`.
 @ControlPlane
 package final class CallProviderProxy {
-    package static let deadline = Duration.seconds(5)
-
     /// The application's unique bus name and the object it registered.
     package let busName: String
     package let path: String
     package let options: ProviderOptions
     private let bus: BusConnection
+    private let deadline: Duration
 
-    package init(bus: BusConnection, busName: String, path: String, options: ProviderOptions) {
+    package init(
+        bus: BusConnection, busName: String, path: String, options: ProviderOptions, deadline: Duration
+    ) {
+        self.deadline = deadline
         self.bus = bus
         self.busName = busName
         self.path = path
@@ -62,10 +64,10 @@ package final class CallProviderProxy {
     private func perform(_ member: String, _ arguments: [Value]) async throws(APIError) -> [Value] {
         do throws(BusError) {
             return try await bus.call(
-                busName, path, BTCallName.Interface.callProvider, member, arguments, timeout: Self.deadline)
+                busName, path, BTCallName.Interface.callProvider, member, arguments, timeout: deadline)
         } catch {
             if error.hasName(BusError.Name.noReply) {
-                throw APIError(.timedOut, "\(name) did not answer \(member) within 5 s")
+                throw APIError(.timedOut, "\(name) did not answer \(member) within \(deadline)")
             }
             throw APIError(.providerFailed, "\(name) refused \(member): \(error.message)")
         }

@@ -24,6 +24,22 @@ package struct Configuration: Sendable {
         }
     }
 
+    /// How long the daemon waits for others; a test is less patient.
+    package struct Waits: Sendable {
+        /// For a provider to do what it is asked.
+        package var provider = Duration.seconds(5)
+        /// Between two looks at local devices that are missing or busy; nothing runs while all are there.
+        package var localDevice = Duration.seconds(5)
+        /// Between two requests for a bus name that is taken.
+        package var busName = Duration.seconds(5)
+        /// Between two attempts to register a profile that somebody else has.
+        package var profile = Duration.seconds(10)
+        /// For bluetoothd to list its adapters after it has appeared.
+        package var adapter = Duration.seconds(3)
+
+        package init() {}
+    }
+
     package var logLevel: Logger.Level = .info
     /// Directory for what is set at run time; nil keeps nothing.
     package var stateDirectory: String? = "/var/lib/btcall"
@@ -42,6 +58,8 @@ package struct Configuration: Sendable {
     package var callQueueBlocks = 5
     /// Period asked of a sound card in milliseconds, 5…40.
     package var periodMilliseconds = 10
+    /// No key sets them.
+    package var waits = Waits()
 
     package init() {}
 

@@ -33,6 +33,10 @@ package final class HeadsetDirectory: LinkOpening {
     /// Headsets whose link the policy wants closed and has not heard of yet.
     private var closing: Set<BluetoothAddress> = []
     private var described: Set<BluetoothAddress> = []
+    /// Set-ups that wait for a sign of life, as they were asked for.
+    private var unheard: [BluetoothAddress: (codecHint: VoiceCodec?, timeout: Duration)] = [:]
+    /// Links that the headset closed and whose end is reported soon.
+    private var farewells: [BluetoothAddress: Timer] = [:]
 
     package init(
         registry: DeviceRegistry, calls: CallDirectory, graph: AudioGraph, admission: LinkAdmission,
@@ -128,20 +132,36 @@ package final class HeadsetDirectory: LinkOpening {
 
     // MARK: LinkOpening
 
-    package func openLink(_ address: BluetoothAddress, codecHint: VoiceCodec?, timeout: Duration) {
+    package func openLink(_ address: BluetoothAddress, codecHint: VoiceCodec?, attempt: Int, timeout: Duration) {
         guard let session = sessions[address], session.isEstablished else {
             later(.linkFailed(address, .failed))
+            return
+        }
+        // A set-up to a headset that is dead keeps the controller busy until the radio link is given up, 20 s by default,
+        // and no other headset can be reached meanwhile. So one that fell silent has to be heard of first.
+        if session.isUnheard, attempt < Self.blindAttempt {
+            logger.info("\(address): silent since its link closed; its link is opened when it is heard of again")
+            unheard[address] = (codecHint, timeout)
             return
         }
         session.openLink(codecHint: codecHint, timeout: timeout)
     }
 
+    /// The attempt that is made even if nothing was heard: a headset may be back without a reason to say anything.
+    private static let blindAttempt = 3
+
     package func closeLink(_ address: BluetoothAddress) {
-        guard let session = sessions[address], session.closeLink() else {
+        farewells.removeValue(forKey: address)?.cancel()
+        if unheard.removeValue(forKey: address) != nil {
             later(.linkClosed(address, .requested))
             return
         }
         closing.insert(address)
+        guard let session = sessions[address], session.closeLink() else {
+            closing.remove(address)
+            later(.linkClosed(address, .requested))
+            return
+        }
     }
 
     private func later(_ event: RoutingEvent) {
@@ -150,24 +170,36 @@ package final class HeadsetDirectory: LinkOpening {
 
     // MARK: What the graph reports
 
+    package func linkSilent(_ address: BluetoothAddress) { sessions[address]?.isUnheard = true }
+    package func linkResumed(_ address: BluetoothAddress) { sessions[address]?.isUnheard = false }
+
     package func linkClosed(_ address: BluetoothAddress) {
         admission.linkClosed(address)
-        guard !admission.isSettingUp(address) else { return }
-        sessions[address]?.linkClosed()
+        guard sessions[address]?.linkClosed() == true else { return }
         reportClosed(address, .requested)
     }
 
     /// - Parameter code: `errno` of the socket; 0 is an orderly end.
     package func linkLost(_ address: BluetoothAddress, code: Int32) {
         admission.linkClosed(address)
-        guard !admission.isSettingUp(address) else { return }
-        sessions[address]?.linkClosed()
-        let isRemote = code == 0 || code == ECONNRESET
-        reportClosed(address, isRemote ? .remote : .linkLoss)
-        onChange?(.changed(address))
+        guard sessions[address]?.linkClosed() == true else { return }
+        guard code == 0 || code == ECONNRESET, !closing.contains(address) else {
+            reportClosed(address, .linkLoss)
+            return
+        }
+        // A headset that is switched off closes its audio first and its control connection right after: that is no wish
+        // to have the call on the board for good, so the end of the session is waited for.
+        farewells[address]?.cancel()
+        farewells[address] = ControlLoop.shared.schedule(after: Self.farewell) { [weak self] in
+            self?.reportClosed(address, .remote)
+        }
     }
 
+    /// How long the control connection may outlive the audio of a headset that says good-bye.
+    private static let farewell = Duration.milliseconds(100)
+
     private func reportClosed(_ address: BluetoothAddress, _ reason: LinkCloseReason) {
+        farewells.removeValue(forKey: address)?.cancel()
         onRoutingEvent?(.linkClosed(address, closing.remove(address) != nil ? .requested : reason))
         onChange?(.changed(address))
     }
@@ -195,14 +227,23 @@ package final class HeadsetDirectory: LinkOpening {
             logger.info("\(address): connection over (\(reason))")
             sessions[address] = nil
             closing.remove(address)
+            unheard[address] = nil
+            farewells.removeValue(forKey: address)?.cancel()
             graph.closeLink(address)
             guard session.isEstablished else { return }
             onRoutingEvent?(.headsetProfile(address, .hfp, isUp: false))
             onChange?(.vanished(address))
+        case .heard:
+            if let wanted = unheard.removeValue(forKey: address) {
+                session.openLink(codecHint: wanted.codecHint, timeout: wanted.timeout)
+            }
         case .changed: onChange?(.changed(address))
         case .buttonPressed(let button): onChange?(.buttonPressed(address, button))
         case .linkOpened: onRoutingEvent?(.linkOpened(address))
-        case .linkOpenedByHeadset: onRoutingEvent?(.linkOpenedByHeadset(address, mode: .hfp))
+        case .linkOpenedByHeadset:
+            // It closed its link and opened another at once.
+            if farewells[address] != nil { reportClosed(address, .remote) }
+            onRoutingEvent?(.linkOpenedByHeadset(address, mode: .hfp))
         case .linkFailed(let failure): linkFailed(address, failure)
         case .request(let request, let id):
             calls.request(request, via: .headset(address)) { [weak session] outcome in session?.completed(id, outcome) }

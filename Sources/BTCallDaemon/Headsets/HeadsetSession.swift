@@ -14,6 +14,8 @@ package final class HeadsetSession {
         /// The connection is over; nothing follows.
         case ended(reason: String)
         case changed
+        /// The headset said something after it had been silent.
+        case heard
         case buttonPressed(String)
         /// The link that the policy asked for is open.
         case linkOpened
@@ -25,6 +27,8 @@ package final class HeadsetSession {
 
     package let address: BluetoothAddress
     package private(set) var isEstablished = false
+    /// Its audio fell silent and nothing has come from it since: it may be dead.
+    package var isUnheard = false
     package private(set) var battery: Int?
     package private(set) var speakerVolume = 0
     package private(set) var microphoneVolume = 0
@@ -45,6 +49,14 @@ package final class HeadsetSession {
     private var timeout = Duration.seconds(5)
     private var isOver = false
     private var isFailureTold = false
+    /// The graph has a link of this session whose end has not been reported.
+    private var isLinkUp = false
+    /// `finish` tells what becomes of the set-up that is under way.
+    private var isSettingUp = false
+    /// The set-up was given up, perhaps before it began.
+    private var isGivenUp = false
+    /// The policy waits for the end of the link, or of its set-up.
+    private var isCloseAwaited = false
 
     package init(
         address: BluetoothAddress, channel: RFCOMMChannel, configuration: AudioGatewayConfiguration,
@@ -87,19 +99,35 @@ package final class HeadsetSession {
     package func openLink(codecHint: VoiceCodec?, timeout: Duration) {
         isAsked = true
         self.timeout = timeout
+        guard !isLinkUp || !graph.hasLink(address) else {
+            // The headset was quicker, and the policy has forgotten it meanwhile (the adapter was off).
+            isAsked = false
+            onEvent?(.linkOpened)
+            return
+        }
         run(gateway.audioRequested(.connect(hint: codecHint), at: ControlLoop.now))
     }
 
     /// - Returns: false when there is neither a link nor a set-up whose end could be reported.
     package func closeLink() -> Bool {
         isAsked = false
-        let isUnderWay = graph.hasLink(address) || admission.isSettingUp(address)
+        let isUnderWay = isLinkUp || isSettingUp
+        isCloseAwaited = isUnderWay
         run(gateway.audioRequested(.disconnect, at: ControlLoop.now))
         return isUnderWay
     }
 
     /// The graph has closed the link, or lost it.
-    package func linkClosed() { run(gateway.audioClosed(at: ControlLoop.now)) }
+    ///
+    /// - Returns: false when it is none that was reported as open: one that was given up while it was set up, or one of an
+    ///   earlier connection.
+    package func linkClosed() -> Bool {
+        guard isLinkUp else { return false }
+        isLinkUp = false
+        isCloseAwaited = false
+        run(gateway.audioClosed(at: ControlLoop.now))
+        return true
+    }
 
     package func headsetOpensLink(_ link: any IncomingAudioLink) {
         incoming = link
@@ -124,6 +152,10 @@ package final class HeadsetSession {
     private func received(_ bytes: [UInt8]) {
         logger.trace("\(address) > \(Self.printable(bytes))")
         run(gateway.bytesReceived(bytes, at: ControlLoop.now))
+        if isUnheard, !isOver {
+            isUnheard = false
+            onEvent?(.heard)
+        }
     }
 
     private func run(_ actions: [AudioGateway.Action]) {
@@ -138,6 +170,7 @@ package final class HeadsetSession {
         case .request(let request, let id): onEvent?(.request(request, id))
         case .connectAudio(let codec): connect(codec)
         case .disconnectAudio:
+            isGivenUp = isSettingUp
             admission.cancel(address)
             graph.closeLink(address)
         case .acceptAudio(let codec): accept(codec)
@@ -156,34 +189,46 @@ package final class HeadsetSession {
     }
 
     private func connect(_ codec: VoiceCodec) {
-        Task { @ControlPlane in
-            finish(await admission.open(address, codec: codec, timeout: timeout), codec)
-        }
+        setUp(codec) { [self] in await admission.open(address, codec: codec, timeout: timeout) }
     }
 
     private func accept(_ codec: VoiceCodec) {
         guard let link = incoming else { return }
         incoming = nil
+        setUp(codec) { [self] in await admission.accept(link, codec: codec, timeout: timeout) }
+    }
+
+    private func setUp(_ codec: VoiceCodec, _ work: @escaping @ControlPlane () async -> AudioFailure?) {
+        isSettingUp = true
+        isGivenUp = false
         Task { @ControlPlane in
-            finish(await admission.accept(link, codec: codec, timeout: timeout), codec)
+            let failure = isGivenUp || isOver ? .cancelled : await work()
+            isSettingUp = false
+            // A link that was lost between its first packet and now has no other report.
+            finish(failure ?? (graph.holdsLink(address) ? nil : .failed), codec)
         }
     }
 
     private func finish(_ failure: AudioFailure?, _ codec: VoiceCodec) {
         guard !isOver else {
-            graph.closeLink(address)
+            if failure == nil { graph.closeLink(address) }
             return
         }
         if let failure {
             isFailureTold = false
             run(gateway.audioFailed(failure, at: ControlLoop.now))
             // A set-up that was given up as asked is no failure to the gateway; the policy waits for its end.
-            if failure == .cancelled, !isFailureTold { onEvent?(.linkFailed(.cancelled)) }
+            if failure == .cancelled || isCloseAwaited, !isFailureTold { onEvent?(.linkFailed(.cancelled)) }
+            isCloseAwaited = false
         } else {
-            logger.info("\(address): audio link open, \(codec)")
+            isLinkUp = true
             run(gateway.audioOpened(codec))
-            onEvent?(isAsked ? .linkOpened : .linkOpenedByHeadset)
-            isAsked = false
+            // One that was given up as it came up is being closed: its end is reported, its beginning is not.
+            if graph.hasLink(address) {
+                logger.info("\(address): audio link open, \(codec)")
+                onEvent?(isAsked ? .linkOpened : .linkOpenedByHeadset)
+                isAsked = false
+            }
         }
         onEvent?(.changed)
     }

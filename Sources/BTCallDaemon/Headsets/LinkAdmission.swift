@@ -20,6 +20,8 @@ package final class LinkAdmission {
     private let logger: Logger
     private var busyWith: BluetoothAddress?
     private var isCancelled = false
+    /// Set-ups that wait for another headset's to end; true once they were cancelled.
+    private var waiting: [BluetoothAddress: Bool] = [:]
     private var closedAt: [BluetoothAddress: Instant] = [:]
     private var firstPacket: (address: BluetoothAddress, continuation: CheckedContinuation<Bool, Never>, timer: Timer)?
 
@@ -31,13 +33,13 @@ package final class LinkAdmission {
         self.logger = logger
     }
 
-    package func isSettingUp(_ address: BluetoothAddress) -> Bool { busyWith == address }
+    package func isSettingUp(_ address: BluetoothAddress) -> Bool { busyWith == address || waiting[address] != nil }
 
     /// Opens a link and hands it to the audio graph; returns nil when its first packet has come.
     package func open(
         _ address: BluetoothAddress, codec: VoiceCodec, timeout: Duration
     ) async -> AudioFailure? {
-        await setUp(address, attempts: 2) { [opener] () async throws(AudioLinkError) in
+        await setUp(address, attempts: 2, timeout) { [opener] () async throws(AudioLinkError) in
             try await opener.open(address, codec: codec, timeout: timeout)
         }
     }
@@ -46,14 +48,17 @@ package final class LinkAdmission {
     package func accept(
         _ link: any IncomingAudioLink, codec: VoiceCodec, timeout: Duration
     ) async -> AudioFailure? {
-        await setUp(link.peer, attempts: 1) { () async throws(AudioLinkError) in
+        await setUp(link.peer, attempts: 1, timeout) { () async throws(AudioLinkError) in
             try await link.accept(codec: codec, timeout: timeout)
         }
     }
 
     /// Gives up the set-up of this headset's link; its caller gets `cancelled`.
     package func cancel(_ address: BluetoothAddress) {
-        guard busyWith == address else { return }
+        guard busyWith == address else {
+            if waiting[address] != nil { waiting[address] = true }
+            return
+        }
         isCancelled = true
         opener.cancel()
         decideFirstPacket(of: address, came: false)
@@ -65,13 +70,15 @@ package final class LinkAdmission {
     /// The link is gone: the pause begins.
     package func linkClosed(_ address: BluetoothAddress) {
         closedAt[address] = ControlLoop.now
-        decideFirstPacket(of: address, came: false)
+        // The end of an earlier link says nothing about the one that is awaited.
+        if !graph.hasLink(address) { decideFirstPacket(of: address, came: false) }
     }
 
     private func setUp(
-        _ address: BluetoothAddress, attempts: Int, _ open: @ControlPlane () async throws(AudioLinkError) -> OpenAudioLink
+        _ address: BluetoothAddress, attempts: Int, _ timeout: Duration,
+        _ open: @ControlPlane () async throws(AudioLinkError) -> OpenAudioLink
     ) async -> AudioFailure? {
-        guard busyWith == nil else { return .busy }
+        if let failure = await waitForTurn(address, timeout) { return failure }
         busyWith = address
         isCancelled = false
         defer { busyWith = nil }
@@ -103,6 +110,21 @@ package final class LinkAdmission {
         return .failed
     }
 
+    /// A set-up that was cancelled takes a moment to end; no second one begins before.
+    private func waitForTurn(_ address: BluetoothAddress, _ timeout: Duration) async -> AudioFailure? {
+        guard busyWith != nil else { return nil }
+        guard waiting[address] == nil else { return .busy }
+        waiting[address] = false
+        defer { waiting[address] = nil }
+        let end = ControlLoop.now.advanced(by: timeout)
+        while busyWith != nil {
+            guard ControlLoop.now < end else { return .busy }
+            await ControlLoop.shared.sleep(for: .milliseconds(20))
+            if waiting[address] == true { return .cancelled }
+        }
+        return nil
+    }
+
     /// A set-up that was given up may still be with the kernel, which answers `busy` until it has ended: that is waited for.
     private func openWhenFree(
         _ open: @ControlPlane () async throws(AudioLinkError) -> OpenAudioLink
@@ -114,6 +136,7 @@ package final class LinkAdmission {
             } catch {
                 guard error == .busy, ControlLoop.now < end, !isCancelled else { throw error }
                 await ControlLoop.shared.sleep(for: .milliseconds(100))
+                if isCancelled { throw .cancelled }
             }
         }
     }

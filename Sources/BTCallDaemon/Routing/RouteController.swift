@@ -7,7 +7,9 @@ package import Routing
 @ControlPlane
 package protocol LinkOpening: AnyObject {
     /// The outcome comes back as `.linkOpened`, `.linkFailed` or, when it was cancelled, `.linkClosed`.
-    func openLink(_ address: BluetoothAddress, codecHint: VoiceCodec?, timeout: Duration)
+    ///
+    /// - Parameter attempt: counted from 1 since the last link that lived.
+    func openLink(_ address: BluetoothAddress, codecHint: VoiceCodec?, attempt: Int, timeout: Duration)
     /// Closes the link or cancels its set-up; `.linkClosed` comes back.
     func closeLink(_ address: BluetoothAddress)
 }
@@ -43,16 +45,18 @@ package final class RouteController {
         queue.append(event)
         guard !isHandling else { return }
         isHandling = true
-        graph.change {
-            while !queue.isEmpty {
-                let event = queue.removeFirst()
-                logger.trace("routing event: \(event)")
-                for effect in policy.handle(event, at: ControlLoop.now) { perform(effect) }
-            }
-        }
+        // The end of a change of the graph may report something, too.
+        while !queue.isEmpty { graph.change { takeQueue() } }
         isHandling = false
         onNotice?(.stateChanged)
-        if !queue.isEmpty { handle(queue.removeFirst()) }
+    }
+
+    private func takeQueue() {
+        while !queue.isEmpty {
+            let event = queue.removeFirst()
+            logger.trace("routing event: \(event)")
+            for effect in policy.handle(event, at: ControlLoop.now) { perform(effect) }
+        }
     }
 
     /// Says why a selection would be refused, before it is made.
@@ -65,7 +69,8 @@ package final class RouteController {
         case .refreshPath: break
         case .openLink(let address, _, let codecHint, let attempt):
             logger.info("opening the audio link to \(address), attempt \(attempt)")
-            links?.openLink(address, codecHint: codecHint, timeout: policy.configuration.openTimeout)
+            links?.openLink(
+                address, codecHint: codecHint, attempt: attempt, timeout: policy.configuration.openTimeout)
         case .closeLink(let address): links?.closeLink(address)
         case .startRinging, .stopRinging, .restoreMedia: break
         case .setDeadline(let deadline): setDeadline(deadline)

@@ -1,0 +1,183 @@
+import BTCall
+import BTCallBench
+import BTCallSimulator
+import BlueZ
+import BluetoothTypes
+import ControlLoop
+import DBus
+import Testing
+
+extension DaemonTests {
+    @Suite @ControlPlane struct FaultTests {
+        private let first = DeviceChoice("bluetooth:\(Box.first)") ?? .none
+
+        @Test func `Without bluetoothd calls are local, and it is picked up when it appears`() async throws {
+            try await Box.run(isBlueZRunning: false) { box in
+                let problem = try await box.problem("bluetoothd")
+                #expect(problem.remedy.contains("systemctl start bluetooth"))
+                try await box.prefer(.bluetooth)
+                let registration = try await box.register()
+                _ = try await box.startCall(registration)
+                try await box.route(.earpiece)
+                try await box.playing("earpiece")
+                try await box.bluez.start()
+                try await box.noProblem("bluetoothd")
+                try await eventually("bluetoothd has the profile") { !box.bluez.profiles.isEmpty }
+                _ = try await box.connect(Box.first)
+                try await box.route(first)
+            }
+        }
+
+        @Test func `A missing adapter is a problem, too`() async throws {
+            try await Box.run(
+                configure: { $0.waits.adapter = .milliseconds(50) },
+                prepare: { $0.bluez.remove(path: "/org/bluez/hci0") }
+            ) { box in
+                #expect(try await box.problem("adapter").what == "there is no Bluetooth adapter")
+                box.bluez.addAdapter(address: Box.adapter)
+                try await box.noProblem("adapter")
+            }
+        }
+
+        @Test func `The adapter is switched off and on in a call`() async throws {
+            try await Box.run { box in
+                try await box.prefer(.bluetooth)
+                _ = try await box.connect(Box.first)
+                let registration = try await box.register()
+                _ = try await box.startCall(registration)
+                try await box.route(first)
+                box.bluez.setPowered(false)
+                #expect(try await box.problem("adapter").remedy.contains("bluetoothctl power on"))
+                try await box.route(.earpiece)
+                box.bluez.setPowered(true)
+                try await box.noProblem("adapter")
+                _ = try await box.connect(Box.first)
+                try await box.route(first)
+                try await box.playing("headset 1")
+            }
+        }
+
+        @Test func `A profile that another program has is a problem that names it and ends with it`() async throws {
+            try await Box.run(isBlueZRunning: false) { box in
+                let rival = try BusConnection(box.address)
+                try await rival.requestName("org.bluealsa")
+                let owner = try #require(rival.uniqueName)
+                box.bluez.occupy(.handsFreeAudioGateway)
+                try await box.bluez.start()
+                let problem = try await box.problem("profile")
+                #expect(problem.what.contains(owner))
+                #expect(problem.what.contains("hfp-ag"))
+                box.bluez.vacate(.handsFreeAudioGateway)
+                rival.close()
+                try await box.noProblem("profile")
+                try await eventually("bluetoothd has the profile") { !box.bluez.profiles.isEmpty }
+            }
+        }
+
+        @Test func `A sound card that is pulled in a call is a problem until it is found again`() async throws {
+            try await Box.run { box in
+                try await box.prefer(.earpiece)
+                let registration = try await box.register()
+                _ = try await box.startCall(registration)
+                try await box.route(.earpiece)
+                try await box.playing("earpiece")
+                box.outside.removeCard(.earpiece)
+                _ = try await box.problem("device.earpiece")
+                try await box.route(.speakerphone)
+                try await box.playing("speakerphone")
+                let device = try await box.bridge.audioDeviceManager.audioDevices().first { $0.choice == .earpiece }
+                #expect(device?.isAvailable == false)
+                #expect(device?.unavailableBecause?.contains("earpiece") == true)
+                box.outside.addCard(.earpiece, microphone: Tone.samples)
+                try await box.noProblem("device.earpiece")
+                try await box.route(.earpiece)
+                try await box.playing("earpiece")
+            }
+        }
+
+        @Test func `A sound card that another program uses is a problem until that lets go`() async throws {
+            try await Box.run(prepare: { $0.outside.busyCards = [.earpiece] }) { box in
+                try await box.prefer(.earpiece, default: .none)
+                let registration = try await box.register()
+                _ = try await box.startCall(registration)
+                #expect(try await box.problem("device.earpiece").what.contains("another program uses"))
+                try await box.playing("speakerphone")
+                box.outside.busyCards = []
+                try await box.noProblem("device.earpiece")
+                try await box.route(.earpiece)
+                try await box.playing("earpiece")
+            }
+        }
+
+        @Test func `A bus name that is taken is asked for again`() async throws {
+            try await Box.run(
+                prepare: { box in try await box.client.requestName("org.btcall") }
+            ) { box in
+                let problem = try #require(box.daemon.problems.problems.first { $0.id == "name" })
+                #expect(problem.what.contains(try #require(box.client.uniqueName)))
+                box.client.releaseName("org.btcall")
+                try await eventually("the name is ours") { box.daemon.problems.problems.isEmpty }
+                #expect(try await box.bridge.status().state == .active)
+            }
+        }
+
+        @Test func `A bus without our policy is named with the file to install`() async throws {
+            let bus = try await Self.bus(rules: #"<deny own="org.btcall"/>"#)
+            try await Box.run(on: BusAddress(bus.address)) { box in
+                let problem = try #require(box.daemon.problems.problems.first { $0.id == "name" })
+                #expect(problem.remedy.contains("dbus/org.btcall.conf"))
+            }
+            withExtendedLifetime(bus) {}
+        }
+
+        /// Away from the control loop, whose thread blocks signals that a child process has to hear.
+        @concurrent private static func bus(rules: String) async throws -> sending PrivateBus {
+            try PrivateBus(rules: rules)
+        }
+
+        @Test func `A call stays on the headset while bluetoothd is restarted`() async throws {
+            try await Box.run { box in
+                try await box.prefer(.bluetooth)
+                let ears = try await box.connect(Box.first)
+                let registration = try await box.register()
+                let call = try await box.startCall(registration)
+                try await box.route(first)
+                box.bluez.stop()
+                _ = try await box.problem("bluetoothd")
+                try await box.playing("headset 1")
+                try await box.bluez.start()
+                try await box.noProblem("bluetoothd")
+                try await eventually("bluetoothd has the profile") { !box.bluez.profiles.isEmpty }
+                #expect(try await box.bridge.audioDeviceManager.activeRoute() == first)
+                try await box.playing("headset 1")
+                ears.headset.press(.hangUp)
+                try await ears.hear(.indicator("call", 0))
+                #expect(box.telephone.requests.last == .end(call, "localHangUp"))
+            }
+        }
+
+        @Test func `A call stays on the headset when bluetoothd comes back before its adapters`() async throws {
+            try await Box.run { box in
+                try await box.prefer(.bluetooth)
+                let ears = try await box.connect(Box.first)
+                let registration = try await box.register()
+                _ = try await box.startCall(registration)
+                try await box.route(first)
+                box.bluez.stop()
+                _ = try await box.problem("bluetoothd")
+                let next = FakeBlueZ(on: box.address)
+                try await next.start()
+                try await box.noProblem("bluetoothd")
+                try await eventually("it has the profile") { !next.profiles.isEmpty }
+                next.addAdapter(address: Box.adapter)
+                next.addHeadset(Box.first, name: "headset 1")
+                try await eventually("the headset is known") { box.daemon.headsets.category(of: Box.first) != nil }
+                #expect(try await box.bridge.audioDeviceManager.activeRoute() == first)
+                #expect(try await box.bridge.status().reason == "callStarted")
+                try await box.playing("headset 1")
+                #expect(!ears.events.contains(.closed))
+                next.stop()
+            }
+        }
+    }
+}

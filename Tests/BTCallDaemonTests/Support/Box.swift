@@ -1,0 +1,263 @@
+import BTCall
+import BTCallAPI
+import BTCallBench
+import BTCallDaemon
+import BTCallSimulator
+import BlueZ
+import BluetoothTypes
+import ControlLoop
+import DBus
+import Logging
+import Routing
+import Testing
+
+/// The whole daemon on a bus of its own, with a simulated outside, a telephony application and a client.
+@ControlPlane
+final class Box {
+    static let first = BluetoothAddress(value: 0x0000_5E00_5301)
+    static let second = BluetoothAddress(value: 0x0000_5E00_5302)
+    static let adapter = BluetoothAddress(value: 0x0000_5E00_5300)
+
+    let address: BusAddress
+    let bluez: FakeBlueZ
+    let outside: SimulatedOutside
+    /// The telephony application, and its connection to the daemon.
+    let telephone = Telephone()
+    let bridge: CallBridge
+    /// For what the library does not let one say.
+    let client: BusConnection
+    let configuration: Configuration
+    private(set) var daemon: Daemon
+    private(set) var connection: BusConnection
+    private let pacer: AudioPacer
+    private let bus: FakeBlueZBus?
+
+    /// Runs a test with a box and takes it down again.
+    ///
+    /// - Parameters:
+    ///   - isBlueZRunning: whether bluetoothd is there when the daemon starts.
+    ///   - prepare: before the daemon starts.
+    static func run(
+        isBlueZRunning: Bool = true, on address: BusAddress? = nil,
+        configure: (inout Configuration) -> Void = { _ in }, prepare: (Box) async throws -> Void = { _ in },
+        _ body: (Box) async throws -> Void
+    ) async throws {
+        var configuration = Self.configuration
+        configure(&configuration)
+        let box = try await Box(configuration, address)
+        if isBlueZRunning { try await box.bluez.start() }
+        try await prepare(box)
+        try await box.start()
+        let result: Result<Void, any Error>
+        do {
+            try await body(box)
+            result = .success(())
+        } catch {
+            result = .failure(error)
+        }
+        await box.stop()
+        try result.get()
+    }
+
+    /// The policy's waits are shortened; nothing is decided by them here.
+    static var configuration: Configuration {
+        var configuration = Configuration()
+        configuration.stateDirectory = nil
+        configuration.localDevices = [.earpiece: .init(playback: "simulated"), .speakerphone: .init(playback: "simulated")]
+        configuration.routing.settleBluetooth = .milliseconds(20)
+        configuration.routing.startGrace = .milliseconds(20)
+        configuration.routing.minDwell = .milliseconds(50)
+        configuration.routing.transferGuard = .zero
+        configuration.routing.retryBase = .milliseconds(50)
+        configuration.routing.reopenPause = .milliseconds(50)
+        configuration.waits.localDevice = .milliseconds(50)
+        configuration.waits.busName = .milliseconds(50)
+        configuration.waits.profile = .milliseconds(50)
+        return configuration
+    }
+
+    private init(_ configuration: Configuration, _ given: BusAddress?) async throws {
+        self.configuration = configuration
+        bus = given == nil ? try FakeBlueZBus() : nil
+        address = try #require(given ?? bus?.address)
+        bluez = FakeBlueZ(on: address)
+        bluez.addAdapter(address: Self.adapter)
+        bluez.addHeadset(Self.first, name: "headset 1")
+        bluez.addHeadset(Self.second, name: "headset 2")
+        pacer = try AudioPacer()
+        outside = SimulatedOutside(pacer: pacer)
+        outside.linkDelay = .milliseconds(20)
+        for kind in [LocalDevice.earpiece, .speakerphone] { outside.addCard(kind, microphone: Tone.samples) }
+        outside.addHeadset(Self.first, name: "headset 1", codecs: [.mSBC, .cvsd], microphone: Tone.samples)
+        outside.addHeadset(Self.second, name: "headset 2", codecs: [.cvsd], microphone: Tone.samples)
+        client = try BusConnection(address)
+        bridge = try await CallBridge(bus: .address("\(address)"))
+        connection = try BusConnection(address)
+        daemon = try Self.makeDaemon(configuration, connection, outside)
+    }
+
+    private static func makeDaemon(
+        _ configuration: Configuration, _ connection: BusConnection, _ outside: SimulatedOutside
+    ) throws -> Daemon {
+        var logger = Logger(label: "btcalld.test") { _ in SwiftLogNoOpLogHandler() }
+        logger.logLevel = .critical
+        return try Daemon(
+            configuration: configuration, bus: connection,
+            registry: DeviceRegistry(bus: connection, logger: logger),
+            outside: .init(paths: outside, opener: outside), logger: logger)
+    }
+
+    private func start() async throws {
+        await daemon.start()
+        guard bluez.isRunning, bluez.profiles.isEmpty, configuration.autostart else { return }
+        try await eventually("bluetoothd has the profile") { !self.bluez.profiles.isEmpty }
+    }
+
+    /// As if the process had ended and another one begun.
+    func restartDaemon() async throws {
+        await daemon.stop()
+        connection.close()
+        connection = try BusConnection(address)
+        daemon = try Self.makeDaemon(configuration, connection, outside)
+        try await start()
+    }
+
+    private func stop() async {
+        telephone.manner = .willing
+        telephone.exchange.stop()
+        await daemon.stop()
+        bluez.stop()
+        await bridge.close()
+        connection.close()
+        client.close()
+        pacer.stop()
+        bus?.stop()
+    }
+
+    // MARK: What people do
+
+    /// Switches a headset on; returns when it has said all that it says by itself.
+    func connect(_ address: BluetoothAddress, codecs: [VoiceCodec] = [.cvsd]) async throws -> Ears {
+        let headset = VirtualHeadset(
+            .init(address: address, name: address == Self.first ? "headset 1" : "headset 2", codecs: codecs, battery: 70))
+        let ears = Ears(headset)
+        try headset.attach(try await bluez.connect(address))
+        try await eventually("\(address) is connected") {
+            self.daemon.headsets.description(of: address)?.battery == 70
+        }
+        return ears
+    }
+
+    func register(_ capabilities: Set<CallProviderDescription.Capability> = []) async throws -> ProviderRegistration {
+        try await bridge.register(telephone, as: .init(name: "test", capabilities: capabilities))
+    }
+
+    /// A call that the other side has answered.
+    func startCall(_ registration: ProviderRegistration) async throws -> Call.ID {
+        let call = try await registration.reportOutgoing(number: "+4930123456")
+        try await registration.update(call, .active)
+        return call
+    }
+
+    func prefer(_ preferred: DeviceChoice, default standard: DeviceChoice = .earpiece) async throws {
+        try await bridge.audioDeviceManager.setAudioDevice(preferred)
+        try await bridge.audioDeviceManager.setDefaultAudio(standard)
+    }
+
+    // MARK: What people see
+
+    func route(_ expected: DeviceChoice, sourceLocation: SourceLocation = #_sourceLocation) async throws {
+        try await eventually("the route is \(expected)", sourceLocation: sourceLocation) {
+            try await self.bridge.audioDeviceManager.activeRoute() == expected
+        }
+    }
+
+    func problem(_ id: String, sourceLocation: SourceLocation = #_sourceLocation) async throws -> BridgeProblem {
+        var found: BridgeProblem?
+        try await eventually("there is a problem \(id)", sourceLocation: sourceLocation) {
+            found = try await self.bridge.status().problems.first { $0.id == id }
+            return found != nil
+        }
+        return try #require(found)
+    }
+
+    func noProblem(_ id: String, sourceLocation: SourceLocation = #_sourceLocation) async throws {
+        try await eventually("there is no problem \(id)", sourceLocation: sourceLocation) {
+            try await self.bridge.status().problems.allSatisfy { $0.id != id }
+        }
+    }
+
+    /// Waits until a device plays what the far end says.
+    func playing(_ device: String, sourceLocation: SourceLocation = #_sourceLocation) async throws {
+        let before = outside.played(device).map { $0.samples.count }.max() ?? 0
+        try await eventually("\(device) plays the far end", sourceLocation: sourceLocation) {
+            self.outside.played(device).contains { Tone.isHeard(in: $0.samples.dropFirst(before)) }
+        }
+    }
+
+    /// Calls the daemon as any program on the bus may.
+    ///
+    /// - Returns: the name of the error; nil when it was done.
+    func error(
+        _ path: String, _ interface: String, _ member: String, _ arguments: [Value] = []
+    ) async -> String? {
+        do throws(BusError) {
+            _ = try await client.call(BTCallName.bus, path, interface, member, arguments)
+            return nil
+        } catch {
+            return error.name
+        }
+    }
+}
+
+/// A headset with what it has heard.
+@ControlPlane
+final class Ears {
+    let headset: VirtualHeadset
+    private(set) var events: [VirtualHeadset.Event] = []
+
+    init(_ headset: VirtualHeadset) {
+        self.headset = headset
+        headset.onEvent = { [weak self] event in self?.events.append(event) }
+    }
+
+    func hear(_ event: VirtualHeadset.Event, sourceLocation: SourceLocation = #_sourceLocation) async throws {
+        try await eventually("the headset hears \(event)", sourceLocation: sourceLocation) {
+            self.events.contains(event)
+        }
+    }
+
+    func forget() { events = [] }
+}
+
+struct WaitedInVain: Error, CustomStringConvertible {
+    let description: String
+}
+
+/// Waits for something to become true, at most ten seconds.
+@ControlPlane
+func eventually(
+    _ what: String, sourceLocation: SourceLocation = #_sourceLocation,
+    _ condition: @ControlPlane () async throws -> Bool
+) async throws {
+    let end = ControlLoop.now.advanced(by: .seconds(10))
+    while try await !condition() {
+        guard ControlLoop.now < end else {
+            let failure = WaitedInVain(description: "waited in vain: \(what)")
+            Issue.record(failure, sourceLocation: sourceLocation)
+            throw failure
+        }
+        await ControlLoop.shared.sleep(for: .milliseconds(5))
+    }
+}
+
+/// The error of something that has to fail.
+@ControlPlane
+func refusal(_ body: @ControlPlane () async throws(BridgeError) -> Void) async -> BridgeError? {
+    do throws(BridgeError) {
+        try await body()
+        return nil
+    } catch {
+        return error
+    }
+}

@@ -1,0 +1,70 @@
+import BTCall
+import BTCallBench
+import BTCallDaemon
+import ControlLoop
+import Glibc
+import Synchronization
+
+/// A telephony application under the control of a test: writes down what it is asked, and does it, refuses or says nothing.
+final class Telephone: CallProvider {
+    enum Request: Hashable, Sendable {
+        case start(String)
+        case answer(Call.ID)
+        case end(Call.ID, String)
+        case held(Call.ID, Bool)
+        case tones(String)
+        case audio(Call.ID)
+        case released
+    }
+
+    enum Manner: Sendable { case willing, refusing(String), silent }
+
+    private struct State {
+        var requests: [Request] = []
+        var manner = Manner.willing
+    }
+
+    /// What the far end says, and what it hears.
+    let exchange = AudioExchange(FarEnd(samples: Tone.samples(16000), rate: 16000, loops: true), isRecording: true)
+    private let state = Mutex(State())
+
+    var requests: [Request] { state.withLock(\.requests) }
+    var manner: Manner {
+        get { state.withLock(\.manner) }
+        set { state.withLock { $0.manner = newValue } }
+    }
+
+    func performStart(_ call: Call.ID, number: String) async throws(ProviderRefusal) { try await take(.start(number)) }
+    func performAnswer(_ call: Call.ID) async throws(ProviderRefusal) { try await take(.answer(call)) }
+    func performEnd(_ call: Call.ID, reason: String) async throws(ProviderRefusal) { try await take(.end(call, reason)) }
+    func performSetHeld(_ call: Call.ID, _ held: Bool) async throws(ProviderRefusal) { try await take(.held(call, held)) }
+    func performDTMF(_ call: Call.ID, tones: String) async throws(ProviderRefusal) { try await take(.tones(tones)) }
+
+    func audioReady(_ call: Call.ID, _ audio: CallAudio) async {
+        state.withLock { $0.requests.append(.audio(call)) }
+        exchange.play()
+        exchange.start(audio.takeDescriptor(), blockFrames: audio.blockFrames) {}
+    }
+
+    func released() async { state.withLock { $0.requests.append(.released) } }
+
+    private func take(_ request: Request) async throws(ProviderRefusal) {
+        state.withLock { $0.requests.append(request) }
+        switch manner {
+        case .willing: return
+        case .refusing(let message): throw .failed(message)
+        case .silent:
+            while case .silent = manner { await ControlLoop.shared.sleep(for: .milliseconds(10)) }
+        }
+    }
+}
+
+/// 500 Hz at an eighth of full scale, a whole number of periods at every rate.
+enum Tone {
+    static func samples(_ rate: Int) -> [Int16] {
+        (0..<rate / 10).map { Int16(4096 * sin(2 * Double.pi * 500 * Double($0) / Double(rate))) }
+    }
+
+    /// Whether it is more than noise.
+    static func isHeard(in samples: some Collection<Int16>) -> Bool { samples.contains { abs(Int($0)) > 1500 } }
+}

@@ -1,0 +1,96 @@
+#!/bin/bash
+# lab: limit=200
+# The real-time thread neither allocates, locks nor counts references: a whole call over real sound cards and two headsets,
+# one with each codec, with the daemon's debug build and the interposer watching. Then two faults that it has to find.
+. "$LAB/lib.sh"
+BTCALLD_BIN=$BTCALL_DEBUG_BIN                           # planted faults are in debug builds only
+
+watched() { # REPORT [NAME=VALUE]: starts the daemon with the interposer in it
+	BTCALLD_ENV="LD_PRELOAD=$LAB_BIN/realtime-interposer.so BTCALL_INTERPOSER_REPORT=$SHARE/$1 $2"
+	start_btcalld || fail "btcalld starts with the interposer"
+}
+figure() { sed -n "s/^$2 //p" "$SHARE/$1"; }            # REPORT NAME
+statistics() { busctl --system --json=short get-property org.btcall /org/btcall/audio org.btcall.Audio1 Statistics; }
+plain() { jq -c 'walk(if type == "object" and has("type") and has("data") then .data else . end)' <<<"$1"; }  # STATISTICS
+held_up() { kill -STOP $BTCALLD; sleep "$1"; kill -CONT $BTCALLD; }                # SECONDS
+places() { grep '^at ' "$SHARE/$1" | sort | uniq -c | sed 's/^/# /'; }             # REPORT
+
+watched call.report
+agent
+hs h2 power off; hs h2 codecs cvsd; hs h2 power on
+pair $H1 || fail "headset 1 is paired"
+scan
+pair $H2 || fail "headset 2 is paired"
+hs h1 power off; hs h2 power off
+hs h1 mic tone 500 0.3; hs h2 mic tone 600 0.3
+check "preferred device is set" btcall prefer bluetooth
+check "default device is set" btcall default earpiece
+analyse make near.wav 60 48000 1 >/dev/null
+cp "$SHARE/near.wav" "$WORK/near-in.wav"
+listen 0 earpiece
+speak 0 "$WORK/near-in.wav"
+
+test_call --outgoing --number 1001 --far-end tone:700 --seconds 120
+check "route is the earpiece" wait_route earpiece 25
+sleep 2
+check "another device is chosen" btcall select speakerphone
+check "route is the loudspeaker" wait_route speakerphone 5
+sleep 1
+check "the choice is withdrawn" btcall select --clear
+check "route is the earpiece again" wait_route earpiece 5
+check "headset 1 connects" switch_on h1
+check "audio link opens" hs h1 wait sco 10
+check "route is headset 1" wait_route bluetooth:$H1 5
+is "codec of headset 1" "$(hs h1 status | jq -r .codec)" msbc
+check "muted" btcall mute on
+sleep 2
+check "unmuted" btcall mute off
+held_up 0.1                                             # packets come in a burst
+sleep 1
+headset=$(statistics)
+hs h1 power lost >/dev/null
+check "headset 1 lost: route is the earpiece" wait_route earpiece 5
+sleep 1
+held_up 0.6                                             # the card runs dry: its recovery is watched, too
+check "the card ran dry" wait_until 5 eval '[ "$(statistics | jq "[.. | .xruns? | .data? // 0] | add")" -ge 1 ]'
+local=$(statistics)
+sleep 1
+check "headset 2 connects" switch_on h2
+check "audio link opens" hs h2 wait sco 10
+check "route is headset 2" wait_route bluetooth:$H2 5
+is "codec of headset 2" "$(hs h2 status | jq -r .codec)" cvsd
+sleep 3
+counters=$(statistics)
+check "the button is heard" hs h2 hangup
+check "the button ends the call at the provider" wait_test_call 10
+for h in h1 h2; do
+	sco=$(hs $h sco)
+	note "$h: $(jq -c '{codec, rx_packets, tx_packets, msbc_frames, msbc_lost, seconds}' <<<"$sco")"
+	at_least "$h: packets received" "$(jq .rx_packets <<<"$sco")" 200
+done
+hs h2 power off
+stop_btcalld
+hang_up_cards
+note "statistics on headset 1: $(plain "$headset")"
+note "statistics on the earpiece: $(plain "$local")"
+note "statistics on headset 2: $(plain "$counters")"
+note "$(grep -v '^at ' "$SHARE/call.report" | paste -sd ' ')"
+places call.report
+at_least "the whole call: the real-time thread was watched" "$(figure call.report armed)" 1
+is "the whole call: allocations, locks and reference counts in the real-time thread" "$(figure call.report total)" 0
+for name in malloc free pthread_mutex_lock swift_retain swift_release swift_allocObject; do
+	check "calls of $name pass through the interposer" grep -qw "^seen.* $name" "$SHARE/call.report"
+done
+
+for fault in malloc mutex; do
+	watched $fault.report BTCALL_PLANT=$fault
+	test_call --outgoing --number 1002 --far-end tone:700 --seconds 1
+	check "planted $fault: route is the earpiece" wait_route earpiece 25
+	wait_test_call 10
+	stop_btcalld
+	note "planted $fault: $(grep -v '^at ' "$SHARE/$fault.report" | grep -v ' 0$' | paste -sd ' ')"
+	name=${fault/mutex/pthread_mutex_lock}
+	at_least "planted $fault is found" "$(figure $fault.report "$name")" 1
+	at_least "planted $fault: fails the check of the whole call" "$(figure $fault.report total)" 1
+done
+finish
