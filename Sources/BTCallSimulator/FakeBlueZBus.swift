@@ -12,7 +12,8 @@ package final class FakeBlueZBus {
     private var keeper: pid_t
     private var lifeline: Int32
 
-    private static let configuration = """
+    private static func configuration(_ rules: String) -> String {
+        """
         <!DOCTYPE busconfig PUBLIC "-//freedesktop//DTD D-Bus Bus Configuration 1.0//EN"
          "http://www.freedesktop.org/standards/dbus/1.0/busconfig.dtd">
         <busconfig>
@@ -23,9 +24,11 @@ package final class FakeBlueZBus {
             <allow send_destination="*" eavesdrop="true"/>
             <allow eavesdrop="true"/>
             <allow own="*"/>
+            \(rules)
           </policy>
         </busconfig>
         """
+    }
 
     /// The shell ends the daemon when its standard input ends: when the bus is stopped, and when this process dies.
     private static let script = """
@@ -37,9 +40,11 @@ package final class FakeBlueZBus {
         """
 
     /// Starts a bus; blocks for the few milliseconds until it listens.
-    package init() throws(SystemError) {
+    ///
+    /// - Parameter rules: further rules of its policy, such as `<deny own="org.btcall"/>`.
+    package init(rules: String = "") throws(SystemError) {
         let file = "/tmp/btcall-bus-\(getpid())-\(UInt32.random(in: 0...UInt32.max)).conf"
-        guard FileManager.default.createFile(atPath: file, contents: Data(Self.configuration.utf8)) else {
+        guard FileManager.default.createFile(atPath: file, contents: Data(Self.configuration(rules).utf8)) else {
             throw SystemError(call: "open \(file)", code: EIO)
         }
         defer { _ = unlink(file) }

@@ -229,9 +229,10 @@ extension RoutingPolicy {
         }
     }
 
-    /// The headset that has the call, is getting it, or keeps its link through a silence.
+    /// The headset that has the call, is getting it while no other device has, or keeps its link through a silence. One
+    /// whose link is opened while a local device has the call carries nothing: a newer headset may come first.
     private var carryingHeadset: BluetoothAddress? {
-        current?.address ?? pending?.address
+        current?.address ?? (current == nil ? pending?.address : nil)
             ?? headsets.first { $0.link.opened?.isHeldBack == true }?.address
     }
 }

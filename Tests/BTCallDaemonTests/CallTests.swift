@@ -1,6 +1,11 @@
 import BTCall
+import BTCallBench
+import BTCallDaemon
 import BTCallSimulator
+import BluetoothTypes
 import ControlLoop
+import DBus
+import Routing
 import Testing
 
 extension DaemonTests {
@@ -18,7 +23,7 @@ extension DaemonTests {
                 try await ears.hear(.indicator("call", 1))
                 #expect(box.telephone.requests.contains(.answer(call)))
                 #expect(try await box.bridge.calls.list().map(\.state) == [.active])
-                let choice = try #require(DeviceChoice.bluetooth(address: "\(Box.first)"))
+                let choice = try #require(Choice.bluetooth(address: "\(Box.first)"))
                 try await box.route(choice)
                 #expect(try await box.bridge.status().codec == "mSBC")
                 try await box.playing("headset 1")

@@ -1,15 +1,17 @@
 import BTCall
 import BTCallBench
+import BTCallDaemon
 import BTCallSimulator
 import BlueZ
 import BluetoothTypes
 import ControlLoop
 import DBus
+import Routing
 import Testing
 
 extension DaemonTests {
     @Suite @ControlPlane struct FaultTests {
-        private let first = DeviceChoice("bluetooth:\(Box.first)") ?? .none
+        private let first = Choice("bluetooth:\(Box.first)") ?? .none
 
         @Test func `Without bluetoothd calls are local, and it is picked up when it appears`() async throws {
             try await Box.run(isBlueZRunning: false) { box in
@@ -122,17 +124,10 @@ extension DaemonTests {
         }
 
         @Test func `A bus without our policy is named with the file to install`() async throws {
-            let bus = try await Self.bus(rules: #"<deny own="org.btcall"/>"#)
-            try await Box.run(on: BusAddress(bus.address)) { box in
+            try await Box.run(rules: #"<deny own="org.btcall"/>"#) { box in
                 let problem = try #require(box.daemon.problems.problems.first { $0.id == "name" })
                 #expect(problem.remedy.contains("dbus/org.btcall.conf"))
             }
-            withExtendedLifetime(bus) {}
-        }
-
-        /// Away from the control loop, whose thread blocks signals that a child process has to hear.
-        @concurrent private static func bus(rules: String) async throws -> sending PrivateBus {
-            try PrivateBus(rules: rules)
         }
 
         @Test func `A call stays on the headset while bluetoothd is restarted`() async throws {

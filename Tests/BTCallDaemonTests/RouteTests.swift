@@ -1,4 +1,5 @@
 import BTCall
+import BTCallBench
 import BTCallDaemon
 import BTCallSimulator
 import BluetoothTypes
@@ -8,13 +9,13 @@ import Testing
 
 extension DaemonTests {
     @Suite @ControlPlane struct RouteTests {
-        private let first = DeviceChoice("bluetooth:\(Box.first)") ?? .none
-        private let second = DeviceChoice("bluetooth:\(Box.second)") ?? .none
+        private let first = Choice("bluetooth:\(Box.first)") ?? .none
+        private let second = Choice("bluetooth:\(Box.second)") ?? .none
 
         @Test func `A call begins on the earpiece, follows the headset and comes back`() async throws {
             try await Box.run { box in
                 let manager = box.bridge.audioDeviceManager
-                func explain(_ choice: DeviceChoice, _ level: String, _ reason: String) async throws {
+                func explain(_ choice: Choice, _ level: String, _ reason: String) async throws {
                     let explanation = try await manager.explain()
                     #expect(explanation.chosen == choice)
                     #expect(explanation.level == level)
@@ -176,7 +177,9 @@ extension DaemonTests {
             }
         }
 
-        @Test func `The headset's button takes the audio to it, and its own end of the link gives it back`() async throws {
+        @Test func `The headset's button takes the audio to it, and its own end of the link gives it back`()
+            async throws
+        {
             try await Box.run { box in
                 try await box.prefer(.earpiece)
                 let ears = try await box.connect(Box.first, codecs: [.cvsd, .mSBC])

@@ -11,8 +11,7 @@ package final class PrivateBus {
     private let process: Process
     private let folder: URL
 
-    /// - Parameter rules: further rules of the bus's policy, such as `<deny own="org.btcall"/>`.
-    package init(rules: String = "") throws(Failure) {
+    package init() throws(Failure) {
         folder = FileManager.default.temporaryDirectory.appending(path: "btcall-bus-\(UUID().uuidString)")
         process = Process()
         let socket = folder.appending(path: "bus").path
@@ -22,7 +21,7 @@ package final class PrivateBus {
              "http://www.freedesktop.org/standards/dbus/1.0/busconfig.dtd">
             <busconfig><type>session</type><listen>\(address)</listen><auth>EXTERNAL</auth>
             <policy context="default"><allow send_destination="*" eavesdrop="true"/><allow eavesdrop="true"/>
-            <allow own="*"/>\(rules)</policy></busconfig>
+            <allow own="*"/></policy></busconfig>
             """
         do {
             try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)

@@ -30,21 +30,22 @@ final class Box {
     private(set) var daemon: Daemon
     private(set) var connection: BusConnection
     private let pacer: AudioPacer
-    private let bus: FakeBlueZBus?
+    private let bus: FakeBlueZBus
 
     /// Runs a test with a box and takes it down again.
     ///
     /// - Parameters:
+    ///   - rules: further rules of the bus's policy.
     ///   - isBlueZRunning: whether bluetoothd is there when the daemon starts.
     ///   - prepare: before the daemon starts.
     static func run(
-        isBlueZRunning: Bool = true, on address: BusAddress? = nil,
+        isBlueZRunning: Bool = true, rules: String = "",
         configure: (inout Configuration) -> Void = { _ in }, prepare: (Box) async throws -> Void = { _ in },
         _ body: (Box) async throws -> Void
     ) async throws {
         var configuration = Self.configuration
         configure(&configuration)
-        let box = try await Box(configuration, address)
+        let box = try await Box(configuration, rules)
         if isBlueZRunning { try await box.bluez.start() }
         try await prepare(box)
         try await box.start()
@@ -63,7 +64,9 @@ final class Box {
     static var configuration: Configuration {
         var configuration = Configuration()
         configuration.stateDirectory = nil
-        configuration.localDevices = [.earpiece: .init(playback: "simulated"), .speakerphone: .init(playback: "simulated")]
+        configuration.localDevices = [
+            .earpiece: .init(playback: "simulated"), .speakerphone: .init(playback: "simulated"),
+        ]
         configuration.routing.settleBluetooth = .milliseconds(20)
         configuration.routing.startGrace = .milliseconds(20)
         configuration.routing.minDwell = .milliseconds(50)
@@ -76,10 +79,10 @@ final class Box {
         return configuration
     }
 
-    private init(_ configuration: Configuration, _ given: BusAddress?) async throws {
+    private init(_ configuration: Configuration, _ rules: String) async throws {
         self.configuration = configuration
-        bus = given == nil ? try FakeBlueZBus() : nil
-        address = try #require(given ?? bus?.address)
+        bus = try FakeBlueZBus(rules: rules)
+        address = bus.address
         bluez = FakeBlueZ(on: address)
         bluez.addAdapter(address: Self.adapter)
         bluez.addHeadset(Self.first, name: "headset 1")
@@ -131,7 +134,7 @@ final class Box {
         connection.close()
         client.close()
         pacer.stop()
-        bus?.stop()
+        bus.stop()
     }
 
     // MARK: What people do
@@ -139,7 +142,8 @@ final class Box {
     /// Switches a headset on; returns when it has said all that it says by itself.
     func connect(_ address: BluetoothAddress, codecs: [VoiceCodec] = [.cvsd]) async throws -> Ears {
         let headset = VirtualHeadset(
-            .init(address: address, name: address == Self.first ? "headset 1" : "headset 2", codecs: codecs, battery: 70))
+            .init(
+                address: address, name: address == Self.first ? "headset 1" : "headset 2", codecs: codecs, battery: 70))
         let ears = Ears(headset)
         try headset.attach(try await bluez.connect(address))
         try await eventually("\(address) is connected") {
@@ -159,14 +163,14 @@ final class Box {
         return call
     }
 
-    func prefer(_ preferred: DeviceChoice, default standard: DeviceChoice = .earpiece) async throws {
+    func prefer(_ preferred: Choice, default standard: Choice = .earpiece) async throws {
         try await bridge.audioDeviceManager.setAudioDevice(preferred)
         try await bridge.audioDeviceManager.setDefaultAudio(standard)
     }
 
     // MARK: What people see
 
-    func route(_ expected: DeviceChoice, sourceLocation: SourceLocation = #_sourceLocation) async throws {
+    func route(_ expected: Choice, sourceLocation: SourceLocation = #_sourceLocation) async throws {
         try await eventually("the route is \(expected)", sourceLocation: sourceLocation) {
             try await self.bridge.audioDeviceManager.activeRoute() == expected
         }

@@ -1,9 +1,11 @@
 import BTCall
 import BTCallBench
-import BTCallDaemon
 import ControlLoop
 import Glibc
 import Synchronization
+
+/// The policy has a type of the same name.
+typealias Choice = DeviceChoice
 
 /// A telephony application under the control of a test: writes down what it is asked, and does it, refuses or says nothing.
 final class Telephone: CallProvider {
@@ -36,8 +38,12 @@ final class Telephone: CallProvider {
 
     func performStart(_ call: Call.ID, number: String) async throws(ProviderRefusal) { try await take(.start(number)) }
     func performAnswer(_ call: Call.ID) async throws(ProviderRefusal) { try await take(.answer(call)) }
-    func performEnd(_ call: Call.ID, reason: String) async throws(ProviderRefusal) { try await take(.end(call, reason)) }
-    func performSetHeld(_ call: Call.ID, _ held: Bool) async throws(ProviderRefusal) { try await take(.held(call, held)) }
+    func performEnd(_ call: Call.ID, reason: String) async throws(ProviderRefusal) {
+        try await take(.end(call, reason))
+    }
+    func performSetHeld(_ call: Call.ID, _ held: Bool) async throws(ProviderRefusal) {
+        try await take(.held(call, held))
+    }
     func performDTMF(_ call: Call.ID, tones: String) async throws(ProviderRefusal) { try await take(.tones(tones)) }
 
     func audioReady(_ call: Call.ID, _ audio: CallAudio) async {
