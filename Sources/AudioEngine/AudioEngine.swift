@@ -63,6 +63,7 @@ package final class AudioEngine: @unchecked Sendable {
                 commandDescriptor: commandDescriptor, eventDescriptor: eventDescriptor,
                 plantedFault: PlantedFault.requested))
         isMemoryLocked = configuration.locksMemory && btcall_lock_memory() == 0
+        btcall_prefault_code()
         var thread = btcall_realtime_thread()
         let code = btcall_realtime_thread_start(
             &thread, configuration.realtimePriority,

@@ -3,10 +3,12 @@
 
 #include <bluetooth/bluetooth.h>
 #include <errno.h>
+#include <link.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdarg.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -223,6 +225,46 @@ int btcall_lock_memory(void)
     if (geteuid() != 0 && (getrlimit(RLIMIT_MEMLOCK, &limit) != 0 || limit.rlim_cur != RLIM_INFINITY))
         return EPERM;
     return mlockall(MCL_CURRENT | MCL_FUTURE | MCL_ONFAULT) == 0 ? 0 : errno;
+}
+
+// Only what the thread runs: the program itself and the libraries that realtime.h and dsp.h name.
+static int is_realtime_code(const char *name)
+{
+    static const char *const libraries[] = { "libasound", "libsbc", "libspeexdsp" };
+    if (name == NULL || name[0] == '\0')
+        return 1;
+    for (size_t i = 0; i < sizeof libraries / sizeof libraries[0]; i++)
+        if (strstr(name, libraries[i]) != NULL)
+            return 1;
+    return 0;
+}
+
+static int prefault_object(struct dl_phdr_info *info, size_t size, void *unused)
+{
+    (void)size;
+    (void)unused;
+    if (!is_realtime_code(info->dlpi_name))
+        return 0;
+    const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+    for (int i = 0; i < info->dlpi_phnum; i++) {
+        const ElfW(Phdr) *header = &info->dlpi_phdr[i];
+        if (header->p_type != PT_LOAD || !(header->p_flags & PF_X))
+            continue;
+        uintptr_t start = (info->dlpi_addr + header->p_vaddr) & ~(page - 1);
+        uintptr_t end = info->dlpi_addr + header->p_vaddr + header->p_filesz;
+#ifdef MADV_POPULATE_READ
+        if (madvise((void *)start, end - start, MADV_POPULATE_READ) == 0)
+            continue;
+#endif
+        for (uintptr_t address = start; address < end; address += page)
+            (void)*(const volatile char *)address;
+    }
+    return 0;
+}
+
+void btcall_prefault_code(void)
+{
+    dl_iterate_phdr(prefault_object, NULL);
 }
 
 int btcall_realtime_eventfd(void)

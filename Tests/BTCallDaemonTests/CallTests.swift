@@ -74,18 +74,20 @@ extension DaemonTests {
         }
 
         @Test func `A provider that does not answer in time is answered for`() async throws {
-            try await Box.run(configure: { $0.waits.provider = .milliseconds(100) }) { box in
-                let ears = try await box.connect(Box.first)
-                let registration = try await box.register()
-                let call = try await registration.reportIncoming(number: "1")
-                try await ears.hear(.ring)
-                box.telephone.manner = .silent
-                ears.headset.press(.answer)
-                try await ears.hear(.refused("ATA"))
-                let error = await refusal { () throws(BridgeError) in try await box.bridge.calls.answer(call) }
-                #expect(error?.code == .timedOut)
-                #expect(try await box.bridge.calls.list().map(\.state) == [.ringing])
-            }
+            try await Box.run(
+                configure: { $0.waits.provider = .milliseconds(100) },
+                body: { box in
+                    let ears = try await box.connect(Box.first)
+                    let registration = try await box.register()
+                    let call = try await registration.reportIncoming(number: "1")
+                    try await ears.hear(.ring)
+                    box.telephone.manner = .silent
+                    ears.headset.press(.answer)
+                    try await ears.hear(.refused("ATA"))
+                    let error = await refusal { () throws(BridgeError) in try await box.bridge.calls.answer(call) }
+                    #expect(error?.code == .timedOut)
+                    #expect(try await box.bridge.calls.list().map(\.state) == [.ringing])
+                })
         }
 
         @Test func `The calls of a provider that leaves the bus end`() async throws {

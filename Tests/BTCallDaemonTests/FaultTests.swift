@@ -33,12 +33,12 @@ extension DaemonTests {
         @Test func `A missing adapter is a problem, too`() async throws {
             try await Box.run(
                 configure: { $0.waits.adapter = .milliseconds(50) },
-                prepare: { $0.bluez.remove(path: "/org/bluez/hci0") }
-            ) { box in
-                #expect(try await box.problem("adapter").what == "there is no Bluetooth adapter")
-                box.bluez.addAdapter(address: Box.adapter)
-                try await box.noProblem("adapter")
-            }
+                prepare: { $0.bluez.remove(path: "/org/bluez/hci0") },
+                body: { box in
+                    #expect(try await box.problem("adapter").what == "there is no Bluetooth adapter")
+                    box.bluez.addAdapter(address: Box.adapter)
+                    try await box.noProblem("adapter")
+                })
         }
 
         @Test func `The adapter is switched off and on in a call`() async throws {
@@ -98,29 +98,31 @@ extension DaemonTests {
         }
 
         @Test func `A sound card that another program uses is a problem until that lets go`() async throws {
-            try await Box.run(prepare: { $0.outside.busyCards = [.earpiece] }) { box in
-                try await box.prefer(.earpiece, default: .none)
-                let registration = try await box.register()
-                _ = try await box.startCall(registration)
-                #expect(try await box.problem("device.earpiece").what.contains("another program uses"))
-                try await box.playing("speakerphone")
-                box.outside.busyCards = []
-                try await box.noProblem("device.earpiece")
-                try await box.route(.earpiece)
-                try await box.playing("earpiece")
-            }
+            try await Box.run(
+                prepare: { $0.outside.busyCards = [.earpiece] },
+                body: { box in
+                    try await box.prefer(.earpiece, default: .none)
+                    let registration = try await box.register()
+                    _ = try await box.startCall(registration)
+                    #expect(try await box.problem("device.earpiece").what.contains("another program uses"))
+                    try await box.playing("speakerphone")
+                    box.outside.busyCards = []
+                    try await box.noProblem("device.earpiece")
+                    try await box.route(.earpiece)
+                    try await box.playing("earpiece")
+                })
         }
 
         @Test func `A bus name that is taken is asked for again`() async throws {
             try await Box.run(
-                prepare: { box in try await box.client.requestName("org.btcall") }
-            ) { box in
-                let problem = try #require(box.daemon.problems.problems.first { $0.id == "name" })
-                #expect(problem.what.contains(try #require(box.client.uniqueName)))
-                box.client.releaseName("org.btcall")
-                try await eventually("the name is ours") { box.daemon.problems.problems.isEmpty }
-                #expect(try await box.bridge.status().state == .active)
-            }
+                prepare: { box in try await box.client.requestName("org.btcall") },
+                body: { box in
+                    let problem = try #require(box.daemon.problems.problems.first { $0.id == "name" })
+                    #expect(problem.what.contains(try #require(box.client.uniqueName)))
+                    box.client.releaseName("org.btcall")
+                    try await eventually("the name is ours") { box.daemon.problems.problems.isEmpty }
+                    #expect(try await box.bridge.status().state == .active)
+                })
         }
 
         @Test func `A bus without our policy is named with the file to install`() async throws {

@@ -41,10 +41,12 @@ extension DaemonTests {
 
         @Test func `Wrong arguments are refused with a typed error and change nothing`() async throws {
             try await Box.run { box in
+                try await box.prefer(.earpiece)
                 _ = try await box.connect(Box.first)
                 let registration = try await box.register()
                 _ = try await box.startCall(registration)
                 try await box.route(.earpiece)
+                try await eventually("the application has the audio") { box.telephone.requests.count == 1 }
                 let call = try #require(box.daemon.calls.calls.first?.path)
                 let headset = "/org/btcall/headsets/\(Box.first.pathComponent)"
                 let before = try await box.bridge.status()
@@ -137,37 +139,41 @@ extension DaemonTests {
         }
 
         @Test func `An inactive daemon takes no providers, and can be activated`() async throws {
-            try await Box.run(configure: { $0.autostart = false }) { box in
-                #expect(try await box.bridge.status().state == .inactive)
-                let early = await refusal { () throws(BridgeError) in
-                    _ = try await box.bridge.register(box.telephone, as: .init(name: "test"))
-                }
-                #expect(early?.code == .wrongState)
-                try await box.bridge.activate()
-                try await eventually("bluetoothd has the profile") { !box.bluez.profiles.isEmpty }
-                let registration = try await box.register()
-                _ = try await box.startCall(registration)
-                try await box.bridge.deactivate()
-                #expect(box.bluez.profiles.isEmpty)
-                #expect(try await box.bridge.calls.list().isEmpty)
-                try await eventually("the application is told") { box.telephone.requests.last == .released }
-                #expect(try await box.bridge.status().state == .inactive)
-            }
+            try await Box.run(
+                configure: { $0.autostart = false },
+                body: { box in
+                    #expect(try await box.bridge.status().state == .inactive)
+                    let early = await refusal { () throws(BridgeError) in
+                        _ = try await box.bridge.register(box.telephone, as: .init(name: "test"))
+                    }
+                    #expect(early?.code == .wrongState)
+                    try await box.bridge.activate()
+                    try await eventually("bluetoothd has the profile") { !box.bluez.profiles.isEmpty }
+                    let registration = try await box.register()
+                    _ = try await box.startCall(registration)
+                    try await box.bridge.deactivate()
+                    #expect(box.bluez.profiles.isEmpty)
+                    #expect(try await box.bridge.calls.list().isEmpty)
+                    try await eventually("the application is told") { box.telephone.requests.last == .released }
+                    #expect(try await box.bridge.status().state == .inactive)
+                })
         }
 
         @Test func `Preferences are kept over a restart`() async throws {
             let folder = FileManager.default.temporaryDirectory.appending(path: "btcall-state-\(UUID().uuidString)")
             defer { try? FileManager.default.removeItem(at: folder) }  // A folder in the temporary directory may stay.
-            try await Box.run(configure: { $0.stateDirectory = folder.path }) { box in
-                let headset = try #require(Choice.bluetooth(address: "\(Box.second)"))
-                try await box.prefer(headset, default: .speakerphone)
-                try await box.restartDaemon()
-                #expect(try await box.bridge.audioDeviceManager.preferredAudioDevice() == headset)
-                #expect(try await box.bridge.audioDeviceManager.defaultAudioDevice() == .speakerphone)
-                let registration = try await box.register()
-                _ = try await box.startCall(registration)
-                try await box.route(.speakerphone)
-            }
+            try await Box.run(
+                configure: { $0.stateDirectory = folder.path },
+                body: { box in
+                    let headset = try #require(Choice.bluetooth(address: "\(Box.second)"))
+                    try await box.prefer(headset, default: .speakerphone)
+                    try await box.restartDaemon()
+                    #expect(try await box.bridge.audioDeviceManager.preferredAudioDevice() == headset)
+                    #expect(try await box.bridge.audioDeviceManager.defaultAudioDevice() == .speakerphone)
+                    let registration = try await box.register()
+                    _ = try await box.startCall(registration)
+                    try await box.route(.speakerphone)
+                })
         }
     }
 }

@@ -41,7 +41,7 @@ final class Box {
     static func run(
         isBlueZRunning: Bool = true, rules: String = "",
         configure: (inout Configuration) -> Void = { _ in }, prepare: (Box) async throws -> Void = { _ in },
-        _ body: (Box) async throws -> Void
+        body: (Box) async throws -> Void
     ) async throws {
         var configuration = Self.configuration
         configure(&configuration)
