@@ -51,8 +51,10 @@ let package = Package(
         // Shells: act.
         .target(
             name: "ControlLoop", dependencies: ["BluetoothTypes", "CBTCall", logging], swiftSettings: common),
-        .target(name: "DBus", dependencies: ["BluetoothTypes", "CDBus", "ControlLoop", logging], swiftSettings: common),
-        .target(name: "BlueZ", dependencies: ["DBus", "ControlLoop", "BluetoothTypes", logging], swiftSettings: common),
+        .target(
+            name: "DBus", dependencies: ["BluetoothTypes", "CDBus", "ControlLoop", logging], swiftSettings: common),
+        .target(
+            name: "BlueZ", dependencies: ["DBus", "ControlLoop", "BluetoothTypes", logging], swiftSettings: common),
         .target(
             name: "BluetoothSockets", dependencies: ["BluetoothTypes", "CBluetooth", "CBTCall", "ControlLoop"],
             swiftSettings: common),
@@ -81,7 +83,8 @@ let package = Package(
             swiftSettings: common),
         .executableTarget(name: "btcalld", dependencies: ["BTCallDaemon"], swiftSettings: common),
         .executableTarget(
-            name: "BTCallCommand", dependencies: ["BTCall", "BTCallAPI", "BTCallBench", "ControlLoop", "DBus", argumentParser],
+            name: "BTCallCommand",
+            dependencies: ["BTCall", "BTCallAPI", "BTCallBench", "ControlLoop", "DBus", argumentParser],
             swiftSettings: common),
 
         // Tests, one to one with the sources.

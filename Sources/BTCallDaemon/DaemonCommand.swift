@@ -123,7 +123,9 @@ package enum DaemonCommand {
                 fail(1, "\(error)")
             }
         } catch {
-            fail(1, "the message bus (\(address)) cannot be used: \(error.message); start dbus, or name another with --bus")
+            fail(
+                1,
+                "the message bus (\(address)) cannot be used: \(error.message); start dbus, or name another with --bus")
         }
     }
 

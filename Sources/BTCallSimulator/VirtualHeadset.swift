@@ -190,7 +190,9 @@ package final class VirtualHeadset {
             let parts = value.split(separator: "\"", omittingEmptySubsequences: false)
             if parts.count > 1 { onEvent?(.callerID(String(parts[1]))) }
         case "+BCS":
-            guard let codec = UInt8(value).flatMap(VoiceCodec.init(rawValue:)), model.codecs.contains(codec) else { return }
+            guard let codec = UInt8(value).flatMap(VoiceCodec.init(rawValue:)), model.codecs.contains(codec) else {
+                return
+            }
             onEvent?(.codecSelected(codec))
             enqueue("AT+BCS=\(codec.rawValue)")
         case "+VGS": if let volume = Int(value) { onEvent?(.speakerVolume(volume)) }

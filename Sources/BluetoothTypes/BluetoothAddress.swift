@@ -18,7 +18,9 @@ package struct BluetoothAddress: Hashable, Comparable, Sendable {
         for byte in text.utf8 {
             guard position < 17 else { return nil }
             if position % 3 == 2 {
-                guard byte == UInt8(ascii: ":") || byte == UInt8(ascii: "_"), byte == separator ?? byte else { return nil }
+                guard byte == UInt8(ascii: ":") || byte == UInt8(ascii: "_"), byte == separator ?? byte else {
+                    return nil
+                }
                 separator = byte
             } else {
                 guard let digit = Self.hexDigit(byte) else { return nil }

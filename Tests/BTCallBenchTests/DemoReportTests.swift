@@ -43,7 +43,8 @@ import Testing
                 .init(name: "headset 1", played: place(cut..<farEnd.count), microphone: microphones[1]),
             ], farEnd: farEnd, farEndHeard: heard, farEndStart: 0.5,
             steps: [
-                .init(number: 1, title: "call", at: 0.5, limitMs: 0), .init(number: 2, title: "headset", at: 1.6, limitMs: 0),
+                .init(number: 1, title: "call", at: 0.5, limitMs: 0),
+                .init(number: 2, title: "headset", at: 1.6, limitMs: 0),
             ])
     }
 

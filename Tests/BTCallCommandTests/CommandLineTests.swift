@@ -1,6 +1,6 @@
 import ArgumentParser
-import BTCallBench
 import BTCall
+import BTCallBench
 import Foundation
 import Testing
 

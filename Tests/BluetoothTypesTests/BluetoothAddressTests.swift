@@ -47,7 +47,8 @@ import Testing
         (0x240404 as UInt32, ClassOfDevice.Category.headset), (0x240414, .speaker), (0x000704, .watch),
         (0x20080C, .headset), (0, .headset),
     ])
-    func `the class of device gives a category and refuses nothing`(_ bits: UInt32, _ category: ClassOfDevice.Category) {
+    func `the class of device gives a category and refuses nothing`(_ bits: UInt32, _ category: ClassOfDevice.Category)
+    {
         #expect(ClassOfDevice(bits: bits).category == category)
     }
 }

@@ -20,7 +20,9 @@ import Testing
             entries: ConfigurationReader.entries(ofText: ConfigurationExample.text, name: "example"), file: "example")
         let values = ConfigurationExample.text.split(separator: "\n").compactMap { line -> String? in
             if line.hasPrefix("[") { return String(line) }
-            guard line.hasPrefix("#"), !line.hasPrefix("# "), line.contains(" = "), !line.hasSuffix("= ") else { return nil }
+            guard line.hasPrefix("#"), !line.hasPrefix("# "), line.contains(" = "), !line.hasSuffix("= ") else {
+                return nil
+            }
             return String(line.dropFirst())
         }
         let text = values.joined(separator: "\n")

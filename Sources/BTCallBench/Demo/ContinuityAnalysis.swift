@@ -56,7 +56,8 @@ package struct ContinuityAnalysis {
             guard let found = match(recorded, position, known, near: lag) else { continue }
             lag = found
             let start = position - found
-            if let last = segments.last, abs((last.recorded.upperBound - last.reference.upperBound) - found) <= rate / 500,
+            if let last = segments.last,
+                abs((last.recorded.upperBound - last.reference.upperBound) - found) <= rate / 500,
                 position <= last.recorded.upperBound
             {
                 segments[segments.count - 1].recorded = last.recorded.lowerBound..<position + window

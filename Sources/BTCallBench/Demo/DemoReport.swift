@@ -154,7 +154,9 @@ package struct DemoRecordings: Sendable {
         let faded = up.mixtures(of: received, heard, references: microphones)
         let downGaps = down.gaps(played)
         // Each microphone is a signal of its own: only the time in which none is heard counts.
-        let upGaps = up.gaps((heard + faded).map { ContinuityAnalysis.Segment(source: 0, recorded: $0.recorded, reference: $0.recorded) })
+        let upGaps = up.gaps(
+            (heard + faded).map { ContinuityAnalysis.Segment(source: 0, recorded: $0.recorded, reference: $0.recorded) }
+        )
         var stray: [Int] = []
         var downByStep = [Int](repeating: 0, count: steps.count)
         var upByStep = downByStep

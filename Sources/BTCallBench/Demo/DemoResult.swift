@@ -29,11 +29,13 @@ extension Demonstration.Result {
         for step in report.steps {
             let figures = [step.downlinkGapMs, step.uplinkGapMs, step.limitMs].map { "\($0) ms" }
             lines.append(
-                "\(step.number)     " + figures.map { $0 + String(repeating: " ", count: max(1, 9 - $0.count)) }.joined()
+                "\(step.number)     "
+                    + figures.map { $0 + String(repeating: " ", count: max(1, 9 - $0.count)) }.joined()
                     + (step.isPassed ? "ok  " : "LOST  ") + step.title)
         }
         for gap in report.strayGapsMs { lines.append("LOST  \(gap) ms outside of any step") }
-        lines.append(report.passed ? "Nothing was lost beyond the limits." : "Speech was lost: listen to the recordings.")
+        lines.append(
+            report.passed ? "Nothing was lost beyond the limits." : "Speech was lost: listen to the recordings.")
         lines.append("Recordings, timeline.svg and report.json are in \(folder)/")
         return lines.joined(separator: "\n")
     }

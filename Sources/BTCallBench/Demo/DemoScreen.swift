@@ -18,7 +18,9 @@ package final class DemoScreen {
             guard isTerminal else { return }
             let time = String(format: "%5.1f s", seconds)
             let name = route.padding(toLength: 10, withPad: " ", startingAt: 0)
-            print("\r\u{1B}[K\(time)  \(name)  far end \(Self.meter(farEnd))  person \(Self.meter(heard))", terminator: "")
+            print(
+                "\r\u{1B}[K\(time)  \(name)  far end \(Self.meter(farEnd))  person \(Self.meter(heard))", terminator: ""
+            )
             hasMeter = true
             fflush(nil)
         }

@@ -56,7 +56,9 @@ package final class Demonstration {
         self.schedule = schedule
         self.onProgress = onProgress
         bus = try PrivateBus()
-        guard let address = BusAddress(bus.address) else { throw Failure(description: "bad bus address \(bus.address)") }
+        guard let address = BusAddress(bus.address) else {
+            throw Failure(description: "bad bus address \(bus.address)")
+        }
         bluez = FakeBlueZ(on: address)
         // Speech first: it takes a moment, and the clock of the recordings starts with the pacer.
         let length = schedule.buttonPressed + 12
@@ -116,7 +118,9 @@ package final class Demonstration {
         let logger = Logger(label: "btcall.demo")
         var configuration = Configuration()
         configuration.stateDirectory = nil
-        configuration.localDevices = [.earpiece: .init(playback: "simulated"), .speakerphone: .init(playback: "simulated")]
+        configuration.localDevices = [
+            .earpiece: .init(playback: "simulated"), .speakerphone: .init(playback: "simulated"),
+        ]
         let daemon = try Daemon(
             configuration: configuration, bus: connection, registry: DeviceRegistry(bus: connection, logger: logger),
             outside: .init(paths: outside, opener: outside), logger: logger)
@@ -124,7 +128,8 @@ package final class Demonstration {
         daemon.router.handle(.setPreferred(.bluetooth))
         daemon.router.handle(.setDefault(.earpiece))
         connection.subscribe(interface: "org.btcall.Router1", member: "RouteChanged") { [weak self] signal in
-            guard let self, let route = signal.arguments[1].stringValue, let reason = signal.arguments[2].stringValue else {
+            guard let self, let route = signal.arguments[1].stringValue, let reason = signal.arguments[2].stringValue
+            else {
                 return
             }
             routes.append((seconds, Self.name(route), reason))

@@ -12,7 +12,8 @@ package enum TimelineDrawing {
         _ recordings: DemoRecordings, _ report: DemoReport, routes: [(at: Double, device: String, reason: String)]
     ) -> String {
         let rate = Double(DemoRecordings.rate)
-        let end = (recordings.devices.map { Double($0.played.count) / rate } + [recordings.steps.last?.at ?? 1]).max() ?? 1
+        let end =
+            (recordings.devices.map { Double($0.played.count) / rate } + [recordings.steps.last?.at ?? 1]).max() ?? 1
         func x(_ seconds: Double) -> Double { left + min(max(seconds / end, 0), 1) * (width - left - 20) }
         var rows: [String] = []
         var y = 70.0

@@ -28,7 +28,9 @@ package final class PrivateBus {
             let file = folder.appending(path: "bus.conf")
             try configuration.write(to: file, atomically: true, encoding: .utf8)
             process.executableURL = URL(filePath: "/usr/bin/env")
-            process.arguments = ["dbus-daemon", "--nofork", "--nopidfile", "--config-file=\(file.path)", "--print-address"]
+            process.arguments = [
+                "dbus-daemon", "--nofork", "--nopidfile", "--config-file=\(file.path)", "--print-address",
+            ]
             let output = Pipe()
             process.standardOutput = output
             try process.run()

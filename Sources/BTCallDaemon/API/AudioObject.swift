@@ -31,7 +31,8 @@ package final class AudioObject {
         statistics.isRealtime = graph.isRealtime
         statistics.lateTicks = UInt64(clamping: counters.lateWakeUps)
         for counter in counters.terminals {
-            guard let endpoint = graph.endpoint(ofTerminal: counter.id), let word = DeviceWord(endpoint.description) else {
+            guard let endpoint = graph.endpoint(ofTerminal: counter.id), let word = DeviceWord(endpoint.description)
+            else {
                 continue
             }
             var terminal = AudioStatistics.Terminal(

@@ -127,7 +127,8 @@ package final class RouterObject {
         func property(_ name: String, _ signature: String) -> ExportedInterface.Property {
             .init(name, signature, get: { [weak self] in self?.state().properties[name] ?? "" })
         }
-        func preference(_ name: String, _ event: @escaping (AudioDevice) -> RoutingEvent) -> ExportedInterface.Property {
+        func preference(_ name: String, _ event: @escaping (AudioDevice) -> RoutingEvent) -> ExportedInterface.Property
+        {
             .init(
                 name, "s", get: { [weak self] in self?.state().properties[name] ?? "" },
                 set: { [weak self] value throws(BusError) in

@@ -30,7 +30,8 @@ package final class ALSAPathOpener: PathOpening {
             path.captureChannels = capture?.channels ?? 0
             path.capturePeriodFrames = capture?.periodFrames ?? 0
             path.captureBufferFrames = capture?.bufferFrames ?? 0
-            let summary = [playback, capture].compactMap { $0.map { "\($0.device) \($0.rate) Hz" } }.joined(separator: ", ")
+            let summary = [playback, capture].compactMap { $0.map { "\($0.device) \($0.rate) Hz" } }.joined(
+                separator: ", ")
             return OpenPath(terminal: .path(path), summary: summary) {
                 playback?.close()
                 capture?.close()
@@ -55,7 +56,8 @@ package final class ALSAPathOpener: PathOpening {
 
     private static func error(_ kind: LocalDevice, _ error: ALSAError) -> PathError {
         switch error {
-        case .missing(let name, let advice): PathError(device: kind, what: "there is no ALSA device \(name)", remedy: advice)
+        case .missing(let name, let advice):
+            PathError(device: kind, what: "there is no ALSA device \(name)", remedy: advice)
         case .busy(let name, let advice): PathError(device: kind, what: "\(name) is in use", remedy: advice)
         case .unsupported, .failed:
             PathError(

@@ -291,7 +291,8 @@ package final class AudioGraph {
     private func cutOverdue() {
         cutTimer = nil
         for terminal in terminals where terminal.phase == .waitingForCut {
-            logger.warning("no audio came from the new device within a second: \(terminal.endpoint) is closed all the same")
+            logger.warning(
+                "no audio came from the new device within a second: \(terminal.endpoint) is closed all the same")
             remove(terminal)
         }
     }

@@ -44,7 +44,8 @@ package final class LocalDeviceMonitor {
     }
 
     private func note(_ error: PathError) {
-        problems.begin("device.\(error.device.rawValue)", what: "\(error.device.rawValue): \(error.what)", remedy: error.remedy)
+        problems.begin(
+            "device.\(error.device.rawValue)", what: "\(error.device.rawValue): \(error.what)", remedy: error.remedy)
     }
 
     private func plan() {

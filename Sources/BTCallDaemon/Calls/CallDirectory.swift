@@ -180,7 +180,8 @@ package final class CallDirectory {
         case .unknownCall: APIError(.noSuchCall, "there is no such call, or it has ended")
         case .notOwner: APIError(.notProvider, "the call belongs to another provider")
         case .illegalTransition(let old, let new): APIError(.wrongState, "a call that is \(old) cannot become \(new)")
-        case .tooManyCalls: APIError(.wrongState, "\(CallTable.maximumCalls) calls are up, which is the most there can be")
+        case .tooManyCalls:
+            APIError(.wrongState, "\(CallTable.maximumCalls) calls are up, which is the most there can be")
         case .filtered: APIError(.wrongState, "do not disturb is on: the call is refused")
         case .busy: APIError(.wrongState, "a call is up and a second one is not wanted")
         }
@@ -239,7 +240,8 @@ package final class CallDirectory {
         case .done: return
         case .cancelled: throw APIError(.wrongState, "the call ended before it could be done")
         case .failed(.noSuchCall): throw APIError(.noSuchCall, "there is no call in a state that allows this")
-        case .failed(.notSupported): throw APIError(.notSupported, "the call's provider did not register this capability")
+        case .failed(.notSupported):
+            throw APIError(.notSupported, "the call's provider did not register this capability")
         case .failed(.noProvider): throw APIError(.noSuchProvider, "no registered provider can dial")
         case .failed(.tooManyCalls): throw APIError(.wrongState, "\(CallTable.maximumCalls) calls are up already")
         case .failed(.provider(.refused)): throw APIError(.providerFailed, refusal)
@@ -365,7 +367,8 @@ package final class CallDirectory {
             try await provider.setHeld(path(hold), true)
             try await provider.setHeld(path(resume), false)
         case .conference, .transfer:
-            throw APIError(.notSupported, "\(provider.name) was not asked: CallProvider1 has no conference and no transfer")
+            throw APIError(
+                .notSupported, "\(provider.name) was not asked: CallProvider1 has no conference and no transfer")
         }
     }
 }

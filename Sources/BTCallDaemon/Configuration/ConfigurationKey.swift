@@ -74,7 +74,8 @@ package enum ConfigurationSection: Equatable {
             ConfigurationKey("logLevel", "info", "trace, debug, info, notice, warning or error") {
                 configuration, value throws(ConfigurationValueError) in
                 guard let level = Logger.Level(rawValue: value) else {
-                    throw ConfigurationValueError(accepted: Logger.Level.allCases.map(\.rawValue).joined(separator: ", "))
+                    throw ConfigurationValueError(
+                        accepted: Logger.Level.allCases.map(\.rawValue).joined(separator: ", "))
                 }
                 configuration.logLevel = level
             },
@@ -150,7 +151,9 @@ package enum ConfigurationSection: Equatable {
             -> ConfigurationKey
         {
             ConfigurationKey(name, "", summary) { configuration, value throws(ConfigurationValueError) in
-                guard !value.isEmpty else { throw ConfigurationValueError(accepted: "a name; leave the key out for none") }
+                guard !value.isEmpty else {
+                    throw ConfigurationValueError(accepted: "a name; leave the key out for none")
+                }
                 configuration.localDevices[kind, default: Configuration.SoundCard()][keyPath: path] = value
             }
         }

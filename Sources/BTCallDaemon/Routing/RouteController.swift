@@ -80,7 +80,8 @@ package final class RouteController {
             onNotice?(.routeChanged(old: old, new: new, reason))
         case .devicesChanged: onNotice?(.devicesChanged)
         case .activationFailed(let address):
-            logger.warning("no audio link to \(address) after all attempts: tried again after a pause, or when selected")
+            logger.warning(
+                "no audio link to \(address) after all attempts: tried again after a pause, or when selected")
             onNotice?(.activationFailed(address))
         case .selectionRefused(let device, let error): logger.notice("\(device) was not selected: \(error.rawValue)")
         }
