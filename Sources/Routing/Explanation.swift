@@ -216,9 +216,6 @@ package enum Verdict: Hashable, Sendable {
         }
     }
 
-    /// Whether the verdict is of that kind, whatever was measured.
-    package static func == (verdict: Verdict, kind: Kind) -> Bool { verdict.kind == kind }
-
     /// `eligible`, or the word of the obstacle or the reason to skip.
     package var word: String {
         switch self {

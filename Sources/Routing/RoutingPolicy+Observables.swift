@@ -76,7 +76,7 @@ extension RoutingPolicy {
         let situation = Situation(foreground: foregroundCalls, now: now)
         let levels = RoutingLevel.allCases.map { find($0, situation) }
         return Explanation(
-            levels: levels, chosen: levels.first { $0.verdict == .eligible }?.level, suspension: suspension,
+            levels: levels, chosen: levels.first { $0.verdict.kind == .eligible }?.level, suspension: suspension,
             target: decision.target, route: current, pending: pending,
             pendingStanding: pending?.address.flatMap { headset($0) }.flatMap { setUpStanding(of: $0, at: now) },
             gap: bridgeClock.map { Explanation.Gap(value: $0.since.duration(to: now), limit: $0.limit) },

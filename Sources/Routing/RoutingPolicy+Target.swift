@@ -63,7 +63,7 @@ extension RoutingPolicy {
     func findDevice(_ situation: Situation) -> Route? {
         for level in RoutingLevel.allCases {
             let finding = find(level, situation)
-            if finding.verdict == .eligible { return finding.candidate }
+            if finding.verdict.kind == .eligible { return finding.candidate }
         }
         return nil
     }
@@ -117,12 +117,12 @@ extension RoutingPolicy {
         local.isLocalOnly = true
         if defaultDevice.local != nil {
             let finding = find(level, defaultDevice, local)
-            if finding.verdict == .eligible { return finding }
+            if finding.verdict.kind == .eligible { return finding }
         }
         let below: [RoutingLevel] = [.latchedJack, .preferred, .jackInCall, .platformOrder]
         for other in below {
             let finding = find(other, local)
-            guard finding.verdict == .eligible else { continue }
+            guard finding.verdict.kind == .eligible else { continue }
             return LevelFinding(level: level, candidate: finding.candidate, verdict: finding.verdict)
         }
         return LevelFinding(level: level, candidate: nil, verdict: .ineligible(.noDevice))
@@ -168,7 +168,7 @@ extension RoutingPolicy {
         candidates += locals.map { find(.platformOrder, $0, situation) }
         candidates.append(find(.platformOrder, .bluetooth, situation, isExplicit: true))
         var finding =
-            candidates.first { $0.verdict == .eligible }
+            candidates.first { $0.verdict.kind == .eligible }
             ?? LevelFinding(level: .platformOrder, candidate: nil, verdict: .ineligible(.noDevice))
         finding.spec = nil
         return finding

@@ -104,6 +104,8 @@ why() { # without what differs from run to run: measured times are masked, limit
 	btcall why | sed -E 's/[0-9.]+ m?s ago/some time ago/g; s/[0-9.]+ s of /SOME of /g; s/penalty [0-9]+ s/penalty SOME/g
 		s/(carries the call|silent) for [0-9.]+ s/\1 for SOME/g'
 }
+statistics() { busctl --system --json=short get-property org.btcall /org/btcall/audio org.btcall.Audio1 Statistics; }
+own_losses() { statistics | jq .data.lost.data; }                                # what the daemon itself lost, in sum
 calls_are() { [ "$(json 'map(.state) | join(" ")' calls)" = "$1" ]; }            # "active held"
 owns_name() { busctl --system --timeout=2 call org.freedesktop.DBus / org.freedesktop.DBus GetNameOwner s "$1"; }
 lab_config() { # a configuration for loopback cards: 0 is the earpiece, 1 the loudspeaker

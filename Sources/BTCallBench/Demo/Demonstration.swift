@@ -47,7 +47,7 @@ package final class Demonstration {
     private let onProgress: @ControlPlane (Progress) -> Void
     private let pacer: AudioPacer
     private let outside: SimulatedOutside
-    private let bus: PrivateBus
+    private let bus: FakeBlueZBus
     private let bluez: FakeBlueZ
     private var routes: [(at: Double, device: String, reason: String)] = []
     private var voices: [String: [Int16]] = [:]
@@ -55,11 +55,12 @@ package final class Demonstration {
     package init(schedule: Schedule, onProgress: @escaping @ControlPlane (Progress) -> Void) throws {
         self.schedule = schedule
         self.onProgress = onProgress
-        bus = try PrivateBus()
-        guard let address = BusAddress(bus.address) else {
-            throw Failure(description: "bad bus address \(bus.address)")
+        do {
+            bus = try FakeBlueZBus()
+        } catch {
+            throw Failure(description: "dbus-daemon does not start (\(error)): install it (`apt-get install dbus`)")
         }
-        bluez = FakeBlueZ(on: address)
+        bluez = FakeBlueZ(on: bus.address)
         // Speech first: it takes a moment, and the clock of the recordings starts with the pacer.
         let length = schedule.buttonPressed + 12
         voices = [
@@ -90,7 +91,7 @@ package final class Demonstration {
     package func run() async throws -> Result {
         defer { pacer.stop() }
         let daemon = try await startDaemon()
-        let bridge = try await CallBridge(bus: .address(bus.address))
+        let bridge = try await CallBridge(bus: .address(bus.address.description))
         let provider = DemoProvider(farEnd: farEnd) { [pacer] in Double(pacer.elapsed) / 1e9 }
         let registration = try await bridge.register(provider, as: CallProviderDescription(name: "demo"))
         provider.exchange.play()
@@ -101,6 +102,7 @@ package final class Demonstration {
         await bridge.close()
         await daemon.stop()
         bluez.stop()
+        bus.stop()
         let recordings = DemoRecordings(
             devices: ["earpiece", Self.first.name, Self.second.name].map { name in
                 .init(name: name, played: merged(name), microphone: voices[name] ?? [])
@@ -113,8 +115,7 @@ package final class Demonstration {
         bluez.addAdapter(address: BluetoothAddress(value: 0x0000_5E00_5300))
         for headset in [Self.first, Self.second] { bluez.addHeadset(headset.address, name: headset.name) }
         addMicrophones()
-        guard let address = BusAddress(bus.address) else { throw Failure(description: "bad bus address") }
-        let connection = try BusConnection(address)
+        let connection = try BusConnection(bus.address)
         let logger = Logger(label: "btcall.demo")
         var configuration = Configuration()
         configuration.stateDirectory = nil

@@ -110,7 +110,7 @@ package final class RouterObject {
                 return .init(
                     name: finding.level.name, spec: finding.spec ?? "",
                     candidate: finding.candidate?.device.description ?? "", verdict: finding.verdict.text,
-                    isEligible: finding.verdict == .eligible, value: measure.map { String($0.value) } ?? "",
+                    isEligible: finding.verdict.kind == .eligible, value: measure.map { String($0.value) } ?? "",
                     limit: measure.map { String($0.limit) } ?? "")
             }, text: explanation.description.split(separator: "\n").map(String.init))
     }

@@ -10,7 +10,6 @@ watched() { # REPORT [NAME=VALUE]: starts the daemon with the interposer in it
 	start_btcalld || fail "btcalld starts with the interposer"
 }
 figure() { sed -n "s/^$2 //p" "$SHARE/$1"; }            # REPORT NAME
-statistics() { busctl --system --json=short get-property org.btcall /org/btcall/audio org.btcall.Audio1 Statistics; }
 plain() { jq -c 'walk(if type == "object" and has("type") and has("data") then .data else . end)' <<<"$1"; }  # STATISTICS
 held_up() { kill -STOP $BTCALLD; sleep "$1"; kill -CONT $BTCALLD; }                # SECONDS
 places() { grep '^at ' "$SHARE/$1" | sort | uniq -c | sed 's/^/# /'; }             # REPORT
