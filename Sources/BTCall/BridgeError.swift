@@ -60,6 +60,9 @@ extension BridgeError {
             self.init(.noBus, "the connection to \(bus.phrase) was closed")
         } else if error.hasName(BusError.Name.cancelled) {
             self.init(.cancelled, "cancelled")
+        } else if error.hasName(BusError.Name.unknownObject) {
+            // Only calls are addressed by an object of their own.
+            self.init(.noSuchCall, "there is no such call, or it has ended")
         } else if error.hasName(BusError.Name.unknownMethod) || error.hasName(BusError.Name.unknownInterface) {
             self.init(.notSupported, "this btcalld does not know that request (\(error.message)): update it")
         } else {

@@ -306,6 +306,7 @@ package final class Daemon: Activating {
 
     /// Takes the name on the bus and, with `autostart`, begins to work.
     package func start() async {
+        noteUnusedKeys()
         restorePreferences()
         if !registry.isServicePresent { noteMissingService() }
         if configuration.autostart {
@@ -363,6 +364,16 @@ package final class Daemon: Activating {
             problems.begin("name", what: "the bus does not give us \(BTCallName.bus): \(error.message)", remedy: remedy)
             nameRetry = ControlLoop.shared.schedule(after: configuration.waits.busName) { [weak self] in
                 Task { @ControlPlane in await self?.takeName() }
+            }
+        }
+    }
+
+    /// Keys that a later version acts on: whoever sets one should not wait for an effect.
+    private func noteUnusedKeys() {
+        for kind in LocalDevice.allCases {
+            guard let card = configuration.localDevices[kind] else { continue }
+            for (key, value) in [("mixer", card.mixer), ("jack", card.jack)] where value != nil {
+                logger.notice("[device \(kind.rawValue)] \(key) has no effect yet: set it outside of btcalld")
             }
         }
     }

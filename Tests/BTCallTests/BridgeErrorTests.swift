@@ -21,6 +21,10 @@ import Testing
         #expect(error == BridgeError(.unavailable, "not there"))
     }
 
+    @Test func `A call whose object is gone is no such call`() {
+        #expect(BridgeError(.unknownObject("no object"), on: .system).code == .noSuchCall)
+    }
+
     @Test func `Errors of the bus say what to do`() {
         #expect(BridgeError(.accessDenied("no"), on: .system).message.contains("group btcall"))
         #expect(BridgeError(.noReply("late"), on: .system).code == .timedOut)

@@ -190,8 +190,8 @@ package struct ContinuityAnalysis {
     /// What was heard in none of the recordings, between the first and the last thing that was.
     ///
     /// Both ways of missing something count: a part of the reference that nobody heard, and a time in which nobody heard
-    /// anything. The same event found in both ways is reported once, with its greater length. Gaps shorter than 10 ms are
-    /// within the resolution and left out.
+    /// anything. The same event found in both ways is reported once, with its greater length. Gaps up to 15 ms are within
+    /// the resolution (5 ms at each end, and what a fade makes unrecognisable) and left out.
     package func gaps(_ segments: [Segment]) -> [Gap] {
         let missed = holes(segments.map(\.reference)).map { hole in
             Gap(position: place(ofReference: hole.lowerBound, segments), length: hole.count)
@@ -212,7 +212,7 @@ package struct ContinuityAnalysis {
         var holes: [Range<Int>] = []
         var end: Int?
         for range in ranges.sorted(by: { $0.lowerBound < $1.lowerBound }) {
-            if let end, range.lowerBound - end > rate / 100 { holes.append(end..<range.lowerBound) }
+            if let end, range.lowerBound - end > 3 * hop { holes.append(end..<range.lowerBound) }
             end = max(end ?? range.upperBound, range.upperBound)
         }
         return holes
