@@ -32,6 +32,8 @@ package final class AudioEngine: @unchecked Sendable {
     private let state: UnsafeMutablePointer<RealtimeThread>
     private var thread: btcall_realtime_thread
     private var isRunning = true
+    /// An idle engine leaves the code that it may never need out of memory.
+    private var isCodePresent = false
     private var terminals: [UInt32: TerminalRecord] = [:]
     private var calls: [UInt32: CallRecord] = [:]
     /// Calls whose storage the thread still holds, with the detached ones.
@@ -63,7 +65,6 @@ package final class AudioEngine: @unchecked Sendable {
                 commandDescriptor: commandDescriptor, eventDescriptor: eventDescriptor,
                 plantedFault: PlantedFault.requested))
         isMemoryLocked = configuration.locksMemory && btcall_lock_memory() == 0
-        btcall_prefault_code()
         var thread = btcall_realtime_thread()
         let code = btcall_realtime_thread_start(
             &thread, configuration.realtimePriority,
@@ -165,6 +166,10 @@ package final class AudioEngine: @unchecked Sendable {
         guard id != Message.noTerminal, terminals[id] == nil else { throw .duplicate(id) }
         guard terminals.count < RealtimeThread.maximumTerminals else {
             throw .tooMany(limit: RealtimeThread.maximumTerminals)
+        }
+        if !isCodePresent {
+            isCodePresent = true
+            btcall_prefault_code()
         }
         var link: UnsafeMutablePointer<LinkPort>?
         var path: UnsafeMutablePointer<PathPort>?

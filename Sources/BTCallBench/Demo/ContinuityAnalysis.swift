@@ -72,11 +72,14 @@ package struct ContinuityAnalysis {
         return segments.filter { $0.recorded.count >= 6 * window }.map { trimmed($0, recorded, known) }
     }
 
+    /// A part of 5 ms has too few samples for `threshold`; silence and other speech stay below this nearly always.
+    private let partThreshold: Float = 0.35
+
     /// Without the parts at both ends that are not the reference: a frame resembles it as long as half of it does.
     private func trimmed(_ segment: Segment, _ recorded: [Float], _ known: [Float]) -> Segment {
         let lag = segment.recorded.lowerBound - segment.reference.lowerBound
         func isReference(_ start: Int) -> Bool {
-            correlation(recorded, start, known, start - lag, length: hop) >= threshold
+            correlation(recorded, start, known, start - lag, length: hop) >= partThreshold
         }
         var (lower, upper) = (segment.recorded.lowerBound, segment.recorded.upperBound)
         while lower < segment.recorded.lowerBound + window, !isReference(lower) { lower += hop }
