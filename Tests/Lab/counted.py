@@ -265,8 +265,13 @@ class Decoder:
                     continue
                 at, lag = found
             start = at
-            while start - GRID >= done and self.match(start - GRID, self.BLOCK, lag) >= MATCH:
-                start -= GRID
+            while start - GRID >= done:                    # one block that does not match is stepped over, as in _follow
+                if self.match(start - GRID, self.BLOCK, lag) >= MATCH:
+                    start -= GRID
+                elif start - 2 * GRID >= done and self.match(start - 2 * GRID, self.BLOCK, lag) >= MATCH:
+                    start -= 2 * GRID
+                else:
+                    break
             segment = Segment(self._edge(start, lag, done, -1), at, lag)
             self._follow(segment, at)
             if segment.end - segment.start >= self.BLOCK:
