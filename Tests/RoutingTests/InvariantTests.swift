@@ -7,7 +7,7 @@ import Testing
 /// Random courses of events, checked after every event (routing policy §12). A failure prints its seed and the
 /// shortest course that still fails, as the steps of a scenario.
 @Suite struct InvariantTests {
-    @Test(arguments: 0..<40)
+    @Test(arguments: randomCourses(40))
     func `invariants hold along random courses of events`(_ batch: Int) throws {
         for seed in UInt64(batch) * 15..<UInt64(batch + 1) * 15 {
             var generator = SeededGenerator(seed: seed)
@@ -18,7 +18,7 @@ import Testing
         }
     }
 
-    @Test(arguments: 0..<10)
+    @Test(arguments: randomCourses(10))
     func `invariants hold along a call with a headset that comes and goes`(_ batch: Int) throws {
         for seed in UInt64(batch) * 20..<UInt64(batch + 1) * 20 {
             var generator = SeededGenerator(seed: seed)

@@ -2,7 +2,7 @@ import Telephony
 import Testing
 
 @Suite struct CallTableFuzzTests {
-    @Test(arguments: 0..<30)
+    @Test(arguments: randomCourses(30))
     func `any order of reports and requests leaves the table consistent`(_ seed: Int) {
         var walk = Walk(seed: UInt64(seed))
         for _ in 0..<1500 { walk.step() }
