@@ -221,7 +221,9 @@ package final class Daemon: Activating {
 
     private func take(_ event: DeviceRegistry.Event) {
         switch event {
-        case .serviceAppeared: problems.end("bluetoothd")
+        case .serviceAppeared:
+            problems.end("bluetoothd")
+            awaitAdapters()
         case .serviceVanished: noteMissingService()
         case .adapterChanged, .adapterRemoved: noteAdapters()
         case .deviceChanged(let device):
@@ -230,14 +232,15 @@ package final class Daemon: Activating {
         case .deviceRemoved: break
         case .deviceDisconnected(let address, _): headsets.closeSession(address, "the radio link ended")
         }
-        if case .serviceAppeared = event {
-            adapterGrace?.cancel()
-            adapterGrace = ControlLoop.shared.schedule(after: configuration.waits.adapter) { [weak self] in
-                self?.adapterGrace = nil
-                self?.noteAdapters()
-            }
-            noteAdapters()
+    }
+
+    private func awaitAdapters() {
+        adapterGrace?.cancel()
+        adapterGrace = ControlLoop.shared.schedule(after: configuration.waits.adapter) { [weak self] in
+            self?.adapterGrace = nil
+            self?.noteAdapters()
         }
+        noteAdapters()
     }
 
     private func noteMissingService() {

@@ -33,8 +33,6 @@ package final class LinkAdmission {
         self.logger = logger
     }
 
-    package func isSettingUp(_ address: BluetoothAddress) -> Bool { busyWith == address || waiting[address] != nil }
-
     /// Opens a link and hands it to the audio graph; returns nil when its first packet has come.
     package func open(
         _ address: BluetoothAddress, codec: VoiceCodec, timeout: Duration
