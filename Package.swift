@@ -13,6 +13,14 @@ let common: [SwiftSetting] = [
 ]
 let pure: [SwiftSetting] = common + [.strictMemorySafety()]
 
+// The shipped daemon: relocations in their short form (glibc 2.36 and later), and no table of its thousands of symbols for
+// programs that would load it as a library. A tenth of its size.
+let small: [LinkerSetting] = [
+    .unsafeFlags(
+        ["-use-ld=lld", "-Xlinker", "-z", "-Xlinker", "pack-relative-relocs", "-Xlinker", "--no-export-dynamic"],
+        .when(configuration: .release))
+]
+
 let logging: Target.Dependency = .product(name: "Logging", package: "swift-log")
 let argumentParser: Target.Dependency = .product(name: "ArgumentParser", package: "swift-argument-parser")
 
@@ -59,13 +67,14 @@ let package = Package(
             name: "BluetoothSockets", dependencies: ["BluetoothTypes", "CBluetooth", "CBTCall", "ControlLoop"],
             swiftSettings: common),
         .target(name: "ALSA", dependencies: ["CALSA", "CBTCall", "ControlLoop"], swiftSettings: common),
+        .target(name: "BoardInput", dependencies: ["BluetoothTypes", "CBTCall", "ControlLoop"], swiftSettings: common),
         .target(name: "BTCallAPI", dependencies: ["BluetoothTypes", "DBus"], swiftSettings: common),
         .target(name: "BTCall", dependencies: ["BTCallAPI", "DBus", "ControlLoop"], swiftSettings: common),
         .target(
             name: "BTCallDaemon",
             dependencies: [
                 "BluetoothTypes", "Telephony", "HandsFree", "Routing", "AudioDSP", "AudioEngine", "ControlLoop", "DBus",
-                "BlueZ", "BluetoothSockets", "ALSA", "BTCallAPI", "CINIH", "CBTCall", logging,
+                "BlueZ", "BluetoothSockets", "ALSA", "BoardInput", "BTCallAPI", "CINIH", "CBTCall", logging,
             ],
             swiftSettings: common),
         .target(
@@ -78,44 +87,76 @@ let package = Package(
             name: "BTCallBench",
             dependencies: [
                 "BTCallDaemon", "BTCallSimulator", "BTCall", "BluetoothTypes", "BluetoothSockets", "BlueZ",
-                "AudioEngine", "ControlLoop", "DBus", "Routing", logging,
+                "AudioDSP", "AudioEngine", "ControlLoop", "DBus", "Routing", logging,
             ],
             swiftSettings: common),
-        .executableTarget(name: "btcalld", dependencies: ["BTCallDaemon"], swiftSettings: common),
+        .executableTarget(
+            name: "btcalld", dependencies: ["BTCallDaemon"], swiftSettings: common, linkerSettings: small),
         .executableTarget(
             name: "BTCallCommand",
-            dependencies: ["BTCall", "BTCallAPI", "BTCallBench", "ControlLoop", "DBus", argumentParser],
+            dependencies: [
+                "BTCall", "BTCallAPI", "BTCallBench", "BTCallSimulator", "BluetoothSockets", "BluetoothTypes",
+                "ControlLoop", "DBus", "HandsFree", "Telephony", argumentParser,
+            ],
             swiftSettings: common),
 
-        // Tests, one to one with the sources.
+        // Tests, one to one with the sources, and what several of them use.
+        .target(
+            name: "TestSupport", dependencies: ["ControlLoop", logging], path: "Tests/TestSupport",
+            swiftSettings: common),
         .testTarget(name: "BluetoothTypesTests", dependencies: ["BluetoothTypes"], swiftSettings: common),
         .testTarget(name: "TelephonyTests", dependencies: ["Telephony"], swiftSettings: common),
         .testTarget(
-            name: "HandsFreeTests", dependencies: ["HandsFree", "Telephony", "BluetoothTypes"], swiftSettings: common),
+            name: "HandsFreeTests",
+            dependencies: [
+                "HandsFree", "Telephony", "BluetoothTypes", "BluetoothSockets", "ControlLoop", "BTCallCommand",
+                "TestSupport",
+            ],
+            resources: [.copy("Dialogues")], swiftSettings: common),
+        // What is fuzzed, as libFuzzer runs it too: Tests/Fuzz/README.md.
+        .testTarget(
+            name: "FuzzTests", dependencies: ["BTCallDaemon", "HandsFree", "Telephony", "BluetoothTypes"],
+            path: "Tests/Fuzz",
+            exclude: ["Driver", "README.md", "at.dict", "corpus", "crashes", "fuzz", "quirks.dict", "seed"],
+            swiftSettings: common),
         .testTarget(
             name: "RoutingTests", dependencies: ["BluetoothTypes", "Routing", "BTCallSimulator"],
             resources: [.copy("Scenarios")], swiftSettings: common),
+        .executableTarget(
+            name: "RoutingBench", dependencies: ["BluetoothTypes", "Routing"], path: "Tests/Benchmarks/RoutingBench",
+            swiftSettings: common),
+        .executableTarget(
+            name: "CommandBench", dependencies: ["BluetoothTypes", "HandsFree", "Telephony"],
+            path: "Tests/Benchmarks/CommandBench", swiftSettings: common),
         .testTarget(name: "AudioDSPTests", dependencies: ["AudioDSP", "CBTCall"], swiftSettings: common),
         .testTarget(
             name: "AudioEngineTests", dependencies: ["AudioEngine", "AudioDSP", "CBTCall"], swiftSettings: common),
-        .testTarget(name: "ALSATests", dependencies: ["ALSA", "CALSA"], swiftSettings: common),
+        .testTarget(name: "ALSATests", dependencies: ["ALSA", "CALSA", "ControlLoop"], swiftSettings: common),
+        .testTarget(
+            name: "BoardInputTests", dependencies: ["BoardInput", "BluetoothTypes", "CBTCall", "ControlLoop"],
+            swiftSettings: common),
         .executableTarget(
             name: "ControlLoopProbe", dependencies: ["BluetoothTypes", "ControlLoop", "DBus"],
             path: "Tests/ControlLoopTests/Probe", swiftSettings: common),
         .testTarget(
             name: "ControlLoopTests",
-            dependencies: ["BluetoothTypes", "ControlLoop", "CBTCall", "ControlLoopProbe", logging],
+            dependencies: ["BluetoothTypes", "ControlLoop", "CBTCall", "ControlLoopProbe", "TestSupport", logging],
             exclude: ["Probe"], swiftSettings: common),
         .testTarget(
             name: "DBusTests",
-            dependencies: ["BluetoothTypes", "ControlLoop", "CBTCall", "CDBus", "DBus", "ControlLoopProbe", logging],
+            dependencies: [
+                "BluetoothTypes", "ControlLoop", "CBTCall", "CDBus", "DBus", "ControlLoopProbe", "TestSupport", logging,
+            ],
             exclude: ["Fixtures"], swiftSettings: common),
         .testTarget(
             name: "BlueZTests",
-            dependencies: ["BlueZ", "BTCallSimulator", "BluetoothTypes", "ControlLoop", "DBus", logging],
+            dependencies: [
+                "BlueZ", "BTCallSimulator", "BluetoothTypes", "ControlLoop", "DBus", "TestSupport", logging,
+            ],
             swiftSettings: common),
         .testTarget(
-            name: "BluetoothSocketsTests", dependencies: ["BluetoothSockets", "BluetoothTypes", "ControlLoop"],
+            name: "BluetoothSocketsTests",
+            dependencies: ["BluetoothSockets", "BluetoothTypes", "ControlLoop", "TestSupport"],
             swiftSettings: common),
         .testTarget(
             name: "BTCallAPITests", dependencies: ["BTCallAPI", "BluetoothTypes", "DBus"], swiftSettings: common),
@@ -125,16 +166,21 @@ let package = Package(
         .testTarget(
             name: "BTCallDaemonTests",
             dependencies: [
-                "BTCallDaemon", "BTCallSimulator", "BTCallBench", "BTCall", "BTCallAPI", "BlueZ", "BluetoothTypes",
-                "ControlLoop", "DBus", "Routing", "Telephony", logging,
+                "ALSA", "AudioEngine", "BTCallDaemon", "BTCallSimulator", "BTCallBench", "BTCall", "BTCallAPI", "BlueZ",
+                "BluetoothTypes", "BoardInput", "ControlLoop", "DBus", "HandsFree", "Routing", "Telephony",
+                "TestSupport",
+                logging,
             ], swiftSettings: common),
         .testTarget(name: "BTCallBenchTests", dependencies: ["BTCallBench"], swiftSettings: common),
         .testTarget(
             name: "BTCallCommandTests",
             dependencies: [
                 "BTCallCommand", "BTCall", "BTCallAPI", "BTCallBench", "BluetoothTypes", "DBus", "ControlLoop",
+                "TestSupport",
                 argumentParser,
             ], swiftSettings: common),
-        .testTarget(name: "RepositoryTests", dependencies: ["BTCallDaemon"], swiftSettings: common),
+        .testTarget(
+            name: "RepositoryTests", dependencies: ["BTCallDaemon", "BluetoothTypes", "HandsFree"],
+            swiftSettings: common),
     ]
 )

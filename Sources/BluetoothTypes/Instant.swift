@@ -23,6 +23,12 @@ package struct Instant: Hashable, Sendable, InstantProtocol {
         return Instant(nanoseconds: duration < .zero ? .min : .max)
     }
 
+    /// The last whole millisecond up to here.
+    package var wholeMilliseconds: Instant {
+        let part = nanoseconds % 1_000_000
+        return Instant(nanoseconds: nanoseconds - (part < 0 ? part + 1_000_000 : part))
+    }
+
     package func duration(to other: Instant) -> Duration {
         .nanoseconds(other.nanoseconds) - .nanoseconds(nanoseconds)
     }

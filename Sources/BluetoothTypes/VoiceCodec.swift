@@ -14,6 +14,27 @@ package enum VoiceCodec: UInt8, Hashable, Sendable, CaseIterable {
     }
 }
 
+extension VoiceCodec {
+    /// The words of `btcall gateway`: `cvsd`, `msbc`, `lc3_swb`; nil for one that is not known.
+    package init?(word: String) {
+        switch word {
+        case "cvsd": self = .cvsd
+        case "msbc": self = .mSBC
+        case "lc3_swb": self = .lc3SWB
+        default: return nil
+        }
+    }
+
+    /// The same words.
+    package var word: String {
+        switch self {
+        case .cvsd: "cvsd"
+        case .mSBC: "msbc"
+        case .lc3SWB: "lc3_swb"
+        }
+    }
+}
+
 extension VoiceCodec: CustomStringConvertible {
     /// The words of the command line and of D-Bus: `CVSD`, `mSBC`, `LC3-SWB`.
     package var description: String {

@@ -208,6 +208,17 @@ int btcall_peer_credentials(int socket, pid_t *process, uid_t *user)
     return 0;
 }
 
+int btcall_open_process(pid_t process)
+{
+#ifdef SYS_pidfd_open
+    return (int)syscall(SYS_pidfd_open, process, 0U);
+#else
+    (void)process;
+    errno = ENOSYS;
+    return -1;
+#endif
+}
+
 int btcall_process_control(int operation, unsigned long argument)
 {
     return prctl(operation, argument, 0UL, 0UL, 0UL);

@@ -6,16 +6,21 @@ package import Logging
 ///
 /// Never waits. What the journal does not take (its socket is full or away) goes to standard error.
 package struct JournalLogHandler: LogHandler {
-    package var logLevel: Logger.Level
+    /// `LogThreshold.level`, unless this one was given its own.
+    package var logLevel: Logger.Level {
+        get { own ?? LogThreshold.level }
+        set { own = newValue }
+    }
     package var metadata: Logger.Metadata = [:]
     package var metadataProvider: Logger.MetadataProvider?
     private let label: String
+    private var own: Logger.Level?
     private let socket: String
 
-    package init(label: String, level: Logger.Level, socket: String = "/run/systemd/journal/socket") {
+    package init(label: String, level: Logger.Level? = nil, socket: String = "/run/systemd/journal/socket") {
         self.label = label
         self.socket = socket
-        logLevel = level
+        own = level
     }
 
     package subscript(metadataKey key: String) -> Logger.Metadata.Value? {

@@ -16,13 +16,14 @@ package enum LogDestination: Hashable, Sendable {
 
     /// Makes swift-log use this destination. To be called once, before the first logger is made.
     ///
-    /// - Parameter level: loggers start with it.
+    /// - Parameter level: of all loggers, until `LogThreshold.level` is changed.
     package static func bootstrap(level: Logger.Level, _ destination: LogDestination = detected) {
+        LogThreshold.level = level
         switch destination {
         case .journal:
-            LoggingSystem.bootstrap { JournalLogHandler(label: $0, level: level) }
+            LoggingSystem.bootstrap { JournalLogHandler(label: $0) }
         case .standardError:
-            LoggingSystem.bootstrap { StandardErrorLogHandler(label: $0, level: level) }
+            LoggingSystem.bootstrap { StandardErrorLogHandler(label: $0) }
         }
     }
 }

@@ -3,14 +3,19 @@ package import Logging
 
 /// Writes a line a message to standard error: "warning btcall.bluez: text key=value".
 package struct StandardErrorLogHandler: LogHandler {
-    package var logLevel: Logger.Level
+    /// `LogThreshold.level`, unless this one was given its own.
+    package var logLevel: Logger.Level {
+        get { own ?? LogThreshold.level }
+        set { own = newValue }
+    }
     package var metadata: Logger.Metadata = [:]
     package var metadataProvider: Logger.MetadataProvider?
     private let label: String
+    private var own: Logger.Level?
 
-    package init(label: String, level: Logger.Level) {
+    package init(label: String, level: Logger.Level? = nil) {
         self.label = label
-        logLevel = level
+        own = level
     }
 
     package subscript(metadataKey key: String) -> Logger.Metadata.Value? {

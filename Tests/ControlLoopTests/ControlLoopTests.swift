@@ -1,6 +1,7 @@
 import BluetoothTypes
 import CBTCall
 import Glibc
+import TestSupport
 import Testing
 
 @testable import ControlLoop

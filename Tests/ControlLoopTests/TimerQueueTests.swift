@@ -1,4 +1,5 @@
 import BluetoothTypes
+import TestSupport
 import Testing
 
 @testable import ControlLoop

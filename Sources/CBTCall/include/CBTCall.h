@@ -5,6 +5,9 @@
 #if __has_include("control.h")
 #include "control.h"
 #endif
+#if __has_include("board.h")
+#include "board.h"
+#endif
 #if __has_include("realtime.h")
 #include "realtime.h"
 #endif

@@ -62,6 +62,9 @@ int btcall_accept(int socket);
 // The process and user at the other end of a unix socket.
 int btcall_peer_credentials(int socket, pid_t *process, uid_t *user);
 
+// A descriptor that becomes readable when a child has ended; close-on-exec. ENOSYS before Linux 5.3.
+int btcall_open_process(pid_t process);
+
 // prctl with one argument.
 int btcall_process_control(int operation, unsigned long argument);
 
