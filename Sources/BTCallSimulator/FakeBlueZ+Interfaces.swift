@@ -61,9 +61,14 @@ extension FakeBlueZ {
             throw bluezError("NotPermitted", "UUID already registered")
         }
         profiles.append(Profile(owner: call.sender, path: path, uuid: service, uuidText: uuid, options: options))
-        guard ownerWatches[call.sender] == nil else { return }
-        ownerWatches[call.sender] = bus?.watchName(call.sender) { [weak self] owner in
-            if owner == nil { self?.forget(call.sender) }
+        watch(call.sender)
+    }
+
+    /// What a program has registered is gone with it.
+    func watch(_ program: String) {
+        guard ownerWatches[program] == nil else { return }
+        ownerWatches[program] = bus?.watchName(program) { [weak self] owner in
+            if owner == nil { self?.forget(program) }
         }
     }
 
@@ -77,6 +82,7 @@ extension FakeBlueZ {
 
     private func forget(_ owner: String) {
         profiles.removeAll { $0.owner == owner }
+        forgetBatteryProviders { $0.owner == owner }
         ownerWatches.removeValue(forKey: owner)?.cancel()
     }
 
@@ -92,8 +98,13 @@ extension FakeBlueZ {
                 property, value.typeSignature, get: get,
                 set: { [weak self] in self?.setPowered($0.boolValue ?? false, adapter: path) })
         }
-        return ExportedInterface(
-            name, methods: name == FakeBlueZNames.device ? deviceMethods(path) : [], properties: properties)
+        let methods =
+            switch name {
+            case FakeBlueZNames.device: deviceMethods(path)
+            case FakeBlueZNames.batteryManager: batteryManagerMethods(path)
+            default: [ExportedInterface.Method]()
+            }
+        return ExportedInterface(name, methods: methods, properties: properties)
     }
 
     private func deviceMethods(_ path: String) -> [ExportedInterface.Method] {

@@ -96,6 +96,9 @@ extension FakeBlueZ {
         guard socketpair(AF_UNIX, type, 0, &ends) == 0 else {
             throw .failed("\(SystemError(call: "socketpair", code: errno))")
         }
+        if var size = outputBuffer {
+            _ = setsockopt(ends[0], SOL_SOCKET, SO_SNDBUF, &size, socklen_t(MemoryLayout<Int32>.size))
+        }
         let (gateway, headset) = (PassedDescriptor(taking: ends[0]), PassedDescriptor(taking: ends[1]))
         do throws(SystemError) {
             return (gateway, headset, try PassedDescriptor(duplicating: ends[1]))

@@ -32,11 +32,20 @@ package final class FakeBlueZ {
     package var onConnected: (@ControlPlane (BluetoothAddress, Int32) -> Void)?
     /// How long `Connect` takes to find that a headset is out of reach; the real one takes 5.1 s.
     package var pageTimeout = Duration.zero
+    /// How much of what a program sends to a headset the kernel keeps while the headset reads nothing, in bytes; nil: as much
+    /// as it does by default. Of connections from then on.
+    package var outputBuffer: Int32?
     package internal(set) var profiles: [Profile] = [] {
         didSet { publishServices() }
     }
     /// Calls of `Disconnect` and of the like are answered, not recorded; these are the profiles asked for, in order.
     package internal(set) var connectRequests: [ServiceUUID] = []
+
+    /// Whether adapters take battery levels from programs; bluetoothd's do with experimental features only.
+    package var takesBatteries = true {
+        didSet { publishBatteryManagers() }
+    }
+    package internal(set) var batteryProviders: [BatteryProvider] = []
 
     let address: BusAddress
     var bus: BusConnection?
@@ -45,6 +54,9 @@ package final class FakeBlueZ {
     var links: [BluetoothAddress: Link] = [:]
     var unreachable: Set<BluetoothAddress> = []
     var ownerWatches: [String: Subscription] = [:]
+    /// The devices that objects of battery providers speak of, by the objects' paths.
+    var batteryDevices: [String: String] = [:]
+    var batterySignals: [BatteryProvider: [Subscription]] = [:]
 
     /// - Parameter address: a private bus (`FakeBlueZBus`); never the system's.
     package init(on address: BusAddress) {
@@ -86,6 +98,7 @@ package final class FakeBlueZ {
         ownerWatches = [:]
         profiles = []
         bus = nil
+        forgetBatteryProviders()
         connection.close()
     }
 
@@ -111,6 +124,7 @@ package final class FakeBlueZ {
                     "Pairable": .bool(true), "Discovering": .bool(false), "UUIDs": .strings([]),
                 ]
             ])
+        publishBatteryManagers()
         return path
     }
 
@@ -143,6 +157,7 @@ package final class FakeBlueZ {
             if let device = deviceAddress(of: removed) { cut(device) }
             objects[removed] = nil
             bus?.unexport(path: removed)
+            forgetBatteryProviders { $0.adapter == removed }
         }
     }
 

@@ -1,4 +1,5 @@
 package import BluetoothTypes
+public import Foundation
 package import Routing
 
 /// One course of events with what must hold along it (routing policy §15).
@@ -13,6 +14,8 @@ public struct Scenario: Sendable {
     public let exactTiming: Bool
     /// A recording: it holds the completions of links itself, so that no headset is modelled.
     public let isRecorded: Bool
+    /// Of a recording: the time of day at its zero.
+    public internal(set) var startedAt: Date?
     package let given: Given
     package let steps: [Step]
 
@@ -27,6 +30,8 @@ public struct Scenario: Sendable {
         package var defaultDevice = AudioDevice.none
         package var started = true
         package var configuration = RoutingConfiguration()
+        /// Of a recording: the policy before the first step, in place of all else.
+        package var state: RoutingPolicy?
     }
 
     /// How a headset behaves.
@@ -62,7 +67,8 @@ public struct Scenario: Sendable {
     }
 
     package struct Expectation: Sendable {
-        let name: String
+        let observable: ScenarioObservable
+        /// In the form that `ScenarioObservable.normalized` gives.
         let value: ScenarioValue
     }
 }
@@ -73,7 +79,7 @@ enum ScenarioAddress {
 
     /// Reads a placeholder `H1` to `H65535` or an address.
     static func parse(_ text: String) -> BluetoothAddress? {
-        guard text.hasPrefix("H"), let number = UInt16(text.dropFirst()), number > 0 else {
+        guard text.hasPrefix("H"), let number = UInt16(text.dropFirst()), number > 0, text == "H\(number)" else {
             return BluetoothAddress(text)
         }
         return BluetoothAddress(value: base + UInt64(number))

@@ -9,10 +9,10 @@ public struct ScenarioFile: Sendable {
     /// - Throws: `ScenarioError` for anything that is not understood: unknown keys, events and devices are refused.
     public init(_ data: Data) throws(ScenarioError) {
         let value: ScenarioValue
-        do {
-            value = try JSONDecoder().decode(ScenarioValue.self, from: data)
+        do throws(ScenarioJSON.Problem) {
+            value = try ScenarioJSON.value(Array(data))
         } catch {
-            throw ScenarioError(scenario: nil, step: nil, text: "no valid JSON: \(error)")
+            throw ScenarioError(scenario: nil, step: nil, text: "no valid JSON, line \(error.line): \(error.text)")
         }
         scenarios = try ScenarioReader().read(value)
     }

@@ -11,24 +11,21 @@ struct ScenarioLinks {
         var model: Scenario.HeadsetModel
         var profilesUp: Set<LinkMode> = []
         var state = State.closed
+        /// Of the link as long as it is not closed.
         var mode: LinkMode?
         var requests = 0
-        /// What was scheduled for an earlier state of the link does not happen.
-        var generation = 0
     }
 
-    private struct Scheduled {
+    private struct Completion {
         let time: Instant
-        let sequence: Int
-        let generation: Int
         let address: BluetoothAddress
         let event: RoutingEvent
     }
 
     private var headsets: [BluetoothAddress: Headset] = [:]
     private var isAdapterPowered = true
-    private var scheduled: [Scheduled] = []
-    private var sequence = 0
+    /// Ordered by time, at equal times by request.
+    private var completions: [Completion] = []
 
     init(_ models: [Scenario.HeadsetModel]) {
         for model in models { headsets[model.address] = Headset(model: model) }
@@ -36,50 +33,47 @@ struct ScenarioLinks {
 
     func knows(_ address: BluetoothAddress) -> Bool { headsets[address] != nil }
 
-    /// The time of the next completion.
-    var next: Instant? {
-        scheduled.filter(isLive).map(\.time).min()
-    }
-
-    private func isLive(_ item: Scheduled) -> Bool {
-        headsets[item.address]?.generation == item.generation
-    }
+    /// The time of the next completion; nil when nothing is under way.
+    var next: Instant? { completions.first?.time }
 
     /// Takes out the earliest completion, requests in their order at equal times.
     mutating func takeNext() -> (event: RoutingEvent, time: Instant)? {
-        scheduled = scheduled.filter(isLive)
-        let first = scheduled.indices.min { left, right in
-            (scheduled[left].time, scheduled[left].sequence) < (scheduled[right].time, scheduled[right].sequence)
-        }
-        guard let first else { return nil }
-        let item = scheduled.remove(at: first)
-        switch item.event {
-        case .linkOpened:
-            headsets[item.address]?.state = .open
-        case .linkFailed, .linkClosed:
-            headsets[item.address]?.state = .closed
+        guard !completions.isEmpty else { return nil }
+        let completion = completions.removeFirst()
+        switch completion.event {
+        case .linkOpened: headsets[completion.address]?.state = .open
+        case .linkFailed, .linkClosed: close(completion.address)
         default: break
         }
-        return (item.event, item.time)
+        return (completion.event, completion.time)
     }
 
     private mutating func schedule(_ event: RoutingEvent, of address: BluetoothAddress, at time: Instant) {
-        guard let generation = headsets[address]?.generation else { return }
-        sequence += 1
-        scheduled.append(
-            Scheduled(time: time, sequence: sequence, generation: generation, address: address, event: event))
+        let place = completions.firstIndex { $0.time > time } ?? completions.endIndex
+        completions.insert(Completion(time: time, address: address, event: event), at: place)
+    }
+
+    private mutating func close(_ address: BluetoothAddress) {
+        headsets[address]?.state = .closed
+        headsets[address]?.mode = nil
+    }
+
+    /// What was on its way does not happen.
+    private mutating func forget(_ address: BluetoothAddress) {
+        completions.removeAll { $0.address == address }
     }
 
     // MARK: Requests of the policy
 
+    /// Takes the next word of the headset's script, whatever becomes of the request.
     mutating func open(_ address: BluetoothAddress, _ mode: LinkMode, at now: Instant) {
         guard var headset = headsets[address] else { return }
         let outcome = headset.requests < headset.model.script.count ? headset.model.script[headset.requests] : .opens
         headset.requests += 1
-        headset.generation += 1
         headset.state = .opening
         headset.mode = mode
         headsets[address] = headset
+        forget(address)
         let answer = now.advanced(by: headset.model.openTime)
         switch outcome {
         case .opens:
@@ -93,10 +87,11 @@ struct ScenarioLinks {
         }
     }
 
+    /// Closes the link, or cancels its set-up: either takes the headset's time.
     mutating func close(_ address: BluetoothAddress, at now: Instant) {
         guard let headset = headsets[address] else { return }
-        headsets[address]?.generation += 1
         headsets[address]?.state = .closing
+        forget(address)
         schedule(.linkClosed(address, .requested), of: address, at: now.advanced(by: headset.model.closeTime))
     }
 
@@ -134,7 +129,7 @@ struct ScenarioLinks {
     mutating func openedByHeadset(_ address: BluetoothAddress, _ mode: LinkMode) -> Bool {
         guard let headset = headsets[address], isAdapterPowered, !headset.profilesUp.isEmpty, headset.state != .open
         else { return false }
-        headsets[address]?.generation += 1
+        forget(address)
         headsets[address]?.state = .open
         headsets[address]?.mode = mode
         return true
@@ -142,8 +137,7 @@ struct ScenarioLinks {
 
     /// The link is closed at once, and nothing that was on its way comes.
     private mutating func vanish(_ address: BluetoothAddress) {
-        headsets[address]?.generation += 1
-        headsets[address]?.state = .closed
-        headsets[address]?.mode = nil
+        forget(address)
+        close(address)
     }
 }

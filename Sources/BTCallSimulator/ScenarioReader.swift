@@ -1,4 +1,5 @@
 import BluetoothTypes
+import Foundation
 import Routing
 
 /// Turns a JSON value into scenarios; refuses whatever it does not know.
@@ -15,27 +16,27 @@ struct ScenarioReader {
         if let changes = file["defaults"] { try configure(&defaults, changes) }
         guard case .list(let elements) = file["scenarios"] else { throw error("'scenarios' is not a list") }
         var scenarios: [Scenario] = []
-        for element in elements { scenarios.append(try readScenario(element, defaults)) }
+        for (index, element) in elements.enumerated() {
+            var inner = self
+            inner.scenario = "scenario \(index + 1) of the file"
+            if case .object(let members) = element, case .text(let id) = members["id"] { inner.scenario = id }
+            scenarios.append(try inner.readScenario(element, defaults))
+        }
         return scenarios
     }
 
     private func readScenario(
         _ value: ScenarioValue, _ defaults: RoutingConfiguration
     ) throws(ScenarioError) -> Scenario {
-        var inner = self
-        if case .object(let members) = value, case .text(let id) = members["id"] { inner.scenario = id }
-        return try inner.readMembers(value, defaults)
-    }
-
-    private func readMembers(
-        _ value: ScenarioValue, _ defaults: RoutingConfiguration
-    ) throws(ScenarioError) -> Scenario {
         let members = try object(
             value, "the scenario",
-            ["id", "title", "tags", "source", "mayBeSilent", "exactTiming", "recorded", "given", "steps"])
-        guard let id = scenario else { throw error("a scenario without an 'id'") }
-        let given = try readGiven(members["given"] ?? .object([:]), defaults)
+            ["id", "title", "tags", "source", "mayBeSilent", "exactTiming", "given", "steps"] + Self.recordingKeys)
+        guard let id = members["id"] else { throw error("key 'id' is missing") }
         let isRecorded = try flag(members["recorded"], "recorded", default: false)
+        if !isRecorded, let name = Self.recordingKeys.first(where: { members[$0] != nil && $0 != "recorded" }) {
+            throw error("'\(name)' is only for recordings, which say \"recorded\": true")
+        }
+        let given = try readGiven(members["given"] ?? .object([:]), defaults, isRecorded: isRecorded)
         guard case .list(let elements) = members["steps"] else { throw error("'steps' is not a list") }
         var steps: [Scenario.Step] = []
         for (index, element) in elements.enumerated() {
@@ -48,24 +49,44 @@ struct ScenarioReader {
             steps.append(step)
         }
         return Scenario(
-            id: id, title: try text(members["title"] ?? .text(""), "title"),
+            id: try text(id, "id"), title: try text(members["title"] ?? .text(""), "title"),
             tags: try texts(members["tags"] ?? .list([]), "tags"),
             source: try members["source"].map { (value) throws(ScenarioError) in try text(value, "source") },
             mayBeSilent: try flag(members["mayBeSilent"], "mayBeSilent", default: false),
             exactTiming: try flag(members["exactTiming"], "exactTiming", default: false),
-            isRecorded: isRecorded, given: given, steps: steps)
+            isRecorded: isRecorded,
+            startedAt: try members["startedAt"].map { (value) throws(ScenarioError) in try date(value) },
+            given: given, steps: steps)
+    }
+
+    /// What the daemon says of its recordings.
+    private static let recordingKeys = ["recorded", "startedAt", "version"]
+
+    private func date(_ value: ScenarioValue) throws(ScenarioError) -> Date {
+        guard case .text(let text) = value,
+            let date = try? Date(text, strategy: Date.ISO8601FormatStyle(includingFractionalSeconds: true))
+        else { throw error("'startedAt' is not a time like 2025-03-01T17:04:05.678Z") }
+        return date
     }
 
     // MARK: Given
 
     private func readGiven(
-        _ value: ScenarioValue, _ defaults: RoutingConfiguration
+        _ value: ScenarioValue, _ defaults: RoutingConfiguration, isRecorded: Bool
     ) throws(ScenarioError) -> Scenario.Given {
         let members = try object(
-            value, "given", ["hw", "jack", "headsets", "connected", "preferred", "default", "started", "config"])
+            value, "given",
+            ["hw", "jack", "headsets", "connected", "preferred", "default", "started", "config"]
+                + (isRecorded ? ["state"] : []))
         var given = Scenario.Given()
         given.configuration = defaults
         if let changes = members["config"] { try configure(&given.configuration, changes) }
+        if let state = members["state"] {
+            if let other = members.keys.filter({ $0 != "state" && $0 != "config" }).min() {
+                throw error("'\(other)' beside 'state', which says it already")
+            }
+            given.state = try policy(state, given.configuration)
+        }
         if let hardware = members["hw"] {
             for (kind, isPresent) in try object(hardware, "hw", ["speakerphone", "earpiece"]) {
                 let isThere = try flag(isPresent, kind, default: true)
@@ -95,6 +116,18 @@ struct ScenarioReader {
         if let fallback = members["default"] { given.defaultDevice = try device(fallback, "default") }
         given.started = try flag(members["started"], "started", default: true)
         return given
+    }
+
+    /// The policy that a recording begins with.
+    private func policy(
+        _ value: ScenarioValue, _ configuration: RoutingConfiguration
+    ) throws(ScenarioError) -> RoutingPolicy {
+        guard let state = value.recorded else { throw error("state: null or a broken number") }
+        do {
+            return try RoutingPolicy(recordedState: state, from: .zero, configuration: configuration)
+        } catch let problem {
+            throw error("state: \(problem)")
+        }
     }
 
     private func readHeadset(_ name: String, _ value: ScenarioValue) throws(ScenarioError) -> Scenario.HeadsetModel {
@@ -141,10 +174,12 @@ struct ScenarioReader {
     private func configure(
         _ configuration: inout RoutingConfiguration, _ value: ScenarioValue
     ) throws(ScenarioError) {
-        let record = EventRecord(word: "api.config", arguments: try arguments(try object(value, "config", nil)))
-        switch try event(record, changing: configuration) {
-        case .configure(let changed): configuration = changed
-        default: break
+        for argument in try arguments(try object(value, "config", nil)) {
+            do {
+                try configuration.set(key: argument.name, value: argument.value.configurationText)
+            } catch let problem {
+                throw error("config: \(problem)")
+            }
         }
     }
 
@@ -163,35 +198,26 @@ struct ScenarioReader {
         guard let word = members.removeValue(forKey: "do") else {
             throw error("a step needs 'do' or 'expect'")
         }
-        if word == .text("mark") {
+        let record = EventRecord(word: try text(word, "do"), arguments: try arguments(members))
+        if record.word == "mark" {
             if let name = members.keys.min() { throw error("mark: unknown key '\(name)'; accepted: none") }
             return Scenario.Step(time: instant, action: .mark)
         }
-        var record = EventRecord(word: try text(word, "do"), arguments: try arguments(members))
-        guard isRecorded || EventRecord.scenarioWords.contains(record.word) else {
-            throw error("\(EventRecordError.unknownEvent(record.word)), mark")
-        }
-        if record.word == "bt.connected", record.arguments.allSatisfy({ $0.name != "profiles" }) {
-            record = defaultProfiles(record, given)
-        }
-        _ = try event(record, changing: given.configuration)
-        return Scenario.Step(time: instant, action: .event(record))
+        return Scenario.Step(time: instant, action: .event(try checked(record, given, isRecorded: isRecorded)))
     }
 
-    private func defaultProfiles(_ record: EventRecord, _ given: Scenario.Given) -> EventRecord {
-        let model = given.headsets.first { model in
-            record.arguments.contains(.init(name: "addr", value: .text(model.address.description)))
-        }
-        guard let model else { return record }
-        let profiles = EventRecord.Argument(name: "profiles", value: .list(model.profiles.map(\.rawValue)))
-        return EventRecord(word: record.word, arguments: record.arguments + [profiles])
-    }
-
-    private func event(
-        _ record: EventRecord, changing configuration: RoutingConfiguration
-    ) throws(ScenarioError) -> RoutingEvent {
+    /// Refuses a record that is not understood, and adds the profiles that a connected headset has.
+    private func checked(
+        _ record: EventRecord, _ given: Scenario.Given, isRecorded: Bool
+    ) throws(ScenarioError) -> EventRecord {
         do {
-            return try RoutingEvent(record, changing: configuration)
+            let event = try RoutingEvent(
+                record, changing: given.configuration, in: isRecorded ? .recordings : .scenarios)
+            guard case .headsetConnected(let address, _) = event,
+                record.arguments.allSatisfy({ $0.name != "profiles" }),
+                let model = given.headsets.first(where: { $0.address == address })
+            else { return record }
+            return RoutingEvent.headsetConnected(address, profiles: model.profiles).record
         } catch let problem {
             throw error(problem.description)
         }
@@ -218,12 +244,13 @@ struct ScenarioReader {
     }
 
     private func expectations(_ value: ScenarioValue) throws(ScenarioError) -> [Scenario.Expectation] {
-        let members = try object(value, "expect", ScenarioObservables.names)
+        let members = try object(value, "expect", ScenarioObservable.names)
         var expectations: [Scenario.Expectation] = []
         for (name, expected) in members.sorted(by: { $0.key < $1.key }) {
+            guard let observable = ScenarioObservable(rawValue: name) else { continue }
             do {
-                let value = try ScenarioObservables.normalized(expected, name: name)
-                expectations.append(Scenario.Expectation(name: name, value: value))
+                let value = try observable.normalized(expected)
+                expectations.append(Scenario.Expectation(observable: observable, value: value))
             } catch let problem {
                 throw error(problem.text)
             }

@@ -3,6 +3,11 @@ package import Routing
 
 /// Runs one scenario through the policy that the daemon uses, on a virtual clock.
 public struct ScenarioRunner {
+    /// The longest silence that a call may have (routing policy §12, I2).
+    private static let silenceLimit = Duration.milliseconds(2000)
+    /// So many events in one instant are a policy that does not come to rest, not a scenario.
+    private static let instantLimit = 10_000
+
     private let scenario: Scenario
     private var policy: RoutingPolicy
     private var links: ScenarioLinks
@@ -17,20 +22,25 @@ public struct ScenarioRunner {
     private var restored: [BluetoothAddress] = []
     private var silentSince: Instant?
     private var silenceMax = Duration.zero
-    private var trace: [String] = []
+    private var isRestless = false
+    /// Whether links and timers are modelled: the steps of a recording say what they did.
+    private var isPlaying = true
+    private var trace: [ScenarioTraceLine] = []
     private let isTracing: Bool
     private let isObserving: Bool
     /// Sees the policy after every event, with what it asked for.
     package var onHandled: ((RoutingEvent, [RoutingEffect], RoutingPolicy, Instant) -> Void)?
 
     /// - Parameters:
-    ///   - isTracing: keep the lines of `ScenarioResult.trace`.
+    ///   - isTracing: keep `ScenarioResult.traceLines`.
     ///   - isObserving: keep `ScenarioResult.observations`.
     public init(_ scenario: Scenario, isTracing: Bool = false, isObserving: Bool = false) {
         self.scenario = scenario
         self.isTracing = isTracing
         self.isObserving = isObserving
-        policy = RoutingPolicy(configuration: scenario.given.configuration, localDevices: scenario.given.locals)
+        policy =
+            scenario.given.state
+            ?? RoutingPolicy(configuration: scenario.given.configuration, localDevices: scenario.given.locals)
         links = ScenarioLinks(scenario.given.headsets)
         addresses = scenario.given.headsets.map(\.address)
     }
@@ -39,41 +49,46 @@ public struct ScenarioRunner {
     public mutating func run() -> ScenarioResult {
         prepare()
         var result = ScenarioResult(id: scenario.id, title: scenario.title)
+        var isSilenceReported = scenario.mayBeSilent
         for (index, step) in scenario.steps.enumerated() {
             advance(to: step.time)
             now = max(now, step.time)
-            var mismatches: [String] = []
+            var problems: [String] = []
             switch step.action {
-            case .event(let record): perform(record)
+            case .event(let record):
+                // The reader has accepted the record, so that this does not fail.
+                guard let event = try? RoutingEvent(record, changing: policy.configuration) else { break }
+                tell(event)
             case .mark: mark()
-            case .expect(let expectations):
-                let observed = observables()
-                mismatches = expectations.compactMap { ScenarioObservables.mismatch($0, in: observed) }
+            case .expect(let expectations): problems = expectations.compactMap { mismatch($0) }
             }
             advance(to: now)
-            if isObserving {
-                let observed = ScenarioValue.object([
-                    "t": .number(Double(step.time.nanoseconds / 1_000_000)), "step": .number(Double(index + 1)),
-                    "observed": .object(observables()),
-                ])
-                result.observations.append(observed.json)
+            if isObserving { result.observations.append(observation(after: step, index + 1)) }
+            if !isSilenceReported, currentSilenceMax > Self.silenceLimit {
+                isSilenceReported = true
+                problems.append(
+                    "I2: a call was without a path for \(currentSilenceMax.milliseconds) ms, at most 2000 expected")
             }
-            if !mismatches.isEmpty {
-                result.failures.append(.init(step: index + 1, text: mismatches.joined(separator: "; ")))
+            if isRestless {
+                problems.append("the policy does not come to rest at \(now.nanoseconds / 1_000_000) ms")
             }
+            if !problems.isEmpty {
+                result.failures.append(.init(step: index + 1, text: problems.joined(separator: "; ")))
+            }
+            if isRestless { break }
         }
-        if !scenario.mayBeSilent, currentSilenceMax > .milliseconds(2000) {
-            let text = "I2: a call was without a path for \(currentSilenceMax.milliseconds) ms, at most 2000 expected"
-            result.failures.append(.init(step: scenario.steps.count, text: text))
-        }
-        result.trace = trace
+        result.traceLines = trace
         return result
     }
 
-    /// Brings the policy into the state that is given, an hour before the first step.
+    /// Brings the policy into the state that is given, long before the first step.
     private mutating func prepare() {
         let given = scenario.given
-        now = Instant(milliseconds: -3_600_000)
+        guard given.state == nil else {
+            isPlaying = false
+            return
+        }
+        now = Instant(milliseconds: -86_400_000)
         for headset in given.headsets {
             feed(.headsetDescribed(headset.address, category: headset.category, inbandRing: headset.inband))
         }
@@ -85,33 +100,42 @@ public struct ScenarioRunner {
             let profiles = given.headsets.first { $0.address == address }?.profiles ?? []
             tell(.headsetConnected(address, profiles: profiles))
         }
-        now = Instant(milliseconds: -1_800_000)
-        switch given.jack {
-        case .empty: break
-        case .headset: feed(.jackPlugged(microphone: true))
-        case .headphones: feed(.jackPlugged(microphone: false))
-        }
+        now = Instant(milliseconds: -43_200_000)
+        if given.jack != .empty { plug(given.jack) }
         advance(to: Instant(milliseconds: -1))
         now = .zero
         trace = []
+        isPlaying = !scenario.isRecorded
+    }
+
+    /// Plugs without debounce, whatever the configuration says.
+    private mutating func plug(_ jack: JackState) {
+        let configuration = policy.configuration
+        var eager = configuration
+        eager.jackDebounce = .zero
+        feed(.configure(eager))
+        feed(.jackPlugged(microphone: jack == .headset))
+        feed(.configure(configuration))
     }
 
     // MARK: Time
 
     /// Lets everything happen up to and including an instant: completions before timers.
     private mutating func advance(to end: Instant) {
-        var turns = 0
-        while turns < 100_000 {
-            turns += 1
+        guard isPlaying else { return }
+        var count = 0
+        while !isRestless {
             let completion = links.next ?? Instant(nanoseconds: .max)
             let timer = deadline ?? Instant(nanoseconds: .max)
-            guard min(completion, timer) <= end else { return }
+            let next = min(completion, timer)
+            guard next <= end else { return }
+            count = next > now ? 0 : count + 1
+            isRestless = count > Self.instantLimit
+            now = max(now, next)
             if completion <= timer {
-                guard let next = links.takeNext() else { continue }
-                now = max(now, next.time)
-                feed(next.event)
+                guard let (event, _) = links.takeNext() else { return }
+                feed(event)
             } else {
-                now = max(now, timer)
                 feed(.deadlineReached)
             }
         }
@@ -119,15 +143,9 @@ public struct ScenarioRunner {
 
     // MARK: Events
 
-    private mutating func perform(_ record: EventRecord) {
-        // The reader has accepted the record, so that this does not fail.
-        guard let event = try? RoutingEvent(record, changing: policy.configuration) else { return }
-        tell(event)
-    }
-
     /// Passes an event on, through the headsets that it concerns.
     private mutating func tell(_ event: RoutingEvent) {
-        guard !scenario.isRecorded else { return feed(event) }
+        guard isPlaying else { return feed(event) }
         switch event {
         case .headsetConnected(let address, _), .headsetDisconnected(let address), .headsetProfile(let address, _, _),
             .linkClosed(let address, _), .linkSilent(let address), .linkResumed(let address),
@@ -148,10 +166,15 @@ public struct ScenarioRunner {
     private mutating func feed(_ event: RoutingEvent) {
         if case .mute(let isOn) = event { muted = isOn }
         let hadCalls = policy.hasCalls
-        if isTracing { note("event", event.record.text) }
+        let wanted = policy.wanted
+        if isTracing { note(.event, event.record.text) }
         let effects = policy.handle(event, at: now)
+        if isTracing, policy.wanted != wanted {
+            let target = policy.wanted.target?.description ?? "none"
+            note(.decision, "\(target) because \(policy.wanted.reason.rawValue)")
+        }
         for effect in effects {
-            if isTracing { note("effect", "\(effect)") }
+            if isTracing { note(effect) }
             perform(effect)
         }
         onHandled?(event, effects, policy, now)
@@ -168,17 +191,16 @@ public struct ScenarioRunner {
         switch effect {
         case .openLink(let address, let mode, _, _):
             opens[address, default: 0] += 1
-            if !scenario.isRecorded { links.open(address, mode, at: now) }
+            if isPlaying { links.open(address, mode, at: now) }
         case .closeLink(let address):
-            if !scenario.isRecorded { links.close(address, at: now) }
+            if isPlaying { links.close(address, at: now) }
         case .setDeadline(let instant): deadline = instant
         case .restoreMedia(let address): restored.append(address)
-        case .routeChanged(_, let new, let reason):
+        case .routeChanged(_, let new, _):
             if let new {
                 switches += 1
                 if !routes.contains(new.device) { routes.append(new.device) }
             }
-            if isTracing { note("route", "\(new.map(\.description) ?? "none"): \(reason.rawValue)") }
         case .openPath, .closePath, .refreshPath, .startRinging, .stopRinging, .devicesChanged, .activationFailed,
             .selectionRefused:
             break
@@ -190,9 +212,19 @@ public struct ScenarioRunner {
         routes = policy.current.map { [$0.device] } ?? []
     }
 
-    private mutating func note(_ kind: String, _ text: String) {
-        let line = "\(now.nanoseconds / 1_000_000) \(kind) \(text)"
-        trace.append(ScenarioAddress.abbreviated(line, addresses))
+    private mutating func note(_ effect: RoutingEffect) {
+        if case .routeChanged(_, let new, let reason) = effect {
+            note(.route, "\(new.map(\.description) ?? "none"): \(reason.rawValue)")
+        } else {
+            note(.effect, effect.text)
+        }
+    }
+
+    private mutating func note(_ kind: ScenarioTraceLine.Kind, _ text: String) {
+        trace.append(
+            ScenarioTraceLine(
+                milliseconds: now.nanoseconds / 1_000_000, kind: kind,
+                text: ScenarioAddress.abbreviated(text, addresses)))
     }
 
     // MARK: Observables
@@ -201,37 +233,56 @@ public struct ScenarioRunner {
         max(silenceMax, silentSince.map { $0.duration(to: now) } ?? .zero)
     }
 
-    private func observables() -> [String: ScenarioValue] {
-        func name(_ text: String) -> ScenarioValue { .text(ScenarioObservables.abbreviated(text)) }
+    /// What was expected and what is; nil when the expectation holds.
+    private func mismatch(_ expectation: Scenario.Expectation) -> String? {
+        let actual = observed(expectation.observable.source)
+        guard !expectation.observable.holds(expectation.value, actual) else { return nil }
+        return "\(expectation.observable.rawValue) expected \(expectation.value), got \(actual)"
+    }
+
+    /// One line of JSON with everything that can be expected after a step.
+    private func observation(after step: Scenario.Step, _ number: Int) -> String {
+        let all = ScenarioObservable.shown.map { ($0.rawValue, observed($0)) }
+        return ScenarioValue.object([
+            "id": .text(scenario.id), "step": .number(Double(number)),
+            "t": .number(Double(step.time.nanoseconds / 1_000_000)),
+            "observed": .object(Dictionary(uniqueKeysWithValues: all)),
+        ]).json
+    }
+
+    private func observed(_ observable: ScenarioObservable) -> ScenarioValue {
+        func name(_ text: String) -> ScenarioValue { .text(ScenarioObservable.abbreviated(text)) }
         func device(_ device: AudioDevice?) -> ScenarioValue { name((device ?? .none).description) }
-        var counts: [String: ScenarioValue] = [:]
-        for address in addresses {
-            counts[ScenarioAddress.name(address)] = .number(Double(opens[address] ?? 0))
-        }
-        return [
-            "route": device(policy.current?.device),
-            "pending": device(policy.pending?.device),
-            "mode": policy.mode.map { .text($0.rawValue) } ?? .null,
-            "out": name(policy.output.description),
-            "in": name(policy.input.description),
-            "available": .list(policy.availableDevices.map { device($0) }),
-            "selected": device(policy.selected(at: now)),
-            "override": policy.override.map { name($0) } ?? .null,
-            "preferred": device(policy.preferred),
-            "default": device(policy.defaultDevice),
-            "started": .flag(policy.started),
-            "muted": .flag(muted),
-            "error": policy.error.map { .text($0.rawValue) } ?? .null,
-            "reason": policy.reason.map { .text($0.rawValue) } ?? .null,
-            "opens": .object(counts),
-            "switches": .number(Double(switches)),
-            "silenceMaxMs": .milliseconds(currentSilenceMax),
-            "ring": .object([
+        switch observable {
+        case .route, .routeIn: return device(policy.current?.device)
+        case .pending: return device(policy.pending?.device)
+        case .mode: return policy.mode.map { .text($0.rawValue) } ?? .null
+        case .out: return name(policy.output.description)
+        case .in: return name(policy.input.description)
+        case .available: return .list(policy.availableDevices.map { device($0) })
+        case .selected: return device(policy.selected(at: now))
+        case .override: return policy.override.map { name($0) } ?? .null
+        case .preferred: return device(policy.preferred)
+        case .default: return device(policy.defaultDevice)
+        case .started: return .flag(policy.started)
+        case .muted: return .flag(muted)
+        case .error: return policy.error.map { .text($0.rawValue) } ?? .null
+        case .reason: return policy.reason.map { .text($0.rawValue) } ?? .null
+        case .opens, .opensMax:
+            var counts: [String: ScenarioValue] = [:]
+            for address in addresses {
+                counts[ScenarioAddress.name(address)] = .number(Double(opens[address] ?? 0))
+            }
+            return .object(counts)
+        case .switches, .switchesMax: return .number(Double(switches))
+        case .silenceMaxMs: return .milliseconds(currentSilenceMax)
+        case .ring:
+            return .object([
                 "local": .flag(policy.ringing.local), "headset": .text(policy.ringing.headset.rawValue),
-            ]),
-            "restored": .list(restored.map { .text(ScenarioAddress.name($0)) }),
-            "everRoute": .list(routes.map { device($0) }),
-        ]
+            ])
+        case .restored: return .list(restored.map { .text(ScenarioAddress.name($0)) })
+        case .everRoute, .neverRoute: return .list(routes.map { device($0) })
+        }
     }
 }
 
@@ -248,8 +299,10 @@ public struct ScenarioResult: Sendable {
     public internal(set) var failures: [Failure] = []
     /// One JSON object a step, with all observables after it.
     public internal(set) var observations: [String] = []
-    /// Events, effects and decisions, when asked for.
-    public internal(set) var trace: [String] = []
+    /// What happened in between, when asked for.
+    public internal(set) var traceLines: [ScenarioTraceLine] = []
+
+    public var trace: [String] { traceLines.map(\.description) }
 
     public var hasPassed: Bool { failures.isEmpty }
 
@@ -258,19 +311,13 @@ public struct ScenarioResult: Sendable {
         guard let first = failures.first else { return "ok \(id)" }
         return "not ok \(id) step \(first.step): \(first.text)"
     }
-}
 
-extension EventRecord {
-    /// One line for a trace.
-    var text: String {
-        var text = word
-        for argument in arguments {
-            switch argument.value {
-            case .text(let value): text += " \(argument.name)=\(value)"
-            case .flag(let value): text += " \(argument.name)=\(value)"
-            case .list(let value): text += " \(argument.name)=\(value.joined(separator: ","))"
-            }
-        }
-        return text
+    /// One JSON object with all failures.
+    public var json: String {
+        ScenarioValue.object([
+            "id": .text(id), "title": .text(title), "ok": .flag(hasPassed),
+            "failures": .list(
+                failures.map { .object(["step": .number(Double($0.step)), "text": .text($0.text)]) }),
+        ]).json
     }
 }

@@ -1,7 +1,7 @@
-import Foundation
+import Routing
 
 /// A JSON value of a scenario file, or an observable of a run.
-enum ScenarioValue: Hashable, Sendable {
+package enum ScenarioValue: Hashable, Sendable {
     case null
     case flag(Bool)
     case number(Double)
@@ -15,18 +15,65 @@ enum ScenarioValue: Hashable, Sendable {
     }
 
     /// Compact JSON with sorted keys.
-    var json: String {
-        let encoder = JSONEncoder()
-        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-        // Text, finite numbers and nesting: this does not fail.
-        guard let data = try? encoder.encode(self) else { return "null" }
-        return String(decoding: data, as: UTF8.self)
+    package var json: String {
+        var text = ""
+        write(to: &text)
+        return text
+    }
+
+    private func write(to text: inout String) {
+        switch self {
+        case .null: text += "null"
+        case .flag(let flag): text += flag ? "true" : "false"
+        case .number(let number): text += Int64(exactly: number).map { "\($0)" } ?? "\(number)"
+        case .text(let value): Self.write(value, to: &text)
+        case .list(let elements):
+            text += "["
+            for (index, element) in elements.enumerated() {
+                if index > 0 { text += "," }
+                element.write(to: &text)
+            }
+            text += "]"
+        case .object(let members):
+            text += "{"
+            for (index, member) in members.sorted(by: { $0.key < $1.key }).enumerated() {
+                if index > 0 { text += "," }
+                Self.write(member.key, to: &text)
+                text += ":"
+                member.value.write(to: &text)
+            }
+            text += "}"
+        }
+    }
+
+    private static func write(_ value: String, to text: inout String) {
+        text += "\""
+        defer { text += "\"" }
+        let isPlain = value.utf8.allSatisfy { $0 >= 0x20 && $0 != UInt8(ascii: "\"") && $0 != UInt8(ascii: "\\") }
+        if isPlain {
+            text += value
+            return
+        }
+        for scalar in value.unicodeScalars {
+            switch scalar {
+            case "\"": text += "\\\""
+            case "\\": text += "\\\\"
+            case "\n": text += "\\n"
+            default:
+                if scalar.value < 0x20 {
+                    let digits = String(scalar.value, radix: 16)
+                    text += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
+                } else {
+                    text.unicodeScalars.append(scalar)
+                }
+            }
+        }
     }
 }
 
 extension ScenarioValue: CustomStringConvertible {
     /// As in a failure line: text without quotes.
-    var description: String {
+    package var description: String {
         switch self {
         case .text(let text): text
         case .null, .flag, .number, .list, .object: json
@@ -34,63 +81,24 @@ extension ScenarioValue: CustomStringConvertible {
     }
 }
 
-extension ScenarioValue: Codable {
-    private struct Key: CodingKey {
-        let stringValue: String
-        var intValue: Int? { nil }
-        init(stringValue: String) { self.stringValue = stringValue }
-        init?(intValue: Int) { nil }
-    }
-
-    init(from decoder: any Decoder) throws {
-        if let object = try? decoder.container(keyedBy: Key.self) {
-            var members: [String: ScenarioValue] = [:]
-            for key in object.allKeys {
-                members[key.stringValue] = try object.decode(ScenarioValue.self, forKey: key)
-            }
-            self = .object(members)
-        } else if var list = try? decoder.unkeyedContainer() {
-            var elements: [ScenarioValue] = []
-            while !list.isAtEnd { elements.append(try list.decode(ScenarioValue.self)) }
-            self = .list(elements)
-        } else {
-            let single = try decoder.singleValueContainer()
-            if single.decodeNil() {
-                self = .null
-            } else if let flag = try? single.decode(Bool.self) {
-                self = .flag(flag)
-            } else if let number = try? single.decode(Double.self) {
-                self = .number(number)
-            } else {
-                self = .text(try single.decode(String.self))
-            }
-        }
-    }
-
-    func encode(to encoder: any Encoder) throws {
+extension ScenarioValue {
+    /// The value as a recording has it; nil when it holds what none can: null, or a number with a fraction.
+    var recorded: RecordedValue? {
         switch self {
-        case .null:
-            var container = encoder.singleValueContainer()
-            try container.encodeNil()
-        case .flag(let flag):
-            var container = encoder.singleValueContainer()
-            try container.encode(flag)
-        case .number(let number):
-            var container = encoder.singleValueContainer()
-            if let whole = Int64(exactly: number) {
-                try container.encode(whole)
-            } else {
-                try container.encode(number)
-            }
-        case .text(let text):
-            var container = encoder.singleValueContainer()
-            try container.encode(text)
+        case .null: return nil
+        case .flag(let flag): return .flag(flag)
+        case .number(let number): return Int64(exactly: number).map { .number($0) }
+        case .text(let text): return .text(text)
         case .list(let elements):
-            var container = encoder.unkeyedContainer()
-            for element in elements { try container.encode(element) }
+            let values = elements.compactMap(\.recorded)
+            return values.count == elements.count ? .list(values) : nil
         case .object(let members):
-            var container = encoder.container(keyedBy: Key.self)
-            for (name, member) in members { try container.encode(member, forKey: Key(stringValue: name)) }
+            var values: [RecordedValue.Member] = []
+            for (name, member) in members.sorted(by: { $0.key < $1.key }) {
+                guard let value = member.recorded else { return nil }
+                values.append(RecordedValue.Member(name: name, value: value))
+            }
+            return .object(values)
         }
     }
 }

@@ -35,6 +35,7 @@ package final class VirtualHeadset {
         case callerID(String)
         case codecSelected(VoiceCodec)
         case speakerVolume(Int)
+        case microphoneVolume(Int)
         case refused(String)
         case closed
     }
@@ -108,6 +109,8 @@ package final class VirtualHeadset {
     package func setSpeakerVolume(_ volume: Int) { enqueue("AT+VGS=\(volume)") }
     package func setMicrophoneVolume(_ volume: Int) { enqueue("AT+VGM=\(volume)") }
     package func tellBattery(_ percent: Int) { enqueue("AT+BIEV=2,\(percent)") }
+    /// Any other command, without its end of line.
+    package func say(_ command: String) { enqueue(command) }
 
     private func enqueue(_ command: String) {
         guard descriptor >= 0, !isSilent else { return }
@@ -196,6 +199,7 @@ package final class VirtualHeadset {
             onEvent?(.codecSelected(codec))
             enqueue("AT+BCS=\(codec.rawValue)")
         case "+VGS": if let volume = Int(value) { onEvent?(.speakerVolume(volume)) }
+        case "+VGM": if let volume = Int(value) { onEvent?(.microphoneVolume(volume)) }
         default: break
         }
     }

@@ -8,7 +8,7 @@ struct DeviceChoice: Hashable, Sendable {
         case local
     }
 
-    enum Origin: Hashable, Sendable {
+    enum Origin: String, Hashable, Sendable {
         case selection, headsetButton, headsetTransfer, handset
 
         /// How the choice was made, for the explanation.
@@ -40,7 +40,7 @@ struct DeviceChoice: Hashable, Sendable {
 
 /// One call, as far as routing is concerned.
 struct RoutingCall: Hashable, Sendable {
-    enum State: Hashable, Sendable {
+    enum State: String, Hashable, Sendable {
         case ringing, dialing, active, held
     }
 

@@ -36,8 +36,8 @@ package struct EventRecord: Hashable, Sendable {
 /// A record that says nothing the policy knows. All cases are the writer's mistake.
 package enum EventRecordError: Error, Hashable, Sendable {
     case unknownEvent(String)
-    case unknownArgument(word: String, String)
-    case missingArgument(word: String, String)
+    case unknownArgument(word: String, String, accepted: String)
+    case missingArgument(word: String, String, accepted: String)
     case invalidArgument(word: String, String, accepted: String)
     case configuration(RoutingConfigurationError)
 }
@@ -46,11 +46,11 @@ extension EventRecordError: CustomStringConvertible {
     package var description: String {
         switch self {
         case .unknownEvent(let word):
-            "unknown event '\(word)'; accepted: \(EventRecord.scenarioWords.joined(separator: ", "))"
-        case .unknownArgument(let word, let name):
-            "\(word): unknown key '\(name)'; accepted: \(EventRecord.argumentText(of: word))"
-        case .missingArgument(let word, let name):
-            "\(word): key '\(name)' is missing"
+            "unknown event '\(word)'; accepted: \(EventRecord.scenarioWords.joined(separator: ", ")), mark"
+        case .unknownArgument(let word, let name, let accepted):
+            "\(word): unknown key '\(name)'; accepted: \(accepted)"
+        case .missingArgument(let word, let name, let accepted):
+            "\(word): key '\(name)' is missing; accepted: \(accepted)"
         case .invalidArgument(let word, let name, let accepted):
             "\(word): '\(name)' is not accepted; accepted: \(accepted)"
         case .configuration(let error):
@@ -60,34 +60,70 @@ extension EventRecordError: CustomStringConvertible {
 }
 
 extension EventRecord {
-    /// Each word with the arguments that it takes; `api.config` takes the configuration keys.
-    package static let vocabulary = scenarioVocabulary + internalVocabulary
+    /// Who writes the records.
+    package enum Vocabulary: Hashable, Sendable {
+        /// People: what happens outside of the policy.
+        case scenarios
+        /// The daemon: also completions, and what a scenario gives in advance.
+        case recordings
+    }
 
-    private static let scenarioVocabulary: [(word: String, arguments: [String])] = [
+    /// The words of scenarios, in the order of routing policy §15; `mark` is no event.
+    package static let scenarioWords = scenarioArguments.map(\.word)
+
+    /// All words, those that only recordings have last.
+    package static let words = scenarioWords + recordingArguments.map(\.word)
+
+    /// The arguments that a word takes; nil for an unknown word. `api.config` takes the configuration keys.
+    static func arguments(of word: String, in vocabulary: Vocabulary) -> [String]? {
+        switch vocabulary {
+        case .scenarios: table[word]
+        case .recordings: recordingTable[word] ?? table[word]
+        }
+    }
+
+    static func argumentText(of word: String, in vocabulary: Vocabulary) -> String {
+        let names = arguments(of: word, in: vocabulary) ?? []
+        return names.isEmpty ? "none" : names.joined(separator: ", ")
+    }
+
+    private static let table = Dictionary(uniqueKeysWithValues: scenarioArguments.map { ($0.word, $0.names) })
+    private static let recordingTable =
+        Dictionary(uniqueKeysWithValues: (recordingArguments + extendedArguments).map { ($0.word, $0.names) })
+
+    private static let scenarioArguments: [(word: String, names: [String])] = [
         ("api.start", []), ("api.stop", []), ("api.setPreferred", ["device"]), ("api.setDefault", ["device"]),
         ("api.select", ["device"]), ("api.clearSelection", []), ("api.mute", ["on"]), ("api.refresh", []),
         ("api.config", []), ("session.activate", []), ("session.deactivate", []),
         ("call.outgoing", ["call", "video", "routes"]), ("call.incoming", ["call", "video", "routes"]),
         ("call.answered", ["call", "via"]), ("call.held", ["call"]), ("call.resumed", ["call"]),
         ("call.ended", ["call"]), ("bt.connected", ["addr", "profiles"]), ("bt.disconnected", ["addr"]),
-        ("bt.profile", ["addr", "profile", "up"]), ("bt.adapter", ["powered"]), ("bt.audioOpened", ["addr", "mode"]),
+        ("bt.profile", ["addr", "profile", "up"]), ("bt.adapter", ["powered"]), ("bt.audioOpened", ["addr"]),
         ("bt.audioClosed", ["addr", "reason"]), ("bt.audioSilent", ["addr"]), ("bt.audioResumed", ["addr"]),
         ("bt.codec", ["addr", "codec"]), ("jack.plugged", ["mic"]), ("jack.unplugged", []),
         ("local.lost", ["kind"]), ("local.found", ["kind"]), ("handset.offHook", []), ("handset.onHook", []),
         ("interruption.begin", ["source"]), ("interruption.end", ["resume"]),
     ]
 
-    /// What only a recording holds: completions, and facts that a scenario gives in advance.
-    private static let internalVocabulary: [(word: String, arguments: [String])] = [
-        ("bt.described", ["addr", "category", "inband"]), ("link.opened", ["addr"]),
-        ("link.failed", ["addr", "failure"]), ("link.closed", ["addr", "reason"]), ("timer", []),
+    private static let recordingArguments: [(word: String, names: [String])] = [
+        ("bt.described", ["addr", "category", "inband"]), ("bt.removed", ["addr"]),
+        ("bt.wish", ["addr", "calls"]), ("link.opened", ["addr"]), ("link.failed", ["addr", "failure"]),
+        ("link.closed", ["addr"]), ("timer", []),
     ]
 
-    /// The words of scenarios, without those that only recordings hold.
-    package static var scenarioWords: [String] { scenarioVocabulary.map(\.word) }
+    /// What a recording says more than a scenario.
+    private static let extendedArguments: [(word: String, names: [String])] = [
+        ("bt.audioOpened", ["addr", "mode"])
+    ]
+}
 
-    static func argumentText(of word: String) -> String {
-        let names = vocabulary.first { $0.word == word }?.arguments ?? []
-        return names.isEmpty ? "none" : names.joined(separator: ", ")
+extension EventRecord.Value {
+    /// The value as a configuration file has it.
+    package var configurationText: String {
+        switch self {
+        case .text(let text): text
+        case .flag(let flag): flag ? "true" : "false"
+        case .list(let list): list.joined(separator: ", ")
+        }
     }
 }

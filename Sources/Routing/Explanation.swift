@@ -118,16 +118,16 @@ package enum Obstacle: Hashable, Sendable {
         }
     }
 
-    /// What is measured and what it is compared with, in milliseconds or times; nil where nothing is measured.
-    package var measure: (value: Int64, limit: Int64)? {
+    /// What is measured and what it is compared with; nil where nothing is measured.
+    package var measure: Measure? {
         switch self {
         // What is not there has been stable for no time at all.
-        case .awaited(let required): (0, required.milliseconds)
-        case .lost(let ago, let required): (ago.milliseconds, required.milliseconds)
-        case .penalty(let remaining, _, _): (remaining.milliseconds, 0)
-        case .settling(let stable, let required): (stable.milliseconds, required.milliseconds)
-        case .dwell(_, let carried, let required): (carried.milliseconds, required.milliseconds)
-        case .switchLimit(let count, let limit, _): (Int64(count), Int64(limit))
+        case .awaited(let required): Measure(.zero, of: required)
+        case .lost(let ago, let required): Measure(ago, of: required)
+        case .penalty(let remaining, _, _): Measure(remaining, of: .zero)
+        case .settling(let stable, let required): Measure(stable, of: required)
+        case .dwell(_, let carried, let required): Measure(carried, of: required)
+        case .switchLimit(let count, let limit, _): Measure(value: Int64(count), limit: Int64(limit), unit: "times")
         case .noDevice, .notPresent, .notConnected, .adapterOff, .excluded, .masked, .mediaOnly, .handsFreeOnly,
             .unsupportedByCall, .notLocal:
             nil
@@ -184,14 +184,13 @@ package enum Standing: Hashable, Sendable {
         }
     }
 
-    /// In milliseconds; attempts where no time is measured.
-    package var measure: (value: Int64, limit: Int64) {
+    package var measure: Measure {
         switch self {
         case .stable(let value, let limit, _), .carrying(let value, let limit), .opening(_, _, let value, let limit),
             .pausing(_, _, let value, let limit), .silent(let value, let limit), .steady(let value, let limit):
-            (value.milliseconds, limit.milliseconds)
+            Measure(value, of: limit)
         case .queued(let attempt, let attempts):
-            (Int64(attempt), Int64(attempts))
+            Measure(value: Int64(attempt), limit: Int64(attempts), unit: "attempts")
         }
     }
 }
@@ -234,7 +233,7 @@ package enum Verdict: Hashable, Sendable {
     }
 
     /// What is measured and what it is compared with; nil where nothing is measured.
-    package var measure: (value: Int64, limit: Int64)? {
+    package var measure: Measure? {
         switch self {
         case .eligible(let standing): standing?.measure
         case .ineligible(let obstacle): obstacle.measure
@@ -252,10 +251,8 @@ package struct LevelFinding: Hashable, Sendable {
     package var verdict: Verdict
     /// How an explicit choice was made.
     package var note: String?
-
-    static func skipped(_ level: RoutingLevel, _ reason: SkipReason) -> LevelFinding {
-        LevelFinding(level: level, candidate: nil, verdict: .skipped(reason))
-    }
+    /// Where any headset would do and this one was taken: the one that would come next, or first if it could.
+    package var rival: Rival?
 }
 
 /// Why the audio is where it is: the same walk as the choice, with every level's finding (routing policy §13).
@@ -300,6 +297,8 @@ package struct Explanation: Hashable, Sendable {
     package let reasonAge: Duration?
     /// The time that had to pass for the reason; nil when there is none or it is not fixed.
     package let reasonLimit: Duration?
+    /// What happens next if nothing else does; nil when nothing is due.
+    package let next: NextAction?
 }
 
 extension Explanation: CustomStringConvertible {
@@ -324,9 +323,11 @@ extension Explanation: CustomStringConvertible {
             if let spec = finding.spec { line += ": \(spec)" }
             if let candidate = finding.candidate, candidate.description != finding.spec { line += " -> \(candidate)" }
             line += " — \(finding.verdict.text)"
+            if let rival = finding.rival { line += "; \(rival.text)" }
             if let note = finding.note { line += " (\(note))" }
             return line
         }
+        lines.append("next: \(next?.text ?? "nothing is due")")
         return lines.joined(separator: "\n")
     }
 
@@ -345,6 +346,11 @@ enum ExplanationText {
     static func seconds(_ duration: Duration) -> String {
         let tenths = max(duration.milliseconds, 0) / 100
         return "\(tenths / 10).\(tenths % 10) s"
+    }
+
+    /// `0.6 s`, rounded up to a tenth: what is still to come is never said to be over.
+    static func remaining(_ duration: Duration) -> String {
+        seconds(duration + .milliseconds(99))
     }
 
     /// `9 s`, rounded up.

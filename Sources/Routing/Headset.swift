@@ -3,8 +3,14 @@ import BluetoothTypes
 /// What the policy knows of one headset.
 struct Headset: Hashable, Sendable {
     let address: BluetoothAddress
+    /// Its index in the configured order; nil when it is not listed.
+    var place: Int?
+    /// Whether the configuration forbids its use.
+    var isExcluded = false
     var category = ClassOfDevice.Category.headset
     var supportsInbandRing = true
+    /// It does not want calls that its wearer did not send there.
+    var declinesCalls = false
 
     /// Reported profiles. They outlive a powered-off adapter: what got no down report is up again with it.
     var hfp = false
@@ -18,15 +24,17 @@ struct Headset: Hashable, Sendable {
     var settlesSince = Instant.zero
     /// Whether an explicit instruction asked for it, so that the present headset's dwell does not count.
     var dwellWaived = false
+    /// The same for the switch limit, while its link is being set up for that instruction.
+    var limitWaived = false
 
-    /// Times at which it vanished in a call, within the flap window.
-    var losses: [Instant] = []
-    /// Times of link losses, within the flap window.
-    var drops: [Instant] = []
-    /// Times at which its link fell silent, within the flap window.
-    var silences: [Instant] = []
-    /// Times at which it automatically took a call, within the flap window.
-    var switchIns: [Instant] = []
+    /// Times at which it vanished in a call, the latest last.
+    var losses = RecentTimes()
+    /// Times of link losses.
+    var drops = RecentTimes()
+    /// Times at which its link fell silent.
+    var silences = RecentTimes()
+    /// Times at which it automatically took a call.
+    var switchIns = RecentTimes()
 
     /// Failed attempts since the last link that lived.
     var attempts = 0
@@ -39,9 +47,17 @@ struct Headset: Hashable, Sendable {
     var lastFailure = LinkFailure.failed
 
     var link = LinkState.closed
+    /// It is not paired any more: unknown as soon as its loss has been noticed.
+    var isForgotten = false
 
     init(address: BluetoothAddress) {
         self.address = address
+    }
+
+    /// The link is closed, by whomever; one that has lived forgives the attempts before it.
+    mutating func noteLinkGone(at now: Instant, livedFor life: Duration) {
+        if let open = link.opened, open.since.duration(to: now) >= life { forgetFailures() }
+        link = .closed
     }
 
     mutating func forgetFailures() {

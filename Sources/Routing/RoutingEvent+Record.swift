@@ -31,9 +31,12 @@ extension RoutingEvent {
             EventRecord(
                 "bt.described", Self.address(address), ("category", .text(category.rawValue)), ("inband", .flag(inband))
             )
+        case .headsetWish(let address, let takesCalls):
+            EventRecord("bt.wish", Self.address(address), ("calls", .flag(takesCalls)))
         case .headsetConnected(let address, let profiles):
             EventRecord("bt.connected", Self.address(address), ("profiles", .list(profiles.map(\.rawValue))))
         case .headsetDisconnected(let address): EventRecord("bt.disconnected", Self.address(address))
+        case .headsetForgotten(let address): EventRecord("bt.removed", Self.address(address))
         case .headsetProfile(let address, let profile, let isUp):
             EventRecord(
                 "bt.profile", Self.address(address), ("profile", .text(profile.rawValue)), ("up", .flag(isUp)))
@@ -41,10 +44,9 @@ extension RoutingEvent {
         case .linkOpened(let address): EventRecord("link.opened", Self.address(address))
         case .linkFailed(let address, let failure):
             EventRecord("link.failed", Self.address(address), ("failure", .text(failure.rawValue)))
+        case .linkClosed(let address, .requested): EventRecord("link.closed", Self.address(address))
         case .linkClosed(let address, let reason):
-            EventRecord(
-                reason == .requested ? "link.closed" : "bt.audioClosed", Self.address(address),
-                ("reason", .text(reason.rawValue)))
+            EventRecord("bt.audioClosed", Self.address(address), ("reason", .text(reason.rawValue)))
         case .linkOpenedByHeadset(let address, let mode):
             EventRecord("bt.audioOpened", Self.address(address), mode.map { ("mode", .text($0.rawValue)) })
         case .linkSilent(let address): EventRecord("bt.audioSilent", Self.address(address))
@@ -78,13 +80,13 @@ extension RoutingEvent {
     /// - Parameters:
     ///   - record: arguments in any order.
     ///   - configuration: what `api.config` changes.
-    ///   - profiles: what `bt.connected` brings up when it does not say.
+    ///   - vocabulary: who wrote the record: completions are events of recordings only.
     /// - Throws: for a word, argument or value that is not understood; nothing is guessed.
     package init(
         _ record: EventRecord, changing configuration: RoutingConfiguration = RoutingConfiguration(),
-        profiles: [LinkMode] = [.hfp, .a2dp]
+        in vocabulary: EventRecord.Vocabulary = .recordings
     ) throws(EventRecordError) {
-        guard let entry = EventRecord.vocabulary.first(where: { $0.word == record.word }) else {
+        guard let accepted = EventRecord.arguments(of: record.word, in: vocabulary) else {
             throw .unknownEvent(record.word)
         }
         let reader = ArgumentReader(record: record)
@@ -92,15 +94,15 @@ extension RoutingEvent {
             self = .configure(try reader.configuration(changing: configuration))
             return
         }
-        for argument in record.arguments where !entry.arguments.contains(argument.name) {
-            throw .unknownArgument(word: record.word, argument.name)
+        for argument in record.arguments where !accepted.contains(argument.name) {
+            throw .unknownArgument(
+                word: record.word, argument.name,
+                accepted: EventRecord.argumentText(of: record.word, in: vocabulary))
         }
-        self = try Self.read(reader, profiles: profiles)
+        self = try Self.read(reader)
     }
 
-    private static func read(
-        _ reader: ArgumentReader, profiles: [LinkMode]
-    ) throws(EventRecordError) -> RoutingEvent {
+    private static func read(_ reader: ArgumentReader) throws(EventRecordError) -> RoutingEvent {
         switch reader.record.word {
         case "api.start": .start
         case "api.stop": .stop
@@ -128,10 +130,14 @@ extension RoutingEvent {
             .headsetDescribed(
                 try reader.address("addr"), category: try reader.category("category"),
                 inbandRing: try reader.flag("inband", default: true))
+        case "bt.wish":
+            .headsetWish(try reader.address("addr"), takesCalls: try reader.flag("calls", default: true))
         case "bt.connected":
             .headsetConnected(
-                try reader.address("addr"), profiles: try reader.words("profiles", LinkMode.self) ?? profiles)
+                try reader.address("addr"),
+                profiles: try reader.words("profiles", LinkMode.self) ?? LinkMode.allCases)
         case "bt.disconnected": .headsetDisconnected(try reader.address("addr"))
+        case "bt.removed": .headsetForgotten(try reader.address("addr"))
         case "bt.profile":
             .headsetProfile(
                 try reader.address("addr"), try reader.word("profile", LinkMode.self), isUp: try reader.flag("up"))
@@ -140,10 +146,8 @@ extension RoutingEvent {
             .linkOpenedByHeadset(
                 try reader.address("addr"),
                 mode: reader.has("mode") ? try reader.word("mode", LinkMode.self) : nil)
-        case "bt.audioClosed", "link.closed":
-            .linkClosed(
-                try reader.address("addr"),
-                reader.has("reason") ? try reader.word("reason", LinkCloseReason.self) : .remote)
+        case "bt.audioClosed": .linkClosed(try reader.address("addr"), try reader.closeReason("reason"))
+        case "link.closed": .linkClosed(try reader.address("addr"), .requested)
         case "bt.audioSilent": .linkSilent(try reader.address("addr"))
         case "bt.audioResumed": .linkResumed(try reader.address("addr"))
         case "bt.codec": .codecChanged(try reader.address("addr"), try reader.codec("codec"))
@@ -196,7 +200,7 @@ private struct ArgumentReader {
 
     private func invalid(_ name: String, _ accepted: String) -> EventRecordError {
         value(name) == nil
-            ? .missingArgument(word: record.word, name)
+            ? .missingArgument(word: record.word, name, accepted: accepted)
             : .invalidArgument(word: record.word, name, accepted: accepted)
     }
 
@@ -221,9 +225,17 @@ private struct ArgumentReader {
 
     func address(_ name: String) throws(EventRecordError) -> BluetoothAddress {
         guard case .text(let text) = value(name), let address = BluetoothAddress(text) else {
-            throw invalid(name, "an address")
+            throw invalid(name, "H1, H2, … or AA:BB:CC:DD:EE:FF")
         }
         return address
+    }
+
+    /// By the other side only; by its user unless it is said.
+    func closeReason(_ name: String) throws(EventRecordError) -> LinkCloseReason {
+        guard has(name) else { return .remote }
+        guard case .text(let text) = value(name), let reason = LinkCloseReason(rawValue: text), reason != .requested
+        else { throw invalid(name, "remote | linkLoss") }
+        return reason
     }
 
     func via(_ name: String) throws(EventRecordError) -> AnsweredVia? {
@@ -279,14 +291,8 @@ private struct ArgumentReader {
     func configuration(changing base: RoutingConfiguration) throws(EventRecordError) -> RoutingConfiguration {
         var configuration = base
         for argument in record.arguments {
-            let text =
-                switch argument.value {
-                case .text(let text): text
-                case .flag(let flag): flag ? "true" : "false"
-                case .list(let list): list.joined(separator: ", ")
-                }
             do {
-                try configuration.set(key: argument.name, value: text)
+                try configuration.set(key: argument.name, value: argument.value.configurationText)
             } catch {
                 throw .configuration(error)
             }

@@ -27,7 +27,7 @@ extension RoutingPolicy {
         }
     }
 
-    mutating func actuate(at now: Instant) {
+    mutating func actuate(because cause: RouteChangeReason, at now: Instant) {
         switch decision.target {
         case nil:
             leavePath(because: decision.reason, at: now)
@@ -38,6 +38,8 @@ extension RoutingPolicy {
             pending = nil
             closeLinks(except: nil, at: now)
         case .headset(let address, let mode):
+            // A call that only rings has no path but its headset's.
+            if demand == .ringing, current?.local != nil { leavePath(because: cause, at: now) }
             approach(address, mode, at: now)
         }
         if pending == nil || pending?.address != decision.target?.address { reopeningSince = nil }
@@ -50,18 +52,18 @@ extension RoutingPolicy {
             leavePath(because: .switching, at: now)
         }
         closeLinks(except: address, at: now)
-        guard let link = headset(address)?.link else { return }
-        switch link {
+        guard let index = index(of: address) else { return }
+        switch headsets[index].link {
         case .open(let open) where open.mode == mode:
             pending = nil
             settlePath(on: target, through: open, at: now)
             return
         case .open:
-            closeLink(address, at: now)
+            closeLink(index, at: now)
         case .opening(let opening):
-            if opening.mode != mode { closeLink(address, at: now) }
+            if opening.mode != mode { closeLink(index, at: now) }
         case .closed:
-            openLinkIfPossible(address, mode, at: now)
+            openLinkIfPossible(index, mode, at: now)
         case .closing:
             break
         }
@@ -99,23 +101,21 @@ extension RoutingPolicy {
     }
 
     /// One set-up at a time, and none while any other link is not down.
-    private mutating func openLinkIfPossible(_ address: BluetoothAddress, _ mode: LinkMode, at now: Instant) {
-        guard headsets.allSatisfy(\.link.isClosed), let headset = headset(address) else { return }
-        if let retryAt = headset.retryAt, retryAt > now { return }
-        let attempt = headset.attempts + 1
+    private mutating func openLinkIfPossible(_ index: Int, _ mode: LinkMode, at now: Instant) {
+        guard headsets.allSatisfy(\.link.isClosed) else { return }
+        if let retryAt = headsets[index].retryAt, retryAt > now { return }
+        let attempt = headsets[index].attempts + 1
         let isCautious = attempt >= 3 || attempt > 1 && attempt >= configuration.openAttempts
         let hint: VoiceCodec? = mode == .hfp && (isCautious || refusesWideband) ? .cvsd : nil
         let deadline = now.advanced(by: configuration.openTimeout)
-        update(address) { headset in
-            headset.retryAt = nil
-            headset.link = .opening(LinkState.Opening(mode: mode, codecHint: hint, since: now, deadline: deadline))
-        }
-        effects.append(.openLink(address, mode, codecHint: hint, attempt: attempt))
+        headsets[index].retryAt = nil
+        headsets[index].link = .opening(LinkState.Opening(mode: mode, codecHint: hint, since: now, deadline: deadline))
+        effects.append(.openLink(headsets[index].address, mode, codecHint: hint, attempt: attempt))
     }
 
     private mutating func closeLinks(except kept: BluetoothAddress?, at now: Instant) {
-        for headset in headsets where headset.address != kept {
-            closeLink(headset.address, at: now)
+        for index in headsets.indices where headsets[index].address != kept {
+            closeLink(index, at: now)
         }
     }
 
@@ -137,12 +137,9 @@ extension RoutingPolicy {
         currentSince = now
         reason = cause
         changedAt = now
-        guard let address = route.address else { return }
-        let recentSwitchIns = headset(address).map { recent($0.switchIns, at: now) } ?? []
-        update(address) { headset in
-            headset.dwellWaived = false
-            headset.switchIns = cause.isAutomatic ? recentSwitchIns + [now] : recentSwitchIns
-        }
+        guard let index = route.address.flatMap({ index(of: $0) }) else { return }
+        headsets[index].dwellWaived = false
+        if cause.isAutomatic { headsets[index].switchIns.append(now) }
     }
 
     /// Closes the path without another one. A path that was too short does not restart the clock of the bridge.

@@ -2,8 +2,9 @@ import BluetoothTypes
 
 /// Which devices are there, how they are used, and what keeps them from taking the call (routing policy §4, §5).
 extension RoutingPolicy {
-    /// The most automatic changes to one headset within the flap window.
+    /// The most automatic changes to one headset within the window (routing policy §12, I10).
     static let switchLimit = 6
+    static let switchWindow = Duration.seconds(30)
 
     // MARK: Local devices
 
@@ -25,8 +26,25 @@ extension RoutingPolicy {
 
     // MARK: Headsets
 
-    func isExcluded(_ address: BluetoothAddress) -> Bool {
-        configuration.exclude.contains { $0.names(address) }
+    /// What the configuration says of one headset.
+    func applyConfiguration(to headset: inout Headset) {
+        headset.place = configuration.headsetOrder.firstIndex(of: headset.address)
+        headset.isExcluded = configuration.exclude.contains { $0.names(headset.address) }
+    }
+
+    /// What the configuration says of every headset: the lists are read once, not for each headset.
+    mutating func applyConfigurationToHeadsets() {
+        var places: [BluetoothAddress: Int] = [:]
+        for (place, address) in configuration.headsetOrder.enumerated() where places[address] == nil {
+            places[address] = place
+        }
+        let excluded = Set(configuration.exclude)
+        let isBluetoothExcluded = excluded.contains(.bluetooth)
+        for index in headsets.indices {
+            let address = headsets[index].address
+            headsets[index].place = places[address]
+            headsets[index].isExcluded = isBluetoothExcluded || excluded.contains(.headset(address))
+        }
     }
 
     /// How the headset is used now; nil when it is not usable.
@@ -45,7 +63,7 @@ extension RoutingPolicy {
     func usability(of headset: Headset) -> Usability {
         guard isAdapterPowered else { return .unusable(.adapterOff) }
         guard headset.hfp || headset.a2dp else { return .unusable(.notConnected) }
-        guard !isExcluded(headset.address) else { return .unusable(.excluded) }
+        guard !headset.isExcluded else { return .unusable(.excluded) }
         switch (configuration.microphoneEnabled, configuration.allowBluetoothA2DP) {
         case (false, _): return headset.a2dp ? .usable(.a2dp) : .unusable(.handsFreeOnly)
         case (true, false): return headset.hfp ? .usable(.hfp) : .unusable(.mediaOnly)
@@ -65,12 +83,14 @@ extension RoutingPolicy {
             return .penalty(
                 remaining: now.duration(to: until), attempts: headset.failedAttempts, last: headset.lastFailure)
         }
-        if current?.address == headset.address || headset.link.opened?.isHeldBack == true { return nil }
-        let switchIns = recent(headset.switchIns, at: now).count
-        if switchIns >= Self.switchLimit {
-            return .switchLimit(count: switchIns, limit: Self.switchLimit, window: configuration.flapWindow)
+        if current?.address == headset.address { return nil }
+        if !headset.limitWaived {
+            let switchIns = headset.switchIns.count(within: Self.switchWindow, of: now)
+            if switchIns >= Self.switchLimit {
+                return .switchLimit(count: switchIns, limit: Self.switchLimit, window: Self.switchWindow)
+            }
         }
-        if pending?.address == headset.address { return nil }
+        if pending?.address == headset.address || headset.link.opened?.isHeldBack == true { return nil }
         guard mustSettle(headset, at: now) else { return nil }
         if now < headset.readyAt {
             return .settling(
@@ -88,7 +108,7 @@ extension RoutingPolicy {
 
     /// Whether the headset has to be stable first: not while nothing is open or pending and it has not been lost.
     func mustSettle(_ headset: Headset, at now: Instant) -> Bool {
-        current != nil || pending != nil || !recent(headset.losses, at: now).isEmpty
+        current != nil || pending != nil || headset.losses.isRecent(within: configuration.flapWindow, of: now)
     }
 
     // MARK: Paths

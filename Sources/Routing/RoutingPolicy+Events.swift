@@ -11,6 +11,7 @@ extension RoutingPolicy {
         case .configure(let new):
             error = nil
             configuration = new
+            applyConfigurationToHeadsets()
             return .configurationChanged
         case .sessionActivated:
             isSessionActive = true
@@ -39,24 +40,28 @@ extension RoutingPolicy {
                 headset.supportsInbandRing = inbandRing
             }
             return .newDeviceAvailable
+        case .headsetWish(let address, let takesCalls):
+            update(address) { $0.declinesCalls = !takesCalls }
+            return .newDeviceAvailable
         case .headsetConnected(let address, let profiles):
             update(address, adding: true) { headset in
                 for profile in profiles { headset.setProfile(profile, isUp: true) }
             }
             return .newDeviceAvailable
         case .headsetDisconnected(let address):
+            update(address) { $0.disconnect() }
+            return .oldDeviceUnavailable
+        case .headsetForgotten(let address):
             update(address) { headset in
-                headset.setProfile(.hfp, isUp: false)
-                headset.setProfile(.a2dp, isUp: false)
-                headset.link = .closed
+                headset.disconnect()
+                headset.isForgotten = true
             }
             return .oldDeviceUnavailable
         case .headsetProfile(let address, let profile, let isUp):
+            let life = configuration.transferGuard
             update(address, adding: isUp) { headset in
                 headset.setProfile(profile, isUp: isUp)
-                if !isUp, headset.link.mode == profile {
-                    headset.link = .closed
-                }
+                if !isUp, headset.link.mode == profile { headset.noteLinkGone(at: now, livedFor: life) }
             }
             return isUp ? .newDeviceAvailable : .oldDeviceUnavailable
         case .adapterPowered(let isPowered):
@@ -90,7 +95,8 @@ extension RoutingPolicy {
             return .interruptionBegan
         case .interruptionEnded(let resume):
             guard interruption != .none else { return nil }
-            interruption = resume ? .none : .notResumed
+            // Without a call there is nobody to be kept from the audio.
+            interruption = resume || calls.isEmpty ? .none : .notResumed
             return .interruptionEnded
         case .deadlineReached:
             // What was due has been done before any event.
@@ -168,8 +174,8 @@ extension RoutingPolicy {
             guard mode(of: headsets[index]) != nil else { continue }
             headsets[index].readyAt = min(headsets[index].readyAt, now)
             headsets[index].forgetFailures()
-            headsets[index].switchIns = []
             headsets[index].dwellWaived = true
+            headsets[index].limitWaived = true
         }
     }
 
@@ -190,7 +196,7 @@ extension RoutingPolicy {
         guard started else { return .callStarted }
         switch via {
         case .headset(let address):
-            if headsets.contains(where: { $0.address == address && mode(of: $0) != nil }) {
+            if usableMode(of: address) != nil {
                 choose(.device(.headset(address)), by: .headsetButton, at: now)
             }
         case .handset:
@@ -304,21 +310,45 @@ extension RoutingPolicy {
 
     /// Changes one headset; an unknown one is added or, by default, ignored.
     mutating func update(_ address: BluetoothAddress, adding: Bool = false, _ change: (inout Headset) -> Void) {
-        let index = headsets.firstIndex { $0.address >= address } ?? headsets.endIndex
+        let index = position(of: address)
         if index == headsets.endIndex || headsets[index].address != address {
             guard adding else { return }
-            headsets.insert(Headset(address: address), at: index)
+            var headset = Headset(address: address)
+            applyConfiguration(to: &headset)
+            headsets.insert(headset, at: index)
         }
         change(&headsets[index])
     }
 
     func headset(_ address: BluetoothAddress) -> Headset? {
-        headsets.first { $0.address == address }
+        index(of: address).map { headsets[$0] }
+    }
+
+    /// Where the headset stands; nil when it is unknown.
+    func index(of address: BluetoothAddress) -> Int? {
+        let index = position(of: address)
+        return index < headsets.endIndex && headsets[index].address == address ? index : nil
+    }
+
+    /// Where the headset stands or would stand.
+    private func position(of address: BluetoothAddress) -> Int {
+        var range = headsets.startIndex..<headsets.endIndex
+        while !range.isEmpty {
+            let middle = range.lowerBound + range.count / 2
+            if headsets[middle].address < address {
+                range = middle + 1..<range.upperBound
+            } else {
+                range = range.lowerBound..<middle
+            }
+        }
+        return range.lowerBound
     }
 
     /// Notices headsets that became usable or stopped being so, and counts losses (routing policy §4, §8).
     mutating func updateAttachments(because cause: RouteChangeReason, at now: Instant) {
+        var isAnyForgotten = false
         for index in headsets.indices {
+            isAnyForgotten = isAnyForgotten || headsets[index].isForgotten
             let isUsable = mode(of: headsets[index]) != nil
             if isUsable, headsets[index].attachedAt == nil {
                 headsets[index].attachedAt = now
@@ -329,29 +359,23 @@ extension RoutingPolicy {
                 headsets[index].attachedAt = nil
                 if pending?.address == headsets[index].address { pending = nil }
                 let isLoss =
-                    cause == .oldDeviceUnavailable && isAdapterPowered && !calls.isEmpty
-                    && !isExcluded(headsets[index].address)
+                    cause == .oldDeviceUnavailable && isAdapterPowered && !calls.isEmpty && !headsets[index].isExcluded
                 if isLoss { headsets[index].losses.append(now) }
             }
         }
+        if isAnyForgotten { headsets.removeAll(where: \.isForgotten) }
     }
 
     /// Starts the time that a headset has to be stable for, with all losses in the window included.
     mutating func settle(_ index: Int, from now: Instant) {
-        let losses = recent(headsets[index].losses, at: now)
-        headsets[index].losses = losses
+        let losses = headsets[index].losses.count(within: configuration.flapWindow, of: now)
         headsets[index].settlesSince = now
-        headsets[index].readyAt = now.advanced(by: settlingTime(losses: losses.count))
+        headsets[index].readyAt = now.advanced(by: settlingTime(losses: losses))
     }
 
     /// How long a headset has to be stable for after so many losses in the window.
     func settlingTime(losses: Int) -> Duration {
         doubled(configuration.settleBluetooth, times: losses, limit: configuration.settleMax)
-    }
-
-    /// The times that are still within the flap window.
-    func recent(_ times: [Instant], at now: Instant) -> [Instant] {
-        times.filter { $0.advanced(by: configuration.flapWindow) > now }
     }
 
     func doubled(_ base: Duration, times: Int, limit: Duration) -> Duration {
@@ -365,6 +389,12 @@ extension RoutingPolicy {
 }
 
 extension Headset {
+    mutating func disconnect() {
+        hfp = false
+        a2dp = false
+        link = .closed
+    }
+
     mutating func setProfile(_ profile: LinkMode, isUp: Bool) {
         switch profile {
         case .hfp: hfp = isUp

@@ -5,22 +5,21 @@ extension RoutingPolicy {
     mutating func applyLinkReport(_ event: RoutingEvent, at now: Instant) -> RouteChangeReason? {
         switch event {
         case .linkOpened(let address):
-            guard case .opening(let opening) = headset(address)?.link else { return nil }
-            update(address) { headset in
-                headset.link = .open(LinkState.Open(mode: opening.mode, since: now))
-                headset.retryAt = nil
-            }
+            guard let index = index(of: address), case .opening(let opening) = headsets[index].link else { return nil }
+            headsets[index].link = .open(LinkState.Open(mode: opening.mode, since: now))
+            headsets[index].retryAt = nil
             return .newDeviceAvailable
         case .linkFailed(let address, let failure):
-            switch headset(address)?.link {
+            guard let index = index(of: address) else { return nil }
+            switch headsets[index].link {
             case .opening(let opening):
-                update(address) { $0.link = .closed }
-                fail(address, failure, during: opening, at: now)
+                headsets[index].link = .closed
+                fail(index, failure, during: opening, at: now)
                 return .activationFailed
             case .closing:
-                update(address) { $0.link = .closed }
+                headsets[index].link = .closed
                 return .switching
-            case .closed, .open, nil:
+            case .closed, .open:
                 return nil
             }
         case .linkClosed(let address, let reason):
@@ -41,34 +40,28 @@ extension RoutingPolicy {
 
     /// Counts a failed attempt: back-off, CVSD at once, or the pause after the last one.
     mutating func fail(
-        _ address: BluetoothAddress, _ failure: LinkFailure, during opening: LinkState.Opening?, at now: Instant
+        _ index: Int, _ failure: LinkFailure, during opening: LinkState.Opening?, at now: Instant
     ) {
         if failure == .unsupportedCodec, let opening, opening.mode == .hfp, opening.codecHint == nil {
             refusesWideband = true
-            update(address) { $0.retryAt = now }
+            headsets[index].retryAt = now
             return
         }
-        let configuration = configuration
-        var isLastAttempt = false
-        update(address) { headset in
-            headset.attempts += 1
-            headset.lastFailure = failure
-            isLastAttempt = headset.attempts >= configuration.openAttempts
-        }
-        guard let headset = headset(address) else { return }
-        guard isLastAttempt else {
-            let pause = retryPause(after: headset.attempts)
-            update(address) { $0.retryAt = now.advanced(by: pause) }
+        headsets[index].attempts += 1
+        headsets[index].lastFailure = failure
+        let attempts = headsets[index].attempts
+        guard attempts >= configuration.openAttempts else {
+            headsets[index].retryAt = now.advanced(by: retryPause(after: attempts))
             return
         }
-        let pause = doubled(configuration.penaltyBase, times: headset.penalties, limit: configuration.penaltyMax)
-        update(address) { headset in
-            headset.failedAttempts = headset.attempts
-            headset.attempts = 0
-            headset.retryAt = nil
-            headset.penalties += 1
-            headset.penaltyUntil = now.advanced(by: pause)
-        }
+        let rounds = headsets[index].penalties
+        let pause = doubled(configuration.penaltyBase, times: rounds, limit: configuration.penaltyMax)
+        headsets[index].failedAttempts = attempts
+        headsets[index].attempts = 0
+        headsets[index].retryAt = nil
+        headsets[index].penalties = rounds + 1
+        headsets[index].penaltyUntil = now.advanced(by: pause)
+        let address = headsets[index].address
         if pending?.address == address { pending = nil }
         reopeningSince = nil
         error = .activationFailed
@@ -100,31 +93,32 @@ extension RoutingPolicy {
     private mutating func closed(
         _ address: BluetoothAddress, _ reason: LinkCloseReason, at now: Instant
     ) -> RouteChangeReason? {
-        switch headset(address)?.link {
-        case .closed, nil:
+        guard let index = index(of: address) else { return nil }
+        switch headsets[index].link {
+        case .closed:
             return nil
         case .closing:
-            update(address) { $0.link = .closed }
+            headsets[index].link = .closed
             return .switching
         case .opening(let opening):
-            update(address) { $0.link = .closed }
-            fail(address, .refused, during: opening, at: now)
+            headsets[index].link = .closed
+            fail(index, .refused, during: opening, at: now)
             return .activationFailed
         case .open(let open):
-            update(address) { $0.link = .closed }
-            noteLife(of: open, address, at: now)
+            headsets[index].noteLinkGone(at: now, livedFor: configuration.transferGuard)
             // A headset that does not carry the call updates its link and nothing else.
             guard current?.address == address || open.isHeldBack && decision.target?.address == address else {
                 return .headsetTransfer
             }
-            return lost(open, address, reason, at: now)
+            return lost(open, index, reason, at: now)
         }
     }
 
     /// The link in use has closed.
     private mutating func lost(
-        _ open: LinkState.Open, _ address: BluetoothAddress, _ reason: LinkCloseReason, at now: Instant
+        _ open: LinkState.Open, _ index: Int, _ reason: LinkCloseReason, at now: Instant
     ) -> RouteChangeReason? {
+        let address = headsets[index].address
         let hasForeground = calls.contains { $0.isForeground }
         if !hasForeground, !calls.contains(where: { $0.state == .held }) {
             declineInbandRing(of: address)
@@ -137,14 +131,13 @@ extension RoutingPolicy {
         case .remote where open.since.duration(to: now) < configuration.transferGuard:
             // Only a path that was in use is asked for again; `pending` keeps the headset eligible.
             pending = .headset(address, open.mode)
-            fail(address, .failed, during: nil, at: now)
-            let hasGivenUp = headset(address).map { isUnderPenalty($0, at: now) } ?? false
-            return hasGivenUp ? .activationFailed : .headsetTransfer
+            fail(index, .failed, during: nil, at: now)
+            return isUnderPenalty(headsets[index], at: now) ? .activationFailed : .headsetTransfer
         case .remote:
             choose(.local, by: .headsetTransfer, at: now)
             return .headsetTransfer
         case .linkLoss, .requested:
-            drop(address, mode: open.mode, at: now)
+            drop(index, mode: open.mode, at: now)
             return .linkLoss
         }
     }
@@ -158,11 +151,11 @@ extension RoutingPolicy {
     }
 
     /// A lost link: opened again at once the first time, a loss of the headset when it happens again.
-    mutating func drop(_ address: BluetoothAddress, mode: LinkMode, at now: Instant) {
-        guard let index = headsets.firstIndex(where: { $0.address == address }) else { return }
-        let earlier = recent(headsets[index].drops, at: now)
-        headsets[index].drops = earlier + [now]
-        if earlier.isEmpty {
+    private mutating func drop(_ index: Int, mode: LinkMode, at now: Instant) {
+        let address = headsets[index].address
+        let isRepeated = headsets[index].drops.isRecent(within: configuration.flapWindow, of: now)
+        headsets[index].drops.append(now)
+        if !isRepeated {
             pending = .headset(address, mode)
             if current?.address == address { reopeningSince = now }
             decision.reason = .linkLoss
@@ -173,33 +166,18 @@ extension RoutingPolicy {
         }
     }
 
-    /// A link that has lived forgives the attempts before it.
-    func noteLife(of open: LinkState.Open, in headset: inout Headset, at now: Instant) {
-        if open.since.duration(to: now) >= configuration.transferGuard {
-            headset.forgetFailures()
-        }
-    }
-
-    private mutating func noteLife(of open: LinkState.Open, _ address: BluetoothAddress, at now: Instant) {
-        guard let index = headsets.firstIndex(where: { $0.address == address }) else { return }
-        var headset = headsets[index]
-        noteLife(of: open, in: &headset, at: now)
-        headsets[index] = headset
-    }
-
     // MARK: The headset's own doing
 
     private mutating func openedByHeadset(
         _ address: BluetoothAddress, in mode: LinkMode?, at now: Instant
     ) -> RouteChangeReason? {
-        guard let headset = headset(address), isAdapterPowered, headset.hfp || headset.a2dp else { return nil }
-        if headset.link.opened != nil { return nil }
-        let used = self.mode(of: headset)
-        let linkMode = mode ?? used ?? (headset.hfp ? .hfp : .a2dp)
-        update(address) { headset in
-            headset.link = .open(LinkState.Open(mode: linkMode, since: now))
-            headset.retryAt = nil
-        }
+        guard let index = index(of: address), isAdapterPowered, headsets[index].hfp || headsets[index].a2dp,
+            headsets[index].link.opened == nil
+        else { return nil }
+        let used = self.mode(of: headsets[index])
+        let linkMode = mode ?? used ?? (headsets[index].hfp ? .hfp : .a2dp)
+        headsets[index].link = .open(LinkState.Open(mode: linkMode, since: now))
+        headsets[index].retryAt = nil
         let isWelcome =
             started && !calls.isEmpty && used != nil && foregroundCalls.allSatisfy { $0.supports(.bluetooth) }
         if isWelcome {
@@ -212,24 +190,22 @@ extension RoutingPolicy {
     // MARK: Silence
 
     private mutating func fellSilent(_ address: BluetoothAddress, at now: Instant) -> RouteChangeReason? {
-        guard let index = headsets.firstIndex(where: { $0.address == address }),
-            case .open(var open) = headsets[index].link, open.silentSince == nil
+        guard let index = index(of: address), case .open(var open) = headsets[index].link, open.silentSince == nil
         else { return nil }
         open.silentSince = now
         open.steadyAt = nil
         headsets[index].link = .open(open)
-        headsets[index].silences = recent(headsets[index].silences, at: now) + [now]
+        headsets[index].silences.append(now)
         if decision.target?.address == address { decision.reason = .linkSilent }
         return .linkSilent
     }
 
     private mutating func resumed(_ address: BluetoothAddress, at now: Instant) -> RouteChangeReason? {
-        guard let index = headsets.firstIndex(where: { $0.address == address }),
-            case .open(var open) = headsets[index].link, open.silentSince != nil
+        guard let index = index(of: address), case .open(var open) = headsets[index].link, open.silentSince != nil
         else { return nil }
         open.silentSince = nil
         if current?.address != address {
-            let earlier = recent(headsets[index].silences, at: now).count - 1
+            let earlier = headsets[index].silences.count(within: configuration.flapWindow, of: now) - 1
             let steady = doubled(configuration.silentResume, times: earlier, limit: configuration.settleMax)
             open.steadySince = now
             open.steadyAt = now.advanced(by: steady)
@@ -246,9 +222,9 @@ extension RoutingPolicy {
             if let silentSince = open.silentSince, silentSince.advanced(by: configuration.silentClose) <= now {
                 let address = headsets[index].address
                 let isUsed = current?.address == address || decision.target?.address == address
-                closeLink(address, at: now)
+                closeLink(index, at: now)
                 if isUsed {
-                    _ = lost(open, address, .linkLoss, at: now)
+                    _ = lost(open, index, .linkLoss, at: now)
                     cause = .linkLoss
                 }
             } else if let steadyAt = open.steadyAt, steadyAt <= now {
@@ -261,16 +237,15 @@ extension RoutingPolicy {
     }
 
     /// Closes an open link or cancels a set-up; its end is reported later.
-    mutating func closeLink(_ address: BluetoothAddress, at now: Instant) {
-        guard let index = headsets.firstIndex(where: { $0.address == address }) else { return }
+    mutating func closeLink(_ index: Int, at now: Instant) {
         switch headsets[index].link {
         case .closed, .closing: return
         case .opening(let opening):
             headsets[index].link = .closing(opening.mode)
         case .open(let open):
-            noteLife(of: open, address, at: now)
+            headsets[index].noteLinkGone(at: now, livedFor: configuration.transferGuard)
             headsets[index].link = .closing(open.mode)
         }
-        effects.append(.closeLink(address))
+        effects.append(.closeLink(headsets[index].address))
     }
 }

@@ -33,8 +33,13 @@ extension RoutingPolicy {
 
     /// Devices that are there and may be used, settled or not, in a fixed order; headsets by address.
     package var availableDevices: [AudioDevice] {
-        let locals = LocalDevice.allCases.filter { obstacle(for: $0, foreground: []) == nil }
-        return locals.map { AudioDevice($0) } + headsets.filter { mode(of: $0) != nil }.map { .headset($0.address) }
+        // Asked after every event: loops, not chains of closures.
+        var devices: [AudioDevice] = []
+        for local in LocalDevice.allCases where obstacle(for: local, foreground: []) == nil {
+            devices.append(AudioDevice(local))
+        }
+        for headset in headsets where mode(of: headset) != nil { devices.append(.headset(headset.address)) }
+        return devices
     }
 
     /// The device that is, or would be, used: the choice unless it is `local`, else the preference as it was set, else
@@ -74,13 +79,55 @@ extension RoutingPolicy {
     /// Every level's finding, and which of them decides: the same walk as the choice.
     package func explain(at now: Instant) -> Explanation {
         let situation = Situation(foreground: foregroundCalls, now: now)
-        let levels = RoutingLevel.allCases.map { find($0, situation) }
+        let levels = RoutingLevel.allCases.map { levelFinding($0, find($0, situation), at: now) }
         return Explanation(
             levels: levels, chosen: levels.first { $0.verdict.kind == .eligible }?.level, suspension: suspension,
             target: decision.target, route: current, pending: pending,
             pendingStanding: pending?.address.flatMap { headset($0) }.flatMap { setUpStanding(of: $0, at: now) },
             gap: bridgeClock.map { Explanation.Gap(value: $0.since.duration(to: now), limit: $0.limit) },
-            reason: reason, reasonAge: changedAt?.duration(to: now), reasonLimit: reasonLimit)
+            reason: reason, reasonAge: changedAt?.duration(to: now), reasonLimit: reasonLimit,
+            next: nextAction(at: now))
+    }
+
+    /// What a level came to, with what it asked for and what was measured.
+    private func levelFinding(_ level: RoutingLevel, _ finding: Finding, at now: Instant) -> LevelFinding {
+        var words = LevelFinding(level: level, verdict: .skipped(.notSet))
+        switch finding {
+        case .skipped(let reason):
+            words.verdict = .skipped(reason)
+            return words
+        case .blocked(let route, let obstacle):
+            words.candidate = route
+            words.verdict = .ineligible(obstacle)
+        case .eligible(let route):
+            words.candidate = route
+            words.verdict = .eligible(route.address.flatMap { headset($0) }.map { standing(of: $0, at: now) })
+        }
+        if case .eligible(let route) = finding, let address = route.address, takesAnyHeadset(level) {
+            words.rival = rival(of: address, at: now)
+        }
+        switch level {
+        case .jackAfterChoice, .latchedJack, .jackInCall: words.spec = AudioDevice.wiredHeadset.description
+        case .preferred: words.spec = preferred.description
+        case .default: words.spec = defaultDevice.description
+        case .platformOrder: break
+        case .explicitChoice:
+            guard let choice else { break }
+            words.spec = choice.text
+            let age = ExplanationText.seconds(choice.madeAt.duration(to: now))
+            words.note = "\(choice.origin.text(choice.device)) \(age) ago"
+        }
+        return words
+    }
+
+    private func takesAnyHeadset(_ level: RoutingLevel) -> Bool {
+        switch level {
+        case .jackAfterChoice, .latchedJack, .jackInCall: false
+        case .explicitChoice: choice?.device == .device(.bluetooth)
+        case .preferred: preferred == .bluetooth
+        case .default: defaultDevice == .bluetooth
+        case .platformOrder: true
+        }
     }
 
     /// The time that had to pass for the last change of route, as it is configured now; nil when it is not fixed.
@@ -113,7 +160,7 @@ extension RoutingPolicy {
     }
 
     /// How far the set-up of a pending headset's link is; nil when it is open.
-    private func setUpStanding(of headset: Headset, at now: Instant) -> Standing? {
+    func setUpStanding(of headset: Headset, at now: Instant) -> Standing? {
         let attempt = headset.attempts + 1
         let attempts = configuration.openAttempts
         switch headset.link {
@@ -134,10 +181,10 @@ extension RoutingPolicy {
     /// What keeps a known headset that is not connected away, and for how long it would have to be stable.
     func absence(of headset: Headset, at now: Instant) -> Obstacle {
         guard mustSettle(headset, at: now) else { return .notConnected }
-        let losses = recent(headset.losses, at: now)
-        let required = settlingTime(losses: losses.count)
-        return losses.last.map { .lost(ago: $0.duration(to: now), required: required) }
-            ?? .awaited(required: required)
+        let losses = headset.losses.count(within: configuration.flapWindow, of: now)
+        let required = settlingTime(losses: losses)
+        guard losses > 0, let latest = headset.losses.latest else { return .awaited(required: required) }
+        return .lost(ago: latest.duration(to: now), required: required)
     }
 
     private var suspension: Explanation.Suspension? {

@@ -13,6 +13,28 @@ extension RoutingPolicy {
         var isVideo: Bool { foreground.contains(where: \.video) }
     }
 
+    /// What a level comes to, without the words that explain it.
+    enum Finding {
+        case skipped(SkipReason)
+        case blocked(Route?, Obstacle)
+        case eligible(Route)
+
+        var isEligible: Bool {
+            switch self {
+            case .eligible: true
+            case .skipped, .blocked: false
+            }
+        }
+
+        /// The headset that was found, eligible or not.
+        var address: BluetoothAddress? {
+            switch self {
+            case .eligible(let route), .blocked(let route?, _): route.address
+            case .skipped, .blocked(nil, _): nil
+            }
+        }
+    }
+
     /// What the calls ask for.
     enum Demand {
         /// No path: no call, or none that may have audio.
@@ -62,8 +84,7 @@ extension RoutingPolicy {
     /// The device that the first level with an eligible one gives.
     func findDevice(_ situation: Situation) -> Route? {
         for level in RoutingLevel.allCases {
-            let finding = find(level, situation)
-            if finding.verdict.kind == .eligible { return finding.candidate }
+            if case .eligible(let route) = find(level, situation) { return route }
         }
         return nil
     }
@@ -73,166 +94,194 @@ extension RoutingPolicy {
         findDevice(Situation(foreground: foregroundCalls, now: now, isLocalOnly: true))
     }
 
-    func find(_ level: RoutingLevel, _ situation: Situation) -> LevelFinding {
+    func find(_ level: RoutingLevel, _ situation: Situation) -> Finding {
         switch level {
         case .jackAfterChoice: findJackAfterChoice(situation)
         case .explicitChoice: findExplicitChoice(situation)
         case .latchedJack: findLatchedJack(situation)
-        case .preferred: findPreferred(situation)
+        case .preferred: preferred == .none ? .skipped(.notSet) : find(preferred, situation)
         case .jackInCall: findJackInCall(situation)
-        case .default: findDefault(situation)
+        case .default: defaultDevice == .none ? .skipped(.notSet) : find(defaultDevice, situation)
         case .platformOrder: findPlatformOrder(situation)
         }
     }
 
     // MARK: Levels
 
-    private func findJackAfterChoice(_ situation: Situation) -> LevelFinding {
-        let level = RoutingLevel.jackAfterChoice
-        guard let choice else { return .skipped(level, .noExplicitChoice) }
-        guard configuration.jackGesture != .off else { return .skipped(level, .jackGestureOff) }
-        guard let plugGesture else { return .skipped(level, .noPlugGesture) }
-        guard plugGesture > choice.sequence else { return .skipped(level, .pluggedBeforeChoice) }
-        return find(level, .wiredHeadset, situation)
+    private func findJackAfterChoice(_ situation: Situation) -> Finding {
+        guard let choice else { return .skipped(.noExplicitChoice) }
+        guard configuration.jackGesture != .off else { return .skipped(.jackGestureOff) }
+        guard let plugGesture else { return .skipped(.noPlugGesture) }
+        guard plugGesture > choice.sequence else { return .skipped(.pluggedBeforeChoice) }
+        return find(.wiredHeadset, situation)
     }
 
-    private func findExplicitChoice(_ situation: Situation) -> LevelFinding {
-        let level = RoutingLevel.explicitChoice
-        guard let choice else { return .skipped(level, .noExplicitChoice) }
-        var finding =
-            switch choice.device {
-            case .device(let device): find(level, device, situation, isExplicit: true)
-            case .local: findBestLocal(situation)
-            }
-        finding.spec = choice.text
-        let age = choice.madeAt.duration(to: situation.now)
-        finding.note = "\(choice.origin.text(choice.device)) \(ExplanationText.seconds(age)) ago"
-        return finding
+    private func findExplicitChoice(_ situation: Situation) -> Finding {
+        switch choice?.device {
+        case .device(let device): find(device, situation, isExplicit: true)
+        case .local: findBestLocal(situation)
+        case nil: .skipped(.noExplicitChoice)
+        }
     }
 
     /// The default if that is local, else what the levels below give when headsets are left out.
-    private func findBestLocal(_ situation: Situation) -> LevelFinding {
-        let level = RoutingLevel.explicitChoice
+    private func findBestLocal(_ situation: Situation) -> Finding {
         var local = situation
         local.isLocalOnly = true
         if defaultDevice.local != nil {
-            let finding = find(level, defaultDevice, local)
-            if finding.verdict.kind == .eligible { return finding }
+            let finding = find(defaultDevice, local)
+            if finding.isEligible { return finding }
         }
         let below: [RoutingLevel] = [.latchedJack, .preferred, .jackInCall, .platformOrder]
-        for other in below {
-            let finding = find(other, local)
-            guard finding.verdict.kind == .eligible else { continue }
-            return LevelFinding(level: level, candidate: finding.candidate, verdict: finding.verdict)
+        for level in below {
+            let finding = find(level, local)
+            if finding.isEligible { return finding }
         }
-        return LevelFinding(level: level, candidate: nil, verdict: .ineligible(.noDevice))
+        return .blocked(nil, .noDevice)
     }
 
-    private func findLatchedJack(_ situation: Situation) -> LevelFinding {
-        let level = RoutingLevel.latchedJack
-        guard configuration.jackGesture == .latched else { return .skipped(level, .jackNotLatched) }
-        guard isWiredPresent else { return .skipped(level, .nothingPlugged) }
-        return find(level, .wiredHeadset, situation)
+    private func findLatchedJack(_ situation: Situation) -> Finding {
+        guard configuration.jackGesture == .latched else { return .skipped(.jackNotLatched) }
+        guard isWiredPresent else { return .skipped(.nothingPlugged) }
+        return find(.wiredHeadset, situation)
     }
 
-    private func findPreferred(_ situation: Situation) -> LevelFinding {
-        guard preferred != .none else { return .skipped(.preferred, .notSet) }
-        return find(.preferred, preferred, situation)
-    }
-
-    private func findJackInCall(_ situation: Situation) -> LevelFinding {
-        let level = RoutingLevel.jackInCall
-        guard configuration.jackGesture == .midCall else { return .skipped(level, .jackGestureOff) }
-        guard plugGesture != nil else { return .skipped(level, .noPlugGesture) }
-        guard defaultDevice != .none else { return .skipped(level, .noDefaultToOutrank) }
-        return find(level, .wiredHeadset, situation)
-    }
-
-    private func findDefault(_ situation: Situation) -> LevelFinding {
-        guard defaultDevice != .none else { return .skipped(.default, .notSet) }
-        return find(.default, defaultDevice, situation)
+    private func findJackInCall(_ situation: Situation) -> Finding {
+        guard configuration.jackGesture == .midCall else { return .skipped(.jackGestureOff) }
+        guard plugGesture != nil else { return .skipped(.noPlugGesture) }
+        guard defaultDevice != .none else { return .skipped(.noDefaultToOutrank) }
+        return find(.wiredHeadset, situation)
     }
 
     /// Wired and headsets by attachment, then the board's own devices, last any headset at all.
-    private func findPlatformOrder(_ situation: Situation) -> LevelFinding {
-        var candidates: [LevelFinding] = []
-        let automatic = find(.platformOrder, .bluetooth, situation)
-        let wired = find(.platformOrder, .wiredHeadset, situation)
-        let automaticSince = automatic.candidate?.address.flatMap { headset($0)?.attachedAt }
-        if let wiredAttachedAt, let automaticSince, automaticSince > wiredAttachedAt {
-            candidates = [automatic, wired]
-        } else {
-            candidates = [wired, automatic]
-        }
-        let locals: [AudioDevice] = situation.isVideo ? [.speakerphone, .earpiece] : [.earpiece, .speakerphone]
-        candidates += locals.map { find(.platformOrder, $0, situation) }
-        candidates.append(find(.platformOrder, .bluetooth, situation, isExplicit: true))
-        var finding =
-            candidates.first { $0.verdict.kind == .eligible }
-            ?? LevelFinding(level: .platformOrder, candidate: nil, verdict: .ineligible(.noDevice))
-        finding.spec = nil
-        return finding
+    private func findPlatformOrder(_ situation: Situation) -> Finding {
+        let automatic = find(.bluetooth, situation)
+        let wired = find(.wiredHeadset, situation)
+        let isAutomaticNewer =
+            if let wiredAttachedAt, let attachedAt = automatic.address.flatMap({ headset($0)?.attachedAt }) {
+                attachedAt > wiredAttachedAt
+            } else {
+                false
+            }
+        let newer = isAutomaticNewer ? automatic : wired
+        if newer.isEligible { return newer }
+        let older = isAutomaticNewer ? wired : automatic
+        if older.isEligible { return older }
+        let first = find(situation.isVideo ? .speakerphone : .earpiece, situation)
+        if first.isEligible { return first }
+        let second = find(situation.isVideo ? .earpiece : .speakerphone, situation)
+        if second.isEligible { return second }
+        let last = find(.bluetooth, situation, isExplicit: true)
+        return last.isEligible ? last : .blocked(nil, .noDevice)
     }
 
     // MARK: Devices
 
     /// - Parameter isExplicit: `bluetooth` then means any headset, if there is none that is used automatically.
-    private func find(
-        _ level: RoutingLevel, _ device: AudioDevice, _ situation: Situation, isExplicit: Bool = false
-    ) -> LevelFinding {
-        let spec = device.description
-        if let local = device.local {
-            let verdict = obstacle(for: local, foreground: situation.foreground).map { Verdict.ineligible($0) }
-            return LevelFinding(level: level, spec: spec, candidate: .local(local), verdict: verdict ?? .eligible(nil))
+    private func find(_ device: AudioDevice, _ situation: Situation, isExplicit: Bool = false) -> Finding {
+        switch device {
+        case .none:
+            return .blocked(nil, .noDevice)
+        case .speakerphone: return find(.speakerphone, situation)
+        case .wiredHeadset: return find(.wiredHeadset, situation)
+        case .earpiece: return find(.earpiece, situation)
+        case .bluetooth:
+            return findHeadset(situation, isExplicit: isExplicit)
+        case .headset(let address):
+            guard let index = index(of: address) else { return .blocked(nil, .notConnected) }
+            return finding(index, obstacle(for: headsets[index], situation))
         }
-        var named = headsets.filter { device.names($0.address) }
-        if device == .bluetooth {
-            let automatic = ranked(named.filter(isUsedAutomatically))
-            named = isExplicit ? automatic + ranked(named.filter { !isUsedAutomatically($0) }) : automatic
-        }
-        var first: LevelFinding?
-        for headset in named {
-            let candidate = Route.headset(headset.address, mode(of: headset) ?? .hfp)
-            guard let obstacle = obstacle(for: headset, situation) else {
-                let standing = standing(of: headset, at: situation.now)
-                return LevelFinding(level: level, spec: spec, candidate: candidate, verdict: .eligible(standing))
-            }
-            if first == nil {
-                first = LevelFinding(level: level, spec: spec, candidate: candidate, verdict: .ineligible(obstacle))
-            }
-        }
-        return first
-            ?? LevelFinding(level: level, spec: spec, candidate: nil, verdict: .ineligible(.notConnected))
     }
 
-    /// Loudspeakers and watches are left out unless the configuration ranks them.
-    private func isUsedAutomatically(_ headset: Headset) -> Bool {
-        headset.category == .headset || configuration.headsetOrder.contains(headset.address)
+    private func find(_ local: LocalDevice, _ situation: Situation) -> Finding {
+        if let obstacle = obstacle(for: local, foreground: situation.foreground) {
+            return .blocked(.local(local), obstacle)
+        }
+        return .eligible(.local(local))
     }
 
-    /// Best first: explicit order, the one that carries the call, the most recent, the lowest address.
-    private func ranked(_ headsets: [Headset]) -> [Headset] {
-        guard headsets.count > 1 else { return headsets }
-        let order = configuration.headsetOrder
+    private func finding(_ index: Int, _ obstacle: Obstacle?) -> Finding {
+        let route = Route.headset(headsets[index].address, mode(of: headsets[index]) ?? .hfp)
+        return obstacle.map { .blocked(route, $0) } ?? .eligible(route)
+    }
+
+    /// The best headset that is eligible, else the best of all with what keeps it; one pass over all headsets.
+    private func findHeadset(_ situation: Situation, isExplicit: Bool) -> Finding {
+        if situation.isLocalOnly { return .blocked(nil, .notLocal) }
         let carrying = configuration.newHeadset == .stay ? carryingHeadset : nil
-        func place(_ headset: Headset) -> Int { order.firstIndex(of: headset.address) ?? order.endIndex }
-        return headsets.sorted { left, right in
-            let (leftPlace, rightPlace) = (place(left), place(right))
-            if leftPlace != rightPlace { return leftPlace < rightPlace }
-            if (left.address == carrying) != (right.address == carrying) { return left.address == carrying }
-            if left.attachedAt != right.attachedAt {
-                guard let leftTime = left.attachedAt else { return false }
-                guard let rightTime = right.attachedAt else { return true }
-                return leftTime > rightTime
+        var eligible: Int?
+        var blocked: (index: Int, obstacle: Obstacle)?
+        for index in headsets.indices where isExplicit || isUsedAutomatically(headsets[index]) {
+            if let eligible, !ranks(index, before: eligible, carrying: carrying) { continue }
+            guard let obstacle = obstacle(for: headsets[index], situation) else {
+                eligible = index
+                continue
             }
-            return left.address < right.address
+            if let blocked, !ranks(index, before: blocked.index, carrying: carrying) { continue }
+            blocked = (index, obstacle)
         }
+        if let eligible { return finding(eligible, nil) }
+        if let blocked { return finding(blocked.index, blocked.obstacle) }
+        return .blocked(nil, .notConnected)
     }
 
-    /// The headset that has the call, is getting it while no other device has, or keeps its link through a silence. One
-    /// whose link is opened while a local device has the call carries nothing: a newer headset may come first.
+    /// Loudspeakers, watches and headsets that decline calls are left out unless the configuration ranks them.
+    private func isUsedAutomatically(_ headset: Headset) -> Bool {
+        headset.category == .headset && !headset.declinesCalls || headset.place != nil
+    }
+
+    /// Whether a headset is better than one with a lower address.
+    private func ranks(_ index: Int, before other: Int, carrying: BluetoothAddress?) -> Bool {
+        compare(index, with: other, carrying: carrying).isBefore
+    }
+
+    /// Whether a headset is better than one with a lower address, and what the better one has over the other: those that
+    /// are used automatically first, then by explicit order, the one that carries the call, the most recent.
+    private func compare(
+        _ index: Int, with other: Int, carrying: BluetoothAddress?
+    ) -> (isBefore: Bool, advantage: Rival.Advantage) {
+        let isAutomatic = isUsedAutomatically(headsets[index])
+        if isAutomatic != isUsedAutomatically(headsets[other]) { return (isAutomatic, .category) }
+        let (place, otherPlace) = (headsets[index].place, headsets[other].place)
+        if place != otherPlace {
+            let isBefore = place ?? .max < otherPlace ?? .max
+            let (better, worse) = isBefore ? (place, otherPlace) : (otherPlace, place)
+            return (isBefore, .order(better.map { $0 + 1 }, other: worse.map { $0 + 1 }))
+        }
+        if headsets[index].address == carrying { return (true, .call) }
+        if headsets[other].address == carrying { return (false, .call) }
+        let (attachedAt, otherAttachedAt) = (headsets[index].attachedAt, headsets[other].attachedAt)
+        if attachedAt == otherAttachedAt { return (false, .address) }
+        guard let attachedAt else { return (false, .attachment) }
+        guard let otherAttachedAt else { return (true, .attachment) }
+        return (attachedAt > otherAttachedAt, .attachment)
+    }
+
+    /// The best of the other usable headsets when a level with any headset has given one; nil when there is no other.
+    func rival(of address: BluetoothAddress, at now: Instant) -> Rival? {
+        guard let found = index(of: address) else { return nil }
+        let carrying = configuration.newHeadset == .stay ? carryingHeadset : nil
+        var best: Int?
+        for index in headsets.indices where index != found && mode(of: headsets[index]) != nil {
+            if let best, !ranks(index, before: best, carrying: carrying) { continue }
+            best = index
+        }
+        guard let best else { return nil }
+        var (isBefore, advantage) = compare(max(best, found), with: min(best, found), carrying: carrying)
+        if best < found { isBefore.toggle() }
+        let other = headsets[best]
+        if isBefore, let obstacle = obstacle(for: other, Situation(foreground: foregroundCalls, now: now)) {
+            return Rival(address: other.address, reason: .kept(obstacle))
+        }
+        return Rival(address: other.address, reason: .outranked(by: advantage))
+    }
+
+    /// The headset that has the call, is getting it while no other device has, or keeps its link through a silence and up to
+    /// the return. One whose link is still being opened while a local device has the call carries nothing: a newer headset
+    /// may come first.
     private var carryingHeadset: BluetoothAddress? {
-        current?.address ?? (current == nil ? pending?.address : nil)
-            ?? headsets.first { $0.link.opened?.isHeldBack == true }?.address
+        if let address = current?.address { return address }
+        if current == nil, let address = pending?.address { return address }
+        return headsets.first { $0.link.opened != nil }?.address
     }
 }

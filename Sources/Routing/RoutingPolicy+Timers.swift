@@ -2,11 +2,10 @@ import BluetoothTypes
 
 /// Time as the policy sees it: facts that expire, and the one next instant at which something may change.
 extension RoutingPolicy {
-    /// Applies everything that is due.
+    /// Changes the facts whose time is over.
     ///
-    /// - Returns: the reason for a change that this causes; nil when nothing was due.
-    mutating func expireTimers(at now: Instant) -> RouteChangeReason? {
-        guard let deadline = announcedDeadline, deadline <= now else { return nil }
+    /// - Returns: the reason for a change that this causes; nil when there was none.
+    mutating func expireFacts(at now: Instant) -> RouteChangeReason? {
         let jackCause = expireJackEdge(at: now)
         let openCause = expireOpenings(at: now)
         let silenceCause = expireSilence(at: now)
@@ -16,14 +15,14 @@ extension RoutingPolicy {
                 effects.append(.restoreMedia(address))
             }
         }
-        return openCause ?? silenceCause ?? jackCause ?? .newDeviceAvailable
+        return openCause ?? silenceCause ?? jackCause
     }
 
     private mutating func expireOpenings(at now: Instant) -> RouteChangeReason? {
-        for headset in headsets {
-            guard case .opening(let opening) = headset.link, opening.deadline <= now else { continue }
-            closeLink(headset.address, at: now)
-            fail(headset.address, .timedOut, during: opening, at: now)
+        for index in headsets.indices {
+            guard case .opening(let opening) = headsets[index].link, opening.deadline <= now else { continue }
+            closeLink(index, at: now)
+            fail(index, .timedOut, during: opening, at: now)
             return .activationFailed
         }
         return nil
@@ -56,12 +55,9 @@ extension RoutingPolicy {
                 consider(currentSince.advanced(by: configuration.minDwell))
             }
             if current == nil {
-                consider(headset.losses.last?.advanced(by: configuration.flapWindow))
+                consider(headset.losses.latest?.advanced(by: configuration.flapWindow))
             }
-            if headset.switchIns.count >= Self.switchLimit {
-                let oldest = headset.switchIns[headset.switchIns.count - Self.switchLimit]
-                consider(oldest.advanced(by: configuration.flapWindow))
-            }
+            consider(headset.switchIns.latest(Self.switchLimit)?.advanced(by: Self.switchWindow))
         }
         return earliest
     }
@@ -75,7 +71,9 @@ extension RoutingPolicy {
 
     /// Since when that is awaited, and for how long at most.
     var bridgeClock: (since: Instant, limit: Duration)? {
-        guard current == nil, pending != nil, let pathlessSince else { return nil }
+        guard current == nil, pending != nil, let pathlessSince, calls.contains(where: \.isForeground) else {
+            return nil
+        }
         return (reopeningSince ?? pathlessSince, bridgeLimit)
     }
 

@@ -26,11 +26,14 @@ package struct RoutingPolicy: Hashable, Sendable {
         let deadline: Instant
     }
 
-    enum Interruption: Hashable, Sendable {
+    enum Interruption: String, Hashable, Sendable {
         case none, begun
         /// Over, but the call was not given its audio back.
         case notResumed
     }
+
+    /// More steps than one event can need: each of them rules a device out.
+    private static let stepLimit = 4
 
     // Life cycle and intent.
     package internal(set) var configuration: RoutingConfiguration
@@ -45,7 +48,7 @@ package struct RoutingPolicy: Hashable, Sendable {
 
     // Facts.
     var locals: Set<LocalDevice>
-    var jack = JackState.empty
+    package internal(set) var jack = JackState.empty
     var jackEdge: JackEdge?
     var wiredAttachedAt: Instant?
     /// A wired headset that is not on the jack.
@@ -116,13 +119,19 @@ package struct RoutingPolicy: Hashable, Sendable {
         let now = max(now, latest)
         latest = now
         let old = current
-        if let cause = expireTimers(at: now) {
+        // What became of a link in this very instant comes before what the clock says (routing policy §15): the timer is
+        // left for its own event.
+        let isDueNow = announcedDeadline == now && event.isLinkReport
+        if !isDueNow, let announcedDeadline, announcedDeadline <= now {
+            step(because: expireFacts(at: now) ?? .newDeviceAvailable, at: now)
+        }
+        if let cause = apply(event, at: now) { step(because: cause, at: now) }
+        // A wait of no time at all is over as soon as it begins.
+        for _ in 0..<Self.stepLimit {
+            guard !isDueNow, let cause = expireFacts(at: now) else { break }
             step(because: cause, at: now)
         }
-        if let cause = apply(event, at: now) {
-            step(because: cause, at: now)
-        }
-        announce(since: old, at: now)
+        announce(since: old, at: now, keepingDeadline: isDueNow)
         defer { effects = [] }
         return effects
     }
@@ -132,16 +141,24 @@ package struct RoutingPolicy: Hashable, Sendable {
         updateAttachments(because: cause, at: now)
         updatePathlessClock(at: now)
         leaveDeadPath(because: cause, at: now)
-        let target = findTarget(at: now)
-        if target != decision.target {
-            decision = Decision(target: target, reason: cause)
+        var target = findTarget(at: now)
+        // A step can make a better device eligible: what has left a headset is not held by that one's dwell any more.
+        for _ in 0..<Self.stepLimit {
+            if target != decision.target {
+                decision = Decision(target: target, reason: cause)
+            }
+            actuate(because: cause, at: now)
+            target = findTarget(at: now)
+            if target == decision.target { break }
         }
-        actuate(at: now)
         updatePathlessClock(at: now)
+        for index in headsets.indices where headsets[index].limitWaived {
+            headsets[index].limitWaived = pending?.address == headsets[index].address
+        }
     }
 
     /// Reports whatever differs from what was reported before.
-    private mutating func announce(since old: Route?, at now: Instant) {
+    private mutating func announce(since old: Route?, at now: Instant, keepingDeadline isDueNow: Bool) {
         if old != current, let reason {
             effects.append(.routeChanged(old: old, new: current, reason))
         }
@@ -156,6 +173,7 @@ package struct RoutingPolicy: Hashable, Sendable {
             effects.append(.devicesChanged)
         }
         announceRinging(at: now)
+        guard !isDueNow else { return }
         let deadline = nextDeadline(after: now)
         if deadline != announcedDeadline {
             announcedDeadline = deadline

@@ -32,6 +32,7 @@ import Testing
                   3 jack plugged during the call — nothing was plugged during the call
                 * 4 default: earpiece — eligible
                   5 platform order -> earpiece — eligible
+                next: nothing is due
                 """)
     }
 
@@ -178,6 +179,7 @@ import Testing
               3 jack plugged during the call — nothing was plugged during the call
             \(chosen == .default ? "*" : " ") 4 default: earpiece — eligible
               5 platform order -> \(platform)
+            next: nothing is due
             """
         }
 

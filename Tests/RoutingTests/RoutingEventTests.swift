@@ -19,7 +19,8 @@ import Testing
         .callIncoming(call: "c", video: false, routes: nil), .callAnswered(call: "c", via: nil),
         .callAnswered(call: "c", via: .handset), .callAnswered(call: "c", via: .headset(address)), .callHeld(call: "c"),
         .callResumed(call: "c"), .callEnded(call: "c"), .headsetDescribed(address, category: .watch, inbandRing: false),
-        .headsetConnected(address, profiles: [.hfp]), .headsetDisconnected(address),
+        .headsetWish(address, takesCalls: false),
+        .headsetConnected(address, profiles: [.hfp]), .headsetDisconnected(address), .headsetForgotten(address),
         .headsetProfile(address, .a2dp, isUp: true), .adapterPowered(false), .linkOpened(address),
         .linkFailed(address, .unsupportedCodec), .linkClosed(address, .requested), .linkClosed(address, .remote),
         .linkClosed(address, .linkLoss), .linkOpenedByHeadset(address, mode: .hfp),
@@ -36,7 +37,7 @@ import Testing
 
     @Test func `every word of the vocabulary is recorded by some event`() {
         let recorded = Set(Self.events.map(\.record.word))
-        #expect(EventRecord.vocabulary.map(\.word).filter { !recorded.contains($0) } == [])
+        #expect(EventRecord.words.filter { !recorded.contains($0) } == [])
     }
 
     @Test func `a configuration in a record changes only the keys that it names`() throws {

@@ -21,6 +21,17 @@ import Testing
 
     private func outgoing(_ call: String) -> RoutingEvent { .callOutgoing(call: call, video: false, routes: nil) }
 
+    @Test func `an interruption that ends without a call leaves nothing behind`() {
+        var policy = policy(connected: false)
+        _ = policy.handle(.interruptionBegan(source: "alarm"), at: at(0))
+        _ = policy.handle(.interruptionEnded(resume: false), at: at(10))
+        _ = policy.handle(outgoing("c"), at: at(20))
+        #expect(policy.current == .local(.earpiece))
+        _ = policy.handle(.interruptionBegan(source: "alarm"), at: at(30))
+        _ = policy.handle(.interruptionEnded(resume: false), at: at(40))
+        #expect(policy.current == nil)
+    }
+
     @Test func `a call starts on the local device when no headset is there, and moves to one that comes`() {
         var policy = policy(connected: false)
         #expect(
@@ -128,6 +139,44 @@ import Testing
         #expect(policy.handle(.configure(configuration), at: at(200)) == [.refreshPath(.local(.earpiece))])
         #expect(policy.input == .none)
         #expect(policy.handle(.refresh, at: at(300)) == [.refreshPath(.local(.earpiece))])
+    }
+
+    @Test func `a headset that is not paired any more is lost, and then unknown`() {
+        var policy = policy()
+        _ = policy.handle(outgoing("c"), at: at(5000))
+        _ = policy.handle(.linkOpened(h1), at: at(5300))
+        #expect(
+            policy.handle(.headsetForgotten(h1), at: at(9000)) == [
+                .closePath(.headset(h1, .hfp)), .openPath(.local(.earpiece)),
+                .routeChanged(old: .headset(h1, .hfp), new: .local(.earpiece), .oldDeviceUnavailable),
+                .devicesChanged,
+            ])
+        #expect(policy.devices(at: at(9000)).map(\.device) == [.speakerphone, .wiredHeadset, .earpiece])
+        #expect(policy.handle(.headsetForgotten(h1), at: at(9100)) == [])
+        #expect(policy.handle(.linkClosed(h1, .linkLoss), at: at(9200)) == [])
+        // Paired again it is a new headset: the loss is not remembered.
+        _ = policy.handle(.headsetConnected(h1, profiles: [.hfp]), at: at(9500))
+        #expect(policy.handle(.deadlineReached, at: at(10_499)) == [])
+        #expect(
+            policy.handle(.deadlineReached, at: at(10_500)).contains(.openLink(h1, .hfp, codecHint: nil, attempt: 1)))
+    }
+
+    @Test func `forgetting a headset while its link is being set up frees the way for another one`() {
+        var policy = policy()
+        _ = policy.handle(.headsetConnected(h2, profiles: [.hfp]), at: at(10))
+        _ = policy.handle(outgoing("c"), at: at(5000))
+        #expect(policy.pending == .headset(h2, .hfp))
+        #expect(
+            policy.handle(.headsetForgotten(h2), at: at(5100)).first == .openLink(h1, .hfp, codecHint: nil, attempt: 1))
+        _ = policy.handle(.headsetForgotten(h1), at: at(5200))
+        #expect(policy.pending == nil)
+        #expect(policy.current == .local(.earpiece))
+    }
+
+    @Test func `forgetting a headset without a call changes the devices and nothing else`() {
+        var policy = policy()
+        #expect(policy.handle(.headsetForgotten(h1), at: at(100)) == [.devicesChanged])
+        #expect(policy.handle(.headsetForgotten(h2), at: at(200)) == [])
     }
 
     @Test func `devices say why they are not available`() {

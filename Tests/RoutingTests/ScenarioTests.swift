@@ -9,12 +9,29 @@ struct NamedScenario: Sendable, CustomTestStringConvertible {
 
     var testDescription: String { "\(file) \(scenario.id): \(scenario.title)" }
 
-    /// Every scenario beside this test, ordered by file.
-    static let all: [NamedScenario] = {
+    /// The files beside this test, in order.
+    private static let files: [URL] = {
         let folder = Bundle.module.bundleURL.appending(path: "Scenarios")
         let files = (try? FileManager.default.contentsOfDirectory(at: folder, includingPropertiesForKeys: nil)) ?? []
-        let sorted = files.filter { $0.pathExtension == "json" }.sorted { $0.path < $1.path }
-        return sorted.flatMap { url -> [NamedScenario] in
+        return files.filter { $0.pathExtension == "json" }.sorted { $0.path < $1.path }
+    }()
+
+    /// Every scenario as it stands in its file, for tests of the words that are used.
+    static var objects: [[String: Any]] {
+        files.flatMap { url -> [[String: Any]] in
+            do {
+                let file = try JSONSerialization.jsonObject(with: Data(contentsOf: url)) as? [String: Any]
+                return file?["scenarios"] as? [[String: Any]] ?? []
+            } catch {
+                Issue.record("\(url.lastPathComponent): \(error)")
+                return []
+            }
+        }
+    }
+
+    /// Every scenario, ordered by file.
+    static let all: [NamedScenario] = {
+        files.flatMap { url -> [NamedScenario] in
             do {
                 let file = try ScenarioFile(Data(contentsOf: url))
                 return file.scenarios.map { NamedScenario(file: url.lastPathComponent, scenario: $0) }

@@ -1,0 +1,197 @@
+import BluetoothTypes
+import Routing
+
+/// What can be expected of a scenario: the words, the values that they take, and how those are compared
+/// (routing policy §15).
+enum ScenarioObservable: String, CaseIterable, Sendable {
+    case route, pending, mode, out, `in`, available, selected, override, preferred, `default`, started, muted, error
+    case reason, opens, opensMax, switches, switchesMax, silenceMaxMs, ring, restored, everRoute, neverRoute, routeIn
+
+    static let names = allCases.map(\.rawValue)
+
+    /// Those that a run shows; the others are other ways to ask for one of them.
+    static let shown = allCases.filter { $0.source == $0 }
+
+    /// What is wrong with an expectation.
+    struct Problem: Error {
+        let text: String
+    }
+
+    /// What the expected value is compared with.
+    var source: ScenarioObservable {
+        switch self {
+        case .opensMax: .opens
+        case .switchesMax: .switches
+        case .neverRoute: .everRoute
+        case .routeIn: .route
+        case .route, .pending, .mode, .out, .in, .available, .selected, .override, .preferred, .default, .started,
+            .muted, .error, .reason, .opens, .switches, .silenceMaxMs, .ring, .restored, .everRoute:
+            self
+        }
+    }
+
+    // MARK: Reading
+
+    /// Checks an expected value and writes devices in one way.
+    func normalized(_ value: ScenarioValue) throws(Problem) -> ScenarioValue {
+        switch self {
+        case .route, .pending, .selected, .preferred, .default: try device(value)
+        case .override:
+            try word(value, "local | \(AudioDevice.acceptedWords) | null") { $0 == "local" ? $0 : Self.deviceName($0) }
+        case .available, .everRoute, .neverRoute, .routeIn: try devices(value)
+        case .mode: try word(value, "hfp | a2dp | null") { LinkMode(rawValue: $0)?.rawValue }
+        case .out: try endpoint(value, ["none", "speaker", "earpiece", "jack"], ["sco", "a2dp"])
+        case .in: try endpoint(value, ["none", "builtinMic", "jackMic"], ["sco"])
+        case .error:
+            try word(value, "notStarted | unavailable | activationFailed | null") {
+                RoutingError(rawValue: $0)?.rawValue
+            }
+        case .reason:
+            try word(value, RouteChangeReason.allCases.map(\.rawValue).joined(separator: " | ") + " | null") {
+                RouteChangeReason(rawValue: $0)?.rawValue
+            }
+        case .started, .muted: try flag(value)
+        case .opens, .opensMax: try counts(value)
+        case .ring: try ring(value)
+        case .restored: try addresses(value)
+        case .switches, .switchesMax, .silenceMaxMs: try number(value)
+        }
+    }
+
+    private func refused(_ value: ScenarioValue, _ accepted: String) -> Problem {
+        Problem(text: "\(rawValue): \(value) is not accepted; accepted: \(accepted)")
+    }
+
+    private func device(_ value: ScenarioValue) throws(Problem) -> ScenarioValue {
+        guard case .text(let text) = value, let device = Self.deviceName(text) else {
+            throw Problem(text: "\(rawValue): \(value) is no device; accepted: \(AudioDevice.acceptedWords)")
+        }
+        return .text(device)
+    }
+
+    /// A list of devices; one device is a list of one, except where it is a set that is meant.
+    private func devices(_ value: ScenarioValue) throws(Problem) -> ScenarioValue {
+        guard case .list(let elements) = value else {
+            if self == .available { throw refused(value, "a list of devices") }
+            return .list([try device(value)])
+        }
+        var devices: [ScenarioValue] = []
+        for element in elements { devices.append(try device(element)) }
+        return .list(devices)
+    }
+
+    private static func deviceName(_ text: String) -> String? {
+        AudioDevice(parsing: ScenarioAddress.resolved(text)).map { abbreviated($0.description) }
+    }
+
+    /// `bluetooth:02:00:00:00:00:01` as `bluetooth:H1`; also `sco:` and `a2dp:`.
+    static func abbreviated(_ text: String) -> String {
+        guard let colon = text.firstIndex(of: ":"), let address = BluetoothAddress(text[text.index(after: colon)...])
+        else { return text }
+        return text[...colon] + ScenarioAddress.name(address)
+    }
+
+    private func word(
+        _ value: ScenarioValue, _ accepted: String, _ read: (String) -> String?
+    ) throws(Problem) -> ScenarioValue {
+        if value == .null { return .null }
+        guard case .text(let text) = value, let word = read(text) else { throw refused(value, accepted) }
+        return .text(word)
+    }
+
+    private func endpoint(
+        _ value: ScenarioValue, _ words: [String], _ prefixes: [String]
+    ) throws(Problem) -> ScenarioValue {
+        let accepted = words + prefixes.map { "\($0):ADDRESS" }
+        guard case .text(let text) = value else { throw refused(value, accepted.joined(separator: " | ")) }
+        if words.contains(text) { return value }
+        let parts = text.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
+        guard parts.count == 2, prefixes.contains(String(parts[0])),
+            let address = ScenarioAddress.parse(String(parts[1]))
+        else { throw refused(value, accepted.joined(separator: " | ")) }
+        return .text("\(parts[0]):\(ScenarioAddress.name(address))")
+    }
+
+    private func flag(_ value: ScenarioValue) throws(Problem) -> ScenarioValue {
+        guard case .flag = value else { throw refused(value, "true | false") }
+        return value
+    }
+
+    private func number(_ value: ScenarioValue) throws(Problem) -> ScenarioValue {
+        guard case .number = value else { throw refused(value, "a number") }
+        return value
+    }
+
+    private func counts(_ value: ScenarioValue) throws(Problem) -> ScenarioValue {
+        guard case .object(let members) = value else { throw refused(value, "an object of headsets with numbers") }
+        var counts: [String: ScenarioValue] = [:]
+        for (key, count) in members.sorted(by: { $0.key < $1.key }) {
+            guard let address = ScenarioAddress.parse(key), case .number = count else {
+                throw Problem(
+                    text: "\(rawValue): '\(key)' is not a headset with a number; accepted: H1, H2, … or an address")
+            }
+            counts[ScenarioAddress.name(address)] = count
+        }
+        return .object(counts)
+    }
+
+    private func ring(_ value: ScenarioValue) throws(Problem) -> ScenarioValue {
+        guard case .object(let members) = value else { throw refused(value, "an object of local, headset") }
+        if let unknown = members.keys.filter({ $0 != "local" && $0 != "headset" }).min() {
+            throw Problem(text: "ring: unknown key '\(unknown)'; accepted: local, headset")
+        }
+        if let local = members["local"] { _ = try flag(local) }
+        if let headset = members["headset"] {
+            let accepted = "none | indication | inband"
+            guard case .text(let text) = headset, Ringing.HeadsetRing(rawValue: text) != nil else {
+                throw refused(headset, accepted)
+            }
+        }
+        return value
+    }
+
+    private func addresses(_ value: ScenarioValue) throws(Problem) -> ScenarioValue {
+        guard case .list(let elements) = value else { throw refused(value, "a list of headsets") }
+        var addresses: [ScenarioValue] = []
+        for element in elements {
+            guard case .text(let text) = element, let address = ScenarioAddress.parse(text) else {
+                throw refused(element, "H1, H2, … or an address")
+            }
+            addresses.append(.text(ScenarioAddress.name(address)))
+        }
+        return .list(addresses)
+    }
+
+    // MARK: Comparing
+
+    /// Whether what was seen is what was expected: an object only in the keys that are named, lists of devices as sets,
+    /// `…Max` and `…MaxMs` as upper bounds.
+    func holds(_ expected: ScenarioValue, _ actual: ScenarioValue) -> Bool {
+        switch (self, expected, actual) {
+        case (.everRoute, .list(let wanted), .list(let been)): wanted.allSatisfy { Self.matches($0, anyOf: been) }
+        case (.neverRoute, .list(let banned), .list(let been)): !banned.contains { Self.matches($0, anyOf: been) }
+        case (.routeIn, .list(let allowed), _): allowed.contains { Self.matches($0, anyOf: [actual]) }
+        case (.available, .list(let wanted), .list(let there)): Set(wanted) == Set(there)
+        case (.opensMax, .object(let limits), .object(let counts)):
+            limits.allSatisfy { Self.isAtMost(counts[$0.key] ?? .number(0), $0.value) }
+        case (.opens, .object(let wanted), .object(let counts)):
+            wanted.allSatisfy { (counts[$0.key] ?? .number(0)) == $0.value }
+        case (.ring, .object(let wanted), .object(let ring)): wanted.allSatisfy { ring[$0.key] == $0.value }
+        case (.switchesMax, _, _), (.silenceMaxMs, _, _): Self.isAtMost(actual, expected)
+        default: actual == expected
+        }
+    }
+
+    /// `bluetooth` stands for any headset.
+    private static func matches(_ device: ScenarioValue, anyOf devices: [ScenarioValue]) -> Bool {
+        guard device == .text("bluetooth") else { return devices.contains(device) }
+        return devices.contains { other in
+            if case .text(let text) = other { text.hasPrefix("bluetooth") } else { false }
+        }
+    }
+
+    private static func isAtMost(_ value: ScenarioValue, _ limit: ScenarioValue) -> Bool {
+        guard case .number(let number) = value, case .number(let bound) = limit else { return false }
+        return number <= bound
+    }
+}

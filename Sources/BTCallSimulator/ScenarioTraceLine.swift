@@ -1,0 +1,70 @@
+import BluetoothTypes
+import Routing
+
+/// One thing that happened while a scenario ran.
+public struct ScenarioTraceLine: Hashable, Sendable, CustomStringConvertible {
+    public enum Kind: String, Hashable, Sendable {
+        /// What the policy was told.
+        case event
+        /// The device that is wanted from now on, and why.
+        case decision
+        /// What the policy asked for.
+        case effect
+        /// The effect that tells of a path opened or closed, with the reason.
+        case route
+    }
+
+    /// Of the scenario's clock.
+    public let milliseconds: Int64
+    public let kind: Kind
+    public let text: String
+
+    /// `1500 route earpiece: bridge`
+    public var description: String { "\(milliseconds) \(kind.rawValue) \(text)" }
+
+    /// One JSON object, with the scenario's identifier.
+    public func json(id: String) -> String {
+        ScenarioValue.object([
+            "id": .text(id), "t": .number(Double(milliseconds)), "kind": .text(kind.rawValue), "text": .text(text),
+        ]).json
+    }
+}
+
+extension EventRecord {
+    /// `bt.connected addr=H1 profiles=hfp,a2dp`
+    var text: String {
+        var text = word
+        for argument in arguments {
+            switch argument.value {
+            case .text(let value): text += " \(argument.name)=\(value)"
+            case .flag(let value): text += " \(argument.name)=\(value)"
+            case .list(let value): text += " \(argument.name)=\(value.joined(separator: ","))"
+            }
+        }
+        return text
+    }
+}
+
+extension RoutingEffect {
+    /// The effect in the words of routing policy §3.
+    var text: String {
+        switch self {
+        case .openPath(let route): "path.open \(route)"
+        case .closePath(let route): "path.close \(route)"
+        case .refreshPath(let route): "path.refresh \(route)"
+        case .openLink(let address, let mode, let codecHint, let attempt):
+            "link.open \(address) \(mode.rawValue) attempt=\(attempt)"
+                + (codecHint.map { " codec=\($0)" } ?? "")
+        case .closeLink(let address): "link.close \(address)"
+        case .startRinging(let ringing): "ring.start local=\(ringing.local) headset=\(ringing.headset.rawValue)"
+        case .stopRinging: "ring.stop"
+        case .restoreMedia(let address): "media.restore \(address)"
+        case .setDeadline(let instant): "timer \(instant.map { "\($0.nanoseconds / 1_000_000)" } ?? "none")"
+        case .routeChanged(let old, let new, let reason):
+            "notify routeChanged \(old?.description ?? "none") -> \(new?.description ?? "none") \(reason.rawValue)"
+        case .devicesChanged: "notify devicesChanged"
+        case .activationFailed(let address): "notify activationFailed \(address)"
+        case .selectionRefused(let device, let error): "refuse \(device) \(error.rawValue)"
+        }
+    }
+}

@@ -1,0 +1,230 @@
+import BluetoothTypes
+
+/// Plain data, as JSON has it: what a recording says of the policy's state before its first event.
+package indirect enum RecordedValue: Sendable {
+    package struct Member: Sendable {
+        package let name: String
+        package let value: RecordedValue
+
+        package init(name: String, value: RecordedValue) {
+            self.name = name
+            self.value = value
+        }
+    }
+
+    case flag(Bool)
+    case number(Int64)
+    case text(String)
+    case list([RecordedValue])
+    /// Each name once.
+    case object([Member])
+
+    package func write(to json: inout String) {
+        switch self {
+        case .flag(let flag): json += flag ? "true" : "false"
+        case .number(let number): json += String(number)
+        case .text(let text): Self.write(text, to: &json)
+        case .list(let elements):
+            json += "["
+            for (index, element) in elements.enumerated() {
+                if index > 0 { json += ", " }
+                element.write(to: &json)
+            }
+            json += "]"
+        case .object(let members):
+            json += "{"
+            for (index, member) in members.enumerated() {
+                if index > 0 { json += ", " }
+                Self.write(member.name, to: &json)
+                json += ": "
+                member.value.write(to: &json)
+            }
+            json += "}"
+        }
+    }
+
+    package static func write(_ text: String, to json: inout String) {
+        json += "\""
+        for scalar in text.unicodeScalars {
+            switch scalar {
+            case "\"": json += "\\\""
+            case "\\": json += "\\\\"
+            case let scalar where scalar.value < 0x20:
+                let digits = String(scalar.value, radix: 16)
+                json += "\\u00" + (digits.utf8.count < 2 ? "0" : "") + digits
+            default: json.unicodeScalars.append(scalar)
+            }
+        }
+        json += "\""
+    }
+}
+
+/// Something of the policy's state that a recording can hold, and be rebuilt from.
+protocol Recordable {
+    /// - Parameter zero: the instant that the recording counts from.
+    init?(_ recorded: RecordedValue, from zero: Instant)
+    func recorded(from zero: Instant) -> RecordedValue
+}
+
+/// One that consists of named parts.
+protocol RecordableObject: Recordable {
+    /// - Returns: nil when a part is missing that there has to be.
+    init?(_ fields: inout RecordedFields)
+    func write(_ fields: inout RecordedFields)
+}
+
+extension RecordableObject {
+    init?(_ recorded: RecordedValue, from zero: Instant) {
+        guard case .object(let members) = recorded else { return nil }
+        var fields = RecordedFields(reading: members, from: zero)
+        self.init(&fields)
+        guard fields.problem == nil else { return nil }
+    }
+
+    func recorded(from zero: Instant) -> RecordedValue {
+        var fields = RecordedFields(from: zero)
+        write(&fields)
+        return .object(fields.members)
+    }
+}
+
+/// The named parts of a value while it is written or read.
+///
+/// A part that is nil is left out. What is read and not understood, and what is there and not asked for, is a problem:
+/// another version wrote it, and the state would not be the one that was.
+struct RecordedFields {
+    private(set) var members: [RecordedValue.Member] = []
+    private let isReading: Bool
+    private let zero: Instant
+    private var names: [String] = []
+    private var invalid: String?
+
+    /// For writing.
+    init(from zero: Instant) {
+        isReading = false
+        self.zero = zero
+    }
+
+    init(reading members: [RecordedValue.Member], from zero: Instant) {
+        self.members = members
+        isReading = true
+        self.zero = zero
+    }
+
+    /// What is wrong with what was read; nil when nothing is.
+    var problem: String? {
+        if let invalid { return "'\(invalid)' is not understood" }
+        guard isReading, let unknown = members.first(where: { !names.contains($0.name) }) else { return nil }
+        return "unknown key '\(unknown.name)'; accepted: \(names.joined(separator: ", "))"
+    }
+
+    mutating func write<Part: Recordable>(_ name: String, _ part: Part?) {
+        guard let part else { return }
+        members.append(RecordedValue.Member(name: name, value: part.recorded(from: zero)))
+    }
+
+    /// - Returns: nil when there is no such part, or none that is understood.
+    mutating func read<Part: Recordable>(_ name: String, as type: Part.Type = Part.self) -> Part? {
+        names.append(name)
+        guard let member = members.first(where: { $0.name == name }) else { return nil }
+        let part = Part(member.value, from: zero)
+        if part == nil, invalid == nil { invalid = name }
+        return part
+    }
+
+    /// Writes the part, or replaces it by what is read; a part that is not there stays as it is.
+    mutating func part<Part: Recordable>(_ name: String, _ part: inout Part) {
+        if isReading {
+            part = read(name) ?? part
+        } else {
+            write(name, part)
+        }
+    }
+
+    /// The same for a part that need not be there; it is nil then.
+    mutating func part<Part: Recordable>(_ name: String, _ part: inout Part?) {
+        if isReading {
+            part = read(name)
+        } else {
+            write(name, part)
+        }
+    }
+}
+
+// MARK: Simple parts
+
+extension Bool: Recordable {
+    init?(_ recorded: RecordedValue, from zero: Instant) {
+        guard case .flag(let flag) = recorded else { return nil }
+        self = flag
+    }
+
+    func recorded(from zero: Instant) -> RecordedValue { .flag(self) }
+}
+
+extension Int: Recordable {
+    init?(_ recorded: RecordedValue, from zero: Instant) {
+        guard case .number(let number) = recorded else { return nil }
+        self.init(exactly: number)
+    }
+
+    func recorded(from zero: Instant) -> RecordedValue { .number(Int64(self)) }
+}
+
+extension String: Recordable {
+    init?(_ recorded: RecordedValue, from zero: Instant) {
+        guard case .text(let text) = recorded else { return nil }
+        self = text
+    }
+
+    func recorded(from zero: Instant) -> RecordedValue { .text(self) }
+}
+
+extension Instant: Recordable {
+    private static let beginning = Instant(nanoseconds: .min)
+
+    /// Whole milliseconds from zero on; `beginning` is before everything.
+    init?(_ recorded: RecordedValue, from zero: Instant) {
+        switch recorded {
+        case .text("beginning"): self = Self.beginning
+        case .number(let milliseconds) where abs(milliseconds) < 1_000_000_000_000:
+            self.init(nanoseconds: zero.nanoseconds + milliseconds * 1_000_000)
+        case .flag, .number, .text, .list, .object: return nil
+        }
+    }
+
+    func recorded(from zero: Instant) -> RecordedValue {
+        self == Self.beginning ? .text("beginning") : .number(zero.duration(to: self).milliseconds)
+    }
+}
+
+extension Array: Recordable where Element: Recordable {
+    init?(_ recorded: RecordedValue, from zero: Instant) {
+        guard case .list(let values) = recorded else { return nil }
+        let elements = values.compactMap { Element($0, from: zero) }
+        guard elements.count == values.count else { return nil }
+        self = elements
+    }
+
+    func recorded(from zero: Instant) -> RecordedValue { .list(map { $0.recorded(from: zero) }) }
+}
+
+/// A part that has one word for each of its values.
+protocol RecordableWord: Recordable {
+    init?(word: String)
+    var word: String { get }
+}
+
+extension RecordableWord {
+    init?(_ recorded: RecordedValue, from zero: Instant) {
+        guard case .text(let text) = recorded else { return nil }
+        self.init(word: text)
+    }
+
+    func recorded(from zero: Instant) -> RecordedValue { .text(word) }
+}
+
+extension RecordableWord where Self: RawRepresentable<String> {
+    init?(word: String) { self.init(rawValue: word) }
+    var word: String { rawValue }
+}

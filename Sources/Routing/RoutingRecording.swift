@@ -1,0 +1,218 @@
+package import BluetoothTypes
+
+/// The last routing events with what was decided after each, in bounded memory, such that the policy can be rebuilt as
+/// it was at any moment of them.
+///
+/// Events are kept in segments, each with the policy as it was before; the oldest segment is dropped as a whole. An event
+/// takes 48 bytes, one that changes a decision as many more (and their texts), so that a full recording of 16 segments of
+/// 512 takes half a megabyte. A call with a headset makes ten events; one in which everything happens, a hundred.
+package struct RoutingRecording: Sendable {
+    /// What holds after an event.
+    package struct Decision: Hashable, Sendable {
+        package let route: Route?
+        package let pending: Route?
+        package let reason: RouteChangeReason?
+    }
+
+    package struct Entry: Sendable {
+        let time: Instant
+        let event: RoutingEvent
+    }
+
+    package struct Change: Sendable {
+        /// Of the event after which it holds.
+        let index: Int
+        let decision: Decision
+    }
+
+    private struct Segment {
+        let start: Instant
+        /// Before the first event.
+        let policy: RoutingPolicy
+        var entries: [Entry] = []
+        /// Where an event changed the decision, ordered by index.
+        var changes: [Change] = []
+
+        /// What holds after the last event.
+        var decision: Decision { changes.last?.decision ?? Decision(policy) }
+    }
+
+    private var segments: [Segment] = []
+    private let segmentLimit: Int
+    private let eventLimit: Int
+
+    /// - Parameters:
+    ///   - segmentLimit: how many segments are kept, one or more.
+    ///   - eventLimit: how many events a segment has, one or more.
+    package init(segmentLimit: Int = 16, eventLimit: Int = 512) {
+        self.segmentLimit = max(segmentLimit, 1)
+        self.eventLimit = max(eventLimit, 1)
+    }
+
+    /// Since when everything is known; nil before the first event.
+    package var start: Instant? { segments.first?.start }
+
+    /// How many events are kept.
+    package var count: Int { segments.reduce(0) { $0 + $1.entries.count } }
+
+    /// To be told before each event: keeps the policy where a segment begins.
+    ///
+    /// - Parameter now: whole milliseconds, never before an earlier one.
+    package mutating func willHandle(at now: Instant, _ policy: RoutingPolicy) {
+        if let last = segments.last, last.entries.count < eventLimit { return }
+        if segments.count == segmentLimit { segments.removeFirst() }
+        var segment = Segment(start: now, policy: policy)
+        // Doubling would take up to twice as much.
+        segment.entries.reserveCapacity(eventLimit)
+        segments.append(segment)
+    }
+
+    /// To be told after each event.
+    package mutating func didHandle(_ event: RoutingEvent, at now: Instant, _ policy: RoutingPolicy) {
+        guard let last = segments.indices.last else { return }
+        let decision = Decision(policy)
+        if decision != segments[last].decision {
+            segments[last].changes.append(Change(index: segments[last].entries.count, decision: decision))
+        }
+        segments[last].entries.append(Entry(time: now, event: event))
+    }
+
+    /// The policy after all events up to and including an instant; nil before the recording begins.
+    package func policy(at instant: Instant) -> RoutingPolicy? {
+        guard let segment = segments.last(where: { $0.start <= instant }) else { return nil }
+        var policy = segment.policy
+        for entry in segment.entries {
+            guard entry.time <= instant else { break }
+            _ = policy.handle(entry.event, at: entry.time)
+        }
+        return policy
+    }
+}
+
+extension RoutingRecording.Decision {
+    init(_ policy: RoutingPolicy) {
+        self.init(route: policy.current, pending: policy.pending, reason: policy.reason)
+    }
+}
+
+// MARK: As a scenario
+
+extension RoutingRecording {
+    /// What stands around the events in a file.
+    package struct Heading: Sendable {
+        package let id: String
+        package let title: String
+        /// Of the program that recorded.
+        package let version: String
+
+        package init(id: String, title: String, version: String) {
+            self.id = id
+            self.title = title
+            self.version = version
+        }
+    }
+
+    /// A scenario file (routing policy §15) that replays to the same decisions.
+    ///
+    /// It begins with the state before its first event (`given.state`); completions and expired timers are among the
+    /// events, so that nothing is modelled; after each event that changed the route, what is pending, or the reason, it
+    /// is expected.
+    ///
+    /// - Parameters:
+    ///   - segmentCount: how many of the newest segments; nil for all.
+    ///   - timeOfDay: ISO 8601 for the scenario's zero.
+    /// - Returns: JSON text, one line an event; nil before the first event.
+    package func scenarioFile(
+        _ heading: Heading, last segmentCount: Int? = nil, timeOfDay: (Instant) -> String
+    ) -> String? {
+        let kept = segments.suffix(segmentCount ?? segments.count)
+        guard let first = kept.first else { return nil }
+        var json = "{\"format\": \"btcall-scenario/1\", \"scenarios\": [\n{"
+        func member(_ name: String, _ value: RecordedValue, _ end: String = ", ") {
+            RecordedValue.write(name, to: &json)
+            json += ": "
+            value.write(to: &json)
+            json += end
+        }
+        member("id", .text(heading.id))
+        member("title", .text(heading.title))
+        member("version", .text(heading.version))
+        member("startedAt", .text(timeOfDay(first.start)), ",\n")
+        member("recorded", .flag(true))
+        member("exactTiming", .flag(true))
+        // What went wrong is replayed, not judged.
+        member("mayBeSilent", .flag(true), ",\n")
+        json += "\"given\": {"
+        member("config", .object(Self.members(of: first.policy.configuration)), ",\n")
+        member("state", first.policy.recordedState(from: first.start), "},\n\"steps\": [\n")
+        Self.write(expected: Decision(first.policy), at: 0, to: &json)
+        for segment in kept {
+            var changes = segment.changes[...]
+            for (index, entry) in segment.entries.enumerated() {
+                json += ",\n"
+                let time = first.start.duration(to: entry.time).milliseconds
+                Self.write(entry.event, at: time, to: &json)
+                guard let change = changes.first, change.index == index else { continue }
+                changes.removeFirst()
+                json += ",\n"
+                Self.write(expected: change.decision, at: time, to: &json)
+            }
+        }
+        return json + "\n]}\n]}\n"
+    }
+
+    private static func write(_ event: RoutingEvent, at time: Int64, to json: inout String) {
+        let record = event.record
+        var members: [RecordedValue.Member] = [
+            .init(name: "t", value: .number(time)), .init(name: "do", value: .text(record.word)),
+        ]
+        if case .configure(let configuration) = event {
+            members += Self.members(of: configuration)
+        } else {
+            members += record.arguments.map { .init(name: $0.name, value: $0.value.recorded) }
+        }
+        RecordedValue.object(members).write(to: &json)
+    }
+
+    private static func write(expected decision: Decision, at time: Int64, to json: inout String) {
+        func device(_ route: Route?) -> RecordedValue { .text((route?.device ?? .none).description) }
+        json += "{\"t\": \(time), \"expect\": "
+        RecordedValue.object([
+            .init(name: "route", value: device(decision.route)),
+            .init(name: "pending", value: device(decision.pending)),
+        ]).write(to: &json)
+        // The one value that can be null.
+        json.removeLast()
+        json += ", \"reason\": "
+        if let reason = decision.reason { RecordedValue.write(reason.rawValue, to: &json) } else { json += "null" }
+        json += "}}"
+    }
+
+    private static func members(of configuration: RoutingConfiguration) -> [RecordedValue.Member] {
+        RoutingKey.allCases.map { .init(name: $0.rawValue, value: configuration.recordedValue(of: $0)) }
+    }
+}
+
+extension RoutingConfiguration {
+    /// The value of a key as a scenario has it.
+    func recordedValue(of key: RoutingKey) -> RecordedValue {
+        let text = value(of: key)
+        switch key.type {
+        case .boolean: return .flag(text == "true")
+        case .milliseconds, .count: return Int64(text).map { .number($0) } ?? .text(text)
+        case .device, .words: return .text(text)
+        case .deviceList: return .list(exclude.map { .text($0.description) })
+        case .addressList: return .list(headsetOrder.map { .text($0.description) })
+        }
+    }
+}
+
+extension EventRecord.Value {
+    var recorded: RecordedValue {
+        switch self {
+        case .text(let text): .text(text)
+        case .flag(let flag): .flag(flag)
+        case .list(let list): .list(list.map { .text($0) })
+        }
+    }
+}

@@ -1,0 +1,60 @@
+import BTCallSimulator
+import Foundation
+import Routing
+import Testing
+
+/// The scenarios use every word of the format (routing policy §15).
+@Suite struct CoverageTests {
+    /// What one scenario's JSON says, before it is understood.
+    private struct Words {
+        var keys: Set<String> = []
+        var events: Set<String> = []
+        var expectations: Set<String> = []
+        var reasons: Set<String> = []
+    }
+
+    private static let words: Words = {
+        var words = Words()
+        for scenario in NamedScenario.objects {
+            let given = scenario["given"] as? [String: Any] ?? [:]
+            words.keys.formUnion((given["config"] as? [String: Any] ?? [:]).keys)
+            for step in scenario["steps"] as? [[String: Any]] ?? [] {
+                if let event = step["do"] as? String {
+                    words.events.insert(event)
+                    if event == "api.config" { words.keys.formUnion(step.keys) }
+                }
+                if let expected = step["expect"] as? [String: Any] {
+                    words.expectations.formUnion(expected.keys)
+                    if let reason = expected["reason"] as? String { words.reasons.insert(reason) }
+                }
+            }
+        }
+        return words
+    }()
+
+    @Test(arguments: RoutingKey.allCases)
+    func `some scenario changes the key`(_ key: RoutingKey) {
+        #expect(Self.words.keys.contains(key.rawValue))
+    }
+
+    @Test(arguments: EventRecord.scenarioWords + ["mark"])
+    func `some scenario does the word`(_ word: String) {
+        #expect(Self.words.events.contains(word))
+    }
+
+    @Test(arguments: ScenarioFile.expectationWords)
+    func `some scenario expects the observable`(_ word: String) {
+        #expect(Self.words.expectations.contains(word))
+    }
+
+    @Test(arguments: RouteChangeReason.allCases)
+    func `some scenario expects the reason`(_ reason: RouteChangeReason) {
+        #expect(Self.words.reasons.contains(reason.rawValue))
+    }
+
+    @Test func `identifiers of scenarios are used once`() {
+        let identifiers = NamedScenario.all.map(\.scenario.id)
+        #expect(Set(identifiers).count == identifiers.count)
+        #expect(identifiers.count >= 180)
+    }
+}
