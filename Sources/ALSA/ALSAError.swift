@@ -8,6 +8,8 @@ package enum ALSAError: Error, Equatable, Sendable {
     case busy(device: String, advice: String)
     /// The device cannot do what was asked.
     case unsupported(device: String, what: String)
+    /// The card is there and has no such element; the others are what it has.
+    case lacks(device: String, what: String, others: [String])
     /// Any other failure, with its errno.
     case failed(device: String, call: String, code: Int32, message: String)
 }
@@ -18,6 +20,8 @@ extension ALSAError: CustomStringConvertible {
         case .missing(let device, let advice): "\(device): no such device; \(advice)"
         case .busy(let device, let advice): "\(device): in use; \(advice)"
         case .unsupported(let device, let what): "\(device): \(what)"
+        case .lacks(let device, let what, let others):
+            "\(device): has no \(what); it has \(others.isEmpty ? "none at all" : others.joined(separator: ", "))"
         case .failed(let device, let call, let code, let message): "\(device): \(call): \(message) (\(code))"
         }
     }

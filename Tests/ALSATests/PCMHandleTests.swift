@@ -1,4 +1,5 @@
 import CALSA
+import ControlLoop
 import Foundation
 import Testing
 
@@ -62,8 +63,26 @@ struct PCMHandleTests {
         #expect(ALSAError(device: "hw:0", call: "x", result: -EIO).description == "hw:0: x: Input/output error (5)")
     }
 
-    @Test func `a mixer that does not exist is reported`() {
-        #expect(throws: ALSAError.self) { try MixerElement(card: "hw:NoSuchCard", element: "Master") }
+    @Test @ControlPlane func `a card that does not exist is reported by its mixer and its controls`() {
+        let missing = ALSAError.missing(
+            device: "hw:NoSuchCard", advice: "see `aplay -l` for the cards and `aplay -L` for the names there are")
+        #expect(throws: missing) { try MixerElement(card: "hw:NoSuchCard", element: "Master") }
+        #expect(throws: missing) { try CardControl(card: "hw:NoSuchCard") }
+    }
+
+    @Test(arguments: [
+        ("hw:0,0", "hw:0"), ("hw:PCH", "hw:PCH"), ("plughw:CARD=Headset,DEV=0", "hw:Headset"),
+        ("plug:hw:1,0", "hw:1"), ("plug:'hw:1,0'", "hw:1"), ("sysdefault:CARD=2", "hw:2"), ("surround51:3,0", "hw:3"),
+    ])
+    func `the card of a PCM is read from its name where that says it`(name: String, card: String) {
+        #expect(Card.control(ofPCM: name) == card)
+    }
+
+    @Test func `a PCM without a card has none`() {
+        #expect(Card.control(ofPCM: "null") == nil)
+        #expect(Card.control(ofPCM: "hw:") == nil)
+        #expect(Card.control(ofPCM: "noSuchPCM") == nil)
+        #expect(Card.control(ofPCM: "file:FILE=/dev/null,FORMAT=raw") == nil)
     }
 
     @Test func `the list of cards can be empty`() {

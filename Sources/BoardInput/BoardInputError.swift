@@ -1,0 +1,54 @@
+package import ControlLoop
+import Glibc
+
+/// Why an input device or a GPIO line is not watched.
+package enum BoardInputError: Error, Equatable, Sendable {
+    /// There is no such device now. Expected: devices come and go.
+    case missing(device: String, others: [String])
+    /// The device is there and has no such key, switch or line.
+    case lacks(device: String, what: String, others: [String])
+    /// The daemon's user may not open it.
+    case denied(path: String)
+    /// Somebody else has the line, a driver of the kernel perhaps.
+    case busy(device: String)
+    case failed(device: String, SystemError)
+}
+
+extension BoardInputError: CustomStringConvertible {
+    package var description: String { what + "; " + remedy }
+
+    /// One sentence without what to do.
+    package var what: String {
+        switch self {
+        case .missing(let device, _): "there is no \(device)"
+        case .lacks(let device, let what, _): "\(device) has no \(what)"
+        case .denied(let path): "\(path) may not be opened"
+        case .busy(let device): "\(device) is in use"
+        case .failed(let device, let error): "\(device): \(error)"
+        }
+    }
+
+    package var remedy: String {
+        switch self {
+        case .missing(_, let others): others.isEmpty ? "there is none at all" : "there is " + Self.list(others)
+        case .lacks(_, _, let others): others.isEmpty ? "it has none" : "it has " + Self.list(others)
+        case .denied: "let the daemon's user read it: udev/70-btcall.rules shows how"
+        case .busy: "see `gpioinfo` for who has it"
+        case .failed: "see `dmesg`"
+        }
+    }
+
+    private static func list(_ words: [String]) -> String {
+        words.count <= 12 ? words.joined(separator: ", ") : words.prefix(12).joined(separator: ", ") + " and others"
+    }
+
+    /// Sorts the errno that opening a device node or asking for a line left.
+    init(opening path: String, call: String, code: Int32) {
+        switch code {
+        case ENOENT, ENODEV, ENXIO: self = .missing(device: path, others: [])
+        case EACCES, EPERM: self = .denied(path: path)
+        case EBUSY: self = .busy(device: path)
+        default: self = .failed(device: path, SystemError(call: call, code: code))
+        }
+    }
+}

@@ -1,0 +1,19 @@
+import CBTCall
+
+/// Takes the bytes of a watched GPIO line apart, however they are split (`linux/gpio.h`, `struct gpio_v2_line_event`).
+package struct LineEventReader: Sendable {
+    package static var eventBytes: Int { btcall_line_event_bytes() }
+
+    private var records = RecordSplitter(size: eventBytes)
+
+    package init() {}
+
+    /// Whether the line became active, for each event that is complete with these bytes, in order.
+    package mutating func take(_ bytes: some Collection<UInt8>) -> [Bool] {
+        records.take(bytes) { record in
+            // Eight bytes of time, then 1 for a rising and 2 for a falling edge.
+            let edge = record.dropFirst(8).withUnsafeBytes { $0.loadUnaligned(as: UInt32.self) }
+            return edge == 1 || edge == 2 ? edge == 1 : nil
+        }
+    }
+}

@@ -1,0 +1,142 @@
+import BluetoothTypes
+import BoardInput
+import ControlLoop
+import Glibc
+import Testing
+
+/// Waits for something to become true, at most five seconds.
+@ControlPlane
+func eventually(
+    _ what: String, sourceLocation: SourceLocation = #_sourceLocation, _ condition: @ControlPlane () -> Bool
+) async {
+    let end = ControlLoop.now.advanced(by: .seconds(5))
+    while !condition() {
+        guard ControlLoop.now < end else {
+            Issue.record("waited in vain: \(what)", sourceLocation: sourceLocation)
+            return
+        }
+        await ControlLoop.shared.sleep(for: .milliseconds(2))
+    }
+}
+
+/// The kernel's end of a device: a socket pair in its place.
+struct Far {
+    let descriptor: Int32
+    let near: Int32
+
+    init() throws {
+        var pair: [Int32] = [-1, -1]
+        try #require(socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_NONBLOCK.rawValue), 0, &pair) == 0)
+        (near, descriptor) = (pair[0], pair[1])
+    }
+
+    func write(_ bytes: [UInt8]) { #expect(Glibc.write(descriptor, bytes, bytes.count) == bytes.count) }
+    func hangUp() { close(descriptor) }
+}
+
+/// What the kernel would say when asked.
+@ControlPlane
+private final class Truth<Value> {
+    var value: Value
+    init(_ value: Value) { self.value = value }
+}
+
+@Suite @ControlPlane struct InputDeviceTests {
+    @Test func `what is on at the beginning is known, and every change is told once`() async throws {
+        let far = try Far()
+        let device = try InputDevice(descriptor: far.near, codes: [.headphoneInserted, .phone]) {
+            [.headphoneInserted: true, .phone: false]
+        }
+        var told: [[InputCode: Bool]] = []
+        device.onChange = { told.append(device.states) }
+        #expect(device.states == [.headphoneInserted: true, .phone: false])
+        far.write(Wire.plug(true) + Wire.event(1, 30, 1) + Wire.report)
+        far.write(Wire.phone(1))
+        await eventually("the key is seen") { device.states[.phone] == true }
+        far.write(Wire.plug(false))
+        await eventually("the plug is seen") { device.states[.headphoneInserted] == false }
+        #expect(told == [[.headphoneInserted: true, .phone: true], [.headphoneInserted: false, .phone: true]])
+        device.close()
+        far.hangUp()
+    }
+
+    @Test func `lost events are made good by reading the states anew`() async throws {
+        let far = try Far()
+        let truth = Truth([InputCode.phone: false])
+        let device = try InputDevice(descriptor: far.near, codes: [.phone]) { truth.value }
+        truth.value = [.phone: true]
+        far.write(Wire.dropped)
+        await eventually("the key is seen") { device.states[.phone] == true }
+        truth.value = [.phone: false]
+        var changes = 0
+        device.onChange = { changes += 1 }
+        device.refresh()
+        device.refresh()
+        #expect(changes == 1)
+        device.close()
+        far.hangUp()
+    }
+
+    @Test func `a device that goes away says so once`() async throws {
+        let far = try Far()
+        let device = try InputDevice(descriptor: far.near, codes: [.phone]) { nil }
+        #expect(device.states == [.phone: false])
+        var ends = 0
+        device.onGone = { ends += 1 }
+        far.hangUp()
+        await eventually("the end is seen") { ends > 0 }
+        device.close()
+        #expect(ends == 1)
+    }
+
+    @Test func `a line tells its level at the beginning and after each edge`() async throws {
+        let far = try Far()
+        let level = Truth(true)
+        let line = try GPIOLine(descriptor: far.near) { level.value }
+        var told: [Bool] = []
+        line.onChange = { told.append(line.isActive) }
+        #expect(line.isActive)
+        far.write(Wire.edge(2))
+        await eventually("it is inactive") { !line.isActive }
+        // A short pulse within one read is no change.
+        far.write(Wire.edge(1) + Wire.edge(2))
+        far.write(Wire.edge(1))
+        await eventually("it is active") { line.isActive }
+        level.value = false
+        line.refresh()
+        #expect(told == [false, true, false])
+        line.close()
+        far.hangUp()
+    }
+
+    @Test func `a line that does not answer any more has gone`() async throws {
+        let far = try Far()
+        let truth = Truth<Bool?>(true)
+        let line = try GPIOLine(descriptor: far.near) { truth.value }
+        var ends = 0
+        line.onGone = { ends += 1 }
+        line.refresh()
+        #expect(ends == 0)
+        truth.value = nil
+        line.refresh()
+        line.refresh()
+        #expect(ends == 1)
+        far.hangUp()
+    }
+
+    @Test func `nodes that cannot be opened are named, with what to do`() {
+        #expect(throws: BoardInputError.missing(device: "/nonexistent", others: [])) {
+            try InputDevice(path: "/nonexistent", codes: [.phone])
+        }
+        #expect(throws: BoardInputError.missing(device: "GPIO chip gpiochip77", others: [])) {
+            try GPIOLine(chip: "gpiochip77", line: 1, isInverted: false, bias: .unchanged, nodes: "/nonexistent")
+        }
+        // A file that is no chip: the kernel's own word.
+        let error = #expect(throws: BoardInputError.self) {
+            try GPIOLine(chip: "/dev/null", line: 1, isInverted: false, bias: .pullUp)
+        }
+        #expect(error?.description.contains("GPIO_GET_CHIPINFO") == true)
+        let denied = BoardInputError.denied(path: "/dev/input/event3")
+        #expect(denied.remedy.contains("70-btcall.rules"))
+    }
+}
