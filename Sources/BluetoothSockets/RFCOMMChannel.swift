@@ -19,6 +19,7 @@ package final class RFCOMMChannel {
 
     /// Bytes that may wait for the headset: several hundred result codes, many seconds of a headset that is stuck.
     package nonisolated static let outputLimit = 16 * 1024
+    private let outputLimit: Int
     /// One turn of the loop reads at most this much, so that one headset does not starve the others.
     private static let readSize = 2048
     /// Reads that a channel still makes when it has failed.
@@ -44,9 +45,12 @@ package final class RFCOMMChannel {
     /// Bytes that wait for the headset.
     package var pendingBytes: Int { output.count - sent }
 
-    /// - Parameter descriptor: ownership passes to the channel, also when it throws.
-    package init(descriptor: Int32) throws(SystemError) {
+    /// - Parameters:
+    ///   - descriptor: ownership passes to the channel, also when it throws.
+    ///   - outputLimit: bytes that may wait for the other end.
+    package init(descriptor: Int32, outputLimit: Int = RFCOMMChannel.outputLimit) throws(SystemError) {
         self.descriptor = descriptor
+        self.outputLimit = outputLimit
         do throws(SystemError) {
             try markNonBlocking(descriptor)
             source = try ControlLoop.shared.add(descriptor, .readable) { [weak self] readiness in
@@ -64,7 +68,7 @@ package final class RFCOMMChannel {
     /// Sends the bytes in order, at once as far as the headset takes them. Ignored when closed.
     package func write(_ bytes: [UInt8]) {
         guard isOpen, !bytes.isEmpty else { return }
-        guard pendingBytes + bytes.count <= Self.outputLimit else { return fail(.outputOverflow) }
+        guard pendingBytes + bytes.count <= outputLimit else { return fail(.outputOverflow) }
         output.append(contentsOf: bytes)
         if pendingBytes == bytes.count { flush() }
     }

@@ -1,6 +1,7 @@
 import BluetoothSockets
 import ControlLoop
 import Glibc
+import TestSupport
 import Testing
 
 @Suite @ControlPlane

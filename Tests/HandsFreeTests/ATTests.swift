@@ -29,6 +29,7 @@ import Testing
         var reader = ATReader()
         #expect(reader.read(long + [13]) == [.line(long)])
         #expect(reader.read(long + long + long) == [.problem(.lineTooLong)])
+        #expect(reader.keptBytes == 0)
         #expect(reader.read(long + Array("\rAT\r".utf8)) == [.line(Array("AT".utf8))])
     }
 
@@ -78,6 +79,18 @@ import Testing
         #expect(throws: ATSyntaxError.malformed) { try cursor.number() }
     }
 
+    @Test(arguments: ["+5", "-0", "-1", "x", "5x", "\"5\"", "4294967296", "00000000001"])
+    func `refuses masks that are none`(_ text: String) {
+        var cursor = ATParameters(Array(text.utf8))
+        #expect(throws: ATSyntaxError.malformed) { try cursor.mask() }
+    }
+
+    @Test func `takes masks of 32 bits`() throws {
+        var cursor = ATParameters(Array("4294967295,0000000007,0".utf8))
+        #expect(try [cursor.mask(), cursor.mask(), cursor.mask()] == [.max, 7, 0])
+        #expect(throws: ATSyntaxError.missing) { try cursor.mask() }
+    }
+
     @Test func `bounds lists`() {
         var cursor = ATParameters(Array("1,2,3".utf8))
         #expect(throws: ATSyntaxError.excess) { try cursor.numbers(limit: 2) }
@@ -113,6 +126,33 @@ import Testing
         }
     }
 
+    @Test(arguments: [
+        ("+49 (30) 12-34/56.7", "+4930123456" + "7"), ("0049p12w3,4!", "0049p12w3,4!"), ("ABC", "ABC"), ("Anna", ""),
+        ("tel:+4930;ext=5", "+4930"), ("sip:4711@pbx.example", "4711"), ("sips:+49-30@10.0.0.1", "+4930"),
+        ("sip:bob@10.0.0.1", ""), ("123\r\nOK", "123"), ("\"5\",6", "5" + "6"), ("", ""),
+        ("12345678901234567890123456789012345", "12345678901234567890123456789012"),
+    ])
+    func `a number is what of a text can be dialled`(_ text: String, _ number: String) {
+        #expect(ATText.number(text) == number)
+    }
+
+    @Test func `the type of a number puts the plus sign where it belongs`() {
+        #expect(ATText.address("4930", type: 145) == ("+4930", 145))
+        #expect(ATText.address("+4930", type: 145) == ("+4930", 145))
+        #expect(ATText.address("4930", type: 159) == ("+4930", 159))
+        #expect(ATText.address("+4930", type: 129) == ("+4930", 129))
+        #expect(ATText.address("4930", type: 161) == ("4930", 161))
+        #expect(ATText.address("", type: 145) == ("", 145))
+        #expect(ATText.address("+4930", type: nil) == ("+4930", 145))
+        #expect(ATText.address("4930", type: 12) == ("4930", 129))
+        let details = CallDetails(number: "4930", numberType: 145)
+        let call = Call(id: CallID(1), provider: "", direction: .incoming, state: .active, details: details, index: 2)
+        #expect(ATResultCode.currentCall(call).text == "+CLCC: 2,1,0,0,0,\"+4930\",145")
+        #expect(
+            ATResultCode.callerIdentification(number: "4930", type: 145, name: nil).text == "+CLIP: \"+4930\",145")
+        #expect(ATResultCode.callWaiting(number: "4930", type: 161, name: nil).text == "+CCWA: \"4930\",161")
+    }
+
     @Test func `a name is cut between characters`() {
         #expect(ATText.name("ééééé", limit: 5) == "éé")
         #expect(ATText.name(String(repeating: "a", count: 200)).utf8.count == 64)
@@ -131,6 +171,52 @@ import Testing
         #expect(configuration.sdpFeatures == 0b1_0011_1111)
         #expect(!AudioGatewayFeatures.standard.contains(.callDuration))
         #expect(configuration.version.rawValue == 0x0109)
+        #expect(configuration.sdpNetwork == 1)
+        configuration.features = []
+        #expect(configuration.sdpNetwork == 0)
+        #expect(configuration.sdpFeatures == 0)
+    }
+
+    /// Every bit that the record and +BRSF share is the same in both, whatever is configured (HFP 1.9 §5.3).
+    @Test(arguments: randomCourses(200))
+    func `service record and BRSF agree in every bit that they share`(_ seed: Int) {
+        var random = SeededRandom(seed: UInt64(seed))
+        var configuration = AudioGatewayConfiguration()
+        configuration.features = AudioGatewayFeatures(rawValue: UInt32(random.below(0x8000)))
+        configuration.codecs = VoiceCodec.allCases.filter { _ in random.below(2) == 0 }
+        let bits = configuration.features.rawValue
+        let record = UInt32(configuration.sdpFeatures)
+        #expect(record & 0x1F == bits & 0x1F)
+        #expect(record >> 6 & 3 == bits >> 12 & 3)
+        #expect(UInt32(configuration.sdpNetwork) == bits >> 5 & 1)
+        let isNegotiated = bits >> 9 & 1 == 1
+        #expect(record >> 5 & 1 == (isNegotiated && configuration.codecs.contains(.mSBC) ? 1 : 0))
+        #expect(record >> 8 & 1 == (isNegotiated && configuration.codecs.contains(.lc3SWB) ? 1 : 0))
+        #expect(record >> 9 == 0)
+    }
+
+    @Test func `words of versions, codecs and features are read, and no others`() {
+        #expect(
+            ["1.5", "1.6", "1.7", "1.8", "1.9", "1.10"].map { ProfileVersion(word: $0)?.word } == [
+                "1.5", "1.6", "1.7", "1.8", "1.9", "1.10",
+            ])
+        #expect(ProfileVersion(word: "1.1") == nil && ProfileVersion(word: "") == nil)
+        #expect(["cvsd", "msbc", "lc3_swb", "LC3"].map { VoiceCodec(word: $0) } == [.cvsd, .mSBC, .lc3SWB, nil])
+        let words = [
+            "three_way", "ecnr", "voice_recognition", "inband_ring", "voice_tag", "reject_call", "enhanced_call_status",
+            "enhanced_call_control", "extended_errors", "codec_negotiation", "hf_indicators", "esco_s4",
+            "enhanced_vr_status", "vr_text", "call_duration",
+        ]
+        #expect(words.map { AudioGatewayFeatures(word: $0)?.rawValue } == (0..<15).map { 1 << $0 })
+        #expect(AudioGatewayFeatures(word: "three way") == nil)
+    }
+
+    @Test func `what providers can do is offered, and what headsets need is always`() {
+        #expect(ThreeWayOption.options(for: []).map(\.rawValue) == ["0", "1", "1x", "2"])
+        #expect(ThreeWayOption.options(for: .hold).map(\.rawValue) == ["0", "1", "1x", "2", "2x"])
+        #expect(ThreeWayOption.options(for: .conference).map(\.rawValue) == ["0", "1", "1x", "2"])
+        let all: CallCapabilities = [.hold, .conference, .transfer]
+        #expect(ThreeWayOption.options(for: all) == ThreeWayOption.allCases)
     }
 
     @Test func `reserved bits stay zero`() {

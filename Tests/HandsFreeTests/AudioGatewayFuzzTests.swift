@@ -9,7 +9,7 @@ import Testing
         "+CLIP=",
         "+CCWA=", "+CMEE=1", "+CHUP", "+BLDN", "+CLCC", "+CNUM", "+COPS", "+BTRH", "+VTS=", "+VGS=", "+VGM=", "+NREC=",
         "+BVRA=", "+XAPL=", "+IPHONEACCEV=", "+XEVENT=BATTERY,", "+CGMI", "D>", "D", ";", "A", "1", "2", "255", ",",
-        "?",
+        "?", "+CSRSF=", "+CSR=(", "+CSRBATT=", "+ANDROID=", "SINKAUDIOPOLICY,1,1,", "+BCDI", "+CKPD=200", "(4,1)", "=",
         "\"", "\r", "\r", "\r", "\n", " ", "-", "99999999999", "é", "\u{0}",
     ]
 
@@ -20,6 +20,8 @@ import Testing
         configuration.quota.burst = 10_000
         configuration.quota.perSecond = 10_000
         configuration.features = AudioGatewayFeatures(rawValue: UInt32(truncatingIfNeeded: random.next()))
+        configuration.profile = random.below(4) == 0 ? .headset : .handsFree
+        configuration.responseAndHold = random.below(2) == 0
         var gateway = AudioGateway(configuration: configuration)
         _ = gateway.start(at: .zero)
         var reader = ATReader()
@@ -50,6 +52,7 @@ import Testing
         }
         #expect(gateway.isOpen)
         #expect(answers == lines)
+        #expect(gateway.keptBytes <= ATReader.limit)
     }
 
     @Test(arguments: randomCourses(20))
@@ -58,6 +61,12 @@ import Testing
         var configuration = AudioGatewayConfiguration()
         configuration.quota.burst = 10_000
         configuration.codecs = [.lc3SWB, .mSBC, .cvsd]
+        configuration.virtualCall = VirtualCall.allCases[random.below(3)]
+        configuration.responseAndHold = random.below(2) == 0
+        configuration.audioDelay = .milliseconds(random.below(2) * 250)
+        configuration.volumeResend = random.below(2) == 0 ? nil : .milliseconds(1500)
+        configuration.speakerCeiling = 15 - seed % 3 * 6
+        configuration.quirks.refusesFirstAudio = random.below(2) == 0
         var player = RulesKeeper(gateway: AudioGateway(configuration: configuration))
         player.watch(player.gateway.start(at: .zero))
         for line in [
@@ -67,7 +76,23 @@ import Testing
             player.hear(line)
         }
         #expect(player.gateway.isEstablished)
-        for _ in 0..<1500 { player.step(&random) }
+        for _ in 0..<1500 where player.gateway.isOpen { player.step(&random) }
+    }
+
+    @Test(arguments: randomCourses(10))
+    func `a headset of the Headset Profile hears RING, volumes and replies, and nothing else`(_ seed: Int) {
+        var random = SeededRandom(seed: UInt64(seed) &+ 2000)
+        var configuration = AudioGatewayConfiguration()
+        configuration.quota.burst = 10_000
+        configuration.profile = .headset
+        configuration.responseAndHold = true
+        configuration.virtualCall = .withAudio
+        var player = RulesKeeper(gateway: AudioGateway(configuration: configuration))
+        player.watch(player.gateway.start(at: .zero))
+        #expect(player.gateway.isEstablished)
+        for _ in 0..<1500 where player.gateway.isOpen { player.step(&random) }
+        let allowed = ["OK", "ERROR", "RING", "+VGS=", "+VGM="]
+        #expect(player.said.filter { line in !allowed.contains { line.hasPrefix($0) } } == [])
     }
 }
 
@@ -78,8 +103,8 @@ struct RulesKeeper {
     private var deadline: Instant?
     private var pending: [GatewayRequestID] = []
     private var known: [Indicator: Int] = [:]
-    private var isAudioAsked = false
-    private var proposals = 0
+    /// Every kind of line that was sent.
+    private(set) var said: Set<String> = []
 
     init(gateway: AudioGateway) {
         self.gateway = gateway
@@ -98,7 +123,7 @@ struct RulesKeeper {
             wakeUps += 1
         }
         #expect(wakeUps < 5, "deadlines come to rest")
-        switch random.below(14) {
+        switch random.below(18) {
         case 0: watch(gateway.callsChanged(randomCalls(&random), at: now))
         case 1: watch(gateway.setIndicator(.signal, random.below(8)))
         case 2: hear(["ATA", "AT+CHUP", "ATD5;", "AT+CHLD=2", "AT+VTS=1"].randomElement(using: &random) ?? "")
@@ -112,6 +137,10 @@ struct RulesKeeper {
         case 10: hear("AT+BCC")
         case 11: watch(gateway.audioIncoming())
         case 12: watch(gateway.audioClosed(at: now))
+        case 13: watch(gateway.setVirtualCall(random.below(2) == 0))
+        case 14: watch(gateway.setIndicator(.service, random.below(2), at: now))
+        case 15: watch(gateway.setSpeakerVolume(random.below(16)))
+        case 16: hear(["AT+CKPD=200", "AT+BTRH=0", "AT+BTRH=1", "AT+VGM=5", "AT+CLCC"][random.below(5)])
         default: hear("AT+CIND?")
         }
     }
@@ -126,7 +155,7 @@ struct RulesKeeper {
         guard case .connecting(let codec) = gateway.audioState else { return }
         let failures: [AudioFailure] = [.refused, .busy, .cancelled]
         if random.below(2) == 0 {
-            watch(gateway.audioOpened(codec))
+            watch(gateway.audioOpened(codec, at: now))
         } else {
             watch(gateway.audioFailed(failures.randomElement(using: &random) ?? .failed, at: now))
         }
@@ -144,8 +173,10 @@ struct RulesKeeper {
     }
 
     mutating func watch(_ actions: [AudioGateway.Action]) {
-        #expect(gateway.isOpen)
+        // More commands behind a request than a headset can want: the one end that a course may come to.
+        #expect(gateway.isOpen || actions.last == .closeConnection(.flooded))
         for action in actions {
+            if case .send(let line) = action { said.insert(line.text) }
             switch action {
             case .send(.indicator(let indicator, let value)):
                 // The one exception: active and held have changed places.
@@ -154,7 +185,12 @@ struct RulesKeeper {
                 #expect(pending.isEmpty, "unsolicited before the reply")
             case .send(.indicatorValues(let values)):
                 for indicator in Indicator.allCases { known[indicator] = values[indicator] }
-            case .send(.ring), .send(.codec), .send(.callWaiting): #expect(pending.isEmpty, "\(action)")
+            case .send(.ring), .send(.codec), .send(.callWaiting), .send(.noCarrier), .send(.responseAndHold):
+                #expect(pending.isEmpty, "\(action)")
+            case .send(.speakerVolume(let volume)), .send(.headsetSpeakerVolume(let volume)):
+                #expect(pending.isEmpty, "\(action)")
+                #expect(volume <= gateway.configuration.speakerCeiling)
+            case .event(.volume(.speaker, let volume)): #expect(volume <= gateway.configuration.speakerCeiling)
             case .send(.ok), .send(.error): pending = []
             case .setDeadline(let next): deadline = next
             case .request(_, let id):
@@ -191,9 +227,60 @@ struct RulesKeeper {
         var gateway = AudioGateway(configuration: AudioGatewayConfiguration())
         _ = gateway.start(at: .zero)
         #expect(gateway.connectionLost() == [.setDeadline(nil)])
-        #expect(gateway.callsChanged(CallSnapshot(parseCalls("1 in incoming 5")), at: .zero).isEmpty)
+        let call = Call(id: CallID(1), provider: "p", direction: .incoming, state: .incoming, index: 1)
+        #expect(gateway.callsChanged(CallSnapshot([call]), at: .zero).isEmpty)
         #expect(gateway.setSpeakerVolume(3).isEmpty)
         #expect(gateway.deadlineReached(at: Instant(milliseconds: 99_999)).isEmpty)
+    }
+
+    /// What a headset can send to make us keep, or search, as much as possible.
+    static let floods = [
+        "A", "AT+BIA=,,,,,,,,", "\"", "\"\r", ",", "\n", " ", "AT", "AT\r", "AT+XEVENT=\"", "D>", "\u{0}", "(4,1),",
+    ]
+
+    @Test(arguments: floods)
+    func `whatever a headset sends, what is kept of it is bounded, and so is what it costs`(_ piece: String) {
+        var configuration = AudioGatewayConfiguration()
+        configuration.quota.burst = 10_000
+        configuration.quota.perSecond = 10_000
+        let bytes = Array(String(repeating: piece, count: 40_000 / piece.utf8.count).utf8)
+        /// The best of three, because other programs run too.
+        func seconds(_ times: Int) -> Double {
+            let all = (0..<3).map { _ in
+                var gateway = AudioGateway(configuration: configuration)
+                _ = gateway.start(at: .zero)
+                // A request is pending, so that commands are kept.
+                _ = gateway.bytesReceived(Array("ATD1;\r".utf8), at: .zero)
+                return ContinuousClock().measure {
+                    for _ in 0..<times {
+                        _ = gateway.bytesReceived(bytes, at: .zero)
+                        #expect(gateway.keptBytes <= ATReader.limit * (AudioGateway.queueLimit + 1))
+                    }
+                }
+            }
+            return all.min().map { $0 / .seconds(1) } ?? 0
+        }
+        let (few, many) = (seconds(1), seconds(8))
+        #expect(many <= max(few, 0.002) * 32, "eight times the bytes cost \(many / few) times as much")
+    }
+
+    @Test func `a headset that makes us wait for replies is disconnected before much is kept for it`() {
+        var configuration = AudioGatewayConfiguration()
+        configuration.requestTimeout = .seconds(3600)
+        var gateway = AudioGateway(configuration: configuration)
+        _ = gateway.start(at: .zero)
+        for line in ["AT+BRSF=28", "AT+CIND?", "AT+CMER=3,0,0,1", "ATD1;"] {
+            _ = gateway.bytesReceived(Array("\(line)\r".utf8), at: .zero)
+        }
+        var actions: [AudioGateway.Action] = []
+        var turns = 0
+        while gateway.isOpen, turns < 1000 {
+            turns += 1
+            actions += gateway.setSpeakerVolume(turns % 16)
+            #expect(gateway.keptBytes <= AudioGateway.deferredLimit * 16)
+        }
+        #expect(actions.last == .closeConnection(.outputOverflow))
+        #expect(turns == AudioGateway.deferredLimit + 1)
     }
 
     @Test func `a line that is too long is one error`() {

@@ -40,7 +40,9 @@ package struct ATParameters: Hashable, Sendable {
     /// A number up to 32 bits wide, for bit masks.
     package mutating func mask() throws(ATSyntaxError) -> UInt32 {
         guard let field = nextField(), !field.isEmpty else { throw .missing }
-        guard field.count <= 10, let mask = UInt32(String(decoding: field, as: UTF8.self)) else { throw .malformed }
+        guard field.count <= 10, field.allSatisfy(Self.isDigit),
+            let mask = UInt32(String(decoding: field, as: UTF8.self))
+        else { throw .malformed }
         return mask
     }
 
@@ -91,9 +93,13 @@ package struct ATParameters: Hashable, Sendable {
         guard field.count <= 9 else { return nil }
         var number = 0
         for byte in field {
-            guard (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) else { return nil }
+            guard isDigit(byte) else { return nil }
             number = number * 10 + Int(byte - UInt8(ascii: "0"))
         }
         return number
+    }
+
+    private static func isDigit(_ byte: UInt8) -> Bool {
+        (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte)
     }
 }

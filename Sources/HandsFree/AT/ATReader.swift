@@ -7,11 +7,21 @@ package struct ATReader: Sendable {
         /// Without its CR; empty lines too.
         case line([UInt8])
         case problem(Problem)
+
+        package var byteCount: Int {
+            switch self {
+            case .line(let bytes): bytes.count
+            case .problem: 0
+            }
+        }
     }
 
     package enum Problem: Hashable, Sendable {
         case lineTooLong
     }
+
+    /// Bytes of the line that is not complete; at most `limit`.
+    package var keptBytes: Int { line.count }
 
     /// The longest line in bytes, noise not counted.
     package static let limit = 1024
@@ -42,6 +52,7 @@ package struct ATReader: Sendable {
                     line.append(byte)
                 } else {
                     isSkipping = true
+                    line.removeAll(keepingCapacity: true)
                     inputs.append(.problem(.lineTooLong))
                 }
             }

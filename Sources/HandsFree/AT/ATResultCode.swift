@@ -11,21 +11,32 @@ package enum ATResultCode: Hashable, Sendable {
     case indicatorValues(IndicatorValues)
     case indicator(Indicator, Int)
     case threeWayList([ThreeWayOption])
-    case callerIdentification(number: String?, name: String?)
-    case callWaiting(number: String?, name: String?)
-    case currentCall(Call)
+    case callerIdentification(number: String?, type: Int? = nil, name: String?)
+    case callWaiting(number: String?, type: Int? = nil, name: String?)
+    /// - Parameter isHeldByResponse: kept waiting by response and hold, which is no hold to +CIEV.
+    case currentCall(Call, isHeldByResponse: Bool = false)
+    /// HFP 1.10 §4.37: since it was answered, in whole seconds.
+    case callDuration(index: Int, seconds: Int64)
     case subscriberNumber(SubscriberNumber)
     case networkOperator(String?)
     case speakerVolume(Int)
     case microphoneVolume(Int)
+    /// The same in the Headset Profile, which writes them with `=` (HSP 1.2 §4.8).
+    case headsetSpeakerVolume(Int)
+    case headsetMicrophoneVolume(Int)
     case codec(VoiceCodec)
     case inbandRing(Bool)
-    case voiceRecognition(Bool)
+    /// - Parameter state: the state of the recognition, when both sides have the feature enhanced voice recognition.
+    case voiceRecognition(Bool, state: Int? = nil)
     case voiceTag(String)
     case hfIndicatorList([HFIndicator])
     case hfIndicator(HFIndicator, isEnabled: Bool)
     case responseAndHold(Int)
     case appleAccessory(name: String, features: Int)
+    case appleVoiceAssistant(Int)
+    case csrFeatures([Int])
+    case csrCodec([CSRIndicator])
+    case androidFeatures
     case information(String)
 
     /// The line without its frame.
@@ -43,25 +54,40 @@ package enum ATResultCode: Hashable, Sendable {
             "+CIND: " + Indicator.allCases.map { "\(values[$0])" }.joined(separator: ",")
         case .indicator(let indicator, let value): "+CIEV: \(indicator.rawValue),\(value)"
         case .threeWayList(let options): "+CHLD: (" + options.map(\.rawValue).joined(separator: ",") + ")"
-        case .callerIdentification(let number, let name):
-            "+CLIP: " + Self.party(number) + (Self.quotedName(name).map { ",,,\($0)" } ?? "")
-        case .callWaiting(let number, let name):
-            "+CCWA: " + Self.party(number) + (Self.quotedName(name).map { ",1,\($0)" } ?? "")
-        case .currentCall(let call): Self.currentCall(call)
+        case .callerIdentification(let number, let type, let name):
+            "+CLIP: " + Self.party(number, type) + (Self.quotedName(name).map { ",,,\($0)" } ?? "")
+        case .callWaiting(let number, let type, let name):
+            "+CCWA: " + Self.party(number, type) + (Self.quotedName(name).map { ",1,\($0)" } ?? "")
+        case .currentCall(let call, let isHeldByResponse): Self.currentCall(call, isHeldByResponse)
+        case .callDuration(let index, let seconds): "+BCDI: \(index),\(max(seconds, 0))"
         case .subscriberNumber(let own): own.text
         case .networkOperator(let name):
             name.map { "+COPS: 0,0,\"\(ATText.name($0, limit: 16))\"" } ?? "+COPS: 0"
         case .speakerVolume(let value): "+VGS: \(value)"
         case .microphoneVolume(let value): "+VGM: \(value)"
+        case .headsetSpeakerVolume(let value): "+VGS=\(value)"
+        case .headsetMicrophoneVolume(let value): "+VGM=\(value)"
         case .codec(let codec): "+BCS: \(codec.rawValue)"
         case .inbandRing(let isOn): "+BSIR: \(isOn ? 1 : 0)"
-        case .voiceRecognition(let isOn): "+BVRA: \(isOn ? 1 : 0)"
+        case .voiceRecognition(let isOn, let state): "+BVRA: \(isOn ? 1 : 0)" + (state.map { ",\($0)" } ?? "")
         case .voiceTag(let number): "+BINP: \"\(ATText.number(number))\""
         case .hfIndicatorList(let list): "+BIND: (" + list.map { "\($0.rawValue)" }.joined(separator: ",") + ")"
         case .hfIndicator(let indicator, let isEnabled): "+BIND: \(indicator.rawValue),\(isEnabled ? 1 : 0)"
         case .responseAndHold(let value): "+BTRH: \(value)"
         case .appleAccessory(let name, let features): "+XAPL=\(ATText.word(name)),\(features)"
+        case .appleVoiceAssistant(let state): "+APLSIRI: \(state)"
+        case .csrFeatures(let list): "+CSRSF: " + list.map { "\($0)" }.joined(separator: ",")
+        case .csrCodec(let list): "+CSRFN: " + list.map { "(\($0.index),\($0.value))" }.joined(separator: ",")
+        case .androidFeatures: "+ANDROID: (\(AudioGateway.SinkAudioPolicy.word))"
         case .information(let text): ATText.name(text)
+        }
+    }
+
+    /// Whether the Headset Profile has it, as a line that no command asked for (HSP 1.2 §4).
+    var isOfHeadsetProfile: Bool {
+        switch self {
+        case .ring, .headsetSpeakerVolume, .headsetMicrophoneVolume: true
+        default: false
         }
     }
 
@@ -71,9 +97,9 @@ package enum ATResultCode: Hashable, Sendable {
     }
 
     /// `"number",type`; a number that is withheld is empty, of the type for unknown ones.
-    private static func party(_ number: String?) -> String {
-        let number = ATText.number(number ?? "")
-        return "\"\(number)\",\(number.isEmpty ? 128 : ATText.numberType(number))"
+    private static func party(_ number: String?, _ type: Int?) -> String {
+        let address = ATText.address(number ?? "", type: type)
+        return "\"\(address.number)\",\(address.number.isEmpty ? 128 : address.type)"
     }
 
     private static func quotedName(_ name: String?) -> String? {
@@ -81,11 +107,11 @@ package enum ATResultCode: Hashable, Sendable {
         return "\"\(name)\""
     }
 
-    private static func currentCall(_ call: Call) -> String {
+    private static func currentCall(_ call: Call, _ isHeldByResponse: Bool) -> String {
         let status =
             switch call.state {
             case .active: 0
-            case .held: 1
+            case .held: isHeldByResponse ? 6 : 1
             case .setup, .dialing: 2
             case .alerting: 3
             case .incoming: 4
@@ -93,8 +119,8 @@ package enum ATResultCode: Hashable, Sendable {
             }
         let direction = call.direction == .incoming ? 1 : 0
         let line = "+CLCC: \(call.index),\(direction),\(status),0,\(call.isConference ? 1 : 0)"
-        let number = ATText.number(call.details.number ?? "")
-        return number.isEmpty ? line : line + ",\"\(number)\",\(ATText.numberType(number))"
+        let address = ATText.address(call.details.number ?? "", type: call.details.numberType)
+        return address.number.isEmpty ? line : line + ",\"\(address.number)\",\(address.type)"
     }
 }
 
@@ -124,6 +150,19 @@ package enum ThreeWayOption: String, Hashable, Sendable, CaseIterable {
         case .transfer: self = .transfer
         }
     }
+
+    /// What to offer for providers with `capabilities`, in the order of +CHLD. The first four are always there, because many
+    /// headsets give up without (INTEROP.md A9): one that a call cannot do is refused when it is asked for.
+    package static func options(for capabilities: CallCapabilities) -> [ThreeWayOption] {
+        allCases.filter { option in
+            switch option {
+            case .releaseHeldOrRejectWaiting, .releaseActiveAndAcceptOther, .release, .holdActiveAndAcceptOther: true
+            case .consult: capabilities.contains(.hold)
+            case .join: capabilities.isSuperset(of: [.hold, .conference])
+            case .transfer: capabilities.isSuperset(of: [.hold, .transfer])
+            }
+        }
+    }
 }
 
 /// A number of our own for +CNUM.
@@ -141,7 +180,7 @@ package struct SubscriberNumber: Hashable, Sendable {
     }
 
     fileprivate var text: String {
-        let digits = ATText.number(number)
-        return "+CNUM: ,\"\(digits)\",\(type ?? ATText.numberType(digits)),,\(service)"
+        let address = ATText.address(number, type: type)
+        return "+CNUM: ,\"\(address.number)\",\(address.type),,\(service)"
     }
 }

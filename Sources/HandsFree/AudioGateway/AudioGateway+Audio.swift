@@ -17,14 +17,14 @@ extension AudioGateway {
         switch request {
         case .connect(let hint):
             if connection.isEstablished {
-                perform(audio.start(hint: hint, at: now))
+                startAudio(hint: hint, at: now)
             } else {
                 audioWanted = AudioWish(hint: hint)
             }
         case .disconnect:
             audioWanted = nil
             deferred.removeAll { line in
-                if case .codec = line { true } else { false }
+                if case .codec = line.line { true } else { false }
             }
             perform(audio.stop())
         }
@@ -40,13 +40,15 @@ extension AudioGateway {
     }
 
     /// The link is open, whoever opened it.
-    package mutating func audioOpened(_ codec: VoiceCodec) -> [Action] {
+    package mutating func audioOpened(_ codec: VoiceCodec, at now: Instant) -> [Action] {
         perform(audio.opened(codec))
+        if case .connected = audio.state { planVolumeResend(at: now) }
         return finish()
     }
 
     /// The link that was open is closed, whoever closed it. Nothing is reopened here: that is the policy's.
     package mutating func audioClosed(at now: Instant) -> [Action] {
+        volume.resendAt = nil
         perform(audio.closed(at: now))
         return finish()
     }
@@ -57,12 +59,35 @@ extension AudioGateway {
         return finish()
     }
 
-    /// Voice recognition was switched here; a headset without the feature is not told (HFP.md section 3 rule 9).
+    /// Voice recognition was switched here. Only a headset that has the feature is told (HFP.md section 3 rule 9), and only of
+    /// a change that it did not ask for itself.
     package mutating func setVoiceRecognition(_ isOn: Bool) -> [Action] {
-        if features.contains(.voiceRecognition), connection.features.contains(.voiceRecognition) {
-            sendUnsolicited(.voiceRecognition(isOn))
-        }
+        guard hasVoiceRecognition, isVoiceRecognitionOn != isOn else { return finish() }
+        isVoiceRecognitionOn = isOn
+        sendUnsolicited(.voiceRecognition(isOn, state: hasEnhancedVoiceRecognition ? (isOn ? 1 : 0) : nil))
         return finish()
+    }
+
+    /// A call that is shown is there before the audio, so that the headset does not mute it.
+    mutating func startAudio(hint: VoiceCodec?, at now: Instant) {
+        let steps = audio.start(hint: hint, at: now)
+        followAudio()
+        perform(steps)
+    }
+
+    /// From now on no link is opened for a while.
+    mutating func delayAudio(at now: Instant) {
+        let quirk = configuration.quirks.audioDelayMilliseconds.map { Duration.milliseconds($0) }
+        let delay = quirk ?? configuration.audioDelay
+        audio.earliest = delay > .zero ? now.advanced(by: delay) : nil
+    }
+
+    private var hasVoiceRecognition: Bool {
+        features.contains(.voiceRecognition) && connection.features.contains(.voiceRecognition)
+    }
+
+    private var hasEnhancedVoiceRecognition: Bool {
+        features.contains(.enhancedVoiceRecognition) && connection.features.contains(.enhancedVoiceRecognition)
     }
 
     mutating func respondAboutAudio(
@@ -79,6 +104,7 @@ extension AudioGateway {
             afterReply = audio.codecsOffered(codecs, at: now)
             return .done
         case (.codecConnection, .action):
+            guard command.parameters.isAtEnd else { throw .excess }
             guard connection.usesCodecNegotiation, connection.isEstablished else { return .refuse(.notAllowed) }
             tell(.audioRequested)
             afterReply = audio.start(hint: nil, at: now)
@@ -94,14 +120,7 @@ extension AudioGateway {
             guard features.contains(.echoCancelling) else { return .refuse(.notSupported) }
             tell(.noiseReduction(isOn))
             return .done
-        case (.voiceRecognition, .set):
-            let value = try parameters.number(in: 0...2)
-            try parameters.end()
-            guard features.contains(.voiceRecognition), value < 2 || features.contains(.enhancedVoiceRecognition) else {
-                return .refuse(.notSupported)
-            }
-            if value < 2 { tell(.voiceRecognition(value == 1)) }
-            return .done
+        case (.voiceRecognition, .set): return try respondToVoiceRecognition(command.parameters)
         case (.voiceTag, .set):
             guard try parameters.number() == 1 else { throw .malformed }
             try parameters.end()
@@ -112,5 +131,17 @@ extension AudioGateway {
             return .done
         default: return .refuse(.notSupported)
         }
+    }
+
+    /// AT+BVRA=1 and 0; 2, ready to hear, when both sides have the enhanced form.
+    private mutating func respondToVoiceRecognition(_ list: ATParameters) throws(ATSyntaxError) -> Reply {
+        var parameters = list
+        let value = try parameters.number(in: 0...2)
+        try parameters.end()
+        guard hasVoiceRecognition, value < 2 || hasEnhancedVoiceRecognition else { return .refuse(.notSupported) }
+        guard value < 2 else { return isVoiceRecognitionOn ? .done : .refuse(.notAllowed) }
+        isVoiceRecognitionOn = value == 1
+        tell(.voiceRecognition(isVoiceRecognitionOn))
+        return .done
     }
 }

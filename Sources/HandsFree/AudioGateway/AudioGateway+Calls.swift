@@ -3,32 +3,114 @@ package import Telephony
 
 /// Calls towards the headset: indicators, RING, +CLIP, +CCWA; and what the headset wants done with them.
 extension AudioGateway {
-    /// The calls as they are now. Lines go out in one order for every transition: +CCWA, call, callsetup, callheld, then
-    /// RING and +CLIP or NO CARRIER.
-    package mutating func callsChanged(_ snapshot: CallSnapshot, at now: Instant) -> [Action] {
+    /// The calls as they are now. Lines go out in one order for every transition: +CCWA, +BTRH, call, callsetup, callheld,
+    /// then RING and +CLIP or NO CARRIER.
+    ///
+    /// - Parameter isSwapped: an active and a held call changed places, though `snapshot` may not show it.
+    package mutating func callsChanged(
+        _ snapshot: CallSnapshot, isSwapped: Bool = false, at now: Instant
+    ) -> [Action] {
         let before = calls
-        let old = before.indicators
-        let new = snapshot.indicators
+        let old = shownIndicators
         calls = snapshot
-        take(new)
+        noteStarts(at: now)
+        yieldVirtualCall()
         if let waiting = snapshot.waiting, before.waiting?.id != waiting.id, wantsCallWaiting {
-            sendUnsolicited(.callWaiting(number: waiting.details.number, name: waiting.details.name))
+            let details = waiting.details
+            sendUnsolicited(.callWaiting(number: details.number, type: details.numberType, name: details.name))
         }
+        followResponseAndHold(before)
+        let new = shownIndicators
+        take(new)
         if new.call != old.call { report(.call) }
         if new.callSetup != old.callSetup { report(.callSetup) }
         if new.callHeld != old.callHeld {
             report(.callHeld)
-        } else if new.callHeld == 1, snapshot.swapped(since: before) {
+        } else if new.callHeld == 1, isSwapped || snapshot.swapped(since: before) {
             // The value is the same, what it stands for is not (HFP 1.9 §4.22.2).
             sent[.callHeld] = nil
             report(.callHeld)
         }
-        if old.call == 1, new.call == 0 {
-            isHeldByResponse = false
-            if values[.service] == 0 { sendUnsolicited(.noCarrier) }
-        }
+        followLoss(before, at: now)
+        planReminder(old, at: now)
+        if isAnswered(before) || isDialled(before) { delayAudio(at: now) }
         if snapshot.ringing?.id != before.ringing?.id { startRinging(at: now) }
         return finish()
+    }
+
+    private func isAnswered(_ before: CallSnapshot) -> Bool {
+        before.calls.contains { $0.state.isRinging && calls[$0.id]?.state == .active }
+    }
+
+    private func isDialled(_ before: CallSnapshot) -> Bool {
+        calls.calls.contains { $0.state == .dialing && before[$0.id]?.state != .dialing }
+    }
+
+    // MARK: A call that waits
+
+    /// Time from the end of the active call to the reminder, for headsets that forget the call that waits.
+    package static let reminderTime = Duration.milliseconds(200)
+
+    private mutating func planReminder(_ old: CallIndicators, at now: Instant) {
+        let new = shownIndicators
+        if new.call == 1 || new.callSetup != 1 { reminderAt = nil }
+        guard configuration.quirks.forgetsWaitingCall, old.call == 1, old.callSetup == 1, new.call == 0,
+            new.callSetup == 1
+        else { return }
+        reminderAt = now.advanced(by: Self.reminderTime)
+    }
+
+    /// +CIEV for the call that still comes in, though its value is the same.
+    mutating func remindIfDue(at now: Instant) {
+        guard let due = reminderAt, due <= now else { return }
+        reminderAt = nil
+        sent[.callSetup] = nil
+        report(.callSetup)
+    }
+
+    // MARK: The network goes
+
+    /// In which order the end of the call and that of the network become known is chance.
+    private static let lossWindow = Duration.seconds(1)
+
+    /// NO CARRIER when a call ends together with the network; one that began without it ends like any other.
+    private mutating func followLoss(_ before: CallSnapshot, at now: Instant) {
+        if calls.indicators.call == 1 {
+            callLostAt = nil
+        } else if before.indicators.call == 1 {
+            if hasLostNetwork { sendUnsolicited(.noCarrier) }
+            callLostAt = hasLostNetwork ? nil : now
+            hasLostNetwork = false
+        }
+    }
+
+    /// The indicator `service` changed.
+    mutating func followNetwork(at now: Instant?) {
+        hasLostNetwork = values[.service] == 0 && calls.indicators.call == 1
+        guard values[.service] == 0, let now, let lost = callLostAt, now <= lost.advanced(by: Self.lossWindow) else {
+            return
+        }
+        callLostAt = nil
+        sendUnsolicited(.noCarrier)
+    }
+
+    // MARK: What the headset is shown
+
+    /// A call that is kept waiting by response and hold counts as answered.
+    var shownIndicators: CallIndicators {
+        CallIndicators(
+            shownCalls.map { call in
+                guard call.id == responseAndHold.call, call.state == .held else { return call }
+                var call = call
+                call.state = .active
+                return call
+            })
+    }
+
+    mutating func noteStarts(at now: Instant) {
+        let answered = calls.calls.filter { $0.state == .active || $0.state == .held }
+        startedAt = startedAt.filter { start in calls[start.key] != nil }
+        for call in answered where startedAt[call.id] == nil { startedAt[call.id] = now }
     }
 
     /// Whether our own ring tone is sent over the audio connection while ringing (+BSIR).
@@ -44,11 +126,12 @@ extension AudioGateway {
     }
 
     mutating func announceInbandRing() {
-        guard isOpen, connection.isEstablished, features.contains(.inbandRing), announcedInbandRing != inbandRing else {
+        let isOn = inbandRing && allowsInbandRing
+        guard isOpen, connection.isEstablished, features.contains(.inbandRing), announcedInbandRing != isOn else {
             return
         }
-        announcedInbandRing = inbandRing
-        sendUnsolicited(.inbandRing(inbandRing))
+        announcedInbandRing = isOn
+        sendUnsolicited(.inbandRing(isOn))
     }
 
     mutating func startRinging(at now: Instant) {
@@ -62,11 +145,12 @@ extension AudioGateway {
 
     /// RING now if it is time and no reply is due; again after the interval.
     mutating func ringIfDue(at now: Instant) {
-        guard let due = ringAt, due <= now, awaiting == nil, isOpen, let call = calls.ringing else { return }
+        guard let due = ringAt, due <= now, !isReplyDue, isOpen, let call = calls.ringing else { return }
         ringAt = now.advanced(by: configuration.ringInterval)
         sendUnsolicited(.ring)
-        if wantsCallerIdentification, call.details.number != nil || call.details.name != nil {
-            sendUnsolicited(.callerIdentification(number: call.details.number, name: call.details.name))
+        let details = call.details
+        if wantsCallerIdentification, details.number != nil || details.name != nil {
+            sendUnsolicited(.callerIdentification(number: details.number, type: details.numberType, name: details.name))
         }
     }
 
@@ -78,9 +162,12 @@ extension AudioGateway {
             guard command.parameters.isAtEnd else { throw .excess }
             guard let call = calls.ringing ?? calls.waiting else { return .refuse(.notAllowed) }
             return .ask(.answer(call.id))
-        case (.hangUp, .action): return hangUp()
+        case (.hangUp, .action):
+            guard command.parameters.isAtEnd else { throw .excess }
+            return hangUp()
         case (.dial, .action): return dial(command.parameters.rest)
         case (.redial, .action):
+            guard command.parameters.isAtEnd else { throw .excess }
             guard let lastDialed else { return .refuse(.notFound) }
             return .ask(.dial(number: lastDialed))
         case (.threeWay, .test):
@@ -98,25 +185,30 @@ extension AudioGateway {
     mutating func requestDone(_ request: CallRequest, at now: Instant) {
         switch request {
         case .dial(let number, _): lastDialed = number
-        case .responseAndHold(let value):
-            isHeldByResponse = value == .hold
-            deferred.insert(.responseAndHold(value.rawValue), at: 0)
+        case .responseAndHold(let value): responseAndHoldDone(value)
         case .answer, .reject, .hangUp:
+            if case .hangUp(let id) = request { hungUp(id) }
             // The snapshot without the ringing call may come after this outcome: no RING in between.
             if ringAt != nil { ringAt = now.advanced(by: configuration.ringInterval) }
         case .setHeld, .threeWay, .sendDTMF: break
         }
     }
 
-    /// The outgoing call that is not answered yet, else the active one, else what rings, else a held one: with an active
-    /// and a waiting call only the active one ends (TCA 05).
-    private func hangUp() -> Reply {
+    /// The outgoing call that is not answered yet, else the active one, else what rings: with an active and a waiting call
+    /// only the active one ends (TCA 05). A held call is not touched, but for one that response and hold keeps waiting
+    /// (HFP 1.9 §4.34.2, AT+CHUP).
+    private mutating func hangUp() -> Reply {
+        if virtualCall.isShown {
+            virtualCall.isDismissed = true
+            tell(.button(.hangUp))
+            return .done
+        }
         let outgoing = calls.first(.alerting) ?? calls.first(.dialing) ?? calls.first(.setup)
         if let call = outgoing ?? calls.first(.active) { return .ask(.hangUp(call.id)) }
+        if let id = responseAndHold.call { return .ask(.hangUp(id)) }
         if let call = calls.ringing ?? calls.waiting {
             return features.contains(.rejectCall) ? .ask(.reject(call.id)) : .refuse(.notAllowed)
         }
-        if let call = calls.first(.held) { return .ask(.hangUp(call.id)) }
         return .refuse(.notAllowed)
     }
 
@@ -125,8 +217,9 @@ extension AudioGateway {
         guard text.last == UInt8(ascii: ";") else { return .refuse(.notSupported) }
         let number = text.dropLast()
         if number.first == UInt8(ascii: ">") {
-            guard number.count <= 10, let location = Int(String(decoding: number.dropFirst(), as: UTF8.self)),
-                let stored = configuration.memory[location]
+            let digits = number.dropFirst()
+            guard digits.count <= 9, digits.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }),
+                let location = Int(String(decoding: digits, as: UTF8.self)), let stored = configuration.memory[location]
             else { return .refuse(.invalidIndex) }
             return .ask(.dial(number: stored))
         }
@@ -154,29 +247,21 @@ extension AudioGateway {
 
     private func hasCalls(for action: ThreeWayAction) -> Bool {
         let isRinging = calls.ringing != nil || calls.waiting != nil
+        let isOutgoing = calls.first(.dialing) != nil || calls.first(.alerting) != nil
         let isActive = calls.first(.active) != nil
         let isHeld = calls.first(.held) != nil
         switch action {
         case .releaseHeldOrRejectWaiting: return isRinging || isHeld
-        case .releaseActiveAndAcceptOther, .holdActiveAndAcceptOther: return isRinging || isHeld || isActive
-        case .release(let index), .consult(let index):
-            return calls.calls.contains { $0.index == index && ($0.state == .active || $0.state == .held) }
+        case .releaseActiveAndAcceptOther: return isRinging || isHeld || isActive || isOutgoing
+        case .holdActiveAndAcceptOther: return isRinging || (!isOutgoing && (isHeld || isActive))
+        case .release(let index):
+            return calls.calls.contains { $0.index == index && $0.state != .setup && !$0.state.isRinging }
+        case .consult(let index):
+            return !isOutgoing
+                && calls.calls.contains { $0.index == index && ($0.state == .active || $0.state == .held) }
         case .join: return isActive && isHeld
         case .transfer: return isHeld && (isActive || calls.first(.alerting) != nil)
         }
-    }
-
-    private mutating func respondToResponseAndHold(_ command: ATCommand) throws(ATSyntaxError) -> Reply {
-        if command.form == .read {
-            if isHeldByResponse { send(.responseAndHold(ResponseAndHold.hold.rawValue)) }
-            return .done
-        }
-        guard command.form == .set, configuration.responseAndHold else { return .refuse(.notSupported) }
-        var parameters = command.parameters
-        guard let value = ResponseAndHold(rawValue: try parameters.number()) else { throw .malformed }
-        try parameters.end()
-        guard value == .hold ? calls.ringing != nil : isHeldByResponse else { return .refuse(.notAllowed) }
-        return .ask(.responseAndHold(value))
     }
 
     /// AT+VTS=tone, with or without quotes and a length, which is the provider's business.

@@ -22,6 +22,7 @@ enum CommandName: String, CaseIterable, Sendable {
     case hangUp = "+CHUP"
     case redial = "+BLDN"
     case currentCalls = "+CLCC"
+    case callDurations = "+BCDI"
     case subscriberNumber = "+CNUM"
     case networkOperator = "+COPS"
     case responseAndHold = "+BTRH"
@@ -31,9 +32,6 @@ enum CommandName: String, CaseIterable, Sendable {
     case noiseReduction = "+NREC"
     case voiceRecognition = "+BVRA"
     case voiceTag = "+BINP"
-    case appleAccessory = "+XAPL"
-    case appleEvent = "+IPHONEACCEV"
-    case plantronicsEvent = "+XEVENT"
     case keyPress = "+CKPD"
     case manufacturer = "+CGMI"
     case manufacturerShort = "+GMI"
@@ -41,11 +39,24 @@ enum CommandName: String, CaseIterable, Sendable {
     case modelShort = "+GMM"
     case revision = "+CGMR"
     case revisionShort = "+GMR"
+    // Of makers.
+    case appleAccessory = "+XAPL"
+    case appleEvent = "+IPHONEACCEV"
+    case appleVoiceAssistant = "+APLSIRI"
+    case appleEyesFree = "+APLEFM"
+    case plantronicsEvent = "+XEVENT"
+    case android = "+ANDROID"
+    case csrFeatures = "+CSRSF"
+    case csrIndicators = "+CSR"
+    case csrNegotiation = "+CSRFN"
+    case csrBattery = "+CSRBATT"
+    case csrPower = "+CSRPWR"
 }
 
 /// From a command to its topic.
 extension AudioGateway {
-    mutating func respond(to command: ATCommand, at now: Instant) throws(ATSyntaxError) -> Reply {
+    mutating func respond(to line: [UInt8], at now: Instant) throws(ATSyntaxError) -> Reply {
+        let command = try ATCommand(line: line)
         guard let name = CommandName(rawValue: command.name) else { return .refuse(.notSupported) }
         switch name {
         case .none: return .done
@@ -56,15 +67,21 @@ extension AudioGateway {
             return try respondAboutAudio(name, command, at: now)
         case .answer, .dial, .hangUp, .redial, .threeWay, .responseAndHold, .tone:
             return try respondAboutCalls(name, command)
-        case .currentCalls, .callerIdentification, .callWaiting, .subscriberNumber, .networkOperator, .extendedErrors:
-            return try respondAboutNetwork(name, command)
-        case .speakerVolume: return try respondAboutVolume(.speaker, command)
-        case .microphoneVolume: return try respondAboutVolume(.microphone, command)
-        case .appleAccessory, .appleEvent, .plantronicsEvent, .keyPress:
-            return try respondToVendor(name, command)
+        case .currentCalls, .callDurations, .callerIdentification, .callWaiting, .subscriberNumber, .networkOperator,
+            .extendedErrors:
+            return try respondAboutNetwork(name, command, at: now)
+        case .speakerVolume: return try respondAboutVolume(.speaker, command, at: now)
+        case .microphoneVolume: return try respondAboutVolume(.microphone, command, at: now)
+        case .keyPress:
+            try takeKey(command)
+            tell(.button(.callKey))
+            return .done
         case .manufacturer, .manufacturerShort: return identify(configuration.manufacturer, command)
         case .model, .modelShort: return identify(configuration.model, command)
         case .revision, .revisionShort: return identify(configuration.revision, command)
+        case .appleAccessory, .appleEvent, .appleVoiceAssistant, .appleEyesFree, .plantronicsEvent, .android,
+            .csrFeatures, .csrIndicators, .csrNegotiation, .csrBattery, .csrPower:
+            return try respondToVendor(name, command)
         }
     }
 
@@ -83,6 +100,14 @@ extension AudioGateway {
         guard command.form == .action, command.parameters.isAtEnd else { return .refuse(.notSupported) }
         send(.information(text))
         return .done
+    }
+
+    /// AT+CKPD=200: the one button of the Headset Profile.
+    func takeKey(_ command: ATCommand) throws(ATSyntaxError) {
+        guard command.form == .set else { throw .missing }
+        var parameters = command.parameters
+        guard try parameters.number() == 200 else { throw .malformed }
+        try parameters.end()
     }
 
     /// Reads the 0 or 1 of a command like AT+CLIP=1.

@@ -1,14 +1,20 @@
+package import BluetoothTypes
 import Telephony
 
 /// +CIND, +CMER, +CIEV, +BIA and the headset's own indicators, +BIND and +BIEV.
 extension AudioGateway {
     /// One of the indicators that are not made of calls. Values are clamped to the indicator's range; `call`, `callSetup`
     /// and `callHeld` come from the snapshots and are not taken here.
-    package mutating func setIndicator(_ indicator: Indicator, _ value: Int) -> [Action] {
+    ///
+    /// - Parameter now: lets the loss of the network be told as the reason of the end of a call just before.
+    package mutating func setIndicator(_ indicator: Indicator, _ value: Int, at now: Instant? = nil) -> [Action] {
         guard !indicator.isMandatory else { return [.fault("indicator \(indicator.name) is set by snapshots only")] }
         let before = values[indicator]
         values[indicator] = value
-        if values[indicator] != before { report(indicator) }
+        if values[indicator] != before {
+            report(indicator)
+            if indicator == .service { followNetwork(at: now) }
+        }
         return finish()
     }
 
@@ -27,6 +33,11 @@ extension AudioGateway {
         let value = values[indicator]
         guard isOpen, connection.isEstablished, isReporting, sent[indicator] != value else { return }
         guard indicator.isMandatory || !deactivated.contains(indicator) else { return }
+        // What a reply holds up is told as it is then; only calls are told step by step.
+        guard !isReplyDue || indicator.isMandatory else {
+            if !deferred.contains(.report(indicator)) { deferred.append(.report(indicator)) }
+            return
+        }
         sent[indicator] = value
         sendUnsolicited(.indicator(indicator, value))
     }
@@ -120,7 +131,8 @@ extension AudioGateway {
         else { return .refuse(.notSupported) }
         guard indicator.range.contains(value) else { return .refuse(.invalidIndex) }
         switch indicator {
-        case .batteryLevel: tell(.battery(percent: value, .hfIndicator))
+        case .batteryLevel:
+            tell(.battery(BatteryReport(.hfIndicator, percent: value, level: value, levels: 101)))
         case .enhancedSafety: tell(.hfIndicator(indicator, value))
         }
         return .done

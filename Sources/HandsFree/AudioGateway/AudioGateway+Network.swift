@@ -1,16 +1,23 @@
+import BluetoothTypes
 import Telephony
 
-/// What the headset asks about the network and how it wants to be told: +CLCC, +CLIP, +CCWA, +CNUM, +COPS, +CMEE.
+/// What the headset asks about calls and network and how it wants to be told: +CLCC, +BCDI, +CLIP, +CCWA, +CNUM, +COPS,
+/// +CMEE.
 extension AudioGateway {
-    mutating func respondAboutNetwork(_ name: CommandName, _ command: ATCommand) throws(ATSyntaxError) -> Reply {
+    mutating func respondAboutNetwork(
+        _ name: CommandName, _ command: ATCommand, at now: Instant
+    ) throws(ATSyntaxError) -> Reply {
         switch (name, command.form) {
         case (.currentCalls, .action):
             // Without the feature an empty list: some headsets ask anyway and need the OK (INTEROP.md A7).
             if features.contains(.enhancedCallStatus) {
-                for call in calls.calls where call.state != .setup { send(.currentCall(call)) }
+                for call in listedCalls { send(.currentCall(call, isHeldByResponse: call.id == responseAndHold.call)) }
             }
+        case (.callDurations, .action):
+            guard features.contains(.callDuration) else { return .refuse(.notSupported) }
+            sendDurations(at: now)
         case (.callerIdentification, .set): wantsCallerIdentification = try flag(command)
-        case (.callWaiting, .set): wantsCallWaiting = try flag(command)
+        case (.callWaiting, .set): wantsCallWaiting = try callWaitingFlag(command.parameters)
         case (.extendedErrors, .set):
             guard features.contains(.extendedErrors) else { return .refuse(.notSupported) }
             wantsExtendedErrors = try flag(command)
@@ -24,5 +31,35 @@ extension AudioGateway {
         default: return .refuse(.notSupported)
         }
         return .done
+    }
+
+    /// The calls as AT+CLCC lists them.
+    private var listedCalls: [Call] {
+        guard configuration.quirks.secondCallWaits else { return shownCalls }
+        return shownCalls.map { call in
+            guard call.index > 1, call.state == .incoming else { return call }
+            var call = call
+            call.state = .waiting
+            return call
+        }
+    }
+
+    /// +BCDI for each call that AT+CLCC lists as active or held (HFP 1.10 §4.37), since it was answered.
+    private mutating func sendDurations(at now: Instant) {
+        for call in calls.calls where call.id != responseAndHold.call {
+            guard call.state == .active || call.state == .held, let start = startedAt[call.id] else { continue }
+            let seconds = start.duration(to: now).components.seconds
+            send(.callDuration(index: call.index, seconds: max(seconds, 0)))
+        }
+    }
+
+    /// AT+CCWA=n, with or without mode and class behind it, which mean nothing here.
+    private func callWaitingFlag(_ list: ATParameters) throws(ATSyntaxError) -> Bool {
+        var parameters = list
+        let value = try parameters.number(in: 0...1)
+        _ = try parameters.optionalNumber()
+        _ = try parameters.optionalNumber()
+        try parameters.end()
+        return value == 1
     }
 }

@@ -1,54 +1,158 @@
-/// Commands outside the profile that headsets send: battery levels and buttons.
+import BluetoothTypes
+
+/// Commands outside the profile that headsets send: battery levels, power, mute, and wishes.
 extension AudioGateway {
     mutating func respondToVendor(_ name: CommandName, _ command: ATCommand) throws(ATSyntaxError) -> Reply {
-        guard command.form == .set else { return .refuse(.notSupported) }
         var parameters = command.parameters
-        switch name {
-        case .appleAccessory:
+        switch (name, command.form) {
+        case (.appleAccessory, .set):
             // Vendor, product and version; not always in hexadecimal, and nothing here depends on it (INTEROP.md A12).
             guard parameters.text() != nil else { throw .missing }
-            send(.appleAccessory(name: configuration.appleName, features: configuration.appleFeatures))
+            let name = configuration.quirks.appleName ?? configuration.appleName
+            send(.appleAccessory(name: name, features: configuration.appleFeatures))
             return .done
-        case .appleEvent: return try takeAppleEvent(&parameters)
-        case .plantronicsEvent: return try takePlantronicsEvent(&parameters)
-        case .keyPress:
-            guard try parameters.number() == 200 else { throw .malformed }
-            tell(.button(.callKey))
+        case (.appleEvent, .set): return try takeAppleEvent(&parameters)
+        case (.appleVoiceAssistant, .read):
+            // 0: there is none on this platform.
+            send(.appleVoiceAssistant(0))
+            return .done
+        case (.appleEyesFree, .set):
+            _ = try parameters.number(in: 0...2)
+            try parameters.end()
+            return .done
+        case (.plantronicsEvent, .set): return try takePlantronicsEvent(&parameters)
+        case (.android, .test):
+            guard configuration.takesAudioPolicy else { return .refuse(.notSupported) }
+            send(.androidFeatures)
+            return .done
+        case (.android, .set): return try takeAndroid(&parameters)
+        case (.csrFeatures, .set): return try exchangeCSRFeatures(&parameters)
+        case (.csrIndicators, .set): return try takeCSRIndicators(parameters.rest)
+        case (.csrNegotiation, .set): return try refuseCSRCodec(parameters.rest)
+        case (.csrBattery, .set):
+            let level = try parameters.number(in: 0...9)
+            try parameters.end()
+            tell(.battery(BatteryReport(.csr, ofTen: level)))
+            return .done
+        case (.csrPower, .set):
+            let source = try parameters.number(in: 1...2)
+            try parameters.end()
+            tell(.powerSource(source == 1 ? .battery : .external))
             return .done
         default: return .refuse(.notSupported)
         }
     }
 
+    // MARK: Apple
+
     /// AT+IPHONEACCEV=count,key,value,…: key 1 is the battery from 0 to 9, key 2 whether it is docked.
     private mutating func takeAppleEvent(_ parameters: inout ATParameters) throws(ATSyntaxError) -> Reply {
         let count = try parameters.number(in: 0...16)
+        var level: Int?
+        var isDocked: Bool?
         for _ in 0..<count where !parameters.isAtEnd {
             let key = try parameters.number()
             let value = try parameters.number()
-            if key == 1 {
+            switch key {
+            case 1:
                 guard value <= 9 else { throw .malformed }
-                tell(.battery(percent: (value + 1) * 10, .apple))
+                level = value
+            case 2: isDocked = value != 0
+            default: break
             }
+        }
+        if let level {
+            tell(.battery(BatteryReport(.apple, ofTen: level, isCharging: isDocked)))
+        } else if let isDocked {
+            tell(.powerSource(isDocked ? .external : .battery))
         }
         return .done
     }
+
+    // MARK: Plantronics
 
     /// AT+XEVENT=BATTERY,level,levels,minutes,charging; the short form has the level alone, of ten. Other events are
     /// passed on by their word.
     private mutating func takePlantronicsEvent(_ parameters: inout ATParameters) throws(ATSyntaxError) -> Reply {
         guard let word = parameters.text() else { throw .missing }
+        guard word.utf8.first.map(Self.isLetter) == true else { throw .malformed }
         guard word.uppercased() == "BATTERY" else {
             tell(.vendor(ATText.word(word)))
             return .done
         }
         let level = try parameters.number()
-        if let levels = try parameters.optionalNumber() {
-            guard levels > 1, level <= levels else { throw .malformed }
-            tell(.battery(percent: min(level * 100 / (levels - 1), 100), .plantronics))
-        } else {
+        guard let levels = try parameters.optionalNumber() else {
             guard level <= 9 else { throw .malformed }
-            tell(.battery(percent: (level + 1) * 10, .plantronics))
+            tell(.battery(BatteryReport(.plantronics, ofTen: level)))
+            return .done
         }
+        guard levels > 1, level <= levels else { throw .malformed }
+        _ = try parameters.optionalNumber()
+        let charging = try parameters.optionalNumber()
+        tell(
+            .battery(
+                BatteryReport(
+                    .plantronics, percent: level * 100 / (levels - 1), level: level, levels: levels,
+                    isCharging: charging.map { $0 != 0 })))
         return .done
+    }
+
+    private static func isLetter(_ byte: UInt8) -> Bool {
+        (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(ATCommand.upper(byte))
+    }
+
+    // MARK: Android
+
+    private mutating func takeAndroid(_ parameters: inout ATParameters) throws(ATSyntaxError) -> Reply {
+        guard let word = parameters.text() else { throw .missing }
+        switch word.uppercased() {
+        case SinkAudioPolicy.word where configuration.takesAudioPolicy:
+            let wishes = try parameters.numbers(limit: 3).map(SinkAudioPolicy.Wish.init(rawValue:))
+            guard wishes.count == 3, let calls = wishes[0], let activation = wishes[1], let ring = wishes[2] else {
+                throw .malformed
+            }
+            allowsInbandRing = ring != .notAllowed
+            tell(.audioPolicy(SinkAudioPolicy(calls: calls, activation: activation, inbandRing: ring)))
+            announceInbandRing()
+            return .done
+        case "XHSTBATSOC":
+            let percent = try parameters.number(in: 0...100)
+            tell(.battery(BatteryReport(.zebra, percent: percent, level: percent, levels: 101)))
+            return .done
+        case "XHSMICMUTE":
+            tell(.microphoneMuted(try parameters.number(in: 0...1) == 1))
+            return .done
+        case "XHSTBATSOH", "MGNP":
+            // The battery's health; buttons of which the profile knows nothing.
+            tell(.vendor(ATText.word(word)))
+            return .done
+        default: return .refuse(.notSupported)
+        }
+    }
+
+    // MARK: CSR
+
+    /// AT+CSRSF=caller name,text,messages,battery,power,codecs,bandwidths: we take the battery and the power, and have none of
+    /// its codecs. The last two fields are optional.
+    private mutating func exchangeCSRFeatures(_ parameters: inout ATParameters) throws(ATSyntaxError) -> Reply {
+        let theirs = try parameters.numbers(limit: 7)
+        guard theirs.count >= 5 else { throw .missing }
+        send(.csrFeatures(theirs.enumerated().map { $0.element != 0 && (3...4).contains($0.offset) ? 1 : 0 }))
+        return .done
+    }
+
+    /// AT+CSR=0 switches all off; AT+CSR=(4,1),(5,0) some on or off. What is not there is not asked for.
+    private mutating func takeCSRIndicators(_ bytes: [UInt8]) throws(ATSyntaxError) -> Reply {
+        if bytes == [UInt8(ascii: "0")] { return .done }
+        _ = try CSRIndicator.list(bytes)
+        return .done
+    }
+
+    /// AT+CSRFN=(6,codec),(7,bandwidth): CVSD is what we have anyway; everything else is refused.
+    private mutating func refuseCSRCodec(_ bytes: [UInt8]) throws(ATSyntaxError) -> Reply {
+        let wanted = try CSRIndicator.list(bytes)
+        let isCVSD = wanted.first == CSRIndicator(index: CSRIndicator.codecs, value: 1)
+        send(.csrCodec(isCVSD ? wanted : wanted.map { CSRIndicator(index: $0.index, value: 0) }))
+        return isCVSD ? .done : .refuse(.notSupported)
     }
 }

@@ -1,9 +1,34 @@
 import BluetoothTypes
 
+/// The volumes of one headset as far as both sides said them.
+struct VolumeState: Sendable {
+    /// To be sent when the service level connection is there.
+    var wanted: [AudioGateway.VolumeDirection: Int] = [:]
+    /// What either side said last.
+    var known: [AudioGateway.VolumeDirection: Int] = [:]
+    /// When `stale` is sent again.
+    var resendAt: Instant?
+    /// What was known before the audio link came up and not said since.
+    var stale: Set<AudioGateway.VolumeDirection> = []
+    /// When the headset was told last that it is too loud, and when it is told next.
+    var correctedAt: Instant?
+    var correctAt: Instant?
+
+    mutating func said(_ direction: AudioGateway.VolumeDirection, _ value: Int) {
+        known[direction] = value
+        stale.remove(direction)
+    }
+}
+
 /// +VGS and +VGM, both ways: 0…15, where 15 is the loudest.
 extension AudioGateway {
+    /// Time from the audio link to the volume again, for headsets that forget it.
+    package static let forgetfulness = Duration.milliseconds(1500)
+    /// Least time between two corrections: a headset may answer each with the same volume again.
+    package static let correctionInterval = Duration.milliseconds(500)
+
     /// Sent when the headset has the feature remote volume; before the service level connection is established it waits.
-    /// Values are clamped to 0…15.
+    /// Values are clamped to 0…15, and to the ceiling.
     package mutating func setSpeakerVolume(_ value: Int) -> [Action] {
         setVolume(.speaker, value)
     }
@@ -14,30 +39,90 @@ extension AudioGateway {
     }
 
     private mutating func setVolume(_ direction: VolumeDirection, _ value: Int) -> [Action] {
-        volumeWanted[direction] = min(max(value, 0), 15)
+        volume.wanted[direction] = min(max(value, 0), 15)
         announceVolume(direction)
         return finish()
     }
 
     mutating func announceVolume(_ direction: VolumeDirection) {
-        guard isOpen, connection.isEstablished, let value = volumeWanted[direction] else { return }
-        volumeWanted[direction] = nil
-        guard connection.features.contains(.remoteVolume) else { return }
+        guard isOpen, connection.isEstablished, let value = volume.wanted[direction] else { return }
+        volume.wanted[direction] = nil
+        sendVolume(direction, value)
+    }
+
+    /// The loudest that a volume may be.
+    private func limit(of direction: VolumeDirection) -> Int {
         switch direction {
-        case .speaker: sendUnsolicited(.speakerVolume(value))
-        case .microphone:
-            if !configuration.quirks.noMicrophoneVolume { sendUnsolicited(.microphoneVolume(value)) }
+        case .speaker: configuration.speakerCeiling
+        case .microphone: 15
         }
     }
 
-    mutating func respondAboutVolume(_ direction: VolumeDirection, _ command: ATCommand) throws(ATSyntaxError) -> Reply
-    {
+    private mutating func sendVolume(_ direction: VolumeDirection, _ wanted: Int) {
+        let value = min(wanted, limit(of: direction))
+        // One that said itself that it is too loud has volume, whatever its features say.
+        let isTooLoud = volume.known[direction].map { $0 > limit(of: direction) } ?? false
+        guard isHeadsetProfile || connection.features.contains(.remoteVolume) || isTooLoud else { return }
+        switch direction {
+        case .speaker:
+            guard !configuration.quirks.softwareVolume else { return }
+            sendUnsolicited(isHeadsetProfile ? .headsetSpeakerVolume(value) : .speakerVolume(value))
+        case .microphone:
+            guard !configuration.quirks.noMicrophoneVolume else { return }
+            sendUnsolicited(isHeadsetProfile ? .headsetMicrophoneVolume(value) : .microphoneVolume(value))
+        }
+        volume.said(direction, value)
+    }
+
+    /// The audio link came up.
+    mutating func planVolumeResend(at now: Instant) {
+        let delay = configuration.volumeResend ?? (configuration.quirks.forgetsVolume ? Self.forgetfulness : nil)
+        guard let delay, !volume.known.isEmpty else { return }
+        volume.stale = Set(volume.known.keys)
+        volume.resendAt = now.advanced(by: delay)
+    }
+
+    mutating func resendVolumeIfDue(at now: Instant) {
+        if let due = volume.correctAt, due <= now { enforceCeiling(at: now) }
+        guard let due = volume.resendAt, due <= now else { return }
+        volume.resendAt = nil
+        for direction in [VolumeDirection.speaker, .microphone] where volume.stale.contains(direction) {
+            if let value = volume.known[direction] { sendVolume(direction, value) }
+        }
+    }
+
+    /// Tells a headset that is louder than it may be how loud it may be, now or when it has had time to do as it was told.
+    mutating func enforceCeiling(at now: Instant) {
+        let ceiling = configuration.speakerCeiling
+        guard isOpen, let value = volume.known[.speaker], value > ceiling else {
+            volume.correctAt = nil
+            return
+        }
+        guard connection.isEstablished else {
+            volume.wanted[.speaker] = ceiling
+            return
+        }
+        let due = volume.correctedAt?.advanced(by: Self.correctionInterval) ?? now
+        guard due <= now else {
+            volume.correctAt = due
+            return
+        }
+        volume.correctAt = nil
+        volume.correctedAt = now
+        sendVolume(.speaker, ceiling)
+    }
+
+    mutating func respondAboutVolume(
+        _ direction: VolumeDirection, _ command: ATCommand, at now: Instant
+    ) throws(ATSyntaxError) -> Reply {
         guard command.form == .set else { return .refuse(.notSupported) }
         var parameters = command.parameters
         let value = try parameters.number(in: 0...15)
         try parameters.end()
-        volumeWanted[direction] = nil
-        tell(.volume(direction, value))
+        volume.wanted[direction] = nil
+        volume.said(direction, value)
+        tell(.volume(direction, min(value, limit(of: direction))))
+        enforceCeiling(at: now)
         return .done
     }
 }

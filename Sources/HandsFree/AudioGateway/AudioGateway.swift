@@ -2,7 +2,7 @@ package import BluetoothTypes
 package import Telephony
 
 /// Us, towards one headset: the Audio Gateway of the Hands-Free Profile (HFP 1.9), from the first byte of the RFCOMM
-/// channel to its end.
+/// channel to its end; by configuration that of the Headset Profile (HSP 1.2).
 ///
 /// Every input returns what to do, in order; the caller does all of it before the next input. The rules that order lines:
 /// - One command at a time. Commands behind one that waits for a request are kept and answered in their turn.
@@ -12,7 +12,7 @@ package import Telephony
 /// - +CIEV only for a value that changed and that this headset does not have already. What changes while reporting is
 ///   off, or while the indicator is off, is not made up for: AT+CIND? tells.
 package struct AudioGateway: Sendable {
-    package let configuration: AudioGatewayConfiguration
+    package private(set) var configuration: AudioGatewayConfiguration
     /// As +BRSF says them.
     package let features: AudioGatewayFeatures
     package internal(set) var isOpen = false
@@ -24,11 +24,18 @@ package struct AudioGateway: Sendable {
 
     // What is true here.
     var calls = CallSnapshot.empty
+    var startedAt: [CallID: Instant]
     var values: IndicatorValues
     var lastDialed: String?
     var inbandRing: Bool
     var hfIndicatorIsOn: [HFIndicator: Bool]
-    var isHeldByResponse = false
+    var isVoiceRecognitionOn = false
+    var responseAndHold = ResponseAndHoldState()
+    var virtualCall = VirtualCallState()
+    /// The network went while a call was up that still is.
+    var hasLostNetwork = false
+    /// When the last call ended, as long as the loss of the network may still be the reason.
+    var callLostAt: Instant?
 
     // What the headset knows and wants.
     var sent: [Indicator: Int] = [:]
@@ -38,15 +45,20 @@ package struct AudioGateway: Sendable {
     var wantsCallerIdentification = false
     var wantsCallWaiting = false
     var announcedInbandRing: Bool
+    var allowsInbandRing = true
 
     // What is under way.
     var queue: [ATReader.Input] = []
     var awaiting: Awaiting?
-    var deferred: [ATResultCode] = []
+    var deferred: [Deferred] = []
     var afterReply: [CodecNegotiation.Action] = []
     var ringAt: Instant?
+    /// When `callsetup` is told once more.
+    var reminderAt: Instant?
     var audioWanted: AudioWish?
-    var volumeWanted: [VolumeDirection: Int] = [:]
+    var volume = VolumeState()
+    /// A command is being worked on and has no reply yet.
+    private var isResponding = false
     private var lastRequest: UInt32 = 0
     private var deadline: Instant?
     private var actions: [Action] = []
@@ -63,26 +75,72 @@ package struct AudioGateway: Sendable {
         let hint: VoiceCodec?
     }
 
-    static let queueLimit = 32
-    static let deferredLimit = 256
+    /// What goes out after the reply that is due.
+    enum Deferred: Hashable, Sendable {
+        case line(ATResultCode)
+        /// The value of an indicator as it is then, if the headset does not have it.
+        case report(Indicator)
 
-    /// - Parameter calls: what is up already.
-    package init(configuration: AudioGatewayConfiguration, calls: CallSnapshot = .empty) {
+        var line: ATResultCode? {
+            switch self {
+            case .line(let line): line
+            case .report: nil
+            }
+        }
+    }
+
+    package static let queueLimit = 32
+    package static let deferredLimit = 256
+
+    /// - Parameters:
+    ///   - calls: what is up already.
+    ///   - startedAt: when those of them were answered that are; one that is missing counts from `start`.
+    package init(
+        configuration: AudioGatewayConfiguration, calls: CallSnapshot = .empty, startedAt: [CallID: Instant] = [:]
+    ) {
         self.configuration = configuration
         features = configuration.effectiveFeatures
         quota = CommandQuota(burst: configuration.quota.burst, perSecond: configuration.quota.perSecond)
         let seconds = configuration.quirks.setUpSeconds
         connection = ServiceLevelConnection(
-            gateway: features, timeout: seconds.map { .seconds($0) } ?? configuration.setUpTimeout)
-        let codecs = configuration.codecs.filter { !configuration.quirks.brokenCodecs.contains($0) }
-        audio = CodecNegotiation(codecs: codecs)
+            gateway: features, recorded: configuration.recordedFeatures,
+            timeout: seconds.map { .seconds($0) } ?? configuration.setUpTimeout)
+        audio = CodecNegotiation(
+            codecs: configuration.usableCodecs, memory: configuration.codecMemory,
+            retriesRefusal: configuration.quirks.refusesFirstAudio)
         values = configuration.indicators
         lastDialed = configuration.lastDialed
         inbandRing = configuration.inbandRing
         announcedInbandRing = features.contains(.inbandRing)
         hfIndicatorIsOn = configuration.hfIndicators
         self.calls = calls
-        take(calls.indicators)
+        self.startedAt = startedAt
+        take(shownIndicators)
+    }
+
+    /// Takes what may change while the headset is connected: the codecs, from the next audio connection on, and the name of
+    /// the network. What +BRSF has said holds until the headset connects again.
+    package mutating func reconfigure(codecs: [VoiceCodec], networkOperator: String?) {
+        configuration.networkOperator = networkOperator
+        guard codecs != configuration.codecs else { return }
+        configuration.codecs = codecs
+        audio.offer(configuration.usableCodecs)
+    }
+
+    /// What ATD>n; dials, and what +CNUM says.
+    package mutating func setNumbers(memory: [Int: String], subscriberNumbers: [SubscriberNumber]) {
+        configuration.memory = memory
+        configuration.subscriberNumbers = subscriberNumbers
+    }
+
+    /// Takes the loudest that the headset may be from now on, 0…15; one that is louder is told.
+    package mutating func setSpeakerCeiling(_ value: Int, at now: Instant) -> [Action] {
+        configuration.speakerCeiling = min(max(value, 0), 15)
+        if let known = volume.known[.speaker], known > configuration.speakerCeiling {
+            tell(.volume(.speaker, configuration.speakerCeiling))
+        }
+        enforceCeiling(at: now)
+        return finish()
     }
 
     package var isEstablished: Bool { connection.isEstablished }
@@ -90,12 +148,34 @@ package struct AudioGateway: Sendable {
     /// The codec of the open or wanted link, for status.
     package var audioState: CodecNegotiation.State { audio.state }
 
+    /// What was learnt of the headset's codecs, this connection included.
+    package var codecMemory: CodecMemory { audio.memory }
+
+    /// Bytes and lines kept for later: what a headset can make us hold. At most `ATReader.limit` bytes for each line of the
+    /// queue and one more.
+    package var keptBytes: Int {
+        reader.keptBytes + queue.reduce(0) { $0 + $1.byteCount }
+            + deferred.reduce(0) { $0 + ($1.line?.text.utf8.count ?? 0) }
+    }
+
+    var isHeadsetProfile: Bool {
+        switch configuration.profile {
+        case .handsFree: false
+        case .headset: true
+        }
+    }
+
     // MARK: The channel
 
-    /// The RFCOMM channel is open: the headset begins.
+    /// The RFCOMM channel is open: the headset begins. One of the Headset Profile is connected with that.
     package mutating func start(at now: Instant) -> [Action] {
         isOpen = true
+        noteStarts(at: now)
         connection.start(at: now)
+        if isHeadsetProfile {
+            connection.establish()
+            announce(at: now)
+        }
         return finish()
     }
 
@@ -104,6 +184,7 @@ package struct AudioGateway: Sendable {
         isOpen = false
         queue = []
         awaiting = nil
+        deferred = []
         return finish()
     }
 
@@ -151,6 +232,8 @@ package struct AudioGateway: Sendable {
         }
         guard isOpen else { return finish() }
         perform(audio.deadlineReached(at: now))
+        resendVolumeIfDue(at: now)
+        remindIfDue(at: now)
         ringIfDue(at: now)
         return finish()
     }
@@ -159,17 +242,9 @@ package struct AudioGateway: Sendable {
 
     mutating func execute(_ input: ATReader.Input, at now: Instant) {
         connection.commandReceived(at: now)
-        let reply: Reply
-        switch input {
-        case .problem(.lineTooLong):
-            reply = .refuse(.textTooLong)
-        case .line(let line):
-            do throws(ATSyntaxError) {
-                reply = try respond(to: ATCommand(line: line), at: now)
-            } catch {
-                reply = .refuse(.invalidText)
-            }
-        }
+        isResponding = true
+        let reply = respond(to: input, at: now)
+        isResponding = false
         switch reply {
         case .done:
             send(.ok)
@@ -185,6 +260,19 @@ package struct AudioGateway: Sendable {
         settle(at: now)
     }
 
+    private mutating func respond(to input: ATReader.Input, at now: Instant) -> Reply {
+        switch input {
+        case .problem(.lineTooLong):
+            return .refuse(.textTooLong)
+        case .line(let line):
+            do throws(ATSyntaxError) {
+                return isHeadsetProfile ? try respondAsHeadset(to: line, at: now) : try respond(to: line, at: now)
+            } catch {
+                return .refuse(.invalidText)
+            }
+        }
+    }
+
     private mutating func complete(_ request: CallRequest, _ outcome: RequestOutcome, at now: Instant) {
         awaiting = nil
         switch outcome {
@@ -195,9 +283,11 @@ package struct AudioGateway: Sendable {
             send(wantsExtendedErrors ? .cmeError(error) : .error)
         }
         settle(at: now)
-        while isOpen, awaiting == nil, !queue.isEmpty {
-            execute(queue.removeFirst(), at: now)
+        var waiting = queue[...]
+        while isOpen, awaiting == nil, let input = waiting.popFirst() {
+            execute(input, at: now)
         }
+        if isOpen { queue = Array(waiting) }
     }
 
     /// After a reply: what waited for it.
@@ -207,10 +297,22 @@ package struct AudioGateway: Sendable {
         if connection.advance() {
             announce(at: now)
         }
-        let lines = deferred
+        let parts = deferred
         deferred = []
-        for line in lines { send(line) }
+        for part in parts {
+            switch part {
+            case .line(.codec(let codec)):
+                // The headset may have opened the link meanwhile.
+                guard case .proposed(let proposed, _, _) = audio.state, proposed == codec else { continue }
+                send(.codec(codec))
+                audio.proposalSent(at: now)
+            case .line(let line): send(line)
+            case .report(let indicator): report(indicator)
+            }
+        }
         perform(negotiation)
+        // The next command may be here already: it sees what this one did.
+        followAudio()
         ringIfDue(at: now)
     }
 
@@ -218,6 +320,7 @@ package struct AudioGateway: Sendable {
     private mutating func announce(at now: Instant) {
         let common = connection.usesHFIndicators ? connection.hfIndicators.filter { hfIndicatorIsOn[$0] != nil } : []
         audio.isSupported = connection.usesCodecNegotiation
+        delayAudio(at: now)
         actions.append(
             .event(
                 .established(
@@ -233,7 +336,7 @@ package struct AudioGateway: Sendable {
         startRinging(at: now)
         if let wish = audioWanted {
             audioWanted = nil
-            perform(audio.start(hint: wish.hint, at: now))
+            startAudio(hint: wish.hint, at: now)
         }
     }
 
@@ -254,10 +357,13 @@ package struct AudioGateway: Sendable {
         actions.append(.event(event))
     }
 
-    /// Sends a line that no command asked for, now or after the reply that is due.
+    /// A reply goes before anything unsolicited.
+    var isReplyDue: Bool { awaiting != nil || isResponding }
+
+    /// Sends a line that no command asked for, now or after the reply that is due. The Headset Profile has only three.
     mutating func sendUnsolicited(_ line: ATResultCode) {
-        guard isOpen, connection.isEstablished else { return }
-        guard awaiting != nil else {
+        guard isOpen, connection.isEstablished, !isHeadsetProfile || line.isOfHeadsetProfile else { return }
+        guard isReplyDue else {
             send(line)
             return
         }
@@ -265,7 +371,7 @@ package struct AudioGateway: Sendable {
             close(.outputOverflow)
             return
         }
-        deferred.append(line)
+        deferred.append(.line(line))
     }
 
     mutating func perform(_ steps: [CodecNegotiation.Action]) {
@@ -293,9 +399,13 @@ package struct AudioGateway: Sendable {
 
     /// Every input ends here: the deadline if it changed, and all that was collected.
     mutating func finish() -> [Action] {
+        followAudio()
         var next: Instant?
         if isOpen {
-            let times = awaiting.map { [$0.deadline] } ?? [connection.deadline, audio.deadline, ringAt]
+            let times =
+                awaiting.map { [$0.deadline] } ?? [
+                    connection.deadline, audio.deadline, ringAt, reminderAt, volume.resendAt, volume.correctAt,
+                ]
             next = times.compactMap { $0 }.min()
         }
         let result: [Action]

@@ -36,7 +36,8 @@ extension AudioGateway {
     package enum Event: Hashable, Sendable {
         case established(Negotiated)
         case volume(VolumeDirection, Int)
-        case battery(percent: Int, BatterySource)
+        case battery(BatteryReport)
+        case powerSource(PowerSource)
         case hfIndicator(HFIndicator, Int)
         case button(Button)
         /// What the headset offers in AT+BAC, known codecs only.
@@ -50,6 +51,9 @@ extension AudioGateway {
         /// AT+NREC: false when the headset does its own echo cancelling and noise reduction.
         case noiseReduction(Bool)
         case voiceRecognition(Bool)
+        /// The person muted the headset's microphone in the headset.
+        case microphoneMuted(Bool)
+        case audioPolicy(SinkAudioPolicy)
         /// A word that a headset said about itself: `DON`, `DOFF`, `USER-AGENT`… (AT+XEVENT); safe to show.
         case vendor(String)
     }
@@ -58,13 +62,11 @@ extension AudioGateway {
         case speaker, microphone
     }
 
-    package enum BatterySource: String, Hashable, Sendable {
-        case hfIndicator, apple, plantronics
-    }
-
     package enum Button: Hashable, Sendable {
-        /// AT+CKPD=200, which some hands-free headsets send as well.
+        /// AT+CKPD=200, which some hands-free headsets send as well. In the Headset Profile a request may follow.
         case callKey
+        /// AT+CHUP on a call that is none: the person wants to hear no more (`VirtualCall`).
+        case hangUp
     }
 
     /// What both sides agreed on in the service level connection.

@@ -29,26 +29,20 @@ package struct AudioGatewayFeatures: OptionSet, Hashable, Sendable {
         .codecNegotiation, .hfIndicators, .settingsS4,
     ]
 
-    /// The words of `btcall gateway` and of the configuration; nil for one that is not known.
+    /// The words of `btcall gateway` and of the configuration, in the order of the bits.
+    package static let words: [(word: String, feature: AudioGatewayFeatures)] = [
+        ("three_way", .threeWay), ("ecnr", .echoCancelling), ("voice_recognition", .voiceRecognition),
+        ("inband_ring", .inbandRing), ("voice_tag", .voiceTag), ("reject_call", .rejectCall),
+        ("enhanced_call_status", .enhancedCallStatus), ("enhanced_call_control", .enhancedCallControl),
+        ("extended_errors", .extendedErrors), ("codec_negotiation", .codecNegotiation),
+        ("hf_indicators", .hfIndicators), ("esco_s4", .settingsS4), ("enhanced_vr_status", .enhancedVoiceRecognition),
+        ("vr_text", .voiceRecognitionText), ("call_duration", .callDuration),
+    ]
+
+    /// Nil for a word that is not known.
     package init?(word: String) {
-        switch word {
-        case "three_way": self = .threeWay
-        case "ecnr": self = .echoCancelling
-        case "voice_recognition": self = .voiceRecognition
-        case "inband_ring": self = .inbandRing
-        case "voice_tag": self = .voiceTag
-        case "reject_call": self = .rejectCall
-        case "enhanced_call_status": self = .enhancedCallStatus
-        case "enhanced_call_control": self = .enhancedCallControl
-        case "extended_errors": self = .extendedErrors
-        case "codec_negotiation": self = .codecNegotiation
-        case "hf_indicators": self = .hfIndicators
-        case "esco_s4": self = .settingsS4
-        case "enhanced_vr_status": self = .enhancedVoiceRecognition
-        case "vr_text": self = .voiceRecognitionText
-        case "call_duration": self = .callDuration
-        default: return nil
-        }
+        guard let known = Self.words.first(where: { $0.word == word }) else { return nil }
+        self = known.feature
     }
 }
 
@@ -74,11 +68,21 @@ package struct HandsFreeFeatures: OptionSet, Hashable, Sendable {
     package static let voiceRecognitionText = HandsFreeFeatures(rawValue: 1 << 11)
 }
 
-/// The profile version of the service record.
-package enum ProfileVersion: UInt16, Hashable, Sendable {
+/// The profile version of the service record. It changes nothing in the dialogue, which goes by feature bits.
+package enum ProfileVersion: UInt16, Hashable, Sendable, CaseIterable {
+    case hfp15 = 0x0105
     case hfp16 = 0x0106
     case hfp17 = 0x0107
     case hfp18 = 0x0108
     case hfp19 = 0x0109
     case hfp110 = 0x010A
+
+    /// Reads `1.5` … `1.9`, `1.10`; nil for anything else.
+    package init?(word: String) {
+        guard let version = Self.allCases.first(where: { $0.word == word }) else { return nil }
+        self = version
+    }
+
+    /// As people write it: `1.9`.
+    package var word: String { "\(rawValue >> 8).\(rawValue & 0xFF)" }
 }

@@ -4,9 +4,11 @@ package import BluetoothTypes
 /// (HFP 1.9 §4.11).
 ///
 /// The ladder is ours from best to CVSD, cut to what the headset offers. `start` picks a rung; what the headset agreed
-/// to last needs no +BCS again. A refused rung is left for the next lower one and not tried again until the headset sends
-/// another AT+BAC. An unanswered +BCS is repeated once, then CVSD is proposed, then CVSD is connected unasked; the next
-/// connection skips all of that.
+/// to last needs no +BCS again. A link that is refused is opened with CVSD at once, because all better codecs want the same
+/// of the radio (HFP.md section 3 rule 2); the next one begins a rung lower than the one that failed, and what failed is not
+/// tried again until the headset sends another AT+BAC. A codec that the adapter cannot do is left for the next lower one.
+/// An unanswered +BCS is repeated once, then CVSD is proposed, then CVSD is connected unasked; the next connection skips all
+/// of that. `memory` carries the last two over to the next service level connection.
 package struct CodecNegotiation: Sendable {
     package enum Action: Hashable, Sendable {
         /// +BCS
@@ -24,6 +26,8 @@ package struct CodecNegotiation: Sendable {
     package enum State: Hashable, Sendable {
         case idle
         case proposed(VoiceCodec, attempt: Int, deadline: Instant)
+        /// Agreed on, but it is too soon to connect.
+        case settling(VoiceCodec, until: Instant)
         case connecting(VoiceCodec)
         case accepting(VoiceCodec)
         case connected(VoiceCodec)
@@ -35,26 +39,72 @@ package struct CodecNegotiation: Sendable {
     package private(set) var offered: [VoiceCodec]?
     /// What +BCS and AT+BCS agreed on last.
     package private(set) var agreed: VoiceCodec?
+    package private(set) var memory: CodecMemory
     /// Both sides have the feature bit.
     package var isSupported = false
-    private var ours: [VoiceCodec]
+    /// No link is opened before; nil: whenever it is wanted.
+    package var earliest: Instant?
+    private(set) var ours: [VoiceCodec]
+    private let retriesRefusal: Bool
     private var hint: VoiceCodec?
     /// The best codec that is still tried with this list of the headset.
-    private var ceiling: VoiceCodec?
+    private(set) var ceiling: VoiceCodec?
+    /// A better rung failed in this attempt; what comes up now is what the headset can do.
+    private var hasSteppedDown = false
+    private var isUnanswered = false
+    private var hasRetried = false
+    /// `memory` has taken a failure of this service level connection.
+    private var hasLearnt = false
 
     package static let answerTime = Duration.milliseconds(1500)
     /// The last proposal, CVSD to a headset that stays silent, waits less: all of it has to fit the policy's time limit.
     package static let lastAnswerTime = Duration.seconds(1)
+    /// Before the same codec is tried again with a headset that refuses first links.
+    package static let retryTime = Duration.milliseconds(400)
 
-    /// - Parameter codecs: best first; CVSD is added when missing.
-    package init(codecs: [VoiceCodec]) {
-        ours = codecs.filter { $0 != .cvsd } + [.cvsd]
+    /// - Parameters:
+    ///   - codecs: in any order; CVSD is added when missing.
+    ///   - memory: of earlier connections.
+    ///   - retriesRefusal: whether a refused link is tried once more with the same codec.
+    package init(codecs: [VoiceCodec], memory: CodecMemory = CodecMemory(), retriesRefusal: Bool = false) {
+        ours = Self.ladder(codecs)
+        self.memory = memory
+        self.retriesRefusal = retriesRefusal
+    }
+
+    /// Changes our side of the ladder. What is agreed, proposed or connected stays until the next connection; what was learnt
+    /// of the codecs is forgotten, those of the adapter included, and they are tried again.
+    ///
+    /// - Parameter codecs: in any order; CVSD is added when missing.
+    package mutating func offer(_ codecs: [VoiceCodec]) {
+        ours = Self.ladder(codecs)
+        forget()
+    }
+
+    /// Forgets what was learnt of the codecs, those of the adapter included: from the next connection on all are tried again.
+    package mutating func forget() {
+        ceiling = nil
+        memory = CodecMemory()
+        hasLearnt = false
+    }
+
+    private static func ladder(_ codecs: [VoiceCodec]) -> [VoiceCodec] {
+        VoiceCodec.allCases.filter { $0 == .cvsd || codecs.contains($0) }.sorted { $0.rawValue > $1.rawValue }
     }
 
     package var deadline: Instant? {
         switch state {
         case .proposed(_, _, let deadline): deadline
+        case .settling(_, let end): end
         case .idle, .connecting, .accepting, .connected, .closing: nil
+        }
+    }
+
+    /// Whether a link is up, or on its way.
+    package var isInUse: Bool {
+        switch state {
+        case .proposed, .settling, .connecting, .accepting, .connected: true
+        case .idle, .closing: false
         }
     }
 
@@ -72,7 +122,7 @@ package struct CodecNegotiation: Sendable {
             self.hint = hint
             state = .closing(reopen: true)
             return []
-        case .proposed, .connecting, .accepting, .connected:
+        case .proposed, .settling, .connecting, .accepting, .connected:
             return []
         }
     }
@@ -81,7 +131,7 @@ package struct CodecNegotiation: Sendable {
     package mutating func stop() -> [Action] {
         switch state {
         case .idle: return []
-        case .proposed:
+        case .proposed, .settling:
             state = .idle
             return []
         case .connecting, .accepting, .connected:
@@ -93,6 +143,12 @@ package struct CodecNegotiation: Sendable {
         }
     }
 
+    /// The last proposal went out only now, because a reply had to go first.
+    package mutating func proposalSent(at now: Instant) {
+        guard case .proposed(let codec, let attempt, _) = state else { return }
+        state = proposal(codec, attempt: attempt, at: now)
+    }
+
     // MARK: What the headset does
 
     /// AT+BAC. In answer to +BCS it withdraws the proposal.
@@ -100,12 +156,18 @@ package struct CodecNegotiation: Sendable {
         if codecs != offered {
             offered = codecs
             agreed = nil
-            ceiling = nil
+            ceiling = memory.ceiling(whileOffered: codecs)
         }
-        guard case .proposed(let codec, let attempt, _) = state else { return [] }
-        guard codec != .cvsd else { return proposeAgain(.cvsd, after: attempt, at: now) }
-        let next = codecs.contains(codec) ? rung(below: codec) : rung
-        return propose(next, attempt: 1, at: now)
+        switch state {
+        case .proposed(let codec, let attempt, _):
+            guard codec != .cvsd else { return proposeAgain(.cvsd, after: attempt, at: now) }
+            let next = codecs.contains(codec) ? rung(below: codec) : rung
+            return propose(next, attempt: 1, at: now)
+        case .settling(let codec, _):
+            return ladder.contains(codec) && agreed == codec ? [] : begin(at: now)
+        case .idle, .connecting, .accepting, .connected, .closing:
+            return []
+        }
     }
 
     /// AT+BCS.
@@ -118,9 +180,9 @@ package struct CodecNegotiation: Sendable {
                 return (false, proposeAgain(codec, after: attempt, at: now))
             }
             agreed = codec
-            state = .connecting(codec)
-            return (true, [.connect(codec)])
-        case .connecting(let codec), .accepting(let codec), .connected(let codec):
+            memory.selectionAnswered()
+            return (true, connect(codec, at: now))
+        case .settling(let codec, _), .connecting(let codec), .accepting(let codec), .connected(let codec):
             // The second answer to a repeated +BCS.
             return (Int(codec.rawValue) == identifier && isSupported, [])
         case .idle, .closing:
@@ -131,7 +193,7 @@ package struct CodecNegotiation: Sendable {
     /// The headset opens the connection itself.
     package mutating func incoming() -> [Action] {
         switch state {
-        case .idle, .proposed:
+        case .idle, .proposed, .settling:
             let codec = agreed ?? .cvsd
             state = .accepting(codec)
             return [.accept(codec)]
@@ -144,7 +206,18 @@ package struct CodecNegotiation: Sendable {
 
     package mutating func opened(_ codec: VoiceCodec) -> [Action] {
         switch state {
-        case .idle, .proposed, .connecting, .accepting, .connected:
+        case .connecting:
+            state = .connected(codec)
+            if isUnanswered {
+                memory.selectionUnanswered(offered: offered ?? [])
+            } else if hasSteppedDown {
+                memory.steppedDown(to: ceiling ?? codec, offered: offered ?? [], isFirst: !hasLearnt)
+                hasLearnt = true
+            } else if codec != .cvsd {
+                memory.succeeded(codec)
+            }
+            return []
+        case .idle, .proposed, .settling, .accepting, .connected:
             state = .connected(codec)
             return []
         case .closing:
@@ -154,7 +227,7 @@ package struct CodecNegotiation: Sendable {
 
     package mutating func closed(at now: Instant) -> [Action] {
         switch state {
-        case .idle, .proposed: return []
+        case .idle, .proposed, .settling: return []
         case .connecting: return failed(.failed, at: now)
         case .accepting, .connected:
             state = .idle
@@ -167,7 +240,7 @@ package struct CodecNegotiation: Sendable {
 
     package mutating func failed(_ failure: AudioFailure, at now: Instant) -> [Action] {
         switch state {
-        case .idle, .proposed, .connected:
+        case .idle, .proposed, .settling, .connected:
             return []
         case .closing:
             return closed(at: now)
@@ -175,36 +248,56 @@ package struct CodecNegotiation: Sendable {
             state = .idle
             return [.failed(failure)]
         case .connecting(let codec):
-            if failure == .unsupportedCodec, codec != .cvsd { ours.removeAll { $0 == codec } }
+            if failure == .refused, retriesRefusal, !hasRetried {
+                hasRetried = true
+                state = .settling(codec, until: now.advanced(by: Self.retryTime))
+                return []
+            }
+            if failure == .unsupportedCodec, codec != .cvsd { memory.lacking.insert(codec) }
             guard codec != .cvsd, failure.mayBeTheCodec else {
                 // CVSD failed too: it was not the codec, so nothing is learnt about the better ones.
-                if codec == .cvsd, failure.mayBeTheCodec { ceiling = nil }
+                if codec == .cvsd, failure.mayBeTheCodec { ceiling = memory.ceiling(whileOffered: offered ?? []) }
                 state = .idle
                 return [.failed(failure)]
             }
-            let next = rung(below: codec)
-            ceiling = next
+            let lower = rung(below: codec)
+            ceiling = lower
+            hasSteppedDown = true
+            let next = failure == .unsupportedCodec ? lower : .cvsd
             return [.steppedDown(from: codec, failure)] + propose(next, attempt: 1, at: now)
         }
     }
 
     package mutating func deadlineReached(at now: Instant) -> [Action] {
-        guard case .proposed(let codec, let attempt, let deadline) = state, deadline <= now else { return [] }
+        switch state {
+        case .proposed(let codec, let attempt, let deadline) where deadline <= now:
+            return unanswered(codec, attempt, at: now)
+        case .settling(let codec, let end) where end <= now:
+            return connect(codec, at: now)
+        case .idle, .proposed, .settling, .connecting, .accepting, .connected, .closing:
+            return []
+        }
+    }
+
+    private mutating func unanswered(_ codec: VoiceCodec, _ attempt: Int, at now: Instant) -> [Action] {
         if attempt == 1 { return propose(codec, attempt: 2, at: now) }
         ceiling = .cvsd
+        hasSteppedDown = true
         guard codec == .cvsd else {
             return [.steppedDown(from: codec, .unanswered)] + propose(.cvsd, attempt: 2, at: now)
         }
+        isUnanswered = true
         agreed = .cvsd
-        state = .connecting(.cvsd)
-        return [.connect(.cvsd)]
+        return connect(.cvsd, at: now)
     }
 
     // MARK: The ladder
 
     private var ladder: [VoiceCodec] {
         ours.filter { codec in
-            codec == .cvsd || (offered?.contains(codec) == true && codec.rawValue <= (ceiling ?? codec).rawValue)
+            codec == .cvsd
+                || (offered?.contains(codec) == true && !memory.lacking.contains(codec)
+                    && codec.rawValue <= (ceiling ?? codec).rawValue)
         }
     }
 
@@ -217,24 +310,36 @@ package struct CodecNegotiation: Sendable {
     }
 
     private mutating func begin(at now: Instant) -> [Action] {
-        guard isSupported, offered != nil else {
-            state = .connecting(.cvsd)
-            return [.connect(.cvsd)]
+        hasSteppedDown = false
+        isUnanswered = false
+        hasRetried = false
+        guard isSupported, let offered, !memory.isSelectionPointless(whileOffered: offered) else {
+            return connect(.cvsd, at: now)
         }
         let codec = rung
-        guard agreed != codec else {
-            state = .connecting(codec)
-            return [.connect(codec)]
-        }
+        guard agreed != codec else { return connect(codec, at: now) }
         return propose(codec, attempt: 1, at: now)
     }
 
+    private mutating func connect(_ codec: VoiceCodec, at now: Instant) -> [Action] {
+        if let earliest, earliest > now {
+            state = .settling(codec, until: earliest)
+            return []
+        }
+        state = .connecting(codec)
+        return [.connect(codec)]
+    }
+
     private mutating func propose(_ codec: VoiceCodec, attempt: Int, at now: Instant) -> [Action] {
-        let isLast = codec == .cvsd && attempt > 1
-        let time = isLast ? Self.lastAnswerTime : Self.answerTime
-        state = .proposed(codec, attempt: attempt, deadline: now.advanced(by: time))
+        state = proposal(codec, attempt: attempt, at: now)
         agreed = nil
         return [.propose(codec)]
+    }
+
+    private func proposal(_ codec: VoiceCodec, attempt: Int, at now: Instant) -> State {
+        let isLast = codec == .cvsd && attempt > 1
+        let time = isLast ? Self.lastAnswerTime : Self.answerTime
+        return .proposed(codec, attempt: attempt, deadline: now.advanced(by: time))
     }
 
     /// After an answer that does not fit: once more the same, then lower, and with CVSD to the end.
@@ -242,6 +347,7 @@ package struct CodecNegotiation: Sendable {
         if attempt == 1 { return propose(codec, attempt: 2, at: now) }
         guard codec == .cvsd else {
             ceiling = rung(below: codec)
+            hasSteppedDown = true
             return propose(rung(below: codec), attempt: 1, at: now)
         }
         state = .idle

@@ -4,7 +4,8 @@ package import BluetoothTypes
 ///
 /// It is established when the headset has said its features, read the indicators, switched reporting on, and asked for
 /// what both sides announced (three-way list, HF indicators). A headset that leaves one of these out is taken as it is
-/// once it has reporting on and has been quiet for `settleTime`. Until then nothing unsolicited may be sent.
+/// once it has reporting on and has been quiet for `settleTime`, or for twice its own longest pause so far, because some car
+/// kits take seconds for each command (INTEROP.md A8, A26). Until then nothing unsolicited may be sent.
 package struct ServiceLevelConnection: Sendable {
     package enum Step: Hashable, Sendable {
         case features(HandsFreeFeatures)
@@ -16,13 +17,14 @@ package struct ServiceLevelConnection: Sendable {
     }
 
     package private(set) var isEstablished = false
-    /// As the headset said; empty before it did.
-    package private(set) var features: HandsFreeFeatures = []
+    /// As the headset said; before it did, and for one that never does (HFP 0.96), as its service record says.
+    package private(set) var features: HandsFreeFeatures
     package private(set) var hfIndicators: [HFIndicator] = []
     private let gateway: AudioGatewayFeatures
     private let timeout: Duration
     private var startedAt: Instant?
     private var lastCommandAt: Instant?
+    private var longestPause = Duration.zero
     private var hasFeatures = false
     private var hasIndicatorValues = false
     private var hasReporting = false
@@ -34,9 +36,11 @@ package struct ServiceLevelConnection: Sendable {
 
     /// - Parameters:
     ///   - gateway: as +BRSF says them.
+    ///   - recorded: as the headset's service record says them.
     ///   - timeout: for all of it, from `start`.
-    package init(gateway: AudioGatewayFeatures, timeout: Duration) {
+    package init(gateway: AudioGatewayFeatures, recorded: HandsFreeFeatures = [], timeout: Duration) {
         self.gateway = gateway
+        features = recorded
         self.timeout = timeout
     }
 
@@ -44,8 +48,14 @@ package struct ServiceLevelConnection: Sendable {
         startedAt = now
     }
 
+    /// Without any of it: the Headset Profile has no dialogue before the first button.
+    package mutating func establish() {
+        isEstablished = true
+    }
+
     /// Any command at all.
     package mutating func commandReceived(at now: Instant) {
+        if let lastCommandAt { longestPause = max(longestPause, lastCommandAt.duration(to: now)) }
         lastCommandAt = now
     }
 
@@ -84,7 +94,7 @@ package struct ServiceLevelConnection: Sendable {
         guard !isEstablished, let startedAt else { return nil }
         let last = startedAt.advanced(by: timeout)
         guard hasReporting, let lastCommandAt else { return last }
-        return min(last, lastCommandAt.advanced(by: Self.settleTime))
+        return min(last, lastCommandAt.advanced(by: max(Self.settleTime, longestPause * 2)))
     }
 
     /// - Returns: true once, when it is established.

@@ -1,0 +1,39 @@
+/// The charge of a headset as it said it itself.
+package struct BatteryReport: Hashable, Sendable {
+    /// Which of the ways it used; a headset that uses several may say several things (INTEROP.md A15).
+    package enum Source: String, Hashable, Sendable, CaseIterable {
+        /// AT+BIEV=2,…: 0…100
+        case hfIndicator
+        /// AT+IPHONEACCEV: 0…9
+        case apple
+        /// AT+XEVENT=BATTERY,…: of as many levels as it says
+        case plantronics
+        /// AT+CSRBATT: 0…9
+        case csr
+        /// AT+ANDROID=XHSTBATSOC,…: 0…100
+        case zebra
+    }
+
+    package let source: Source
+    /// 0…100
+    package let percent: Int
+    /// The number it said, of 0…`levels` - 1.
+    package let level: Int
+    package let levels: Int
+    /// nil: it did not say.
+    package let isCharging: Bool?
+
+    /// - Parameter percent: clamped to 0…100.
+    package init(_ source: Source, percent: Int, level: Int, levels: Int, isCharging: Bool? = nil) {
+        self.source = source
+        self.percent = min(max(percent, 0), 100)
+        self.level = level
+        self.levels = levels
+        self.isCharging = isCharging
+    }
+
+    /// Ten levels, 0…9: a tenth each, and none is empty (INTEROP.md A13).
+    package init(_ source: Source, ofTen level: Int, isCharging: Bool? = nil) {
+        self.init(source, percent: (level + 1) * 10, level: level, levels: 10, isCharging: isCharging)
+    }
+}

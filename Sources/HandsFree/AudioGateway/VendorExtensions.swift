@@ -1,0 +1,58 @@
+/// One indicator of CSR's extensions: `(index,value)`.
+package struct CSRIndicator: Hashable, Sendable {
+    package let index: Int
+    package let value: Int
+
+    package static let battery = 4
+    package static let power = 5
+    package static let codecs = 6
+    package static let bandwidths = 7
+
+    /// Reads `(4,1),(5,0)`: at most eight pairs of numbers of one or two digits.
+    ///
+    /// - Throws: `missing`, `malformed`, `excess`.
+    static func list(_ bytes: [UInt8]) throws(ATSyntaxError) -> [CSRIndicator] {
+        guard !bytes.isEmpty else { throw .missing }
+        var pairs: [CSRIndicator] = []
+        var rest = bytes[...]
+        while true {
+            guard pairs.count < 8 else { throw .excess }
+            guard rest.popFirst() == UInt8(ascii: "("), let index = number(&rest),
+                rest.popFirst() == UInt8(ascii: ","), let value = number(&rest), rest.popFirst() == UInt8(ascii: ")")
+            else { throw .malformed }
+            pairs.append(CSRIndicator(index: index, value: value))
+            guard let next = rest.popFirst() else { return pairs }
+            guard next == UInt8(ascii: ",") else { throw .malformed }
+        }
+    }
+
+    private static func number(_ rest: inout ArraySlice<UInt8>) -> Int? {
+        let digits = rest.prefix { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
+        guard (1...2).contains(digits.count) else { return nil }
+        rest = rest.dropFirst(digits.count)
+        return digits.reduce(0) { $0 * 10 + Int($1 - UInt8(ascii: "0")) }
+    }
+}
+
+extension AudioGateway {
+    /// How a headset wants calls to be routed to it (AT+ANDROID=SINKAUDIOPOLICY,…).
+    package struct SinkAudioPolicy: Hashable, Sendable {
+        package enum Wish: Int, Hashable, Sendable {
+            case unspecified = 0
+            case allowed = 1
+            case notAllowed = 2
+        }
+
+        package static let word = "SINKAUDIOPOLICY"
+        /// A call that is answered or dialled elsewhere comes to this headset.
+        package let calls: Wish
+        /// It becomes the active headset when it connects.
+        package let activation: Wish
+        /// It wants our ring tone in its audio.
+        package let inbandRing: Wish
+    }
+
+    package enum PowerSource: String, Hashable, Sendable {
+        case battery, external
+    }
+}

@@ -1,0 +1,218 @@
+/// One `key = value` of a quirks file, or the head of a section, with the place where it stands.
+package struct QuirksEntry: Hashable, Sendable {
+    package let section: String
+    /// Nil for the head itself.
+    package let key: String?
+    package let value: String
+    /// Counted from 1.
+    package let line: Int
+
+    package init(section: String, key: String?, value: String, line: Int) {
+        self.section = section
+        self.key = key
+        self.value = value
+        self.line = line
+    }
+}
+
+/// What is wrong with a quirks file: where, and what would be right.
+package struct QuirksError: Error, Hashable, Sendable {
+    /// Nil when the file as a whole is meant.
+    package let line: Int?
+    /// `[section] key`; nil when no key is meant.
+    package let key: String?
+    package let problem: String
+    package let accepted: String
+}
+
+extension QuirksDatabase {
+    /// The format that this reader understands.
+    package static let format = 1
+    package static let mostRows = 500
+    private static let head = "database"
+    private static let rowPrefix = "quirk "
+    private static let namesAccepted = "1 to 40 small letters, digits and hyphens: [quirk slow-car-kits]"
+
+    /// Makes rows of what a file has.
+    ///
+    /// - Parameters:
+    ///   - entries: heads and keys in the order of the file.
+    ///   - path: named as the file.
+    /// - Throws: for the first entry that is not understood. No row is skipped, and no key.
+    package init(
+        entries: [QuirksEntry], path: String, origin: QuirkRow.Origin
+    ) throws(QuirksError) {
+        var sections: [(name: String, line: Int, keys: [QuirksEntry])] = []
+        for entry in entries {
+            if entry.key == nil {
+                if let earlier = sections.first(where: { $0.name == entry.section }) {
+                    throw QuirksError(
+                        line: entry.line, key: "[\(entry.section)]", problem: "is there a second time",
+                        accepted: "keep one of this and line \(earlier.line)")
+                }
+                sections.append((entry.section, entry.line, []))
+            } else if sections.last?.name == entry.section {
+                sections[sections.count - 1].keys.append(entry)
+            } else {
+                throw QuirksError(
+                    line: entry.line, key: entry.key, problem: "stands in no section", accepted: "begin with [database]"
+                )
+            }
+        }
+        guard let first = sections.first, first.name == Self.head else {
+            throw QuirksError(
+                line: sections.first?.line, key: nil, problem: "the file does not begin with [database]",
+                accepted: "begin it with the lines [database] and format = \(Self.format)")
+        }
+        let version = try Self.readHead(first.keys, line: first.line)
+        guard sections.count <= Self.mostRows + 1 else {
+            throw QuirksError(
+                line: sections[Self.mostRows + 1].line, key: nil, problem: "there are too many rows",
+                accepted: "a file may have \(Self.mostRows)")
+        }
+        var rows: [QuirkRow] = []
+        var switchedOff: [String] = []
+        for section in sections.dropFirst() {
+            let name = try Self.rowName(section.name, line: section.line)
+            if let row = try QuirkRow(name: name, line: section.line, entries: section.keys, origin: origin) {
+                rows.append(row)
+            } else {
+                switchedOff.append(name)
+            }
+        }
+        self.init(
+            file: File(path: path, origin: origin, version: version, rowCount: rows.count + switchedOff.count),
+            rows: rows,
+            switchedOff: switchedOff)
+    }
+
+    /// - Returns: the version, for people.
+    private static func readHead(_ entries: [QuirksEntry], line: Int) throws(QuirksError) -> String? {
+        var format: Int?
+        var version: String?
+        for entry in entries {
+            switch entry.key {
+            case "format":
+                guard let number = Int(entry.value), number == Self.format else {
+                    throw entry.refused("'\(entry.value)' is not accepted", "this btcalld reads format \(Self.format)")
+                }
+                format = number
+            case "version":
+                guard (1...40).contains(entry.value.utf8.count) else {
+                    throw entry.refused(
+                        "'\(entry.value)' is not accepted", "it is 1 to 40 bytes, for people: 2026-11-21")
+                }
+                version = entry.value
+            default: throw entry.refused("there is no such key", "keys of [database] are format, version")
+            }
+        }
+        guard format != nil else {
+            throw QuirksError(
+                line: line, key: "[database]", problem: "has no format", accepted: "add format = \(Self.format)")
+        }
+        return version
+    }
+
+    private static func rowName(_ section: String, line: Int) throws(QuirksError) -> String {
+        guard section.hasPrefix(rowPrefix) else {
+            throw QuirksError(
+                line: line, key: "[\(section)]", problem: "there is no such section",
+                accepted: "sections are [database] and [quirk NAME]")
+        }
+        let name = String(section.dropFirst(rowPrefix.count))
+        let isPlain = name.utf8.allSatisfy {
+            (UInt8(ascii: "a")...UInt8(ascii: "z")).contains($0) || (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0)
+                || $0 == UInt8(ascii: "-")
+        }
+        guard (1...40).contains(name.utf8.count), isPlain, name != QuirksExplanation.configuration else {
+            throw QuirksError(
+                line: line, key: "[\(section)]", problem: "'\(name)' is no name of a row",
+                accepted: "it is \(namesAccepted)")
+        }
+        return name
+    }
+}
+
+extension QuirksEntry {
+    func refused(_ problem: String, _ accepted: String) -> QuirksError {
+        QuirksError(
+            line: line, key: "[\(section)]" + (key.map { " \($0)" } ?? ""), problem: problem, accepted: accepted)
+    }
+}
+
+extension QuirkRow {
+    private static let otherKeys = ["advice", "reference", "reason", "expires", "enabled"]
+    /// Longest advice, reference and reason in bytes; a line has not much more.
+    private static let longestText = 180
+
+    /// - Returns: nil for a row that only switches off another one of its name.
+    init?(name: String, line: Int, entries: [QuirksEntry], origin: Origin) throws(QuirksError) {
+        var conditions: [QuirkCondition] = []
+        var effects: [QuirkEffect] = []
+        var texts: [String: String] = [:]
+        var expires: CalendarDate?
+        var isEnabled = true
+        for entry in entries {
+            let word = entry.key ?? ""
+            if let key = QuirkCondition.Key(rawValue: word) {
+                guard let condition = QuirkCondition(key, entry.value) else {
+                    throw entry.refused("'\(entry.value)' is not accepted", "it is \(key.accepted)")
+                }
+                conditions.append(condition)
+            } else if let key = QuirkEffect.Key(rawValue: word) {
+                guard let effect = QuirkEffect(key, entry.value) else {
+                    throw entry.refused("'\(entry.value)' is not accepted", "it is \(key.accepted)")
+                }
+                effects.append(effect)
+            } else {
+                switch word {
+                case "advice", "reference", "reason":
+                    guard (1...Self.longestText).contains(entry.value.utf8.count) else {
+                        throw entry.refused("is empty or too long", "it is a text of 1 to \(Self.longestText) bytes")
+                    }
+                    texts[word] = entry.value
+                case "expires":
+                    guard let date = CalendarDate(entry.value) else {
+                        throw entry.refused("'\(entry.value)' is not accepted", "it is a date: 2027-06-30")
+                    }
+                    expires = date
+                case "enabled":
+                    switch entry.value.lowercased() {
+                    case "yes": isEnabled = true
+                    case "no": isEnabled = false
+                    default: throw entry.refused("'\(entry.value)' is not accepted", "it is yes or no")
+                    }
+                default:
+                    let words =
+                        QuirkCondition.Key.allCases.map(\.rawValue) + QuirkEffect.Key.allCases.map(\.rawValue)
+                        + Self.otherKeys
+                    throw entry.refused(
+                        "there is no such key", "keys of a row are \(words.joined(separator: ", "))")
+                }
+            }
+        }
+        if entries.count == 1, !isEnabled, origin == .admin { return nil }
+        func missing(_ problem: String, _ accepted: String) -> QuirksError {
+            QuirksError(line: line, key: "[quirk \(name)]", problem: problem, accepted: accepted)
+        }
+        guard !conditions.isEmpty else {
+            throw missing(
+                "says no headset and no controller",
+                "give one or more of \(QuirkCondition.Key.allCases.map(\.rawValue).joined(separator: ", "))")
+        }
+        guard !effects.isEmpty || texts["advice"] != nil else {
+            throw missing(
+                "does nothing",
+                "give advice or one or more of \(QuirkEffect.Key.allCases.map(\.rawValue).joined(separator: ", "))")
+        }
+        guard let reference = texts["reference"] else {
+            throw missing("has no reference", "say where it is known from: reference = bluez-alsa #258")
+        }
+        guard let reason = texts["reason"] else {
+            throw missing("has no reason", "say what goes wrong without it: reason = stays muted")
+        }
+        self.init(
+            name: name, origin: origin, line: line, conditions: conditions, effects: effects, advice: texts["advice"],
+            reference: reference, reason: reason, expires: expires, isEnabled: isEnabled)
+    }
+}

@@ -1,0 +1,87 @@
+/// The rows of the quirks database, shipped and the administrator's, in the order in which they apply.
+///
+/// The shipped rows come first, from top to bottom, then the administrator's. A row of the administrator replaces the shipped row
+/// of the same name, or switches it off. Of two rows that set the same key the later one counts; features and codecs add up.
+/// What the configuration says of one headset comes last. Read by `QuirksDatabase(parsing:file:)` (BTCallDaemon).
+package struct QuirksDatabase: Hashable, Sendable {
+    /// A file that was read.
+    package struct File: Hashable, Sendable {
+        package let path: String
+        package let origin: QuirkRow.Origin
+        /// As the file says; nil: it does not.
+        package let version: String?
+        package let rowCount: Int
+
+        package init(path: String, origin: QuirkRow.Origin, version: String?, rowCount: Int) {
+            self.path = path
+            self.origin = origin
+            self.version = version
+            self.rowCount = rowCount
+        }
+    }
+
+    package private(set) var files: [File] = []
+    package private(set) var rows: [QuirkRow] = []
+    /// Names that the administrator's file switches off and that no shipped row has.
+    package private(set) var unknownNames: [String] = []
+
+    /// Without any row.
+    package init() {}
+
+    init(file: File, rows: [QuirkRow], switchedOff: [String]) {
+        files = [file]
+        self.rows = rows
+        unknownNames = switchedOff
+    }
+
+    /// Lays the administrator's file over this one.
+    package func overlaid(by overlay: QuirksDatabase) -> QuirksDatabase {
+        var result = self
+        result.files += overlay.files
+        let replaced = Set(overlay.rows.map(\.name))
+        result.rows.removeAll { replaced.contains($0.name) }
+        for index in result.rows.indices where overlay.unknownNames.contains(result.rows[index].name) {
+            result.rows[index].isEnabled = false
+        }
+        let names = Set(rows.map(\.name))
+        result.unknownNames = overlay.unknownNames.filter { !names.contains($0) }
+        result.rows += overlay.rows
+        return result
+    }
+
+    /// Which rows apply, why, and what comes of it.
+    ///
+    /// - Parameters:
+    ///   - lastWord: what the configuration says of this headset.
+    ///   - today: rows that have expired do not apply.
+    package func explain(
+        _ subject: QuirkSubject, lastWord: [QuirkEffect] = [], on today: CalendarDate
+    ) -> QuirksExplanation {
+        var applied: [QuirksExplanation.Match] = []
+        var near: [QuirksExplanation.Match] = []
+        for row in rows {
+            var match = QuirksExplanation.Match(row: row, reasons: [], obstacles: [])
+            var isDeviceMeant = false
+            for condition in row.conditions {
+                switch condition.check(subject) {
+                case .holds(let reason):
+                    match.reasons.append(reason)
+                    isDeviceMeant = isDeviceMeant || condition.isAboutDevice
+                case .fails(let obstacle): match.obstacles.append(obstacle)
+                }
+            }
+            let isMatch = match.obstacles.isEmpty
+            switch row.state(on: today) {
+            case .active: break
+            case .expired(let date): match.obstacles.append("it has expired on \(date)")
+            case .off: match.obstacles.append("it is switched off")
+            }
+            if match.obstacles.isEmpty {
+                applied.append(match)
+            } else if isDeviceMeant || isMatch {
+                near.append(match)
+            }
+        }
+        return QuirksExplanation(subject: subject, applied: applied, near: near, lastWord: lastWord)
+    }
+}

@@ -1,0 +1,37 @@
+/// The whole gateway over dialogues: an input is a header of five bytes, the configuration, and then steps.
+///
+/// Bytes below 0x80 are what the headset sends, so that an input reads like a dialogue; 0x80 and above are what else happens
+/// (`GatewayWorld.step`), with their operands behind them. Bytes of the headset are delivered when something else happens.
+enum GatewayTarget {
+    /// What one input can make the headset send in all.
+    private static let byteLimit = 3000
+
+    static func run(_ input: [UInt8]) throws(BrokenRule) {
+        var steps = StepReader(input)
+        var world = GatewayWorld(configuration: GatewayConfigurationReader.read(&steps))
+        try world.connect()
+        var text: [UInt8] = []
+        var total = 0
+        while !steps.isAtEnd, total < byteLimit {
+            let byte = steps.byte()
+            switch byte {
+            case 0..<0x80:
+                text.append(byte)
+                total += 1
+            case 0xFF:
+                text.append(steps.byte())
+                total += 1
+            case 0xFE:
+                // The same again and again: what is too long, and what is too much.
+                let count = min(steps.below(256) * text.count, byteLimit)
+                text = (0..<count).map { text[$0 % text.count] }
+                total += count
+            default:
+                try world.say(text)
+                text = []
+                try world.step(byte, &steps)
+            }
+        }
+        try world.say(text)
+    }
+}

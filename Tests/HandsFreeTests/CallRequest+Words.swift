@@ -1,0 +1,17 @@
+import Telephony
+
+extension CallRequest {
+    /// As a dialogue says it: `dial 5551000`, `chld 1x`.
+    var words: String {
+        switch self {
+        case .answer(let id): "answer \(id.value)"
+        case .reject(let id): "reject \(id.value)"
+        case .hangUp(let id): "hangup \(id.value)"
+        case .dial(let number, _): "dial \(number)"
+        case .setHeld(let id, let held): "held \(id.value) \(held)"
+        case .threeWay(let action): "chld \(action.text)"
+        case .sendDTMF(let tone): "dtmf \(tone)"
+        case .responseAndHold(let value): "btrh \(value.rawValue)"
+        }
+    }
+}

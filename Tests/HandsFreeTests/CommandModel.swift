@@ -1,0 +1,401 @@
+import HandsFree
+import Telephony
+
+/// What must be answered to a command line, worked out from the profile alone: a table of commands, each with what it may
+/// look like and what it is worth in the state that the commands before it left.
+///
+/// It knows nothing of how the gateway comes to its answers: features are bits here, and calls are what a person would say
+/// of them.
+struct CommandModel {
+    /// What comes back: lines, then one final result code; a request is answered by its outcome.
+    struct Answer {
+        var lines: [String] = []
+        var isOK = true
+        var request: String?
+
+        static let ok = Answer()
+        static let error = Answer(isOK: false)
+
+        static func ok(_ lines: [String]) -> Answer { Answer(lines: lines) }
+        static func ask(_ request: String) -> Answer { Answer(request: request) }
+    }
+
+    struct Command {
+        let line: String
+        let answer: Answer
+    }
+
+    /// The calls of a course, in words, and what follows from them.
+    struct Calls {
+        let calls: [Call]
+        let listed: [String]
+        let durations: [String]
+        /// ATA, AT+CHUP; nil is ERROR.
+        let answer: String?
+        let hangUp: String?
+        let rejects: Bool
+        let isTalking: Bool
+        /// What of AT+CHLD has calls to work on.
+        let threeWay: Set<String>
+    }
+
+    static let tables: [Calls] = [
+        Calls(
+            calls: [], listed: [], durations: [], answer: nil, hangUp: nil, rejects: false, isTalking: false,
+            threeWay: []),
+        Calls(
+            calls: [call(1, .incoming, .incoming, "5551")], listed: ["+CLCC: 1,1,4,0,0,\"5551\",129"], durations: [],
+            answer: "answer 1", hangUp: "reject 1", rejects: true, isTalking: false, threeWay: ["0", "1", "2"]),
+        Calls(
+            calls: [call(2, .outgoing, .dialing, "+5552")], listed: ["+CLCC: 2,0,2,0,0,\"+5552\",145"], durations: [],
+            answer: nil, hangUp: "hangup 2", rejects: false, isTalking: true, threeWay: ["1", "12"]),
+        Calls(
+            calls: [call(1, .outgoing, .active, "5551")], listed: ["+CLCC: 1,0,0,0,0,\"5551\",129"],
+            durations: ["+BCDI: 1,0"], answer: nil, hangUp: "hangup 1", rejects: false, isTalking: true,
+            threeWay: ["1", "2", "11", "21"]),
+        Calls(
+            calls: [call(1, .outgoing, .held, nil)], listed: ["+CLCC: 1,0,1,0,0"], durations: ["+BCDI: 1,0"],
+            answer: nil,
+            hangUp: nil, rejects: false, isTalking: true, threeWay: ["0", "1", "2", "11", "21"]),
+        Calls(
+            calls: [call(1, .outgoing, .active, nil), call(3, .incoming, .waiting, "5553")],
+            listed: ["+CLCC: 1,0,0,0,0", "+CLCC: 3,1,5,0,0,\"5553\",129"], durations: ["+BCDI: 1,0"],
+            answer: "answer 3",
+            hangUp: "hangup 1", rejects: false, isTalking: true, threeWay: ["0", "1", "2", "11", "21"]),
+        Calls(
+            calls: [call(1, .outgoing, .held, nil), call(2, .incoming, .active, nil)],
+            listed: ["+CLCC: 1,0,1,0,0", "+CLCC: 2,1,0,0,0"], durations: ["+BCDI: 1,0", "+BCDI: 2,0"], answer: nil,
+            hangUp: "hangup 2", rejects: false, isTalking: true,
+            threeWay: ["0", "1", "2", "3", "4", "11", "12", "21", "22"]),
+    ]
+
+    let gateway: UInt32
+    let headset: UInt32
+    let configuration: AudioGatewayConfiguration
+    let calls: Calls
+    private var lastDialed: String?
+    private(set) var hasExtendedErrors = false
+    /// The headset has said its features.
+    private var knowsHeadset = false
+
+    init(random: inout SeededRandom) {
+        // Codec negotiation, enhanced voice recognition and its text have dialogues of their own.
+        gateway = UInt32(random.below(0x8000)) & ~0x3200
+        headset = UInt32(random.below(0x1000)) & ~0xC80
+        calls = Self.tables[random.below(Self.tables.count)]
+        var configuration = AudioGatewayConfiguration()
+        configuration.features = AudioGatewayFeatures(rawValue: gateway)
+        configuration.threeWay = ThreeWayOption.allCases
+        configuration.memory = [1: "5551000", 23: "*#"]
+        configuration.lastDialed = random.below(2) == 0 ? nil : "5559999"
+        configuration.networkOperator = random.below(2) == 0 ? nil : "Net"
+        configuration.subscriberNumbers = random.below(2) == 0 ? [] : [SubscriberNumber(number: "+49301", service: 5)]
+        configuration.voiceTagNumber = random.below(2) == 0 ? nil : "5557"
+        configuration.quota.burst = 10_000
+        configuration.quota.perSecond = 10_000
+        self.configuration = configuration
+        lastDialed = configuration.lastDialed
+    }
+
+    private static func call(_ index: Int, _ direction: CallDirection, _ state: CallState, _ number: String?) -> Call {
+        Call(
+            id: CallID(UInt32(index)), provider: "p", direction: direction, state: state,
+            details: CallDetails(number: number), index: index)
+    }
+
+    private func has(_ bit: Int) -> Bool { gateway >> UInt32(bit) & 1 == 1 }
+    private func theyHave(_ bit: Int) -> Bool { knowsHeadset && headset >> UInt32(bit) & 1 == 1 }
+
+    // MARK: A command at random
+
+    mutating func command(_ random: inout SeededRandom) -> Command {
+        let commands = [
+            basic, features, indicators, reporting, activation, threeWay, hfIndicators, hfValue, notifications,
+            callControl,
+            dialling, lists, network, hold, tones, volumes, audio, identity, apple, plantronics, csr, android, nonsense,
+        ]
+        let (line, answer) = commands[random.below(commands.count)](&self, &random)
+        return Command(line: Self.spelled(line, &random), answer: answer)
+    }
+
+    /// What happens to the state when a request is carried out.
+    mutating func completed(_ request: String) {
+        if request.hasPrefix("dial ") { lastDialed = String(request.dropFirst(5)) }
+    }
+
+    /// As headsets write it: in either case, with blanks and line feeds.
+    private static func spelled(_ line: String, _ random: inout SeededRandom) -> String {
+        guard !line.contains("\"") else { return line }
+        var line = random.below(4) == 0 ? line.lowercased() : line
+        if random.below(4) == 0 {
+            line = line.split(separator: ",", omittingEmptySubsequences: false).joined(separator: " , ")
+        }
+        return random.below(6) == 0 ? "\n" + line + "\n" : line
+    }
+
+    private typealias Case = (String, Answer)
+
+    private func pick<T>(_ list: [T], _ random: inout SeededRandom) -> T { list[random.below(list.count)] }
+
+    private var basic: (inout Self, inout SeededRandom) -> Case {
+        { _, random in (["", "AT"][random.below(2)], .ok) }
+    }
+
+    private var features: (inout Self, inout SeededRandom) -> Case {
+        { model, random in
+            let wrong = model.pick(
+                ["AT+BRSF=", "AT+BRSF", "AT+BRSF?", "AT+BRSF=x", "AT+BRSF=-1", "AT+BRSF=1,2"], &random)
+            guard random.below(2) == 0 else { return (wrong, .error) }
+            model.knowsHeadset = true
+            return ("AT+BRSF=\(model.headset)", .ok(["+BRSF: \(model.gateway)"]))
+        }
+    }
+
+    private var indicators: (inout Self, inout SeededRandom) -> Case {
+        { model, random in
+            let states = Set(model.calls.calls.map(\.state))
+            let isUp = states.contains(.active) || states.contains(.held)
+            let setUp = states.contains(.dialing) ? 2 : states.contains(.incoming) || states.contains(.waiting) ? 1 : 0
+            let held = states.contains(.held) ? states.contains(.active) ? 1 : 2 : 0
+            let names =
+                "(\"service\",(0,1)),(\"call\",(0,1)),(\"callsetup\",(0-3)),(\"callheld\",(0-2)),(\"signal\",(0-5)),"
+                + "(\"roam\",(0,1)),(\"battchg\",(0-5))"
+            return model.pick(
+                [
+                    ("AT+CIND?", .ok(["+CIND: 1,\(isUp ? 1 : 0),\(setUp),\(held),5,0,5"])),
+                    ("AT+CIND=?", .ok(["+CIND: " + names])), ("AT+CIND=1", .error), ("AT+CIND", .error),
+                ], &random)
+        }
+    }
+
+    private var reporting: (inout Self, inout SeededRandom) -> Case {
+        { model, random in
+            model.pick(
+                [
+                    ("AT+CMER=3,0,0,1", .ok), ("AT+CMER=3,0,0,0", .ok), ("AT+CMER=3,,,1", .ok), ("AT+CMER=0", .ok),
+                    ("AT+CMER=3,0,0,1,0", .ok), ("AT+CMER=3,0,0,2", .error), ("AT+CMER=4,0,0,1", .error),
+                    ("AT+CMER=", .error), ("AT+CMER?", .error), ("AT+CMER=3,0,0,1,0,0", .error),
+                ], &random)
+        }
+    }
+
+    private var activation: (inout Self, inout SeededRandom) -> Case {
+        { model, random in
+            let fields = (0..<random.below(22)).map { _ in ["", "0", "1"][random.below(3)] }
+            let list = fields.joined(separator: ",")
+            return model.pick(
+                [("AT+BIA=\(list)", .ok), ("AT+BIA=\(list),2", .error), ("AT+BIA=\(list),x", .error)], &random)
+        }
+    }
+
+    private var threeWay: (inout Self, inout SeededRandom) -> Case {
+        { model, random in
+            let isByIndex = model.has(7)
+            let offered =
+                !model.has(0)
+                ? ["0", "1"] : isByIndex ? ["0", "1", "1x", "2", "2x", "3", "4"] : ["0", "1", "2", "3", "4"]
+            if random.below(5) == 0 {
+                return ("AT+CHLD=?", .ok(["+CHLD: (\(offered.joined(separator: ",")))"]))
+            }
+            let value = model.pick(
+                ["0", "1", "2", "3", "4", "11", "12", "17", "21", "22", "5", "18", "x", ""], &random)
+            let kind = value.count == 2 ? "\(value.first ?? "x")x" : value
+            let isPossible = offered.contains(kind) && model.calls.threeWay.contains(value)
+            return ("AT+CHLD=\(value)", isPossible ? .ask("chld \(value)") : .error)
+        }
+    }
+
+    private var hfIndicators: (inout Self, inout SeededRandom) -> Case {
+        { model, random in
+            switch random.below(4) {
+            case 0:
+                let list = [[1], [2], [1, 2], [2, 9]][random.below(4)]
+                return ("AT+BIND=" + list.map(String.init).joined(separator: ","), .ok)
+            case 1: return ("AT+BIND=?", model.has(10) ? .ok(["+BIND: (1,2)"]) : .ok)
+            case 2:
+                return ("AT+BIND?", model.has(10) ? .ok(["+BIND: 1,1", "+BIND: 2,1"]) : .ok)
+            default: return (["AT+BIND", "AT+BIND=x", "AT+BIND=1,,2"][random.below(3)], .error)
+            }
+        }
+    }
+
+    private var hfValue: (inout Self, inout SeededRandom) -> Case {
+        { model, random in
+            let good = model.pick(["1,0", "1,1", "2,0", "2,100"], &random)
+            let bad = model.pick(["1,2", "2,101", "3,0", "2", "", "2,", ",2", "2,5,1", "x,1", "2,4294967295"], &random)
+            return random.below(2) == 0
+                ? ("AT+BIEV=\(good)", model.has(10) ? .ok : .error) : ("AT+BIEV=\(bad)", .error)
+        }
+    }
+
+    private var notifications: (inout Self, inout SeededRandom) -> Case {
+        { model, random in
+            let name = model.pick(["CLIP", "CCWA", "CMEE"], &random)
+            let value = model.pick(["0", "1", "2", "", "x"], &random)
+            let isFlag = value == "0" || value == "1"
+            guard isFlag, name != "CMEE" || model.has(8) else { return ("AT+\(name)=\(value)", .error) }
+            if name == "CMEE" { model.hasExtendedErrors = value == "1" }
+            return ("AT+\(name)=\(value)", .ok)
+        }
+    }
+
+    private var callControl: (inout Self, inout SeededRandom) -> Case {
+        { model, random in
+            switch random.below(3) {
+            case 0: return ("ATA", model.calls.answer.map { .ask($0) } ?? .error)
+            case 1: return (["ATA1", "AT+CHUP?", "AT+CHUP=1"][random.below(3)], .error)
+            default:
+                let isRefused = model.calls.rejects && !model.has(5)
+                return ("AT+CHUP", isRefused ? .error : model.calls.hangUp.map { .ask($0) } ?? .error)
+            }
+        }
+    }
+
+    private var dialling: (inout Self, inout SeededRandom) -> Case {
+        { model, random in
+            if random.below(4) == 0 { return ("AT+BLDN", model.lastDialed.map { .ask("dial \($0)") } ?? .error) }
+            return model.pick(
+                [
+                    ("ATD5551;", .ask("dial 5551")), ("ATD+49*#0;", .ask("dial +49*#0")),
+                    ("ATD>1;", .ask("dial 5551000")),
+                    ("ATD>23;", .ask("dial *#")), ("ATD>2;", .error), ("ATD>;", .error), ("ATD5551", .error),
+                    ("ATD;", .error), ("ATDx;", .error), ("ATD\(String(repeating: "1", count: 81));", .error),
+                    ("ATD", .error),
+                ], &random)
+        }
+    }
+
+    private var lists: (inout Self, inout SeededRandom) -> Case {
+        { model, random in
+            switch random.below(4) {
+            case 0: return ("AT+CLCC", model.has(6) ? .ok(model.calls.listed) : .ok)
+            case 1: return ("AT+BCDI", model.has(14) ? .ok(model.calls.durations) : .error)
+            case 2: return (["AT+CLCC?", "AT+BCDI=1", "AT+CNUM=?"][random.below(3)], .error)
+            default:
+                let isEmpty = model.configuration.subscriberNumbers.isEmpty
+                return ("AT+CNUM", isEmpty ? .ok : .ok(["+CNUM: ,\"+49301\",145,,5"]))
+            }
+        }
+    }
+
+    private var network: (inout Self, inout SeededRandom) -> Case {
+        { model, random in
+            let name = model.configuration.networkOperator
+            return model.pick(
+                [
+                    ("AT+COPS=3,0", .ok), ("AT+COPS?", .ok([name.map { "+COPS: 0,0,\"\($0)\"" } ?? "+COPS: 0"])),
+                    ("AT+COPS=0", .error), ("AT+COPS=3,2", .error), ("AT+COPS", .error), ("AT+COPS=3,0,0", .error),
+                ], &random)
+        }
+    }
+
+    private var hold: (inout Self, inout SeededRandom) -> Case {
+        { model, random in
+            model.pick(
+                [("AT+BTRH?", .ok), ("AT+BTRH=0", .error), ("AT+BTRH=2", .error), ("AT+BTRH=3", .error)], &random)
+        }
+    }
+
+    private var tones: (inout Self, inout SeededRandom) -> Case {
+        { model, random in
+            let tone = model.pick(["0", "9", "*", "#", "A", "D"], &random)
+            let bad = model.pick(["", "E", "12", "1,x", "1,2,3"], &random)
+            guard random.below(2) == 0 else { return ("AT+VTS=\(bad)", .error) }
+            return ("AT+VTS=\(tone)", model.calls.isTalking ? .ask("dtmf \(tone)") : .error)
+        }
+    }
+
+    private var volumes: (inout Self, inout SeededRandom) -> Case {
+        { model, random in
+            let name = model.pick(["VGS", "VGM"], &random)
+            let good = random.below(16)
+            let bad = model.pick(["=16", "=-1", "=", "", "?", "=1,2", "=x", "=999999999999"], &random)
+            return random.below(2) == 0 ? ("AT+\(name)=\(good)", .ok) : ("AT+\(name)\(bad)", .error)
+        }
+    }
+
+    private var audio: (inout Self, inout SeededRandom) -> Case {
+        { model, random in
+            switch random.below(5) {
+            case 0: return ("AT+NREC=0", model.has(1) ? .ok : .error)
+            case 1: return ("AT+BVRA=\(random.below(2))", model.has(2) && model.theyHave(3) ? .ok : .error)
+            case 2:
+                let number = model.configuration.voiceTagNumber
+                return ("AT+BINP=1", model.has(4) ? number.map { .ok(["+BINP: \"\($0)\""]) } ?? .error : .error)
+            case 3: return (["AT+BCC", "AT+BAC=1,2", "AT+BCS=1"][random.below(3)], .error)
+            default: return (["AT+NREC=2", "AT+BVRA=2", "AT+BVRA", "AT+BINP=2", "AT+BCS="][random.below(5)], .error)
+            }
+        }
+    }
+
+    private var identity: (inout Self, inout SeededRandom) -> Case {
+        { model, random in
+            model.pick(
+                [
+                    ("AT+CGMI", .ok(["btcall"])), ("AT+GMM", .ok(["btcall"])), ("AT+CGMR", .ok(["1"])),
+                    ("AT+CGMI?", .error),
+                    ("AT+CKPD=200", .ok), ("AT+CKPD=1", .error),
+                ], &random)
+        }
+    }
+
+    private var apple: (inout Self, inout SeededRandom) -> Case {
+        { model, random in
+            model.pick(
+                [
+                    ("AT+XAPL=AB-12-0100,2", .ok(["+XAPL=iPhone,6"])), ("AT+IPHONEACCEV=2,1,4,2,0", .ok),
+                    ("AT+IPHONEACCEV=1,1,10", .error), ("AT+IPHONEACCEV=17", .error),
+                    ("AT+APLSIRI?", .ok(["+APLSIRI: 0"])),
+                    ("AT+APLEFM=1", .ok), ("AT+XAPL?", .error),
+                ], &random)
+        }
+    }
+
+    private var plantronics: (inout Self, inout SeededRandom) -> Case {
+        { model, random in
+            model.pick(
+                [
+                    ("AT+XEVENT=BATTERY,3,11,100,0", .ok), ("AT+XEVENT=BATTERY,3", .ok), ("AT+XEVENT=BATTERY", .error),
+                    ("AT+XEVENT=DON", .ok), ("AT+XEVENT=1", .error), ("AT+XEVENT=BATTERY,3,0", .error),
+                ], &random)
+        }
+    }
+
+    private var csr: (inout Self, inout SeededRandom) -> Case {
+        { model, random in
+            model.pick(
+                [
+                    ("AT+CSRSF=1,1,1,1,0,7", .ok(["+CSRSF: 0,0,0,1,0,0"])), ("AT+CSRSF=1", .error),
+                    ("AT+CSRBATT=5", .ok),
+                    ("AT+CSRBATT=11", .error), ("AT+CSRPWR=2", .ok), ("AT+CSRPWR=0", .error), ("AT+CSR=0", .ok),
+                    ("AT+CSR=(4,1)", .ok), ("AT+CSR=4", .error),
+                    ("AT+CSRFN=(6,2)", Answer(lines: ["+CSRFN: (6,0)"], isOK: false)),
+                ], &random)
+        }
+    }
+
+    private var android: (inout Self, inout SeededRandom) -> Case {
+        { model, random in
+            model.pick(
+                [
+                    ("AT+ANDROID=?", .ok(["+ANDROID: (SINKAUDIOPOLICY)"])), ("AT+ANDROID=SINKAUDIOPOLICY,1,1,1", .ok),
+                    ("AT+ANDROID=SINKAUDIOPOLICY,1,1", .error), ("AT+ANDROID=XHSTBATSOC,50", .ok),
+                    ("AT+ANDROID=OTHER", .error), ("AT+ANDROID?", .error),
+                ], &random)
+        }
+    }
+
+    /// Lines that are no command, or one that nobody knows.
+    private var nonsense: (inout Self, inout SeededRandom) -> Case {
+        { model, random in
+            let letters = Array("QXYZ")
+            let word = String((0..<1 + random.below(8)).map { _ in letters[random.below(letters.count)] })
+            return model.pick(
+                [
+                    ("AT+\(word)", .error), ("AT+\(word)=1,2", .error), ("AT+\(word)?", .error), (word, .error),
+                    ("AT%\(word)", .error), ("AT+", .error), ("ATZ", .error), ("AT+VGS=1;+VGM=1", .error),
+                    (String(repeating: "A", count: ATReader.limit + 1 + random.below(100)), .error),
+                ], &random)
+        }
+    }
+}

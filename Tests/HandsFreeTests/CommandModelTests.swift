@@ -1,0 +1,101 @@
+import BluetoothTypes
+import HandsFree
+import Telephony
+import Testing
+
+/// Command lines at random, alone and in heaps, against the model of what must be answered.
+@Suite struct CommandModelTests {
+    @Test(arguments: randomCourses(200))
+    func `every command line gets what the model says, in its turn, and exactly one final result code`(_ seed: Int) {
+        var random = SeededRandom(seed: UInt64(seed) &+ 7000)
+        var course = CommandCourse(random: &random)
+        for _ in 0..<60 { course.heap(&random) }
+    }
+}
+
+/// One headset that sends and a world that completes requests.
+private struct CommandCourse {
+    private var model: CommandModel
+    private var gateway: AudioGateway
+    private var now = Instant.zero
+    /// What the gateway said, request by request, and did not account for yet.
+    private var said: [String] = []
+    private var pending: GatewayRequestID?
+
+    init(random: inout SeededRandom) {
+        model = CommandModel(random: &random)
+        gateway = AudioGateway(configuration: model.configuration, calls: CallSnapshot(model.calls.calls))
+        note(gateway.start(at: now))
+    }
+
+    /// A few commands in one piece or in many; the requests among them are completed as they come.
+    mutating func heap(_ random: inout SeededRandom) {
+        var bytes: [UInt8] = []
+        var expected: [CommandModel.Answer] = []
+        var errors: [Bool] = []
+        var lines: [String] = []
+        var outcomes: [Bool] = []
+        for _ in 0..<1 + random.below(5) {
+            // What a command means depends on those before it, and so on whether they were carried out.
+            let isDone = random.below(3) > 0
+            let command = model.command(&random)
+            if let request = command.answer.request, isDone { model.completed(request) }
+            lines.append(command.line)
+            outcomes.append(isDone)
+            expected.append(command.answer)
+            errors.append(model.hasExtendedErrors)
+            bytes += Array(command.line.utf8) + [0x0D]
+        }
+        var rest = bytes[...]
+        while !rest.isEmpty {
+            let part = rest.prefix(1 + random.below(random.below(3) == 0 ? 3 : 4000))
+            rest = rest.dropFirst(part.count)
+            note(gateway.bytesReceived(part, at: now))
+        }
+        for (position, answer) in expected.enumerated() {
+            check(answer, lines[position], outcomes[position], errors[position])
+        }
+        #expect(said.isEmpty, "\(said) after \(lines)")
+        said = []
+        #expect(gateway.keptBytes == 0)
+    }
+
+    private mutating func check(_ answer: CommandModel.Answer, _ line: String, _ isDone: Bool, _ isExtended: Bool) {
+        for expected in answer.lines { #expect(take() == expected, "\(line)") }
+        var isOK = answer.isOK
+        if let request = answer.request {
+            #expect(take() == "ask \(request)", "\(line)")
+            guard let id = pending else { return }
+            pending = nil
+            isOK = isDone
+            note(gateway.requestCompleted(id, isDone ? .done : .failed(CMEError(code: 31)), at: now))
+        }
+        let result = take() ?? "nothing"
+        if isOK {
+            #expect(result == "OK", "\(line)")
+        } else if isExtended {
+            #expect(result.hasPrefix("+CME ERROR: "), "\(line): \(result)")
+            if answer.request != nil { #expect(result == "+CME ERROR: 31") }
+        } else {
+            #expect(result == "ERROR", "\(line): \(result)")
+        }
+    }
+
+    private mutating func take() -> String? { said.isEmpty ? nil : said.removeFirst() }
+
+    private mutating func note(_ actions: [AudioGateway.Action]) {
+        for action in actions {
+            switch action {
+            // What is unsolicited has its own tests; here it comes from AT+CMER and AT+BRSF making the connection.
+            case .send(.ring), .send(.callerIdentification), .send(.indicator), .send(.inbandRing): break
+            case .send(let code): said.append(code.text)
+            case .request(let request, let id):
+                pending = id
+                said.append("ask \(request.words)")
+            case .setDeadline, .event: break
+            case .connectAudio, .disconnectAudio, .acceptAudio, .rejectAudio, .closeConnection, .fault:
+                Issue.record("not expected: \(action)")
+            }
+        }
+    }
+}

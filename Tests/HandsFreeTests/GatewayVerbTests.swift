@@ -1,0 +1,41 @@
+import ControlLoop
+import Testing
+
+/// `btcall gateway` against the machine that it is made of: the same dialogues, over sockets, in real time.
+@Suite(.timeLimit(.minutes(3))) struct GatewayVerbTests {
+    /// So many dialogues at once: they mostly wait, but none may wait for the others.
+    private static let width = 12
+    /// A machine that has other things to do answers late, and then a timer has run out that should not have: what went wrong
+    /// among others is tried again alone.
+    private static let attempts = 3
+
+    @Test func `the verb keeps to the dialogues over its sockets, as the machine does`() async {
+        var held = 0
+        var reasons: [String: Int] = [:]
+        for (dialogue, outcome) in await Self.play(DialogueTests.all) {
+            var last = outcome
+            for _ in 1..<Self.attempts {
+                guard case .mismatch = last else { break }
+                last = await VerbPlayer.play(dialogue)
+            }
+            switch last {
+            case .held: held += 1
+            case .notPlayed(let why): reasons[why, default: 0] += 1
+            case .mismatch(let text): Issue.record("\(text)")
+            }
+        }
+        #expect(held >= 260, "not played: \(reasons.sorted { $0.key < $1.key })")
+    }
+
+    private static func play(_ dialogues: [Dialogue]) async -> [(Dialogue, VerbPlayer.Outcome)] {
+        await withTaskGroup(of: (Dialogue, VerbPlayer.Outcome).self) { group in
+            var results: [(Dialogue, VerbPlayer.Outcome)] = []
+            for (index, dialogue) in dialogues.enumerated() {
+                if index >= width, let result = await group.next() { results.append(result) }
+                group.addTask { (dialogue, await VerbPlayer.play(dialogue)) }
+            }
+            for await result in group { results.append(result) }
+            return results
+        }
+    }
+}
