@@ -55,6 +55,9 @@ package struct CallCapabilities: OptionSet, Hashable, Sendable {
 package struct CallDetails: Hashable, Sendable {
     /// The number as dialled or shown, international with a leading `+`; nil when withheld or not a number.
     package var number: String?
+    /// The type of address of `number` (3GPP TS 24.008 §10.5.4.7): 128…143 unknown, 144…159 international, 160…175
+    /// national; nil: from the number itself.
+    package var numberType: Int?
     /// The name to show; nil when unknown.
     package var name: String?
     package var hasVideo: Bool
@@ -62,9 +65,11 @@ package struct CallDetails: Hashable, Sendable {
     package var capabilities: CallCapabilities?
 
     package init(
-        number: String? = nil, name: String? = nil, hasVideo: Bool = false, capabilities: CallCapabilities? = nil
+        number: String? = nil, numberType: Int? = nil, name: String? = nil, hasVideo: Bool = false,
+        capabilities: CallCapabilities? = nil
     ) {
         self.number = number
+        self.numberType = numberType
         self.name = name
         self.hasVideo = hasVideo
         self.capabilities = capabilities
@@ -84,11 +89,14 @@ package struct Call: Hashable, Sendable {
     package let index: Int
     /// Part of a multiparty call.
     package var isConference: Bool
+    /// Whether headsets are shown it: not a call of a provider without call state.
+    package let isShown: Bool
 
     package init(
         id: CallID, provider: String, direction: CallDirection, state: CallState, details: CallDetails = CallDetails(),
-        capabilities: CallCapabilities = [], index: Int, isConference: Bool = false
+        capabilities: CallCapabilities = [], index: Int, isConference: Bool = false, isShown: Bool = true
     ) {
+        self.isShown = isShown
         self.id = id
         self.provider = provider
         self.direction = direction

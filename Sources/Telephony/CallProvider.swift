@@ -3,10 +3,13 @@ package struct CallProvider: Hashable, Sendable {
     /// Unique among the registered ones.
     package let name: String
     package var capabilities: CallCapabilities
+    /// False for announcements, and for who does not know what becomes of its calls: they are not shown to headsets.
+    package var hasCallState: Bool
 
-    package init(name: String, capabilities: CallCapabilities) {
+    package init(name: String, capabilities: CallCapabilities, hasCallState: Bool = true) {
         self.name = name
         self.capabilities = capabilities
+        self.hasCallState = hasCallState
     }
 }
 

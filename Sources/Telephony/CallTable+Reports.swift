@@ -33,7 +33,7 @@ extension CallTable {
         guard let provider = provider(name) else { throw .unknownProvider }
         guard !configuration.doNotDisturb else { throw .filtered }
         guard configuration.secondCall == .wait || calls.isEmpty else { throw .busy }
-        let state = calls.allSatisfy { $0.state == .setup } ? CallState.incoming : .waiting
+        let state = calls.allSatisfy { $0.state == .setup || !$0.isShown } ? CallState.incoming : .waiting
         return try report(details, direction: .incoming, state: state, provider: provider)
     }
 
@@ -70,7 +70,7 @@ extension CallTable {
         guard !(call.state.isRinging && state.isRinging) else { return [] }
         var actions: [Action] = []
         setState(id, state, &actions)
-        if state == .active, call.state != .active {
+        if state == .active, call.state != .active, call.isShown {
             holdOthers(than: id, provider: name, &actions)
         }
         settle(&actions)
@@ -86,6 +86,7 @@ extension CallTable {
         _ = try ownCall(id, name)
         var actions: [Action] = []
         change(id, &actions) { call in
+            call.details.numberType = details.number == nil ? call.details.numberType : details.numberType
             call.details.number = details.number ?? call.details.number
             call.details.name = details.name ?? call.details.name
             call.details.hasVideo = details.hasVideo
@@ -128,7 +129,7 @@ extension CallTable {
             let hold = ProviderAction.setHeld(other.id, true)
             guard other.capabilities.contains(.hold) else { continue }
             guard !procedures.contains(where: { $0.remaining.contains(hold) }) else { continue }
-            begin([hold], nil, &actions)
+            begin(Plan([hold]), nil, &actions)
         }
     }
 }

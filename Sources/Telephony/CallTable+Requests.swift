@@ -9,11 +9,11 @@ extension CallTable {
     package mutating func request(_ request: CallRequest, id: CallRequestID) -> [Action] {
         var actions: [Action] = []
         do throws(CallRequestFailure) {
-            let steps = try plan(request, &actions)
-            if let position = procedures.firstIndex(where: { $0.original == steps && $0.canBeShared }) {
+            let plan = try plan(request, &actions)
+            if let position = procedures.firstIndex(where: { $0.plan == plan && $0.canBeShared }) {
                 procedures[position].requests.append(id)
             } else {
-                begin(steps, id, &actions)
+                begin(plan, id, &actions)
             }
         } catch {
             actions.append(.completed(id, .failed(error)))
@@ -32,11 +32,11 @@ extension CallTable {
 
     // MARK: Steps
 
-    /// - Parameter steps: the outcome is `done` at once when nothing is left to do.
-    mutating func begin(_ steps: [ProviderAction], _ id: CallRequestID?, _ actions: inout [Action]) {
+    /// - Parameter plan: the outcome is `done` at once when no step has a point.
+    mutating func begin(_ plan: Plan, _ id: CallRequestID?, _ actions: inout [Action]) {
         let requests = id.map { [$0] } ?? []
         let procedure = Procedure(
-            original: steps, remaining: steps, inFlight: ProviderActionID(0), provider: "", requests: requests)
+            plan: plan, remaining: plan.steps, inFlight: ProviderActionID(0), provider: "", requests: requests)
         advance(procedure, &actions)
     }
 
@@ -91,7 +91,11 @@ extension CallTable {
     private mutating func complete(
         _ procedure: Procedure, _ outcome: CallRequestOutcome, _ actions: inout [Action]
     ) {
-        if outcome != .done { abandonStart(procedure, &actions) }
+        if outcome != .done {
+            abandonStart(procedure, &actions)
+        } else if let split = procedure.plan.split {
+            change(split, &actions) { $0.isConference = false }
+        }
         for request in procedure.requests {
             actions.append(.completed(request, outcome))
         }
@@ -153,7 +157,7 @@ extension CallTable {
 extension CallTable.Procedure {
     /// Two requests for the same state want one action; two tones are two tones.
     fileprivate var canBeShared: Bool {
-        !original.contains { step in
+        !plan.steps.contains { step in
             if case .sendDTMF = step { true } else { false }
         }
     }

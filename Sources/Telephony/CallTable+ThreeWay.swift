@@ -2,28 +2,26 @@
 extension CallTable {
     /// - Returns: the steps in order; only dialling changes the table (a call in `setup`).
     /// - Throws: why it cannot be done; nothing has changed then.
-    mutating func plan(
-        _ request: CallRequest, _ actions: inout [Action]
-    ) throws(CallRequestFailure) -> [ProviderAction] {
+    mutating func plan(_ request: CallRequest, _ actions: inout [Action]) throws(CallRequestFailure) -> Plan {
         switch request {
-        case .answer(let id): return try planAnswer(id)
+        case .answer(let id): return Plan(try planAnswer(id))
         case .reject(let id):
             guard let call = call(id), call.state.isRinging else { throw .noSuchCall }
-            return [.reject(id)]
+            return Plan([.reject(id)])
         case .hangUp(let id):
             guard let call = call(id) else { throw .noSuchCall }
-            return [call.state.isRinging ? .reject(id) : .hangUp(id)]
-        case .dial(let number, let provider): return try planDial(number, provider, &actions)
+            return Plan([call.state.isRinging ? .reject(id) : .hangUp(id)])
+        case .dial(let number, let provider): return Plan(try planDial(number, provider, &actions))
         case .setHeld(let id, true):
             guard let call = call(id), call.state == .active || call.state == .held else { throw .noSuchCall }
             guard call.capabilities.contains(.hold) else { throw .notSupported }
-            return [.setHeld(id, true)]
-        case .setHeld(let id, false): return try planResume(id)
+            return Plan([.setHeld(id, true)])
+        case .setHeld(let id, false): return Plan(try planResume(id))
         case .threeWay(let action): return try planThreeWay(action)
         case .sendDTMF(let tone):
-            guard let call = calls.first(where: { $0.state == .active }) else { throw .noSuchCall }
+            guard let call = calls.first(where: { $0.state == .active && $0.isShown }) else { throw .noSuchCall }
             guard call.capabilities.contains(.dtmf) else { throw .notSupported }
-            return [.sendDTMF(call.id, tone)]
+            return Plan([.sendDTMF(call.id, tone)])
         case .responseAndHold: throw .notSupported
         }
     }
@@ -31,11 +29,19 @@ extension CallTable {
     private var active: [Call] { calls.filter { $0.state == .active } }
     private var held: [Call] { calls.filter { $0.state == .held } }
     private var ringing: Call? { calls.first { $0.state.isRinging } }
+    /// The held call that is meant where one is: that of the lowest index, with all of its multiparty call.
+    private var heldParty: [Call] {
+        guard let first = held.min(by: { $0.index < $1.index }) else { return [] }
+        guard first.isConference else { return [first] }
+        return held.filter { $0.isConference && $0.provider == first.provider }
+    }
+    /// Dialled and not answered yet.
+    private var outgoing: [Call] { calls.filter { $0.state == .dialing || $0.state == .alerting } }
 
-    /// Holding every call of `list`; nil when one of them cannot be held.
+    /// Holding every call of `list`; nil when one of them cannot be held. One that headsets are not shown is ended then.
     private func holding(_ list: [Call]) -> [ProviderAction]? {
-        guard list.allSatisfy({ $0.capabilities.contains(.hold) }) else { return nil }
-        return list.map { .setHeld($0.id, true) }
+        guard list.allSatisfy({ $0.capabilities.contains(.hold) || !$0.isShown }) else { return nil }
+        return list.map { $0.capabilities.contains(.hold) ? .setHeld($0.id, true) : .hangUp($0.id) }
     }
 
     private func planAnswer(_ id: CallID) throws(CallRequestFailure) -> [ProviderAction] {
@@ -64,35 +70,41 @@ extension CallTable {
         return room + [.start(call.id, number: number)]
     }
 
-    private func planThreeWay(_ action: ThreeWayAction) throws(CallRequestFailure) -> [ProviderAction] {
+    /// AT+CHLD (3GPP TS 22.030 §6.5.5.1). Where a held and a waiting call are there, the waiting one is meant.
+    private func planThreeWay(_ action: ThreeWayAction) throws(CallRequestFailure) -> Plan {
         switch action {
         case .releaseHeldOrRejectWaiting:
-            if let ringing { return [.reject(ringing.id)] }
+            if let ringing { return Plan([.reject(ringing.id)]) }
             guard !held.isEmpty else { throw .noSuchCall }
-            return held.map { .hangUp($0.id) }
+            return Plan(held.map { .hangUp($0.id) })
         case .releaseActiveAndAcceptOther:
-            guard ringing != nil || !held.isEmpty || !active.isEmpty else { throw .noSuchCall }
-            let release = active.map { ProviderAction.hangUp($0.id) }
-            let accept = ringing.map { [.answer($0.id)] } ?? held.map { ProviderAction.setHeld($0.id, false) }
-            return release + accept
+            // A call that is being dialled is in the way of the other one just as an active call is.
+            let inTheWay = active + outgoing
+            guard ringing != nil || !held.isEmpty || !inTheWay.isEmpty else { throw .noSuchCall }
+            let release = inTheWay.map { ProviderAction.hangUp($0.id) }
+            let accept = ringing.map { [.answer($0.id)] } ?? heldParty.map { ProviderAction.setHeld($0.id, false) }
+            return Plan(release + accept)
         case .release(let index):
-            guard let call = calls.first(where: { $0.index == index }), call.state == .active || call.state == .held
+            guard let call = calls.first(where: { $0.index == index }), call.state != .setup, !call.state.isRinging
             else { throw .noSuchCall }
-            return [.hangUp(call.id)]
+            return Plan([.hangUp(call.id)])
         case .holdActiveAndAcceptOther:
-            if let ringing { return try planAnswer(ringing.id) }
-            if !held.isEmpty { return try planSwap(resume: held) }
+            if let ringing { return Plan(try planAnswer(ringing.id)) }
+            // What is being dialled cannot be held, and there is room for one call only.
+            guard outgoing.isEmpty else { throw .noSuchCall }
+            if !held.isEmpty { return Plan(try planSwap(resume: heldParty)) }
             guard !active.isEmpty else { throw .noSuchCall }
             guard let room = holding(active) else { throw .notSupported }
-            return room
+            return Plan(room)
         case .consult(let index):
-            guard let call = calls.first(where: { $0.index == index }), call.state == .active || call.state == .held
+            guard outgoing.isEmpty, let call = calls.first(where: { $0.index == index }),
+                call.state == .active || call.state == .held
             else { throw .noSuchCall }
-            guard call.state == .active else { return try planSwap(resume: [call]) }
+            guard call.state == .active else { return Plan(try planSwap(resume: [call]), split: call.id) }
             guard let room = holding(active.filter { $0.id != call.id }) else { throw .notSupported }
-            return room
-        case .join: return try planTogether(.conference) { .conference($0) }
-        case .transfer: return try planTogether(.transfer) { .transfer($0) }
+            return Plan(room, split: call.id)
+        case .join: return Plan(try planTogether(.conference) { .conference($0) })
+        case .transfer: return Plan(try planTogether(.transfer) { .transfer($0) })
         }
     }
 
@@ -112,7 +124,7 @@ extension CallTable {
         _ capability: CallCapabilities, _ make: ([CallID]) -> ProviderAction
     ) throws(CallRequestFailure) -> [ProviderAction] {
         guard !active.isEmpty, !held.isEmpty else { throw .noSuchCall }
-        let all = active + held
+        let all = active + heldParty
         guard Set(all.map(\.provider)).count == 1, all.allSatisfy({ $0.capabilities.contains(capability) }) else {
             throw .notSupported
         }

@@ -9,6 +9,8 @@
 ///   provider never reports it. A report that says what is known changes nothing.
 /// - Answering or resuming a call holds the active ones first. When a provider reports a call active by itself, the
 ///   active calls of *other* providers are held.
+/// - Calls of a provider without call state are not shown to headsets and no obstacle to others: such a call is held or
+///   ended to make room, and makes nobody wait.
 /// - Nothing that a provider or headset can send traps, and nothing depends on hash order.
 package struct CallTable: Sendable {
     package struct Configuration: Hashable, Sendable {
@@ -34,9 +36,21 @@ package struct CallTable: Sendable {
         case completed(CallRequestID, CallRequestOutcome)
     }
 
+    /// What a request comes to.
+    struct Plan: Hashable, Sendable {
+        let steps: [ProviderAction]
+        /// The call that leaves its multiparty call when all steps are done: private consultation.
+        var split: CallID?
+
+        init(_ steps: [ProviderAction], split: CallID? = nil) {
+            self.steps = steps
+            self.split = split
+        }
+    }
+
     /// Steps on their way to providers; the first one is with its provider.
     struct Procedure: Sendable {
-        let original: [ProviderAction]
+        let plan: Plan
         var remaining: [ProviderAction]
         var inFlight: ProviderActionID
         var provider: String
@@ -60,7 +74,12 @@ package struct CallTable: Sendable {
     }
 
     /// What gateways show; equal tables give equal snapshots.
-    package var snapshot: CallSnapshot { CallSnapshot(calls) }
+    package var snapshot: CallSnapshot { CallSnapshot(calls.filter(\.isShown)) }
+
+    /// Whether audio is exchanged, or about to be, for a call that gateways do not show.
+    package var isSpeakingUnshown: Bool {
+        calls.contains { !$0.isShown && ($0.state == .active || $0.state.isOutgoingSetup) }
+    }
 
     package func call(_ id: CallID) -> Call? {
         calls.first { $0.id == id }
@@ -88,7 +107,7 @@ package struct CallTable: Sendable {
         lastCall &+= 1
         let call = Call(
             id: CallID(lastCall), provider: provider.name, direction: direction, state: state, details: details,
-            capabilities: details.capabilities ?? provider.capabilities, index: index)
+            capabilities: details.capabilities ?? provider.capabilities, index: index, isShown: provider.hasCallState)
         calls.append(call)
         return call
     }
@@ -114,7 +133,7 @@ package struct CallTable: Sendable {
 
     /// Brings `incoming` and `waiting` and the multiparty marks in line with the rest; last step of every input.
     mutating func settle(_ actions: inout [Action]) {
-        let isUp = calls.contains { !$0.state.isRinging && $0.state != .setup }
+        let isUp = calls.contains { $0.isShown && !$0.state.isRinging && $0.state != .setup }
         var first = !isUp
         for call in calls where call.state.isRinging {
             setState(call.id, first ? .incoming : .waiting, &actions)

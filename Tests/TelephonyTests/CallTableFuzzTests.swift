@@ -47,7 +47,18 @@ private struct Walk {
 
     mutating func step() {
         let name = names[below(names.count)]
-        switch below(12) {
+        switch below(14) {
+        case 12:
+            let id = anyCall()
+            let owner = table.call(id)?.provider ?? name
+            let isConference = below(3) > 0
+            report { table throws(CallReportError) in try table.update(id, isConference: isConference, from: owner) }
+        case 13:
+            let id = anyCall()
+            let owner = table.call(id)?.provider ?? name
+            let details = CallDetails(
+                number: "\(below(3))", capabilities: CallCapabilities(rawValue: UInt16(below(256))))
+            report { table throws(CallReportError) in try table.update(id, details, from: owner) }
         case 0:
             table.register(CallProvider(name: name, capabilities: CallCapabilities(rawValue: UInt16(below(256)))))
         case 1 where below(5) == 0:
@@ -70,6 +81,7 @@ private struct Walk {
     mutating func drain() {
         while !asked.isEmpty { answer() }
         #expect(open.isEmpty, "every request is completed")
+        #expect(!table.calls.contains { $0.state == .setup }, "what is not dialled is not there")
     }
 
     private mutating func report(_ body: (inout CallTable) throws(CallReportError) -> [CallTable.Action]) {
