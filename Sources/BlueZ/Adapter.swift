@@ -16,6 +16,8 @@ extension DeviceRegistry {
         package let classOfDevice: ClassOfDevice
         /// The services that this machine offers, in BlueZ's order.
         package let uuids: [ServiceUUID]
+        /// The company that made it, by its assigned number; nil with versions of BlueZ that do not say it.
+        package let manufacturer: Int?
 
         /// The name of the controller in the kernel: `hci0`.
         package var controller: String { path.split(separator: "/").last.map(String.init) ?? path }
@@ -32,6 +34,7 @@ extension DeviceRegistry {
             discovering = properties["Discovering"]?.boolValue ?? false
             classOfDevice = ClassOfDevice(bits: properties["Class"]?.uint32Value ?? 0)
             uuids = (properties["UUIDs"]?.stringsValue ?? []).map { ServiceUUID(text: $0) }
+            manufacturer = properties["Manufacturer"]?.uint16Value.map { Int($0) }
         }
     }
 }

@@ -7,6 +7,8 @@ enum BlueZNames {
 
     static let adapter = "org.bluez.Adapter1"
     static let battery = "org.bluez.Battery1"
+    static let batteryManager = "org.bluez.BatteryProviderManager1"
+    static let batteryProvider = "org.bluez.BatteryProvider1"
     static let bearer = "org.bluez.Bearer.BREDR1"
     static let device = "org.bluez.Device1"
     static let profile = "org.bluez.Profile1"

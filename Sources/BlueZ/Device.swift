@@ -10,6 +10,8 @@ extension DeviceRegistry {
         package let adapterPath: String
         /// The name that the owner gave it, or its own.
         package let name: String
+        /// The name that the device gives itself, for quirks; nil: not known yet.
+        package let announcedName: String?
         package let paired: Bool
         package let trusted: Bool
         package let blocked: Bool
@@ -37,6 +39,7 @@ extension DeviceRegistry {
             self.address = address
             adapterPath = properties["Adapter"]?.objectPathValue ?? Self.parent(of: path)
             name = properties["Alias"]?.stringValue ?? properties["Name"]?.stringValue ?? address.description
+            announcedName = properties["Name"]?.stringValue
             paired = properties["Paired"]?.boolValue ?? false
             trusted = properties["Trusted"]?.boolValue ?? false
             blocked = properties["Blocked"]?.boolValue ?? false

@@ -54,10 +54,13 @@ extension ProfileRegistration {
                 features: features)
         }
 
-        /// The Audio Gateway of HSP 1.2, for headsets that have nothing else.
+        /// The Audio Gateway of HSP 1.2, for headsets that have nothing else. It does not connect with whatever connects the
+        /// device: of a headset that has both, HFP is wanted alone (INTEROP.md B17), and bluetoothd cannot tell them apart.
         package static func headsetAudioGateway(path: String = "/org/btcall/profile/headset_ag") -> Self {
-            Configuration(
+            var configuration = Configuration(
                 path: path, uuid: .headsetAudioGateway, name: "Headset Audio Gateway", version: 0x0102, features: 0)
+            configuration.connectsAutomatically = false
+            return configuration
         }
 
         var options: Value {

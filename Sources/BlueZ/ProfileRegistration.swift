@@ -37,13 +37,14 @@ package final class ProfileRegistration {
     }
     package var onState: (@ControlPlane (State) -> Void)?
     /// A device's RFCOMM connection is up. The properties are those that BlueZ found in the device's service record:
-    /// `Version` and `Features`, both uint16, if any. Whoever does not keep the descriptor closes the connection.
+    /// `Version` and `Features`, both uint16, if any. Whoever does not keep the descriptor closes the connection; whoever
+    /// throws has bluetoothd close it.
     package var onConnection:
         (
             @ControlPlane (
                 _ device: BluetoothAddress, _ devicePath: String, _ descriptor: PassedDescriptor,
                 _ properties: [String: Value]
-            ) -> Void
+            ) throws(ConnectionRefusal) -> Void
         )?
     /// bluetoothd wants the connection to this device closed, because a user disconnected it. Not sent on a lost link.
     package var onDisconnectionRequest: (@ControlPlane (BluetoothAddress) -> Void)?
@@ -252,8 +253,13 @@ extension ProfileRegistration {
         guard let onConnection else {
             throw BusError(name: BlueZNames.errorPrefix + "Rejected", message: "nobody takes connections here")
         }
+        do throws(ConnectionRefusal) {
+            try onConnection(address, path, descriptor, properties)
+        } catch {
+            logger.notice("\(address) has connected \(configuration.name) and is refused: \(error.reason)")
+            throw BusError(name: BlueZNames.errorPrefix + "Rejected", message: error.reason)
+        }
         logger.info("\(address) has connected \(configuration.name)")
-        onConnection(address, path, descriptor, properties)
     }
 
     private func disconnectionRequested(_ call: MethodCall) throws(BusError) {

@@ -3,7 +3,7 @@ import BluetoothTypes
 import ControlLoop
 import DBus
 import Logging
-import Synchronization
+import TestSupport
 import Testing
 
 /// A bus of the test's own with a fake BlueZ, and our connection to it.
@@ -16,7 +16,7 @@ final class BlueZFixture {
     let privateBus: FakeBlueZBus
     let fake: FakeBlueZ
     let bus: BusConnection
-    let log = LogLines()
+    let log = LogLines(from: .debug)
 
     /// - Parameter running: with bluetoothd on the bus, one adapter and two headsets; else nothing.
     init(running: Bool = true) async throws {
@@ -35,28 +35,5 @@ final class BlueZFixture {
         fake.stop()
         bus.close()
         privateBus.stop()
-    }
-}
-
-/// Keeps what was logged.
-final class LogLines: Sendable {
-    private let lines = Mutex<[String]>([])
-
-    var all: [String] { lines.withLock { $0 } }
-    var logger: Logger { Logger(label: "test") { _ in Handler(lines: self) } }
-
-    private struct Handler: LogHandler {
-        let lines: LogLines
-        var metadata: Logger.Metadata = [:]
-        var logLevel = Logger.Level.debug
-
-        subscript(metadataKey key: String) -> Logger.Metadata.Value? {
-            get { metadata[key] }
-            set { metadata[key] = newValue }
-        }
-
-        func log(event: LogEvent) {
-            lines.lines.withLock { $0.append("\(event.level): \(event.message)") }
-        }
     }
 }

@@ -2,6 +2,7 @@ import BTCallSimulator
 import BluetoothTypes
 import ControlLoop
 import DBus
+import TestSupport
 import Testing
 
 @testable import BlueZ

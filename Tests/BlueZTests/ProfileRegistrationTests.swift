@@ -3,6 +3,7 @@ import BluetoothTypes
 import ControlLoop
 import DBus
 import Glibc
+import TestSupport
 import Testing
 
 @testable import BlueZ
@@ -134,6 +135,24 @@ struct ProfileRegistrationTests {
         await #expect(throws: BusError(name: "org.bluez.Error.Rejected", message: "nobody takes connections here")) {
             try await fixture.fake.connect(first)
         }
+    }
+
+    @Test func `a connection that is refused is closed, with the reason to bluetoothd and in the log`() async throws {
+        let fixture = try await BlueZFixture()
+        defer { fixture.stop() }
+        let registration = try await registered(fixture)
+        registration.onConnection = { _, _, _, _ throws(ConnectionRefusal) in throw ConnectionRefusal("it is blue") }
+        await #expect(throws: BusError(name: "org.bluez.Error.Rejected", message: "it is blue")) {
+            try await fixture.fake.connect(first)
+        }
+        #expect(!fixture.fake.isLinked(first))
+        #expect(fixture.log.all.contains { $0.hasPrefix("notice: \(first)") && $0.hasSuffix("refused: it is blue") })
+        #expect(registration.state == .registered)
+    }
+
+    @Test func `the Headset Profile does not connect with whatever connects the device`() {
+        #expect(!ProfileRegistration.Configuration.headsetAudioGateway().connectsAutomatically)
+        #expect(ProfileRegistration.Configuration.handsFreeAudioGateway(features: 0).connectsAutomatically)
     }
 
     @Test func `a headset that is asked for connects the same way`() async throws {

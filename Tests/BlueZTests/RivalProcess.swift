@@ -2,6 +2,7 @@ import ControlLoop
 import DBus
 import Foundation
 import Glibc
+import TestSupport
 import Testing
 
 /// A process of a given name that is a client of a bus: `dbus-send` under another name, waiting for an answer that does
