@@ -233,6 +233,11 @@ package final class AudioEngine: @unchecked Sendable {
         _ = send(Message(.microphoneGain, id: id, gain: gain))
     }
 
+    /// Blocks of silence sent when a call's clocking starts, for calls that start from now on.
+    package func setPrimeBlocks(_ blocks: Int) {
+        _ = send(Message(.primeBlocks, id: 0, number: Int64(min(max(blocks, 0), CallPort.ringBlocks / 2))))
+    }
+
     /// After how long without a packet a link is reported silent; nil adapts to its jitter (ROUTING.md section 8).
     package func setSilentLimit(_ id: UInt32, _ limit: Duration?) {
         _ = send(Message(.silentLimit, id: id, number: limit.map { max(0, $0.wholeNanoseconds) } ?? -1))
@@ -272,7 +277,7 @@ package final class AudioEngine: @unchecked Sendable {
         switch record.kind {
         case .none, .attachCall, .setCallActive, .detachCall, .addTerminal, .removeTerminal, .route, .mute,
             .speakerGain,
-            .microphoneGain, .silentLimit, .stop:
+            .microphoneGain, .silentLimit, .primeBlocks, .stop:
             return nil
         case .firstPacket: return .firstPacket(terminal: id, packetBytes: Int(record.number))
         case .linkSilent: return .linkSilent(terminal: id, afterMilliseconds: Int(record.number))

@@ -7,7 +7,7 @@ struct Message: BitwiseCopyable {
         case none
         // Commands.
         case attachCall, setCallActive, detachCall, addTerminal, removeTerminal, route, mute, speakerGain
-        case microphoneGain, silentLimit, stop
+        case microphoneGain, silentLimit, primeBlocks, stop
         // Events.
         case firstPacket, linkSilent, linkResumed, terminalFailed, terminalRemoved, routed, callStarted, callClosed
         case callReleased, deadlineMissed, eventsLost

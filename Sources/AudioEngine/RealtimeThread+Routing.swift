@@ -27,6 +27,7 @@ extension RealtimeThread {
                 if let terminal = terminal(command.id), let link = terminal.pointee.link {
                     link.pointee.watch.setLimit(command.number < 0 ? nil : command.number)
                 }
+            case .primeBlocks: primeBlocks = Int(command.number)
             }
         }
     }
@@ -66,7 +67,12 @@ extension RealtimeThread {
             pending = nil
             wind(down: terminal)
         }
-        if same(terminal, master) { cut(to: nil) }
+        if same(terminal, master) {
+            // Its successor may be waiting for its first packet: that wait goes on.
+            let successor = pending
+            cut(to: nil)
+            pending = successor
+        }
         if !same(terminal, fading) { wind(down: terminal) }
     }
 

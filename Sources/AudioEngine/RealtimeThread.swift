@@ -27,7 +27,7 @@ struct RealtimeThread: ~Copyable {
     let counters: UnsafeMutablePointer<ThreadCounters>
     let commandDescriptor: Int32
     let eventDescriptor: Int32
-    let primeBlocks: Int
+    var primeBlocks: Int
     let downlinkLimitBlocks: Int
     let fallbackAfter: Int64
     let busRate: Int

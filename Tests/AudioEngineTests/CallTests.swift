@@ -31,6 +31,24 @@ extension RealtimeTests {
             close(headset.descriptor)
         }
 
+        @Test func `as many blocks as were last asked for are under way to a new call`() throws {
+            let bench = try EngineBench()
+            for (id, blocks) in [(UInt32(7), 2), (8, 6), (9, 3)] {
+                bench.engine.setPrimeBlocks(blocks)
+                let ends = packetSocketPair()
+                try bench.engine.attachCall(id, descriptor: ends.ours, rate: 8_000, active: true)
+                // A call that answers nothing is clocked no further: what has come was sent at its start.
+                #expect(bench.waitUntil { bench.call(id)?.blocksSent == blocks }, "\(id)")
+                var count = 0
+                var block = [Int16](repeating: 0, count: 960)
+                while recv(ends.theirs, &block, 1920, Int32(MSG_DONTWAIT)) > 0 { count += 1 }
+                #expect(count == blocks, "\(id)")
+                bench.engine.detachCall(id)
+                close(ends.theirs)
+            }
+            bench.engine.stop()
+        }
+
         @Test func `active calls are mixed for the headset and all get the microphone`() throws {
             let bench = try EngineBench()
             let headset = try bench.makeHeadset(

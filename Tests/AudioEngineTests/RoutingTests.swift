@@ -53,6 +53,28 @@ extension RealtimeTests {
             #expect(abs(total - steps) <= 12)
         }
 
+        @Test func `a device that is removed while its successor is waited for leaves the call to that`() throws {
+            let bench = try EngineBench()
+            let first = try bench.makeHeadset(
+                1, .pcm(rate: 16_000), .pcm16(rate: 16_000), packetBytes: 320, source: { _ in 0 })
+            bench.engine.route(to: 1)
+            #expect(bench.wait { isRouted($0, 1) } != nil)
+            let ends = packetSocketPair()
+            let second = PacedPeer(ends.theirs, .pcm16(rate: 16_000), packetBytes: 320, source: { _ in 0 })
+            try bench.engine.addTerminal(
+                2, .link(descriptor: ends.ours, codec: .pcm(rate: 16_000), packetBytesHint: 320))
+            bench.engine.route(to: 2)
+            bench.engine.removeTerminal(1)
+            #expect(bench.wait { $0 == .terminalRemoved(1) } != nil)
+            second.start()
+            #expect(bench.wait { isRouted($0, 2) } != nil)
+            first.peer.stop()
+            second.stop()
+            bench.engine.stop()
+            close(first.descriptor)
+            close(ends.ours)
+        }
+
         @Test func `the next device continues with the next block, and the old one has the faded copy`() throws {
             let bench = try EngineBench()
             let first = try bench.makeHeadset(

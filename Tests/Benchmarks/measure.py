@@ -26,6 +26,7 @@ STARTS = 10
 IDLE_SECONDS = 10
 CALL_SECONDS = 20
 COUNT_SECONDS = 8
+REMEMBERED = 8192  # events of a full flight recorder
 HERE = os.path.dirname(os.path.abspath(__file__))
 
 
@@ -174,10 +175,20 @@ class Bench:
         result["idle"] = self.memory() | {
             "wake-ups": sum(rate[1] for rate in rates.values()), "cpu": sum(rate[0] for rate in rates.values())}
         self.call(result)
+        result["recorder"] = self.fill_recorder()
         if result["call"]["instructions"] is None and shutil.which("callgrind_control"):
             self.stop_daemon()
             result["call"]["instructions"] = self.count_instructions()
         return result
+
+    def fill_recorder(self):
+        """MB of anonymous memory that a flight recorder takes when it is full: every preference set is an event."""
+        router = self.bus.get_object("org.btcall", "/org/btcall/router")
+        before = self.memory()["anonymous"]
+        for number in range(REMEMBERED):
+            router.Set("org.btcall.Router1", "Preferred", ("bluetooth", "none")[number % 2],
+                       dbus_interface="org.freedesktop.DBus.Properties")
+        return self.memory()["anonymous"] - before
 
     def connect_headset(self):
         self.headset.stdin.write("connect\n")
@@ -253,6 +264,7 @@ def print_table(result):
         ("wake-ups, mSBC call", f"{call['wake-ups']:.0f} /s", "", None),
         ("instructions of its own, mSBC call",
          f"{instructions / 1e6:.1f} M/s" if instructions else "not available", "", None),
+        (f"anonymous memory for {REMEMBERED} routing events", f"{result['recorder']:.2f} MB", "", None),
         ("losses of our own in the call", f"{call['lost']}", "0", call["lost"] == 0),
     ]
     print(f"{'':41}{'measured':>15}   {'target':12}")

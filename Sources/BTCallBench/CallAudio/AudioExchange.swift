@@ -12,6 +12,8 @@ package final class AudioExchange: Sendable {
         /// Times at which the next block came more than ``gapMs`` after the one before.
         package var gaps = 0
         package var longestGapMs = 0
+        /// Blocks received when the far end began to speak, the one that it answered with its first included.
+        package var blocksBeforePlay = 0
 
         package init() {}
     }
@@ -149,6 +151,9 @@ package final class AudioExchange: Sendable {
             state.counters.longestGapMs = max(state.counters.longestGapMs, gapMs)
             if state.isRecording { state.recorded += block }
             if state.isPlaying {
+                if state.counters.blocksBeforePlay == 0 {
+                    state.counters.blocksBeforePlay = state.counters.blocksReceived
+                }
                 state.farEnd.fill(&outgoing)
             } else {
                 for index in outgoing.indices { outgoing[index] = 0 }

@@ -78,6 +78,12 @@ package final class SimulatedOutside: PathOpening, AudioLinkOpening {
 
     /// Another program uses the card: it is there and cannot be opened.
     package var busyCards: Set<LocalDevice> = []
+    /// Devices on one sound card, which can be opened once.
+    package var sharedCard: Set<LocalDevice> = []
+    private var sharedCardUser: LocalDevice?
+
+    /// Every sound card and every headset's link that was opened, in order.
+    package var opened: [String] { streams.map(\.name) }
 
     /// What a device has played, all its streams together, at the rate of the device.
     package func played(_ name: String) -> [AudioTimeline] {
@@ -91,24 +97,36 @@ package final class SimulatedOutside: PathOpening, AudioLinkOpening {
             throw PathError(device: kind, what: "there is no such card here", remedy: "add it to the simulation")
         }
         guard !busyCards.contains(kind) else {
-            throw PathError(device: kind, what: "another program uses the card", remedy: "stop it")
+            throw Self.busy(kind)
         }
-        guard let (ours, theirs) = Self.pair() else {
+        if sharedCard.contains(kind), let user = sharedCardUser {
+            throw PathError(device: kind, what: "\(user) has the card", remedy: "give it back first", cause: .busy)
+        }
+        guard let (ours, theirs) = PacketSocketPair.open() else {
             throw PathError(device: kind, what: "\(SystemError("socketpair"))", remedy: "close other programs")
         }
         let stream = pacer.attach(
             theirs, .card(rate: Self.cardRate), microphone: microphone(Self.cardRate))
         streams.append((kind.rawValue, stream))
+        if sharedCard.contains(kind) { sharedCardUser = kind }
         let terminal = TerminalKind.link(
             descriptor: ours, codec: .pcm(rate: Self.cardRate), packetBytesHint: Self.cardRate / 100 * 2)
-        return OpenPath(terminal: terminal, summary: "simulated card") { [pacer] in
+        return OpenPath(terminal: terminal, summary: "simulated card") { [pacer, weak self] in
+            if self?.sharedCardUser == kind { self?.sharedCardUser = nil }
             pacer.cut(stream)
             close(ours)
         }
     }
 
     package func absence(of kind: LocalDevice) -> PathError? {
-        cards[kind] == nil ? PathError(device: kind, what: "there is no such card", remedy: "add it") : nil
+        if cards[kind] == nil {
+            return PathError(device: kind, what: "there is no such card", remedy: "add it", cause: .missing)
+        }
+        return busyCards.contains(kind) ? Self.busy(kind) : nil
+    }
+
+    private static func busy(_ kind: LocalDevice) -> PathError {
+        PathError(device: kind, what: "another program uses the card", remedy: "stop it", cause: .busy)
     }
 
     // MARK: AudioLinkOpening
@@ -144,7 +162,7 @@ package final class SimulatedOutside: PathOpening, AudioLinkOpening {
 
     private func makeLink(_ address: BluetoothAddress, _ codec: VoiceCodec) throws(AudioLinkError) -> OpenAudioLink {
         guard let headset = headsets[address], headset.codecs.contains(codec) else { throw .refused }
-        guard let (ours, theirs) = Self.pair() else { throw .failed(SystemError("socketpair")) }
+        guard let (ours, theirs) = PacketSocketPair.open() else { throw .failed(SystemError("socketpair")) }
         let stream = pacer.attach(theirs, .link(codec), microphone: headset.microphone(codec.sampleRate))
         streams.append((headset.name, stream))
         running[address] = stream
@@ -156,11 +174,4 @@ package final class SimulatedOutside: PathOpening, AudioLinkOpening {
     }
 
     package func cancel() { isCancelled = true }
-
-    private static func pair() -> (Int32, Int32)? {
-        var ends: [Int32] = [-1, -1]
-        let type = Int32(SOCK_SEQPACKET.rawValue) | Int32(SOCK_NONBLOCK.rawValue) | Int32(SOCK_CLOEXEC.rawValue)
-        guard socketpair(AF_UNIX, type, 0, &ends) == 0 else { return nil }
-        return (ends[0], ends[1])
-    }
 }

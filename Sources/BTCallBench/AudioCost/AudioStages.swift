@@ -1,0 +1,144 @@
+import AudioDSP
+import Glibc
+
+/// The stages of the audio path, one at a time, on the daemon's own code: no thread, no sockets.
+package enum AudioStages {
+    /// The unit that the others are compared with, because it is the library's work and not ours: one codec frame of mSBC
+    /// coded and decoded by libsbc, for 10 ms.
+    package static let reference = "libsbc, both ways"
+
+    /// - Parameter runs: of each stage in each of seven stretches, of which the shortest counts.
+    package static func measure(runs: Int = 1_000) -> [StageCost] {
+        let signal = Signal(runs: runs)
+        return [
+            codec(signal), receiveMSBC(signal, losing: false), receiveMSBC(signal, losing: true),
+            receiveCVSD(signal), send(.mSBC, signal, packetBytes: 60), send(.cvsd, signal, packetBytes: 48),
+            toCard(signal), fromCard(signal), mix(signal), gain(signal), fade(signal), noise(signal), ring(signal),
+        ]
+    }
+
+    private static func codec(_ signal: Signal) -> StageCost {
+        var codec = MSBCCodec()
+        return .measure(reference, runs: signal.runs, milliseconds: 7.5) {
+            _ = codec.encode(signal.samples, into: signal.bytes)
+            _ = codec.decode(signal.bytes, into: signal.output)
+        }
+    }
+
+    /// A packet of 60 bytes, or every tenth one damaged.
+    private static func receiveMSBC(_ signal: Signal, losing: Bool) -> StageCost {
+        var transmitter = LinkTransmitter(.mSBC)
+        // As many as the sequence numbers count, so that they never jump.
+        let packets = UnsafeMutablePointer<UInt8>.allocate(capacity: 240)
+        defer { packets.deallocate() }
+        for number in 0..<4 {
+            _ = transmitter.makePacket(packets + number * 60, 60, from: signal.samples + number * 120, 120)
+        }
+        var receiver = LinkReceiver(.mSBC)
+        var number = 0
+        return .measure(losing ? "receive mSBC, a tenth lost" : "receive mSBC", runs: signal.runs, milliseconds: 7.5) {
+            _ = receiver.receive(
+                packets + number % 4 * 60, 60, status: losing && number % 10 == 9 ? 1 : 0, into: signal.output,
+                capacity: Signal.frames)
+            number += 1
+        }
+    }
+
+    private static func receiveCVSD(_ signal: Signal) -> StageCost {
+        var receiver = LinkReceiver(.cvsd)
+        let bytes = UnsafeRawPointer(signal.samples).assumingMemoryBound(to: UInt8.self)
+        return .measure("receive CVSD", runs: signal.runs, milliseconds: 3) {
+            _ = receiver.receive(bytes, 48, status: 0, into: signal.output, capacity: Signal.frames)
+        }
+    }
+
+    private static func send(_ format: LinkFormat, _ signal: Signal, packetBytes: Int) -> StageCost {
+        var transmitter = LinkTransmitter(format)
+        let name = if format == .mSBC { "send mSBC" } else { "send CVSD" }
+        let milliseconds = Double(packetBytes) * 1000 / Double(format.bytesPerSecond)
+        return .measure(name, runs: signal.runs, milliseconds: milliseconds) {
+            let frames = transmitter.framesNeeded(packetBytes: packetBytes)
+            _ = transmitter.makePacket(signal.bytes, packetBytes, from: signal.samples, frames)
+        }
+    }
+
+    private static func toCard(_ signal: Signal) -> StageCost {
+        var resampler = AdaptiveResampler(from: 16_000, to: 48_000)
+        resampler.setDrift(ppm: 123)
+        return .measure("to a card, 16 to 48 kHz", runs: signal.runs, milliseconds: 10) {
+            _ = resampler.process(signal.samples, 160, signal.output, Signal.frames)
+        }
+    }
+
+    private static func fromCard(_ signal: Signal) -> StageCost {
+        var resampler = Resampler(from: 48_000, to: 16_000)
+        return .measure("from a card, 48 to 16 kHz", runs: signal.runs, milliseconds: 10) {
+            _ = resampler.process(signal.samples, 480, signal.output, Signal.frames)
+        }
+    }
+
+    private static func mix(_ signal: Signal) -> StageCost {
+        .measure("mix two calls", runs: signal.runs, milliseconds: 10) {
+            Mixer.copy(signal.samples, 160, to: signal.output)
+            Mixer.add(signal.samples + 160, 160, to: signal.output)
+        }
+    }
+
+    private static func gain(_ signal: Signal) -> StageCost {
+        var gain = Gain(rate: 16_000, gain: 0.5)
+        return .measure("volume", runs: signal.runs, milliseconds: 10) {
+            Mixer.copy(signal.samples, 160, to: signal.output)
+            gain.apply(signal.output, 160)
+        }
+    }
+
+    private static func fade(_ signal: Signal) -> StageCost {
+        var fade = CrossFade(rate: 16_000)
+        return .measure("cross-fade", runs: signal.runs, milliseconds: 10) {
+            if !fade.isRunning { fade.start() }
+            fade.blend(from: signal.samples, to: signal.samples + 160, into: signal.output, 160)
+        }
+    }
+
+    private static func noise(_ signal: Signal) -> StageCost {
+        var noise = ComfortNoise(rate: 16_000)
+        return .measure("comfort noise", runs: signal.runs, milliseconds: 10) { noise.fill(signal.output, 160) }
+    }
+
+    private static func ring(_ signal: Signal) -> StageCost {
+        let ring = SampleRing(capacity: 4_800)
+        return .measure("queue, in and out", runs: signal.runs, milliseconds: 10) {
+            _ = ring.write(signal.samples, 160)
+            _ = ring.read(signal.output, 160)
+        }
+    }
+}
+
+/// What the stages work on: something with the spectrum of a voice, and room for results.
+private final class Signal {
+    static let frames = 4_096
+    let samples: UnsafeMutablePointer<Int16>
+    let output: UnsafeMutablePointer<Int16>
+    let bytes: UnsafeMutablePointer<UInt8>
+    let runs: Int
+
+    init(runs: Int) {
+        self.runs = runs
+        samples = .allocate(capacity: Self.frames)
+        output = .allocate(capacity: Self.frames)
+        output.initialize(repeating: 0, count: Self.frames)
+        bytes = .allocate(capacity: Self.frames)
+        bytes.initialize(repeating: 0, count: Self.frames)
+        for index in 0..<Self.frames {
+            let time = Double(index) / 16_000
+            let voice = (1...20).reduce(0.0) { $0 + sin(2 * .pi * 130 * Double($1) * time) / Double($1) }
+            (samples + index).initialize(to: Int16(4_000 * voice))
+        }
+    }
+
+    deinit {
+        samples.deallocate()
+        output.deallocate()
+        bytes.deallocate()
+    }
+}

@@ -1,0 +1,138 @@
+import AudioDSP
+package import AudioEngine
+import Glibc
+
+/// A few seconds of the real audio thread with every stage at work: an mSBC and a CVSD headset and a sound card of 48 kHz,
+/// two calls of different rates, losses, changes of route in mid-sentence, mute and volume.
+package struct EngineCourse {
+    /// One packet socket pair: the engine has one end, this thread plays the device or the application at the other.
+    private struct Device {
+        let descriptor: Int32
+        let periodNanoseconds: Int
+        let bytes: Int
+        var due: Int
+        var position = 0
+    }
+
+    private let seconds: Int
+    private let engine: AudioEngine
+    private var devices: [Device] = []
+    private var calls: [(descriptor: Int32, bytes: Int)] = []
+    private var handed: [Int32] = []
+    private let buffer: UnsafeMutablePointer<UInt8>
+    /// 32 codec frames of mSBC, over and over; for the others the same bytes, as 16-bit samples.
+    private let stream: UnsafeMutablePointer<UInt8>
+    private static let streamBytes = 60 * 32
+
+    package init(seconds: Int) throws(AudioEngineError) {
+        self.seconds = seconds
+        var configuration = AudioEngineConfiguration()
+        configuration.locksMemory = false
+        engine = try AudioEngine(configuration)
+        buffer = .allocate(capacity: 4_096)
+        buffer.initialize(repeating: 0, count: 4_096)
+        stream = .allocate(capacity: Self.streamBytes)
+        stream.initialize(repeating: 0, count: Self.streamBytes)
+        var transmitter = LinkTransmitter(.mSBC)
+        var samples = [Int16](repeating: 0, count: 120)
+        for frame in 0..<32 {
+            for index in samples.indices { samples[index] = Int16(8_000 * sin(Double(frame * 120 + index) * 0.3)) }
+            _ = transmitter.makePacket(stream + frame * 60, 60, from: samples, 120)
+        }
+        let start = Self.now()
+        try add(1, .mSBC, bytes: 60, bytesPerSecond: 8_000, at: start)
+        try add(2, .cvsd, bytes: 48, bytesPerSecond: 16_000, at: start)
+        try add(3, .pcm(rate: 48_000), bytes: 960, bytesPerSecond: 96_000, at: start)
+        for (id, rate) in [(UInt32(1), 16_000), (2, 48_000)] {
+            guard let (ours, theirs) = PacketSocketPair.open() else { throw .failed(call: "socketpair", code: errno) }
+            calls.append((theirs, rate / 50))
+            try engine.attachCall(id, descriptor: ours, rate: rate, active: true)
+        }
+    }
+
+    private mutating func add(
+        _ id: UInt32, _ codec: LinkCodec, bytes: Int, bytesPerSecond: Int, at start: Int
+    ) throws(AudioEngineError) {
+        guard let (ours, theirs) = PacketSocketPair.open() else { throw .failed(call: "socketpair", code: errno) }
+        handed.append(ours)
+        devices.append(
+            Device(
+                descriptor: theirs, periodNanoseconds: bytes * 1_000_000_000 / bytesPerSecond, bytes: bytes, due: start)
+        )
+        try engine.addTerminal(id, .link(descriptor: ours, codec: codec, packetBytesHint: bytes))
+    }
+
+    /// Plays the course, in real time, and says what 10 ms of it cost the audio thread, its system calls included.
+    package mutating func run() -> StageCost {
+        AllocationCounter.excludeThisThread()
+        let start = Self.now()
+        play(until: start + 1_000_000_000, from: start)
+        // From here on everything that is made once has been made.
+        let before = (engine.counters(), AllocationCounter.count)
+        play(until: start + (seconds + 1) * 1_000_000_000, from: start)
+        let after = (engine.counters(), AllocationCounter.count)
+        let ticks = max(after.0.ticks - before.0.ticks, 1)
+        let busy = Double(after.0.busyNanoseconds - before.0.busyNanoseconds)
+        let allocations = before.1.flatMap { before in after.1.map { $0 - before } }
+        return StageCost(
+            name: "everything, with system calls", microseconds: busy / 1000 / Double(ticks), allocations: allocations)
+    }
+
+    package func end() {
+        engine.stop()
+        for device in devices { close(device.descriptor) }
+        for descriptor in handed { close(descriptor) }
+        for call in calls { close(call.descriptor) }
+        buffer.deallocate()
+        stream.deallocate()
+    }
+
+    private mutating func play(until end: Int, from start: Int) {
+        var step = 0
+        while Self.now() < end {
+            let now = Self.now()
+            for index in devices.indices { serve(&devices[index], now) }
+            for call in calls { answer(call.descriptor, bytes: call.bytes) }
+            // Every 100 ms something else.
+            let wanted = (now - start) / 100_000_000
+            if wanted > step {
+                step = wanted
+                change(step)
+            }
+            usleep(500)
+        }
+    }
+
+    private func change(_ step: Int) {
+        if step % 5 == 0 { engine.route(to: UInt32(step / 5 % 3 + 1)) }
+        if step % 7 == 0 { engine.setMuted(step / 7 % 2 == 0) }
+        engine.setSpeakerGain(UInt32(step % 3 + 1), Float(step % 4 + 1) / 4)
+        engine.setMicrophoneGain(UInt32(step % 3 + 1), Float(step % 4 + 1) / 4)
+        _ = engine.takeEvents()
+    }
+
+    /// Takes what the device has been given and sends what is due; every twentieth packet is of zeros, which is a loss.
+    private func serve(_ device: inout Device, _ now: Int) {
+        while recv(device.descriptor, buffer, 4_096, Int32(MSG_DONTWAIT)) > 0 {}
+        while device.due <= now {
+            device.due += device.periodNanoseconds
+            let isLost = device.position % 20 == 19
+            let place = device.position * device.bytes % Self.streamBytes
+            device.position += 1
+            for index in 0..<device.bytes { buffer[index] = isLost ? 0 : stream[(place + index) % Self.streamBytes] }
+            _ = send(device.descriptor, buffer, device.bytes, Int32(MSG_DONTWAIT) | Int32(MSG_NOSIGNAL))
+        }
+    }
+
+    private func answer(_ descriptor: Int32, bytes: Int) {
+        while recv(descriptor, buffer, 4_096, Int32(MSG_DONTWAIT)) > 0 {
+            _ = send(descriptor, stream, bytes, Int32(MSG_DONTWAIT) | Int32(MSG_NOSIGNAL))
+        }
+    }
+
+    private static func now() -> Int {
+        var time = timespec()
+        clock_gettime(CLOCK_MONOTONIC, &time)
+        return time.tv_sec * 1_000_000_000 + time.tv_nsec
+    }
+}
