@@ -59,8 +59,28 @@ public struct AudioDevice: Hashable, Sendable {
     public let microphoneVolume: Int?
     /// The voice codecs of a headset, best first.
     public let codecs: [String]
+    /// Why the best codec of the daemon's is not used with a connected headset, in words; nil while it is.
+    public let codecReason: String?
     /// `headset`, `speaker` or `watch`; nil for a local device.
     public let category: String?
+    /// What it is to the calls now.
+    ///
+    /// `active` (it carries the call), `pending` (its link is being set up), `silent` (nothing comes from its open link),
+    /// `available`, `settling` (not there for long enough to take a running call), `waiting` (another headset has just taken
+    /// the call, or this one has too often), `penalty` (it rests after failed attempts), `unsupported` (by the present call)
+    /// or `unavailable`.
+    public let state: String
+    /// `hfp` or `a2dp`; nil for a local device and while it cannot be used.
+    public let mode: String?
+    /// Whether the device itself both plays and records.
+    public let isDuplex: Bool
+    /// Frames per second of the voice path that is possible now, best first.
+    public let rates: [Int]
+    /// Whether the headset plays our ring tone.
+    public let hasInbandRing: Bool
+    /// The highest volumes; nil where the volume is not set here.
+    public let speakerVolumeMax: Int?
+    public let microphoneVolumeMax: Int?
 
     init(_ description: DeviceDescription) {
         choice = DeviceChoice(word: description.device)
@@ -75,6 +95,14 @@ public struct AudioDevice: Hashable, Sendable {
         speakerVolume = description.speakerVolume
         microphoneVolume = description.microphoneVolume
         codecs = description.codecs
+        codecReason = description.codecReason
         category = description.category
+        state = description.state
+        mode = description.mode
+        isDuplex = description.isDuplex
+        rates = description.rates
+        hasInbandRing = description.hasInbandRing
+        speakerVolumeMax = description.speakerVolumeMax
+        microphoneVolumeMax = description.microphoneVolumeMax
     }
 }

@@ -4,7 +4,7 @@ import DBus
 
 /// Decides which device carries the live call: preferred, default, explicit choice, with a reason for everything.
 public final class AudioDeviceManager: Sendable {
-    private let connection: BridgeConnection
+    let connection: BridgeConnection
 
     init(connection: BridgeConnection) {
         self.connection = connection
@@ -85,13 +85,34 @@ public final class AudioDeviceManager: Sendable {
 
     /// Why the audio is where it is.
     public func explain() async throws(BridgeError) -> RouteExplanation {
-        let reply = try await router(BTCallName.Router.explain, [.vardict([:])])
+        try await explain([:])
+    }
+
+    /// Why the audio was where it was.
+    ///
+    /// - Parameter unixMilliseconds: since 1970-01-01 00:00 UTC.
+    /// - Throws: `.invalidArgument` for a time that the daemon does not remember; the message has those that it does.
+    public func explain(at unixMilliseconds: Int64) async throws(BridgeError) -> RouteExplanation {
+        try await explain(["time": .int64(unixMilliseconds)])
+    }
+
+    /// What the daemon remembers of its routing, as a scenario file that `btcall replay` and `BTCallSimulator` run.
+    ///
+    /// - Parameter includingAddresses: real Bluetooth addresses instead of others that sort in the same way.
+    /// - Throws: `.wrongState` before the first routing event.
+    public func incident(includingAddresses: Bool = false) async throws(BridgeError) -> String {
+        let options: [String: Value] = ["addresses": .bool(includingAddresses)]
+        return try await router(BTCallName.Router.incident, [.vardict(options)]).first?.stringValue ?? ""
+    }
+
+    private func explain(_ options: [String: Value]) async throws(BridgeError) -> RouteExplanation {
+        let reply = try await router(BTCallName.Router.explain, [.vardict(options)])
         let fields = try await connection.fields(reply.first, of: BTCallName.Router.explain)
         return try decoding { () throws(APIError) in RouteExplanation(try ExplanationDescription(fields)) }
     }
 
     @discardableResult
-    private func router(_ member: String, _ arguments: [Value] = []) async throws(BridgeError) -> [Value] {
+    func router(_ member: String, _ arguments: [Value] = []) async throws(BridgeError) -> [Value] {
         try await connection.request(BTCallPath.router, BTCallName.Interface.router, member, arguments)
     }
 

@@ -19,6 +19,7 @@ public enum BridgeEvent: Hashable, Sendable {
     case problemsChanged([BridgeProblem])
     case stateChanged(BridgeStatus.State)
     /// A property of the audio device manager: `started` (`true` or `false`); `preferred`, `default`, `selected`, `pending`
-    /// (device words); `mode`, `codec` (nil without a link).
+    /// (device words); `mode`, `codec` (nil without a link); `interruptions` (words with commas between, nil for none).
+    /// Of the session: `sessionManual`, `sessionActive`.
     case settingChanged(name: String, value: String?)
 }

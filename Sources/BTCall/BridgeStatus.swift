@@ -39,6 +39,8 @@ public struct BridgeStatus: Hashable, Sendable {
     /// Why the route last changed; nil before any change.
     public let reason: String?
     public let isMuted: Bool
+    /// Who has the audio instead of the calls; empty when nobody has.
+    public let interruptions: [String]
     public let devices: [AudioDevice]
     /// In order of appearance.
     public let calls: [Call]
@@ -57,6 +59,7 @@ public struct BridgeStatus: Hashable, Sendable {
         codec = router.codec
         reason = router.reason
         self.isMuted = isMuted
+        interruptions = router.interruptions
         devices = router.devices.map { AudioDevice($0) }
         self.calls = calls
     }
@@ -98,11 +101,29 @@ public struct RouteExplanation: Hashable, Sendable {
         }
     }
 
+    /// What comes next by itself.
+    public struct Next: Hashable, Sendable {
+        /// `mayTakeCall`, `attempt`, `timeOut`, `standIn`, `takeCall`, `closeSilentLink`, `restoreMedia` or `believeJack`.
+        public let action: String
+        /// The device that it is about; nil for the jack.
+        public let device: String?
+        /// The time until then; nil when another link has to close first.
+        public let remaining: Duration?
+
+        init(_ next: ExplanationDescription.Next) {
+            action = next.action
+            device = next.device.nonEmpty
+            remaining = next.remaining.map { .milliseconds($0) }
+        }
+    }
+
     public let chosen: DeviceChoice
     /// The level that gave it; nil when none did.
     public let level: String?
     public let reason: String?
     public let levels: [Level]
+    /// Nil when nothing is due.
+    public let next: Next?
     /// The same for people, line by line.
     public let text: [String]
 
@@ -111,6 +132,7 @@ public struct RouteExplanation: Hashable, Sendable {
         level = description.level.nonEmpty
         reason = description.reason.nonEmpty
         levels = description.levels.map { Level($0) }
+        next = description.next.map { Next($0) }
         text = description.text
     }
 }

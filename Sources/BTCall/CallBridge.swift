@@ -11,6 +11,8 @@ public final class CallBridge: Sendable {
     public let audioDeviceManager: AudioDeviceManager
     /// The calls of the box, whoever owns them.
     public let calls: Calls
+    /// Audio under external call control.
+    public let session: Session
     let connection: BridgeConnection
 
     /// - Throws: `.noBus` when the bus cannot be reached. Whether the daemon is there shows with the first request.
@@ -18,6 +20,7 @@ public final class CallBridge: Sendable {
         connection = try await BridgeConnection(bus)
         audioDeviceManager = AudioDeviceManager(connection: connection)
         calls = Calls(connection: connection)
+        session = Session(connection: connection)
     }
 
     /// Ends the connection: registered providers are gone, streams of events end.

@@ -73,8 +73,13 @@ public struct CallProviderDescription: Hashable, Sendable {
     /// Frames per second of the call's audio: 8000, 16000, 32000 or 48000.
     public var rate: Int
     public var capabilities: Set<Capability>
+    /// False for announcements, and for an application that does not know what becomes of its calls: it reports an outgoing
+    /// call while it has audio. Headsets are not shown these calls; the daemon's setting `virtualCall` says what they are
+    /// shown instead.
+    public var hasCallState: Bool
 
-    public init(name: String, rate: Int = 16000, capabilities: Set<Capability> = []) {
+    public init(name: String, rate: Int = 16000, capabilities: Set<Capability> = [], hasCallState: Bool = true) {
+        self.hasCallState = hasCallState
         self.name = name
         self.rate = rate
         self.capabilities = capabilities
@@ -83,7 +88,8 @@ public struct CallProviderDescription: Hashable, Sendable {
     var options: ProviderOptions {
         ProviderOptions(
             name: name, audio: .descriptor, rate: rate,
-            capabilities: Set(capabilities.compactMap { ProviderOptions.Capability(rawValue: $0.rawValue) }))
+            capabilities: Set(capabilities.compactMap { ProviderOptions.Capability(rawValue: $0.rawValue) }),
+            hasCallState: hasCallState)
     }
 }
 

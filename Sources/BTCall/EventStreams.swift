@@ -101,7 +101,9 @@ extension BridgeEvent {
         case BTCallName.Interface.manager:
             return managerEvents(fields)
         case BTCallName.Interface.router:
-            return settingEvents(fields) + deviceEvents(fields)
+            return settingEvents(settings, fields) + deviceEvents(fields)
+        case BTCallName.Interface.session:
+            return settingEvents(sessionSettings, fields)
         default:
             return []
         }
@@ -134,12 +136,19 @@ extension BridgeEvent {
         (BTCallName.Router.started, "started"), (BTCallName.Router.preferred, "preferred"),
         (BTCallName.Router.defaultDevice, "default"), (BTCallName.Router.selected, "selected"),
         (BTCallName.Router.pending, "pending"), (BTCallName.Router.mode, "mode"), (BTCallName.Router.codec, "codec"),
+        (BTCallName.Router.interruptions, "interruptions"),
     ]
 
-    private static func settingEvents(_ fields: Fields) -> [BridgeEvent] {
+    private static let sessionSettings = [
+        (BTCallName.Session.manual, "sessionManual"), (BTCallName.Session.active, "sessionActive"),
+    ]
+
+    private static func settingEvents(_ settings: [(String, String)], _ fields: Fields) -> [BridgeEvent] {
         settings.compactMap { property, name in
             guard let value = fields.values[property] else { return nil }
-            let text = value.boolValue.map { String($0) } ?? value.stringValue
+            let text =
+                value.boolValue.map { String($0) } ?? value.stringValue
+                ?? value.stringsValue?.joined(separator: ", ")
             return .settingChanged(name: name, value: text?.nonEmpty)
         }
     }

@@ -10,6 +10,7 @@ package enum BTCallName {
         package static let manager = "org.btcall.Manager1"
         package static let router = "org.btcall.Router1"
         package static let audio = "org.btcall.Audio1"
+        package static let session = "org.btcall.Session1"
         package static let calls = "org.btcall.Calls1"
         package static let call = "org.btcall.Call1"
         package static let callProvider = "org.btcall.CallProvider1"
@@ -22,6 +23,13 @@ package enum BTCallName {
         package static let version = "Version"
         package static let state = "State"
         package static let problems = "Problems"
+        package static let boardBattery = "BoardBattery"
+        package static let listSettings = "ListSettings"
+        package static let setSetting = "SetSetting"
+        package static let resetSetting = "ResetSetting"
+        package static let listQuirks = "ListQuirks"
+        package static let explainQuirks = "ExplainQuirks"
+        package static let forgetCodecs = "ForgetCodecs"
     }
 
     package enum Router {
@@ -30,7 +38,10 @@ package enum BTCallName {
         package static let select = "Select"
         package static let clearSelection = "ClearSelection"
         package static let refresh = "Refresh"
+        package static let acquireSelection = "AcquireSelection"
+        package static let interrupt = "Interrupt"
         package static let explain = "Explain"
+        package static let incident = "Incident"
         package static let routeChanged = "RouteChanged"
         package static let activationFailed = "ActivationFailed"
         package static let started = "Started"
@@ -43,6 +54,14 @@ package enum BTCallName {
         package static let codec = "Codec"
         package static let reason = "Reason"
         package static let devices = "Devices"
+        package static let interruptions = "Interruptions"
+    }
+
+    package enum Session {
+        package static let activate = "Activate"
+        package static let deactivate = "Deactivate"
+        package static let manual = "Manual"
+        package static let active = "Active"
     }
 
     package enum Audio {
@@ -96,6 +115,8 @@ package enum BTCallName {
         package static let connected = "Connected"
         package static let codec = "Codec"
         package static let codecs = "Codecs"
+        package static let codecReason = "CodecReason"
+        package static let audioPolicy = "AudioPolicy"
         package static let battery = "Battery"
         package static let speakerVolume = "SpeakerVolume"
         package static let microphoneVolume = "MicrophoneVolume"

@@ -5,6 +5,7 @@ package enum BTCallPath {
     package static let manager = "/org/btcall"
     package static let router = "/org/btcall/router"
     package static let audio = "/org/btcall/audio"
+    package static let session = "/org/btcall/session"
     package static let calls = "/org/btcall/calls"
     package static let headsets = "/org/btcall/headsets"
 

@@ -20,13 +20,29 @@ package struct DeviceDescription: Hashable, Sendable {
     package var microphoneVolume: Int?
     /// The voice codecs that the headset and we can do, best first: `CVSD`, `mSBC`, `LC3-SWB`.
     package var codecs: [String]
+    /// Why the best codec of ours is not used with a connected headset, in words; nil while it is.
+    package var codecReason: String?
     /// `headset`, `speaker` or `watch`; nil for a local device.
     package var category: String?
+    /// What it is to the calls now: `active`, `pending`, `silent`, `available`, `settling`, `waiting`, `penalty`, `unsupported`
+    /// or `unavailable`.
+    package var state: String
+    /// `hfp` or `a2dp`, as the headset is or would be used; nil for a local device and while it cannot be used.
+    package var mode: String?
+    /// Whether the device itself both plays and records.
+    package var isDuplex = false
+    /// Frames per second of the voice path that is possible now, best first; empty while none is.
+    package var rates: [Int] = []
+    /// Whether the headset plays our ring tone.
+    package var hasInbandRing = false
+    /// The highest volumes; nil where the volume is not set here.
+    package var speakerVolumeMax: Int?
+    package var microphoneVolumeMax: Int?
 
     package init(
         device: DeviceWord, name: String, isAvailable: Bool, unavailableBecause: String? = nil, output: String? = nil,
         input: String? = nil, battery: Int? = nil, speakerVolume: Int? = nil, microphoneVolume: Int? = nil,
-        codecs: [String] = [], category: String? = nil
+        codecs: [String] = [], category: String? = nil, state: String? = nil
     ) {
         self.device = device
         self.name = name
@@ -39,6 +55,7 @@ package struct DeviceDescription: Hashable, Sendable {
         self.microphoneVolume = microphoneVolume
         self.codecs = codecs
         self.category = category
+        self.state = state ?? (isAvailable ? "available" : "unavailable")
     }
 
     package init(_ fields: Fields) throws(APIError) {
@@ -52,7 +69,15 @@ package struct DeviceDescription: Hashable, Sendable {
         speakerVolume = try fields.optionalInteger("speakerVolume").flatMap { (0...15).contains($0) ? $0 : nil }
         microphoneVolume = try fields.optionalInteger("microphoneVolume").flatMap { (0...15).contains($0) ? $0 : nil }
         codecs = try fields.strings("codecs")
+        codecReason = try fields.optionalString("codecReason")?.nonEmpty
         category = try fields.optionalString("category")?.nonEmpty
+        state = try fields.optionalString("state")?.nonEmpty ?? (isAvailable ? "available" : "unavailable")
+        mode = try fields.optionalString("mode")?.nonEmpty
+        isDuplex = try fields.optionalBool("duplex") ?? false
+        rates = try fields.integers("rates")
+        hasInbandRing = try fields.optionalBool("inbandRing") ?? false
+        speakerVolumeMax = try fields.optionalInteger("speakerVolumeMax").flatMap { $0 >= 0 ? $0 : nil }
+        microphoneVolumeMax = try fields.optionalInteger("microphoneVolumeMax").flatMap { $0 >= 0 ? $0 : nil }
     }
 
     /// The entries of one `a{sv}`.
@@ -70,7 +95,15 @@ package struct DeviceDescription: Hashable, Sendable {
             "speakerVolume": .int32(Int32(clamping: speakerVolume ?? -1)),
             "microphoneVolume": .int32(Int32(clamping: microphoneVolume ?? -1)),
             "codecs": .strings(codecs),
+            "codecReason": .string(codecReason ?? ""),
             "category": .string(category ?? ""),
+            "state": .string(state),
+            "mode": .string(mode ?? ""),
+            "duplex": .bool(isDuplex),
+            "rates": .array("u", rates.map { .uint32(UInt32(clamping: $0)) }),
+            "inbandRing": .bool(hasInbandRing),
+            "speakerVolumeMax": .int32(Int32(clamping: speakerVolumeMax ?? -1)),
+            "microphoneVolumeMax": .int32(Int32(clamping: microphoneVolumeMax ?? -1)),
         ]
     }
 }

@@ -30,19 +30,40 @@ package struct ExplanationDescription: Hashable, Sendable {
         }
     }
 
+    /// What comes next by itself.
+    package struct Next: Hashable, Sendable {
+        /// `mayTakeCall`, `attempt`, `timeOut`, `standIn`, `takeCall`, `closeSilentLink`, `restoreMedia` or `believeJack`.
+        package var action: String
+        /// The device that it is about, or empty.
+        package var device: String
+        /// In milliseconds; nil when another link has to close first.
+        package var remaining: Int64?
+
+        package init(action: String, device: String, remaining: Int64?) {
+            self.action = action
+            self.device = device
+            self.remaining = remaining
+        }
+    }
+
     package var chosen: DeviceWord
     /// The level that gave it.
     package var level: String
     package var reason: String
     package var levels: [Level]
+    /// Nil when nothing is due.
+    package var next: Next?
     /// The lines that `btcall why` prints.
     package var text: [String]
 
-    package init(chosen: DeviceWord, level: String, reason: String, levels: [Level], text: [String]) {
+    package init(
+        chosen: DeviceWord, level: String, reason: String, levels: [Level], next: Next? = nil, text: [String]
+    ) {
         self.chosen = chosen
         self.level = level
         self.reason = reason
         self.levels = levels
+        self.next = next
         self.text = text
     }
 
@@ -54,17 +75,36 @@ package struct ExplanationDescription: Hashable, Sendable {
         for element in try fields.dictionaries("levels") {
             levels.append(try Level(element))
         }
+        next = try fields.values["next"].map { (value) throws(APIError) in
+            try Next(Fields(value, of: "next in \(fields.subject)"))
+        }
         text = try fields.strings("text")
     }
 
     package var fields: [String: Value] {
-        [
+        var fields: [String: Value] = [
             "chosen": .string(chosen.description),
             "level": .string(level),
             "reason": .string(reason),
             "levels": .vardicts(levels.map(\.fields)),
             "text": .strings(text),
         ]
+        if let next { fields["next"] = .vardict(next.fields) }
+        return fields
+    }
+}
+
+extension ExplanationDescription.Next {
+    package init(_ fields: Fields) throws(APIError) {
+        action = try fields.string("action")
+        device = try fields.optionalString("device") ?? ""
+        remaining = try fields.optionalInteger("remaining")
+    }
+
+    package var fields: [String: Value] {
+        var fields: [String: Value] = ["action": .string(action), "device": .string(device)]
+        if let remaining { fields["remaining"] = .int64(remaining) }
+        return fields
     }
 }
 

@@ -62,6 +62,15 @@ package struct Fields {
         } ?? []
     }
 
+    /// - Returns: the numbers of an array; empty when there is no such entry.
+    package func integers(_ name: String) throws(APIError) -> [Int] {
+        try optional(name, "au") { value in
+            guard let elements = value.arrayValue else { return nil }
+            let numbers = elements.compactMap(\.integerValue)
+            return numbers.count == elements.count ? numbers : nil
+        } ?? []
+    }
+
     /// - Returns: the dictionaries of an `aa{sv}`; empty when there is no such entry.
     package func dictionaries(_ name: String) throws(APIError) -> [Fields] {
         guard let value = values[name] else { return [] }

@@ -10,25 +10,37 @@ package struct HeadsetDescription: Hashable, Sendable {
     package var codec: String?
     /// The codecs that the headset and we can do, best first.
     package var codecs: [String]
+    /// Why the best codec of ours is not used, in words; nil while it is.
+    package var codecReason: String?
     /// The charge in per cent; nil when unknown.
     package var battery: Int?
     /// 0 to 15, as the headset has it.
     package var speakerVolume: UInt8
     /// 0 to 15, as the headset has it.
     package var microphoneVolume: UInt8
+    /// What the headset says of how calls are to come to it: `calls`, `activation` and `inbandRing`, each `unspecified`,
+    /// `allowed` or `notAllowed`; empty when it said nothing.
+    package var audioPolicy: [String: String]
+
+    package static let callsWish = "calls"
+    package static let activationWish = "activation"
+    package static let inbandRingWish = "inbandRing"
 
     package init(
         address: BluetoothAddress, name: String, isConnected: Bool = true, codec: String? = nil, codecs: [String] = [],
-        battery: Int? = nil, speakerVolume: UInt8 = 0, microphoneVolume: UInt8 = 0
+        codecReason: String? = nil, battery: Int? = nil, speakerVolume: UInt8 = 0, microphoneVolume: UInt8 = 0,
+        audioPolicy: [String: String] = [:]
     ) {
         self.address = address
         self.name = name
         self.isConnected = isConnected
         self.codec = codec
         self.codecs = codecs
+        self.codecReason = codecReason
         self.battery = battery
         self.speakerVolume = speakerVolume
         self.microphoneVolume = microphoneVolume
+        self.audioPolicy = audioPolicy
     }
 
     package init(_ fields: Fields) throws(APIError) {
@@ -41,9 +53,16 @@ package struct HeadsetDescription: Hashable, Sendable {
         isConnected = try fields.optionalBool(BTCallName.Headset.connected) ?? true
         codec = try fields.optionalString(BTCallName.Headset.codec)?.nonEmpty
         codecs = try fields.strings(BTCallName.Headset.codecs)
+        codecReason = try fields.optionalString(BTCallName.Headset.codecReason)?.nonEmpty
         battery = try fields.optionalInteger(BTCallName.Headset.battery).flatMap { (0...100).contains($0) ? $0 : nil }
         speakerVolume = try fields.optionalInteger(BTCallName.Headset.speakerVolume) ?? 0
         microphoneVolume = try fields.optionalInteger(BTCallName.Headset.microphoneVolume) ?? 0
+        audioPolicy = [:]
+        guard let policy = fields.values[BTCallName.Headset.audioPolicy] else { return }
+        let wishes = try Fields(policy, of: "AudioPolicy in \(fields.subject)")
+        for wish in [Self.callsWish, Self.activationWish, Self.inbandRingWish] {
+            audioPolicy[wish] = try wishes.optionalString(wish)
+        }
     }
 
     /// All properties by name.
@@ -54,6 +73,8 @@ package struct HeadsetDescription: Hashable, Sendable {
             BTCallName.Headset.connected: .bool(isConnected),
             BTCallName.Headset.codec: .string(codec ?? ""),
             BTCallName.Headset.codecs: .strings(codecs),
+            BTCallName.Headset.codecReason: .string(codecReason ?? ""),
+            BTCallName.Headset.audioPolicy: .vardict(audioPolicy.mapValues { .string($0) }),
             BTCallName.Headset.battery: .int32(Int32(clamping: battery ?? -1)),
             BTCallName.Headset.speakerVolume: .byte(speakerVolume),
             BTCallName.Headset.microphoneVolume: .byte(microphoneVolume),

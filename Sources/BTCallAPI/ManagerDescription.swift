@@ -9,11 +9,14 @@ package struct ManagerDescription: Hashable, Sendable {
     package var version: String
     package var state: State
     package var problems: [ProblemDescription]
+    /// The charge of the board's own battery in per cent; nil without one.
+    package var boardBattery: Int?
 
-    package init(version: String, state: State, problems: [ProblemDescription] = []) {
+    package init(version: String, state: State, problems: [ProblemDescription] = [], boardBattery: Int? = nil) {
         self.version = version
         self.state = state
         self.problems = problems
+        self.boardBattery = boardBattery
     }
 
     package init(_ fields: Fields) throws(APIError) {
@@ -23,6 +26,9 @@ package struct ManagerDescription: Hashable, Sendable {
         for element in try fields.dictionaries(BTCallName.Manager.problems) {
             problems.append(try ProblemDescription(element))
         }
+        boardBattery = try fields.optionalInteger(BTCallName.Manager.boardBattery).flatMap {
+            (0...100).contains($0) ? $0 : nil
+        }
     }
 
     package var properties: [String: Value] {
@@ -30,6 +36,7 @@ package struct ManagerDescription: Hashable, Sendable {
             BTCallName.Manager.version: .string(version),
             BTCallName.Manager.state: .string(state.rawValue),
             BTCallName.Manager.problems: .vardicts(problems.map(\.fields)),
+            BTCallName.Manager.boardBattery: .int32(Int32(clamping: boardBattery ?? -1)),
         ]
     }
 }

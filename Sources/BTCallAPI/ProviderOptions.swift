@@ -23,8 +23,15 @@ package struct ProviderOptions: Hashable, Sendable {
     /// Frames per second of the call's audio, one of ``rates``.
     package var rate: Int
     package var capabilities: Set<Capability>
+    /// Whether its calls are calls to headsets. False for announcements, and for an application that does not know what
+    /// becomes of its calls: headsets are then shown what `virtualCall` says.
+    package var hasCallState: Bool
 
-    package init(name: String, audio: Audio = .descriptor, rate: Int = 16000, capabilities: Set<Capability> = []) {
+    package init(
+        name: String, audio: Audio = .descriptor, rate: Int = 16000, capabilities: Set<Capability> = [],
+        hasCallState: Bool = true
+    ) {
+        self.hasCallState = hasCallState
         self.name = name
         self.audio = audio
         self.rate = rate
@@ -40,6 +47,7 @@ package struct ProviderOptions: Hashable, Sendable {
             let accepted = Self.rates.map(String.init).joined(separator: ", ")
             throw APIError(.invalidArgument, "rate in \(fields.subject) is \(rate); accepted: \(accepted)")
         }
+        hasCallState = try fields.optionalBool("callState") ?? true
         capabilities = []
         for word in try fields.strings("capabilities") {
             guard let capability = Capability(rawValue: word) else {
@@ -57,6 +65,7 @@ package struct ProviderOptions: Hashable, Sendable {
             "audio": .string(audio.rawValue),
             "rate": .uint32(UInt32(clamping: rate)),
             "capabilities": .strings(capabilities.map(\.rawValue).sorted()),
+            "callState": .bool(hasCallState),
         ]
     }
 }

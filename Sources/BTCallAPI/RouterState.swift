@@ -17,11 +17,14 @@ package struct RouterState: Hashable, Sendable {
     /// Why the route last changed, a word of the policy; nil before any change.
     package var reason: String?
     package var devices: [DeviceDescription]
+    /// Who has the audio instead of the calls; empty when nobody has.
+    package var interruptions: [String]
 
     package init(
         isStarted: Bool = false, preferred: DeviceWord = .none, defaultDevice: DeviceWord = .none,
         selected: DeviceWord = .none, activeRoute: DeviceWord = .none, pending: DeviceWord = .none, mode: String? = nil,
-        codec: String? = nil, reason: String? = nil, devices: [DeviceDescription] = []
+        codec: String? = nil, reason: String? = nil, devices: [DeviceDescription] = [],
+        interruptions: [String] = []
     ) {
         self.isStarted = isStarted
         self.preferred = preferred
@@ -33,6 +36,7 @@ package struct RouterState: Hashable, Sendable {
         self.codec = codec
         self.reason = reason
         self.devices = devices
+        self.interruptions = interruptions
     }
 
     package init(_ fields: Fields) throws(APIError) {
@@ -49,6 +53,7 @@ package struct RouterState: Hashable, Sendable {
         for element in try fields.dictionaries(BTCallName.Router.devices) {
             devices.append(try DeviceDescription(element))
         }
+        interruptions = try fields.strings(BTCallName.Router.interruptions)
     }
 
     /// All properties by name.
@@ -64,6 +69,7 @@ package struct RouterState: Hashable, Sendable {
             BTCallName.Router.codec: .string(codec ?? ""),
             BTCallName.Router.reason: .string(reason ?? ""),
             BTCallName.Router.devices: .vardicts(devices.map(\.fields)),
+            BTCallName.Router.interruptions: .strings(interruptions),
         ]
     }
 }

@@ -10,7 +10,10 @@ import Testing
             BTCallName.Interface.manager,
             [
                 BTCallName.Manager.activate, BTCallName.Manager.deactivate, BTCallName.Manager.version,
-                BTCallName.Manager.state, BTCallName.Manager.problems,
+                BTCallName.Manager.state, BTCallName.Manager.problems, BTCallName.Manager.listSettings,
+                BTCallName.Manager.setSetting, BTCallName.Manager.resetSetting, BTCallName.Manager.listQuirks,
+                BTCallName.Manager.explainQuirks, BTCallName.Manager.forgetCodecs,
+                BTCallName.Manager.boardBattery,
             ]
         ),
         (
@@ -18,10 +21,19 @@ import Testing
             [
                 BTCallName.Router.start, BTCallName.Router.stop, BTCallName.Router.select,
                 BTCallName.Router.clearSelection, BTCallName.Router.refresh, BTCallName.Router.explain,
+                BTCallName.Router.incident,
                 BTCallName.Router.routeChanged, BTCallName.Router.activationFailed, BTCallName.Router.started,
                 BTCallName.Router.preferred, BTCallName.Router.defaultDevice, BTCallName.Router.selected,
                 BTCallName.Router.activeRoute, BTCallName.Router.pending, BTCallName.Router.mode,
                 BTCallName.Router.codec, BTCallName.Router.reason, BTCallName.Router.devices,
+                BTCallName.Router.acquireSelection, BTCallName.Router.interrupt, BTCallName.Router.interruptions,
+            ]
+        ),
+        (
+            BTCallName.Interface.session,
+            [
+                BTCallName.Session.activate, BTCallName.Session.deactivate, BTCallName.Session.manual,
+                BTCallName.Session.active,
             ]
         ),
         (BTCallName.Interface.audio, [BTCallName.Audio.statistics]),
@@ -57,8 +69,8 @@ import Testing
             [
                 BTCallName.Headset.disconnect, BTCallName.Headset.buttonPressed, BTCallName.Headset.address,
                 BTCallName.Headset.name, BTCallName.Headset.connected, BTCallName.Headset.codec,
-                BTCallName.Headset.codecs, BTCallName.Headset.battery, BTCallName.Headset.speakerVolume,
-                BTCallName.Headset.microphoneVolume,
+                BTCallName.Headset.codecs, BTCallName.Headset.codecReason, BTCallName.Headset.audioPolicy,
+                BTCallName.Headset.battery, BTCallName.Headset.speakerVolume, BTCallName.Headset.microphoneVolume,
             ]
         ),
     ]

@@ -20,6 +20,16 @@ import Testing
     @Test func `A device is read as it was written`() throws {
         let headset = try headset()
         #expect(try DeviceDescription(received(headset.fields)) == headset)
+        var able = headset
+        able.state = "pending"
+        able.mode = "hfp"
+        able.isDuplex = true
+        able.rates = [16000, 8000]
+        able.hasInbandRing = true
+        able.speakerVolumeMax = 15
+        able.microphoneVolumeMax = 15
+        able.codecReason = "mSBC failed"
+        #expect(try DeviceDescription(received(able.fields)) == able)
         #expect(headset.fields["kind"] == "bluetooth")
         #expect(headset.fields["address"] == "AA:BB:CC:DD:EE:0F")
         let earpiece = DeviceDescription(device: .earpiece, name: "Handset", isAvailable: true)
@@ -31,13 +41,13 @@ import Testing
         let state = RouterState(
             isStarted: true, preferred: .bluetooth, defaultDevice: .earpiece, selected: .bluetooth,
             activeRoute: .earpiece, pending: try headset().device, mode: "hfp", codec: "mSBC", reason: "callStarted",
-            devices: [try headset()])
+            devices: [try headset()], interruptions: ["page"])
         #expect(try RouterState(received(state.properties)) == state)
         #expect(try RouterState(received(RouterState().properties)) == RouterState())
     }
 
     @Test func `An explanation is read as it was written`() throws {
-        let explanation = ExplanationDescription(
+        var explanation = ExplanationDescription(
             chosen: .earpiece, level: "default", reason: "linkSilent",
             levels: [
                 .init(
@@ -45,6 +55,10 @@ import Testing
                     limit: "1 s"),
                 .init(name: "default", spec: "earpiece", candidate: "earpiece", verdict: "eligible", isEligible: true),
             ], text: ["one", "two"])
+        #expect(try ExplanationDescription(received(explanation.fields)) == explanation)
+        explanation.next = .init(action: "mayTakeCall", device: "bluetooth:AA:BB:CC:DD:EE:0F", remaining: 600)
+        #expect(try ExplanationDescription(received(explanation.fields)) == explanation)
+        explanation.next = .init(action: "attempt", device: "bluetooth:AA:BB:CC:DD:EE:0F", remaining: nil)
         #expect(try ExplanationDescription(received(explanation.fields)) == explanation)
     }
 
@@ -62,14 +76,53 @@ import Testing
             problems: [ProblemDescription(id: "adapter", what: "no Bluetooth adapter", remedy: "plug one in")])
         #expect(try ManagerDescription(received(manager.properties)) == manager)
         let headset = HeadsetDescription(
-            address: BluetoothAddress(value: 0x1234), name: "H", codec: "CVSD", codecs: ["CVSD"], battery: 0,
-            speakerVolume: 15, microphoneVolume: 3)
+            address: BluetoothAddress(value: 0x1234), name: "H", codec: "CVSD", codecs: ["CVSD"],
+            codecReason: "mSBC failed", battery: 0, speakerVolume: 15, microphoneVolume: 3,
+            audioPolicy: ["calls": "notAllowed", "inbandRing": "allowed"])
         #expect(try HeadsetDescription(received(headset.properties)) == headset)
         #expect(try AudioFormat(received(AudioFormat(rate: 8000).fields)) == AudioFormat(rate: 8000))
-        let provider = ProviderOptions(name: "phone", audio: .pcm, rate: 48000, capabilities: [.dtmf, .hold])
+        let provider = ProviderOptions(
+            name: "phone", audio: .pcm, rate: 48000, capabilities: [.dtmf, .hold], hasCallState: false)
         #expect(try ProviderOptions(received(provider.fields)) == provider)
         let report = ReportOptions(name: "Alice", isVideo: true, state: .alerting)
         #expect(try ReportOptions(received(report.outgoingFields)) == report)
+    }
+
+    @Test(arguments: SettingDescription.Effect.allCases, SettingDescription.Origin.allCases)
+    func `A setting is read as it was written`(
+        effect: SettingDescription.Effect, origin: SettingDescription.Origin
+    ) throws {
+        let setting = SettingDescription(
+            key: "routing.exclude", value: "", defaultValue: "x", accepted: "y", effect: effect, origin: origin,
+            summary: "z")
+        #expect(try SettingDescription(received(setting.fields)) == setting)
+    }
+
+    @Test func `Quirks and their explanation are read as they were written`() throws {
+        var row = QuirkDescription(
+            name: "slow", origin: .admin, line: 3, state: .off, expires: "2027-01-01", conditions: ["address = 00"],
+            effects: ["setUpSeconds = 30"], advice: "wait", reference: "here", reason: "slow")
+        let file = QuirksDescription.File(path: "/etc/q.conf", origin: .admin, version: "2", rows: 1)
+        let quirks = QuirksDescription(files: [file], rows: [row], unknown: ["gone"])
+        #expect(try QuirksDescription(received(quirks.fields)) == quirks)
+        row.because = ["the address begins with 00"]
+        row.obstacles = ["it is switched off"]
+        var explanation = QuirksExplanationDescription(address: BluetoothAddress(value: 0x1234))
+        #expect(try QuirksExplanationDescription(received(explanation.fields)) == explanation)
+        explanation.name = "Car"
+        explanation.modalias = "bluetooth:v0001p0002d0003"
+        explanation.isKnown = true
+        explanation.isConnected = true
+        explanation.controller = "hci0"
+        explanation.controllerModalias = "usb:v0A12p0001d8891"
+        explanation.driver = "btusb"
+        explanation.kernel = "6.1"
+        explanation.manufacturer = 0
+        explanation.alternateSetting = 1
+        explanation.applied = [row]
+        explanation.near = [row]
+        explanation.outcomes = [.init(key: "setUpSeconds", value: "30", summary: "time", sources: ["slow"])]
+        #expect(try QuirksExplanationDescription(received(explanation.fields)) == explanation)
     }
 
     @Test func `Statistics are read as they were written`() throws {

@@ -1,6 +1,7 @@
 import BluetoothTypes
 import ControlLoop
 import Glibc
+import TestSupport
 import Testing
 
 @testable import DBus

@@ -2,6 +2,7 @@ import BluetoothTypes
 import ControlLoop
 import DBus
 import Foundation
+import TestSupport
 import Testing
 
 @Suite @ControlPlane

@@ -2,6 +2,7 @@ import BluetoothTypes
 import ControlLoop
 import DBus
 import Foundation
+import TestSupport
 import Testing
 
 /// A message bus of the test's own, at an address that stays the same when it is restarted.

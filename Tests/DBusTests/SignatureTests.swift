@@ -1,4 +1,5 @@
 import CDBus
+import TestSupport
 import Testing
 
 @testable import DBus
