@@ -22,13 +22,18 @@ package final class Daemon: Activating {
         package var opener: any AudioLinkOpening
         /// Begins to take links that headsets open; called again whenever an adapter appears.
         package var listen: @ControlPlane () -> (what: String, remedy: String)?
+        /// Jacks, hooks and mixers; nil has none.
+        package var board: (any BoardOpening)?
+        /// What the kernel says of Bluetooth controllers.
+        package var controllers = ControllerFacts()
 
         package init(
-            paths: any PathOpening, opener: any AudioLinkOpening,
+            paths: any PathOpening, opener: any AudioLinkOpening, board: (any BoardOpening)? = nil,
             listen: @escaping @ControlPlane () -> (what: String, remedy: String)? = { nil }
         ) {
             self.paths = paths
             self.opener = opener
+            self.board = board
             self.listen = listen
         }
     }
@@ -41,25 +46,36 @@ package final class Daemon: Activating {
     package let graph: AudioGraph
     package let calls: CallDirectory
     package let headsets: HeadsetDirectory
-    private let configuration: Configuration
-    private let bus: BusConnection
-    private let registry: DeviceRegistry
+    package let settings: Settings
+    package let interruptions = Interruptions()
+    let configuration: Configuration
+    let bus: BusConnection
+    let registry: DeviceRegistry
     private let profile: ProfileRegistration
-    private let outside: Outside
+    let headsetProfile: ProfileRegistration
+    let outside: Outside
+    let quirks: HeadsetQuirks
     private let audio: CallAudio
     private let locals: LocalDeviceMonitor
+    let board: Board
     private let mute: MuteState
-    private let store: PreferenceStore?
-    private let logger: Logger
-    private var manager: ManagerObject?
-    private var routerObject: RouterObject?
+    let store: PreferenceStore?
+    let kept: PreferenceStore.Preferences
+    let logger: Logger
+    private(set) var manager: ManagerObject?
+    var routerObject: RouterObject?
+    var sessionObject: SessionObject?
+    private var sleepMonitor: SleepMonitor?
     private var callsObject: CallsObject?
     private var audioObject: AudioObject?
-    private var headsetObjects: HeadsetObjects?
+    var headsetObjects: HeadsetObjects?
+    let levels: HeadsetLevels
+    let boardBattery: BoardBattery
     private var nameRetry: Timer?
     private var isPowered = true
     /// bluetoothd has just appeared and may list its adapters later.
     private var adapterGrace: Timer?
+    private var pairingCheck: Timer?
     private var isActivationWanted = false
 
     /// - Parameters:
@@ -67,18 +83,26 @@ package final class Daemon: Activating {
     ///   - outside: sound cards and voice links.
     /// - Throws: what keeps the audio engine from starting.
     package init(
-        configuration: Configuration, bus: BusConnection, registry: DeviceRegistry, outside: Outside, logger: Logger
+        configuration base: Configuration, bus: BusConnection, registry: DeviceRegistry, outside: Outside,
+        logger: Logger
     ) throws(DaemonError) {
+        store = base.stateDirectory.map { PreferenceStore(directory: $0) }
+        kept = Self.load(store, logger)
+        settings = Settings(base: base, kept: kept.settings)
+        for line in settings.ignored { logger.warning("a setting kept from before is ignored: \(line)") }
+        let configuration = settings.configuration
         self.configuration = configuration
+        if configuration.logLevel != base.logLevel { LogThreshold.level = configuration.logLevel }
+        outside.paths.setPeriod(configuration.periodMilliseconds)
         self.bus = bus
         self.registry = registry
         self.outside = outside
         self.logger = logger
-        store = configuration.stateDirectory.map { PreferenceStore(directory: $0) }
         problems = ProblemList(logger: logger)
+        board = Board(configuration: configuration, source: outside.board, problems: problems, logger: logger)
         locals = LocalDeviceMonitor(
             wanted: Set(configuration.localDevices.keys), paths: outside.paths, problems: problems,
-            interval: configuration.waits.localDevice)
+            isToldOfCards: board.watchesCards, interval: configuration.waits.localDevice)
         do throws(AudioEngineError) {
             var engineConfiguration = AudioEngineConfiguration()
             engineConfiguration.primeBlocks = configuration.callQueueBlocks
@@ -89,8 +113,16 @@ package final class Daemon: Activating {
             throw DaemonError(
                 what: "the audio engine does not start: \(error)", remedy: "see the limits of the process")
         }
+        let recorder = FlightRecorder(version: Self.version)
+        let files = configuration.incidents ? configuration.stateDirectory : nil
         router = RouteController(
-            policy: RoutingPolicy(configuration: configuration.routing, localDevices: locals.present), graph: graph,
+            policy: RoutingPolicy(
+                configuration: configuration.routing,
+                localDevices: locals.present.subtracting(board.managesWired ? [.wiredHeadset] : [])), graph: graph,
+            recorder: recorder,
+            incidents: IncidentMonitor(
+                recorder: recorder, files: files.map { IncidentFiles(stateDirectory: $0) },
+                delay: configuration.waits.incident, logger: logger),
             logger: logger)
         calls = CallDirectory(bus: bus, deadline: configuration.waits.provider, logger: logger)
         audio = CallAudio(graph: graph, logger: logger)
@@ -98,19 +130,26 @@ package final class Daemon: Activating {
         mute = MuteState { graph.setMuted($0) }
         let gateway = Self.gateway(configuration)
         var registration = ProfileRegistration.Configuration.handsFreeAudioGateway(features: gateway.sdpFeatures)
+        registration.version = gateway.version.rawValue
         registration.retryInterval = configuration.waits.profile
         profile = ProfileRegistration(bus: bus, configuration: registration, logger: logger)
+        headsetProfile = Self.headsetProfile(configuration, bus, logger)
+        boardBattery = BoardBattery(bus: bus, source: configuration.boardBattery, logger: logger)
+        levels = Self.levels(configuration, bus, registry, problems, logger)
         let admission = LinkAdmission(
             opener: outside.opener, graph: graph, pause: configuration.routing.reopenPause, logger: logger)
         headsets = HeadsetDirectory(
             registry: registry, calls: calls, graph: graph, admission: admission, opener: outside.opener,
-            configuration: gateway, logger: logger)
+            configuration: gateway, codecMemories: Self.codecMemories(configuration, logger), logger: logger)
+        headsets.levels = levels
         self.admission = admission
+        quirks = HeadsetQuirks(
+            configuration: configuration, registry: registry, facts: outside.controllers, logger: logger)
         join()
         export()
     }
 
-    private let admission: LinkAdmission
+    let admission: LinkAdmission
 
     private static func graph(
         _ engine: AudioEngine, _ paths: any PathOpening, _ limit: Duration?, _ logger: Logger
@@ -122,12 +161,19 @@ package final class Daemon: Activating {
         }
     }
 
-    private static func gateway(_ configuration: Configuration) -> AudioGatewayConfiguration {
+    static func gateway(_ configuration: Configuration) -> AudioGatewayConfiguration {
         var gateway = AudioGatewayConfiguration()
         gateway.codecs = configuration.codecs
         gateway.networkOperator = configuration.operatorName
+        gateway.memory = configuration.memory
+        gateway.subscriberNumbers = configuration.ownNumber.map { [SubscriberNumber(number: $0)] } ?? []
         // There is no ring tone in the audio link yet: a headset that is told of one would stay silent.
         gateway.features.remove(.inbandRing)
+        gateway.volumeResend = AudioGateway.forgetfulness
+        gateway.audioDelay = .milliseconds(configuration.audioDelayMilliseconds)
+        gateway.virtualCall = configuration.virtualCall
+        gateway.setUpTimeout = configuration.waits.setUp
+        gateway.speakerCeiling = configuration.volumeCeiling
         if configuration.callDuration { gateway.features.insert(.callDuration) }
         return gateway
     }
@@ -136,61 +182,84 @@ package final class Daemon: Activating {
 
     private func join() {
         router.links = headsets
-        router.onNotice = { [weak self] notice in self?.routerObject?.show(notice) }
+        router.onNotice = { [weak self] notice in
+            if case .devicesChanged = notice { self?.noteMissingWired() }
+            self?.routerObject?.show(notice)
+        }
         graph.onEvent = { [weak self] event in self?.take(event) }
         calls.audio = audio
         calls.onRoutingEvent = { [weak self] event in self?.router.handle(event) }
         calls.onSnapshot = { [weak self] snapshot in
             self?.headsets.callsChanged(snapshot)
-            if snapshot.calls.isEmpty { self?.mute.set(false) }
         }
-        calls.onChange = { [weak self] change in self?.callsObject?.show(change) }
+        calls.onUnshownSpeech = { [weak self] isOn in self?.headsets.setVirtualCall(isOn) }
+        calls.onChange = { [weak self] change in
+            guard let self else { return }
+            callsObject?.show(change)
+            if calls.calls.isEmpty { mute.set(false) }
+        }
         headsets.onRoutingEvent = { [weak self] event in self?.router.handle(event) }
         headsets.onChange = { [weak self] change in self?.show(change) }
-        locals.onFound = { [weak self] device in self?.router.handle(.localFound(device)) }
+        headsets.quirks = { [quirks] address in quirks.quirks(of: address) }
+        joinBoard()
+        boardBattery.onChange = { [weak self] in self?.boardBatteryChanged() }
         registry.onEvent = { [weak self] event in self?.take(event) }
         profile.onState = { [weak self] state in self?.take(state) }
-        profile.onConnection = { [weak self] address, _, descriptor, _ in self?.headsets.connected(address, descriptor)
+        profile.onConnection = { [weak self] address, _, descriptor, _ throws(ConnectionRefusal) in
+            try self?.headsets.connected(address, descriptor)
         }
         profile.onDisconnectionRequest = { [weak self] address in
             self?.headsets.closeSession(address, "a user of this machine disconnected it")
         }
+        joinHeadsetProfile()
+        settings.onChange = { [weak self] old, new in self?.apply(new, replacing: old) }
+        settings.onRuntimeChange = { [weak self] in self?.keepPreferences() }
+        interruptions.onEvent = { [weak self] event in self?.router.handle(event) }
+        interruptions.onChange = { [weak self] in self?.routerObject?.refresh() }
+    }
+
+    private func joinBoard() {
+        router.hardware = board
+        board.onEvent = { [weak self] event in self?.router.handle(event) }
+        board.onCardsChanged = { [weak self] in
+            guard let self else { return }
+            locals.cardsChanged(except: router.policy.current?.local)
+        }
+        locals.onFound = { [weak self] device in
+            guard let self else { return }
+            // With its jack empty the wired headset is not there, whatever its card says.
+            let isJacksToSay = device == .wiredHeadset && board.managesWired && router.policy.jack == .empty
+            if !isJacksToSay { router.handle(.localFound(device)) }
+        }
+        locals.onLost = { [weak self] device in self?.router.handle(.localLost(device)) }
+    }
+
+    /// The jack says that the wired headset is there, and its sound card cannot be opened.
+    private func noteMissingWired() {
+        guard router.policy.jack != .empty, !locals.present.contains(.wiredHeadset) else { return }
+        router.handle(.localLost(.wiredHeadset))
     }
 
     private func export() {
         bus.exportObjectManager(at: BTCallPath.manager)
-        manager = ManagerObject(bus: bus, daemon: self, problems: problems)
+        manager = ManagerObject(
+            bus: bus, daemon: self, problems: problems, settings: settings, quirks: quirks, headsets: headsets,
+            boardBattery: boardBattery)
+        exportSession()
         routerObject = RouterObject(
-            bus: bus, router: router, describe: { [weak self] in self?.describeDevices() ?? [] },
+            bus: bus, router: router, interruptions: interruptions,
+            describe: { [weak self] in self?.describeDevices() ?? [] },
             codec: { [weak self] in self?.graph.codec(ofLink: $0) },
-            onPreference: { [weak self] in self?.keepPreferences() })
+            onPreference: { [weak self] in self?.keepPreferences() }, notes: { [weak self] in self?.board.notes ?? [] })
         callsObject = CallsObject(bus: bus, calls: calls, mute: mute)
         audioObject = AudioObject(bus: bus, graph: graph, audio: audio)
         headsetObjects = HeadsetObjects(bus: bus, headsets: headsets)
-    }
-
-    private func describeDevices() -> [DeviceDescription] {
-        router.policy.devices(at: ControlLoop.now).compactMap { listing in
-            guard let word = DeviceWord(listing.device.description) else { return nil }
-            let headset = word.address.flatMap { headsets.description(of: $0) }
-            return DeviceDescription(
-                device: word, name: word.address.map { headsets.name(of: $0) } ?? word.description,
-                isAvailable: listing.isAvailable, unavailableBecause: unavailability(listing, word),
-                output: listing.output?.description, input: listing.input?.description, battery: headset?.battery,
-                speakerVolume: headset.map { Int($0.speakerVolume) },
-                microphoneVolume: headset.map { Int($0.microphoneVolume) }, codecs: headset?.codecs ?? [],
-                category: word.address.flatMap { headsets.category(of: $0) }?.rawValue)
+        // Why a device is not available is a problem as well.
+        let show = problems.onChange
+        problems.onChange = { [weak self] in
+            show?()
+            self?.routerObject?.refresh()
         }
-    }
-
-    /// What keeps a local device away is known better here than by the policy.
-    private func unavailability(_ listing: RoutingPolicy.Listing, _ word: DeviceWord) -> String? {
-        guard !listing.isAvailable else { return nil }
-        if word.address == nil, configuration.localDevices[LocalDevice(rawValue: word.description) ?? .earpiece] == nil
-        {
-            return "not configured"
-        }
-        return problems.problems.first { $0.id == "device.\(word)" }?.what ?? listing.unavailableBecause
     }
 
     // MARK: Events
@@ -220,16 +289,22 @@ package final class Daemon: Activating {
     }
 
     private func take(_ event: DeviceRegistry.Event) {
+        levels.refresh()
         switch event {
         case .serviceAppeared:
             problems.end("bluetoothd")
             awaitAdapters()
         case .serviceVanished: noteMissingService()
-        case .adapterChanged, .adapterRemoved: noteAdapters()
+        case .adapterChanged, .adapterRemoved:
+            noteAdapters()
+            checkPairingsLater()
         case .deviceChanged(let device):
             headsets.describe(device)
+            batteryChanged(of: device)
             routerObject?.refresh()
-        case .deviceRemoved: break
+        case .deviceRemoved(let address):
+            headsets.closeSession(address, "bluetoothd has forgotten it")
+            headsets.forget(address)
         case .deviceDisconnected(let address, _): headsets.closeSession(address, "the radio link ended")
         }
     }
@@ -241,6 +316,16 @@ package final class Daemon: Activating {
             self?.noteAdapters()
         }
         noteAdapters()
+        checkPairingsLater()
+    }
+
+    /// Devices come to the bus after their adapter: which of them are missing shows later.
+    private func checkPairingsLater() {
+        guard pairingCheck == nil else { return }
+        pairingCheck = ControlLoop.shared.schedule(after: configuration.waits.adapter) { [weak self] in
+            self?.pairingCheck = nil
+            self?.headsets.forgetUnpaired()
+        }
     }
 
     private func noteMissingService() {
@@ -300,7 +385,7 @@ package final class Daemon: Activating {
         case .appeared(let address): headsetObjects?.appeared(address)
         case .vanished(let address): headsetObjects?.vanished(address)
         case .changed(let address): headsetObjects?.changed(address)
-        case .buttonPressed(let address, let button): headsetObjects?.buttonPressed(address, button)
+        case .buttonPressed(let address, let button): pressed(button, at: address)
         }
         routerObject?.refresh()
     }
@@ -309,8 +394,9 @@ package final class Daemon: Activating {
 
     /// Takes the name on the bus and, with `autostart`, begins to work.
     package func start() async {
-        noteUnusedKeys()
         restorePreferences()
+        sleepMonitor = SleepMonitor(bus: bus, interruptions: interruptions, graph: graph, logger: logger)
+        board.start()
         if !registry.isServicePresent { noteMissingService() }
         if configuration.autostart {
             await activate()
@@ -326,6 +412,7 @@ package final class Daemon: Activating {
         calls.acceptsProviders = true
         profile.start()
         state = .active
+        followHeadsetProfile()
         logger.notice("active")
     }
 
@@ -337,6 +424,7 @@ package final class Daemon: Activating {
         calls.releaseProviders()
         headsets.closeAll()
         await profile.stop()
+        await headsetProfile.stop()
         state = .inactive
         logger.notice("inactive")
         // Asked for while the profiles were taken back.
@@ -348,7 +436,15 @@ package final class Daemon: Activating {
         await deactivate()
         nameRetry?.cancel()
         adapterGrace?.cancel()
+        pairingCheck?.cancel()
         locals.stop()
+        board.stop()
+        boardBattery.stop()
+        levels.stop()
+        sleepMonitor?.stop()
+        interruptions.close()
+        routerObject?.close()
+        sessionObject?.close()
         bus.releaseName(BTCallName.bus)
         graph.close()
         bus.flush()
@@ -368,44 +464,6 @@ package final class Daemon: Activating {
             nameRetry = ControlLoop.shared.schedule(after: configuration.waits.busName) { [weak self] in
                 Task { @ControlPlane in await self?.takeName() }
             }
-        }
-    }
-
-    /// Keys that a later version acts on: whoever sets one should not wait for an effect.
-    private func noteUnusedKeys() {
-        for kind in LocalDevice.allCases {
-            guard let card = configuration.localDevices[kind] else { continue }
-            for (key, value) in [("mixer", card.mixer), ("jack", card.jack)] where value != nil {
-                logger.notice("[device \(kind.rawValue)] \(key) has no effect yet: set it outside of btcalld")
-            }
-        }
-    }
-
-    // MARK: Preferences
-
-    private func restorePreferences() {
-        guard let store else { return }
-        do throws(ConfigurationError) {
-            let kept = try store.load()
-            if let device = kept.preferred.flatMap({ AudioDevice(parsing: $0) }) {
-                router.handle(.setPreferred(device))
-            }
-            if let device = kept.standard.flatMap({ AudioDevice(parsing: $0) }) { router.handle(.setDefault(device)) }
-        } catch {
-            logger.error("preferences are not restored: \(error)")
-        }
-    }
-
-    private func keepPreferences() {
-        guard let store else { return }
-        let policy = router.policy
-        do throws(PreferenceStore.Failure) {
-            try store.save(
-                PreferenceStore.Preferences(
-                    preferred: policy.preferred.description, standard: policy.defaultDevice.description))
-            problems.end("state")
-        } catch {
-            problems.begin("state", what: "preferences are not kept", remedy: "\(error)")
         }
     }
 }

@@ -17,7 +17,7 @@ package enum DaemonCommand {
 
     private static let usage = """
         usage: btcalld [--config FILE] [--bus system|session|ADDRESS] [--foreground]
-               btcalld --check FILE      reads a configuration and says what is wrong with it
+               btcalld --check FILE      reads a configuration with its quirks, or a quirks file, and says what is wrong
                btcalld --example         prints a configuration with every key explained
                btcalld --version
         The configuration is /etc/btcall/btcalld.conf unless --config names another; without --config the daemon also
@@ -73,9 +73,11 @@ package enum DaemonCommand {
     }
 
     private static func read(_ file: String?) -> Configuration {
-        if file == nil, access(standardConfiguration, F_OK) != 0 { return Configuration() }
         do throws(ConfigurationError) {
-            return try Configuration(file: file ?? standardConfiguration)
+            let isAbsent = file == nil && access(standardConfiguration, F_OK) != 0
+            var configuration = try isAbsent ? Configuration() : Configuration(file: file ?? standardConfiguration)
+            try configuration.loadQuirks()
+            return configuration
         } catch {
             fail(1, "\(error)")
         }
@@ -83,11 +85,10 @@ package enum DaemonCommand {
 
     private static func check(_ file: String) -> Never {
         do throws(ConfigurationError) {
-            _ = try Configuration(file: file)
+            print(try ConfigurationCheck.check(file))
         } catch {
             fail(1, "\(error)")
         }
-        print("\(file) is understood")
         exit(0)
     }
 
@@ -107,7 +108,9 @@ package enum DaemonCommand {
             let opener = SynchronousLinkOpener { headset in
                 registry.device(headset).flatMap { registry.adapter(path: $0.adapterPath)?.address }
             }
-            let outside = Daemon.Outside(paths: ALSAPathOpener(configuration: configuration), opener: opener) {
+            let outside = Daemon.Outside(
+                paths: ALSAPathOpener(configuration: configuration), opener: opener, board: LinuxBoard(logger: logger)
+            ) {
                 do throws(AudioLinkError) {
                     try opener.listen()
                     return nil

@@ -149,6 +149,28 @@ extension DaemonTests {
             }
         }
 
+        @Test func `Without a call there is nothing to mute, so the next one is heard`() async throws {
+            try await Box.run { box in
+                try await box.prefer(.none)
+                let calls = box.bridge.calls
+                let refused = await refusal { () throws(BridgeError) in try await calls.setMuted(true) }
+                #expect(refused?.code == .wrongState)
+                #expect(refused?.message == "there is no call to mute; mute it when a call is there")
+                #expect(try await !calls.isMuted())
+                try await calls.setMuted(false)
+                let registration = try await box.register()
+                let ringing = try await registration.reportIncoming(number: "1")
+                try await calls.setMuted(true)
+                try await registration.update(ringing, .active)
+                #expect(try await calls.isMuted())
+                try await registration.update(ringing, .ended)
+                #expect(try await !calls.isMuted())
+                _ = try await box.startCall(registration)
+                let exchange = box.telephone.exchange
+                try await eventually("the far end hears the next call") { Tone.isHeard(in: exchange.takeRecorded()) }
+            }
+        }
+
         @Test func `A held call has no audio until it is taken up again`() async throws {
             try await Box.run { box in
                 let registration = try await box.register([.hold, .dtmf])

@@ -44,6 +44,11 @@ import Testing
             playback = hw:0,0
             capture = hw:0,0   ; the same card
             mixer = Headphone
+            volume = 80
+            hook = !gpio:gpiochip0:17
+            [device wiredHeadset]
+            playback = hw:0,1
+            jack = Headphone Jack, Headset Mic Jack
             """)
         #expect(configuration.logLevel == .debug)
         #expect(!configuration.autostart)
@@ -52,7 +57,15 @@ import Testing
         #expect(configuration.callQueueBlocks == 4)
         #expect(
             configuration.localDevices == [
-                .earpiece: Configuration.SoundCard(playback: "hw:0,0", capture: "hw:0,0", mixer: "Headphone")
+                .earpiece: Configuration.SoundCard(
+                    playback: "hw:0,0", capture: "hw:0,0", mixer: "Headphone", volume: 80,
+                    hook: HookSpecification("!gpio:gpiochip0:17")),
+                .wiredHeadset: Configuration.SoundCard(
+                    playback: "hw:0,1",
+                    jack: .parts([
+                        .control(card: nil, name: "Headphone Jack", isMicrophone: false),
+                        .control(card: nil, name: "Headset Mic Jack", isMicrophone: true),
+                    ])),
             ])
     }
 
@@ -71,6 +84,11 @@ import Testing
         ("[daemon]\nautostart = yes\nautostart = no\n", 3, "is given a second time"),
         ("[daemon]\nwhat is this\n", 2, "this is neither a section nor an entry"),
         ("[daemon]\nstateDirectory = here\n", 2, "'here' is not accepted"),
+        ("[device earpiece]\nvolume = loud\n", 2, "'loud' is not accepted"),
+        ("[device earpiece]\nhook = cradle\n", 2, "'cradle' is not accepted"),
+        ("[device earpiece]\njack = Headphone Jack\n", 2, "there is no such key"),
+        ("[device wiredHeadset]\njack = evdev:\n", 2, "'evdev:' is not accepted"),
+        ("[device speakerphone]\nhook = evdev:cradle\n", 2, "there is no such key"),
     ])
     func `refuses what it does not understand`(_ text: String, _ line: Int, _ problem: String) throws {
         let error = try #require(refusal(text))
@@ -92,6 +110,11 @@ import Testing
     @Test func `refuses a device without any direction`() throws {
         let error = try #require(refusal("[device earpiece]\nmixer = Headphone\n"))
         #expect(error.problem == "has neither playback nor capture")
+    }
+
+    @Test func `refuses a volume without a mixer control`() throws {
+        let error = try #require(refusal("[device earpiece]\nplayback = hw:0\nvolume = 30\n"))
+        #expect("\(error)".contains("[device earpiece] volume: has no mixer control to set; name one as well"))
     }
 
     @Test func `says what to do about a file that is not there`() throws {

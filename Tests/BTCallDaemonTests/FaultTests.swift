@@ -113,6 +113,71 @@ extension DaemonTests {
                 })
         }
 
+        @Test func `A sound card that another program takes before the call is left out until it is free`() async throws
+        {
+            try await Box.run { box in
+                try await box.prefer(.earpiece, default: .none)
+                let registration = try await box.register()
+                #expect(try await box.device("earpiece")?["available"] == true)
+                box.outside.busyCards = [.earpiece]
+                _ = try await box.startCall(registration)
+                try await box.route(.speakerphone)
+                try await box.playing("speakerphone")
+                let busy = try #require(try await box.device("earpiece"))
+                #expect(busy["available"] == false && busy["state"] == "unavailable")
+                #expect(busy["unavailableBecause"] == "earpiece: another program uses the card")
+                #expect(try await Program(box.address)("devices").text.contains("another program uses the card"))
+                box.outside.busyCards = []
+                try await box.route(.earpiece)
+                try await box.playing("earpiece")
+                #expect(try await box.device("earpiece")?["unavailableBecause"] == "")
+            }
+        }
+
+        @Test func `A headset that is unpaired in a call is left, and is no longer listed`() async throws {
+            try await Box.run { box in
+                try await box.prefer(.bluetooth)
+                _ = try await box.connect(Box.first)
+                let registration = try await box.register()
+                _ = try await box.startCall(registration)
+                try await box.route(first)
+                box.bluez.remove(Box.first)
+                try await box.route(.earpiece)
+                try await box.playing("earpiece")
+                try await eventually("it is not listed") { try await box.device(first.description) == nil }
+                #expect(try await box.device("bluetooth:\(Box.second)") != nil)
+                box.bluez.addHeadset(Box.first, name: "headset 1")
+                _ = try await box.connect(Box.first)
+                try await box.route(first)
+            }
+        }
+
+        @Test func `An adapter that is pulled forgets no headset, one that was unpaired meanwhile is forgotten`()
+            async throws
+        {
+            try await Box.run(
+                configure: { $0.waits.adapter = .milliseconds(50) },
+                body: { box in
+                    let second = "bluetooth:\(Box.second)"
+                    try await eventually("both are listed") { try await box.device(second) != nil }
+                    box.bluez.remove(path: "/org/bluez/hci0")
+                    #expect(try await box.problem("adapter").what == "there is no Bluetooth adapter")
+                    #expect(try await box.device(second)?["unavailableBecause"] == "adapter is off")
+                    #expect(try await box.device(first.description) != nil)
+                    box.bluez.addAdapter(address: Box.adapter)
+                    box.bluez.addHeadset(Box.first, name: "headset 1")
+                    try await eventually("the other one is gone") { try await box.device(second) == nil }
+                    #expect(try await box.device(first.description)?["unavailableBecause"] == "not connected")
+                    // The same while bluetoothd is away.
+                    box.bluez.stop()
+                    _ = try await box.problem("bluetoothd")
+                    #expect(try await box.device(first.description) != nil)
+                    box.bluez.remove(Box.first)
+                    try await box.bluez.start()
+                    try await eventually("it is gone, too") { try await box.device(first.description) == nil }
+                })
+        }
+
         @Test func `A bus name that is taken is asked for again`() async throws {
             try await Box.run(
                 prepare: { box in try await box.client.requestName("org.btcall") },

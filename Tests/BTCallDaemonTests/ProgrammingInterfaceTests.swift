@@ -21,7 +21,7 @@ extension DaemonTests {
                 let call = try #require(box.daemon.calls.calls.first?.path)
                 let objects = [
                     ("/org/btcall", "Manager1"), ("/org/btcall/router", "Router1"), ("/org/btcall/audio", "Audio1"),
-                    ("/org/btcall/calls", "Calls1"), (call, "Call1"),
+                    ("/org/btcall/calls", "Calls1"), (call, "Call1"), ("/org/btcall/session", "Session1"),
                     ("/org/btcall/headsets/\(Box.first.pathComponent)", "Headset1"),
                 ]
                 let folder = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
@@ -49,6 +49,9 @@ extension DaemonTests {
                 try await eventually("the application has the audio") { box.telephone.requests.count == 1 }
                 let call = try #require(box.daemon.calls.calls.first?.path)
                 let headset = "/org/btcall/headsets/\(Box.first.pathComponent)"
+                try await eventually("the headset has settled") {
+                    try await box.device("bluetooth:\(Box.first)")?["state"] == "available"
+                }
                 let before = try await box.bridge.status()
                 let unknown = Value.objectPath("/unknown")
                 let none = Value.vardict([:])
@@ -68,6 +71,31 @@ extension DaemonTests {
                 let (router, calls) = ("/org/btcall/router", "/org/btcall/calls")
                 #expect(await refused(router, "Router1", "Select", ["radio"]) == "InvalidArgument")
                 #expect(await refused(router, "Router1", "Select", ["none"]) == "Unavailable")
+                #expect(await refused(router, "Router1", "AcquireSelection", ["radio", none]) == "InvalidArgument")
+                #expect(await refused(router, "Router1", "AcquireSelection", ["wiredHeadset", none]) == "Unavailable")
+                for source in ["", "suspend", "a\tb", String(repeating: "x", count: 65)] {
+                    #expect(
+                        await refused(router, "Router1", "Interrupt", [.string(source), none]) == "InvalidArgument",
+                        "\(source)")
+                }
+                let forever: [Value] = ["page", .vardict(["resume": "never"])]
+                #expect(await refused(router, "Router1", "Interrupt", forever) == "InvalidArgument")
+                #expect(await refused("/org/btcall/session", "Session1", "Deactivate", []) == "WrongState")
+                let settings: [(String, String, String)] = [
+                    ("routing.exclude", "radio", "InvalidArgument"), ("routing.silentLimitMs", "-1", "InvalidArgument"),
+                    ("routing.volume", "3", "InvalidArgument"), ("exclude", "earpiece", "InvalidArgument"),
+                    ("routing", "", "InvalidArgument"), ("bluetooth.codecs", "opus", "InvalidArgument"),
+                    ("bluetooth.operatorName", "a\nb", "InvalidArgument"),
+                    ("audio.callQueueBlocks", "9", "InvalidArgument"), ("daemon.autostart", "no", "NotSupported"),
+                    ("device.earpiece.playback", "hw:0,0", "NotSupported"),
+                ]
+                let manager = "/org/btcall"
+                for (key, value, error) in settings {
+                    let arguments: [Value] = [.string(key), .string(value)]
+                    #expect(await refused(manager, "Manager1", "SetSetting", arguments) == error, "\(key)")
+                }
+                #expect(await refused(manager, "Manager1", "ResetSetting", ["routing.volume"]) == "InvalidArgument")
+                #expect(await refused(manager, "Manager1", "ResetSetting", ["daemon.autostart"]) == "NotSupported")
                 #expect(await set(router, "Router1", "Preferred", "radio") == "org.btcall.Error.InvalidArgument")
                 #expect(await set(router, "Router1", "Default", "bluetooth:1") == "org.btcall.Error.InvalidArgument")
                 #expect(await set(router, "Router1", "Selected", "earpiece") != nil)
@@ -108,7 +136,11 @@ extension DaemonTests {
                     ("/org/btcall", "Manager1", "Activate"), ("/org/btcall", "Manager1", "Deactivate"),
                     (router, "Router1", "Start"), (router, "Router1", "Stop"), (router, "Router1", "Select"),
                     (router, "Router1", "ClearSelection"), (router, "Router1", "Refresh"),
-                    (router, "Router1", "Explain"),
+                    (router, "Router1", "Explain"), (router, "Router1", "AcquireSelection"),
+                    (router, "Router1", "Interrupt"), ("/org/btcall", "Manager1", "ListSettings"),
+                    ("/org/btcall", "Manager1", "SetSetting"), ("/org/btcall", "Manager1", "ResetSetting"),
+                    ("/org/btcall/session", "Session1", "Activate"),
+                    ("/org/btcall/session", "Session1", "Deactivate"),
                     (calls, "Calls1", "RegisterProvider"), (calls, "Calls1", "UnregisterProvider"),
                     (calls, "Calls1", "ReportIncoming"), (calls, "Calls1", "ReportOutgoing"),
                     (calls, "Calls1", "Place"),

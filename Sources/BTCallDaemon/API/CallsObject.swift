@@ -113,7 +113,15 @@ package final class CallsObject {
                 .init(Name.calls, "ao", get: { .objectPaths(calls.calls.map(\.path)) }),
                 .init(
                     Name.muted, "b", get: { .bool(mute.isMuted) },
-                    set: { value throws(BusError) in mute.set(value.boolValue ?? false) }),
+                    set: { value throws(BusError) in
+                        let isWanted = value.boolValue ?? false
+                        // It would be forgotten with the next call's end, or, worse, not be.
+                        guard !isWanted || !calls.calls.isEmpty else {
+                            throw APIError(.wrongState, "there is no call to mute; mute it when a call is there")
+                                .busError
+                        }
+                        mute.set(isWanted)
+                    }),
             ])
     }
 

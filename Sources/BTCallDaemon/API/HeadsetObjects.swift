@@ -26,7 +26,10 @@ package final class HeadsetObjects {
         typealias Name = BTCallName.Headset
         bus.propertiesChanged(
             path: BTCallPath.headset(address), interface: BTCallName.Interface.headset,
-            [Name.name, Name.codec, Name.codecs, Name.battery, Name.speakerVolume, Name.microphoneVolume])
+            [
+                Name.name, Name.codec, Name.codecs, Name.codecReason, Name.audioPolicy, Name.battery,
+                Name.speakerVolume, Name.microphoneVolume,
+            ])
     }
 
     package func buttonPressed(_ address: BluetoothAddress, _ button: String) {
@@ -41,12 +44,20 @@ package final class HeadsetObjects {
         func property(_ name: String, _ signature: String, _ empty: Value) -> ExportedInterface.Property {
             .init(name, signature, get: { headsets.description(of: address)?.properties[name] ?? empty })
         }
-        func volume(_ name: String, _ set: @escaping @ControlPlane (UInt8) -> Void) -> ExportedInterface.Property {
+        func volume(
+            _ name: String, limit: @escaping @ControlPlane () -> Int, _ set: @escaping @ControlPlane (UInt8) -> Void
+        ) -> ExportedInterface.Property {
             .init(
                 name, "y", get: { headsets.description(of: address)?.properties[name] ?? .byte(0) },
                 set: { value throws(BusError) in
                     guard let volume = value.byteValue, volume <= 15 else {
                         throw APIError(.invalidArgument, "a headset's volume is 0 to 15").busError
+                    }
+                    guard volume <= limit() else {
+                        throw APIError(
+                            .invalidArgument,
+                            "\(volume) is louder than this headset may be: 0 to \(limit()) (volumeCeiling)"
+                        ).busError
                     }
                     set(volume)
                 })
@@ -67,9 +78,12 @@ package final class HeadsetObjects {
             properties: [
                 property(Name.address, "s", ""), property(Name.name, "s", ""), property(Name.connected, "b", false),
                 property(Name.codec, "s", ""), property(Name.codecs, "as", .strings([])),
+                property(Name.codecReason, "s", ""), property(Name.audioPolicy, "a{sv}", .vardict([:])),
                 property(Name.battery, "i", .int32(-1)),
-                volume(Name.speakerVolume) { headsets.setSpeakerVolume($0, of: address) },
-                volume(Name.microphoneVolume) { headsets.setMicrophoneVolume($0, of: address) },
+                volume(Name.speakerVolume, limit: { headsets.speakerCeiling(of: address) }) {
+                    headsets.setSpeakerVolume($0, of: address)
+                },
+                volume(Name.microphoneVolume, limit: { 15 }) { headsets.setMicrophoneVolume($0, of: address) },
             ])
     }
 }

@@ -15,7 +15,10 @@ package protocol Activating: AnyObject {
 package final class ManagerObject {
     private let bus: BusConnection
 
-    package init(bus: BusConnection, daemon: any Activating, problems: ProblemList) {
+    package init(
+        bus: BusConnection, daemon: any Activating, problems: ProblemList, settings: Settings, quirks: HeadsetQuirks,
+        headsets: HeadsetDirectory, boardBattery: BoardBattery
+    ) {
         self.bus = bus
         typealias Name = BTCallName.Manager
         let interface = ExportedInterface(
@@ -29,7 +32,7 @@ package final class ManagerObject {
                     await daemon?.deactivate()
                     return []
                 },
-            ],
+            ] + Self.methods(of: settings) + Self.methods(of: quirks) + Self.methods(of: headsets),
             properties: [
                 .init(Name.version, "s", changes: .constant, get: { .string(Daemon.version) }),
                 .init(Name.state, "s", get: { [weak daemon] in .string(daemon?.state.rawValue ?? "inactive") }),
@@ -41,12 +44,15 @@ package final class ManagerObject {
                                 ProblemDescription(id: $0.id, what: $0.what, remedy: $0.remedy).fields
                             })
                     }),
+                Self.property(of: boardBattery),
             ])
         bus.export([interface], at: BTCallPath.manager)
         problems.onChange = { [weak self] in self?.changed(Name.problems) }
     }
 
     package func stateChanged() { changed(BTCallName.Manager.state) }
+
+    package func boardBatteryChanged() { changed(BTCallName.Manager.boardBattery) }
 
     private func changed(_ property: String) {
         bus.propertiesChanged(path: BTCallPath.manager, interface: BTCallName.Interface.manager, [property])

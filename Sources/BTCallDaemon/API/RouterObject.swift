@@ -8,26 +8,37 @@ import Routing
 @ControlPlane
 package final class RouterObject {
     private let bus: BusConnection
-    private let router: RouteController
+    let router: RouteController
     private let describe: @ControlPlane () -> [DeviceDescription]
     private let codec: @ControlPlane (BluetoothAddress) -> VoiceCodec?
     private var shown = RouterState()
     private let onPreference: @ControlPlane () -> Void
+    let interruptions: Interruptions
+    let selections: HeldSelections
+    /// When the state of a headset changes by itself.
+    private var timer: Timer?
+    let notes: @ControlPlane () -> [String]
 
     /// - Parameters:
     ///   - describe: the devices with what only the headsets' side knows (names, batteries, codecs).
     ///   - codec: of a headset's open link.
     ///   - onPreference: the preferred or the default device was set.
+    ///   - notes: what the board has to add to an explanation.
     package init(
-        bus: BusConnection, router: RouteController, describe: @escaping @ControlPlane () -> [DeviceDescription],
+        bus: BusConnection, router: RouteController, interruptions: Interruptions,
+        describe: @escaping @ControlPlane () -> [DeviceDescription],
         codec: @escaping @ControlPlane (BluetoothAddress) -> VoiceCodec?,
-        onPreference: @escaping @ControlPlane () -> Void
+        onPreference: @escaping @ControlPlane () -> Void,
+        notes: @escaping @ControlPlane () -> [String] = { [] }
     ) {
         self.bus = bus
         self.router = router
+        self.interruptions = interruptions
+        selections = HeldSelections(router: router)
         self.describe = describe
         self.codec = codec
         self.onPreference = onPreference
+        self.notes = notes
         bus.export([interface()], at: BTCallPath.router)
         shown = state()
     }
@@ -41,17 +52,36 @@ package final class RouterObject {
             defaultDevice: Self.word(policy.defaultDevice), selected: Self.word(policy.selected(at: ControlLoop.now)),
             activeRoute: Self.word(policy.current?.device ?? .none),
             pending: Self.word(policy.pending?.device ?? .none), mode: policy.current?.mode?.rawValue,
-            codec: codec?.description, reason: policy.reason?.rawValue, devices: describe())
+            codec: codec?.description, reason: policy.reason?.rawValue, devices: describe(),
+            interruptions: interruptions.sources)
+    }
+
+    /// The daemon stops.
+    package func close() {
+        timer?.cancel()
+        timer = nil
+        selections.close()
     }
 
     /// Emits what differs from what was shown last.
     package func refresh() {
+        followTime()
         let now = state()
         guard now != shown else { return }
         let old = shown.properties
         let changed = now.properties.filter { old[$0.key] != $0.value }.keys.sorted()
         shown = now
         bus.propertiesChanged(path: BTCallPath.router, interface: BTCallName.Interface.router, changed)
+    }
+
+    private func followTime() {
+        timer?.cancel()
+        timer = router.policy.nextStateChange(after: ControlLoop.now).map { time in
+            ControlLoop.shared.schedule(at: time) { [weak self] in
+                self?.timer = nil
+                self?.refresh()
+            }
+        }
     }
 
     package func show(_ notice: RouteController.Notice) {
@@ -84,7 +114,7 @@ package final class RouterObject {
         }
     }
 
-    private static func device(_ text: String) throws(APIError) -> AudioDevice {
+    static func device(_ text: String) throws(APIError) -> AudioDevice {
         guard let device = AudioDevice(parsing: text) else {
             throw APIError(.invalidArgument, "\"\(text)\" is no device; accepted: \(DeviceWord.accepted)")
         }
@@ -92,27 +122,38 @@ package final class RouterObject {
     }
 
     private func select(_ device: AudioDevice) throws(APIError) {
+        try checkSelection(of: device)
+        router.handle(.select(device))
+    }
+
+    func checkSelection(of device: AudioDevice) throws(APIError) {
         switch router.refusal(ofSelecting: device) {
-        case nil: router.handle(.select(device))
+        case nil: return
         case .notStarted: throw APIError(.notStarted, "the router is stopped: start it first (`btcall start`)")
         case .unavailable, .activationFailed:
             throw APIError(.unavailable, "\(device) is not available now: `btcall devices` says why")
         }
     }
 
-    private func explain() -> ExplanationDescription {
-        let explanation = router.policy.explain(at: ControlLoop.now)
-        return ExplanationDescription(
-            chosen: Self.word(explanation.target?.device ?? .none), level: explanation.chosen?.rawValue ?? "",
+    static func description(of explanation: Explanation) -> ExplanationDescription {
+        ExplanationDescription(
+            chosen: word(explanation.target?.device ?? .none), level: explanation.chosen?.rawValue ?? "",
             reason: explanation.reason?.rawValue ?? "",
             levels: explanation.levels.map { finding in
                 let measure = finding.verdict.measure
                 return .init(
                     name: finding.level.name, spec: finding.spec ?? "",
                     candidate: finding.candidate?.device.description ?? "", verdict: finding.verdict.text,
-                    isEligible: finding.verdict.kind == .eligible, value: measure.map { String($0.value) } ?? "",
-                    limit: measure.map { String($0.limit) } ?? "")
-            }, text: explanation.description.split(separator: "\n").map(String.init))
+                    isEligible: finding.verdict.kind == .eligible,
+                    value: measure.map { "\($0.value) \($0.unit)" } ?? "",
+                    limit: measure.map { "\($0.limit) \($0.unit)" } ?? "")
+            },
+            next: explanation.next.map { next in
+                .init(
+                    action: next.word, device: next.device?.description ?? "",
+                    remaining: next.remaining?.milliseconds)
+            },
+            text: explanation.description.split(separator: "\n").map(String.init))
     }
 
     private func interface() -> ExportedInterface {
@@ -153,10 +194,14 @@ package final class RouterObject {
                 },
                 simple(Name.clearSelection, .clearSelection), simple(Name.refresh, .refresh),
                 .init(Name.explain, in: [("options", "a{sv}")], out: [("explanation", "a{sv}")]) {
-                    [weak self] _ async throws(BusError) in
-                    [.vardict(self?.explain().fields ?? [:])]
+                    [weak self] call async throws(BusError) in
+                    try reply { () throws(APIError) in
+                        let options = try Fields(argument(call, 0), of: "the options of Explain")
+                        return [.vardict(try self?.explain(options).fields ?? [:])]
+                    }
                 },
-            ],
+                incidentMethod(),
+            ] + heldMethods(),
             signals: [
                 .init(Name.routeChanged, [("old", "s"), ("new", "s"), ("reason", "s")]),
                 .init(Name.activationFailed, [("device", "s")]),
@@ -166,6 +211,7 @@ package final class RouterObject {
                 preference(Name.defaultDevice) { .setDefault($0) }, property(Name.selected, "s"),
                 property(Name.activeRoute, "s"), property(Name.pending, "s"), property(Name.mode, "s"),
                 property(Name.codec, "s"), property(Name.reason, "s"), property(Name.devices, "aa{sv}"),
+                property(Name.interruptions, "as"),
             ])
     }
 }

@@ -7,7 +7,8 @@ package import Routing
 @ControlPlane
 package final class ALSAPathOpener: PathOpening {
     private let devices: [LocalDevice: Configuration.SoundCard]
-    private let periodMilliseconds: Int
+    private var periodMilliseconds: Int
+    private var usesWiredMicrophone = true
 
     package init(configuration: Configuration) {
         devices = configuration.localDevices
@@ -16,9 +17,15 @@ package final class ALSAPathOpener: PathOpening {
 
     package func openPath(_ kind: LocalDevice) throws(PathError) -> OpenPath {
         guard let device = devices[kind] else { throw Self.notConfigured(kind) }
+        return try openPath(kind, playback: device.playback, capture: captureName(kind, device))
+    }
+
+    private func openPath(
+        _ kind: LocalDevice, playback playbackName: String?, capture captureName: String?
+    ) throws(PathError) -> OpenPath {
         do throws(ALSAError) {
-            let playback: PCMHandle? = if let name = device.playback { try open(name, .playback) } else { nil }
-            let capture: PCMHandle? = if let name = device.capture { try open(name, .capture) } else { nil }
+            let playback: PCMHandle? = if let playbackName { try open(playbackName, .playback) } else { nil }
+            let capture: PCMHandle? = if let captureName { try open(captureName, .capture) } else { nil }
             var path = ALSAPath()
             path.playback = playback?.pcm
             path.playbackRate = playback?.rate ?? 0
@@ -42,12 +49,30 @@ package final class ALSAPathOpener: PathOpening {
     }
 
     package func absence(of kind: LocalDevice) -> PathError? {
+        guard let device = devices[kind] else { return Self.notConfigured(kind) }
         do throws(PathError) {
-            try openPath(kind).close()
+            // What belongs to the device itself: the board's microphone may be in use just now.
+            try openPath(kind, playback: device.playback, capture: device.capture).close()
             return nil
         } catch {
             return error
         }
+    }
+
+    package func setPeriod(_ milliseconds: Int) { periodMilliseconds = milliseconds }
+
+    package func setWiredMicrophone(_ isOwn: Bool) -> Bool {
+        guard let wired = devices[.wiredHeadset], isOwn != usesWiredMicrophone else { return false }
+        let old = captureName(.wiredHeadset, wired)
+        usesWiredMicrophone = isOwn
+        return captureName(.wiredHeadset, wired) != old
+    }
+
+    /// Headphones without microphone are used with the board's (routing policy §4); where it has none, with what the socket
+    /// has.
+    private func captureName(_ kind: LocalDevice, _ device: Configuration.SoundCard) -> String? {
+        guard kind == .wiredHeadset, !usesWiredMicrophone else { return device.capture }
+        return devices[.speakerphone]?.capture ?? devices[.earpiece]?.capture ?? device.capture
     }
 
     private func open(_ name: String, _ direction: PCMHandle.Direction) throws(ALSAError) -> PCMHandle {
@@ -57,9 +82,10 @@ package final class ALSAPathOpener: PathOpening {
     private static func error(_ kind: LocalDevice, _ error: ALSAError) -> PathError {
         switch error {
         case .missing(let name, let advice):
-            PathError(device: kind, what: "there is no ALSA device \(name)", remedy: advice)
-        case .busy(let name, let advice): PathError(device: kind, what: "\(name) is in use", remedy: advice)
-        case .unsupported, .failed:
+            PathError(device: kind, what: "there is no ALSA device \(name)", remedy: advice, cause: .missing)
+        case .busy(let name, let advice):
+            PathError(device: kind, what: "\(name) is in use", remedy: advice, cause: .busy)
+        case .unsupported, .lacks, .failed:
             PathError(
                 device: kind, what: "\(error)",
                 remedy: "correct [device \(kind.rawValue)] in the configuration, or see `dmesg` for the card")

@@ -85,19 +85,23 @@ package final class AudioGraph {
     }
 
     package var onEvent: (@ControlPlane (Event) -> Void)?
+    /// The last device and the last link have been closed.
+    package var onQuiet: (@ControlPlane () -> Void)?
     private let engine: AudioEngine
     private let paths: any PathOpening
     private let logger: Logger
     private var source: DescriptorSource?
     private var terminals: [Terminal] = []
     private var nextIdentifier: UInt32 = 1
+    /// Of headsets whose volume is made here.
+    private var speakerGains: [BluetoothAddress: Float] = [:]
     private var wantedPaths: Set<LocalDevice> = []
     private var wantedRoute: AudioEndpoint?
     /// Last route given to the engine, and the last cut it reported.
     private var commanded: UInt32?
     private var routed: UInt32?
     private var cutTimer: Timer?
-    private let silentLimit: Duration?
+    private var silentLimit: Duration?
     /// A cut that has not come after this long will not come: the old terminal is removed all the same.
     private let longestCut = Duration.seconds(1)
 
@@ -133,6 +137,13 @@ package final class AudioGraph {
         reconcile()
     }
 
+    /// Opens the wired headset anew when its microphone is another one from here on.
+    package func setWiredMicrophone(_ isOwn: Bool) {
+        guard paths.setWiredMicrophone(isOwn), let open = terminal(at: .local(.wiredHeadset)) else { return }
+        // Its end brings `reconcile`, which finds it wanted and not open.
+        remove(open)
+    }
+
     package func route(to endpoint: AudioEndpoint?) {
         wantedRoute = endpoint
         reconcile()
@@ -159,6 +170,17 @@ package final class AudioGraph {
             return
         }
         engine.setSilentLimit(terminal.identifier, silentLimit)
+        if let gain = speakerGains[address] { engine.setSpeakerGain(terminal.identifier, gain) }
+    }
+
+    /// Makes the volume of a headset that cannot, on the link that it has and on later ones.
+    ///
+    /// - Parameter gain: linear; nil leaves the volume of later links to the headset.
+    package func setSpeakerGain(_ gain: Float?, ofLink address: BluetoothAddress) {
+        speakerGains[address] = gain
+        if let gain, let terminal = terminal(at: .headset(address)) {
+            engine.setSpeakerGain(terminal.identifier, gain)
+        }
     }
 
     /// Closes the link of a headset; `.linkClosed` says when it is done. Nothing happens when there is none.
@@ -192,9 +214,22 @@ package final class AudioGraph {
     package func detachCall(_ identifier: UInt32) { engine.detachCall(identifier) }
     package func setMuted(_ muted: Bool) { engine.setMuted(muted) }
 
+    // MARK: Settings
+
+    /// The limit of the silent-link watchdog, for the links that are open and for later ones; nil adapts to the link.
+    package func setSilentLimit(_ limit: Duration?) {
+        silentLimit = limit
+        for terminal in terminals where terminal.codec != nil { engine.setSilentLimit(terminal.identifier, limit) }
+    }
+
+    /// Blocks of 10 ms that are under way to an application, for calls whose audio begins from now on.
+    package func setCallQueueBlocks(_ blocks: Int) { engine.setPrimeBlocks(blocks) }
+
     // MARK: Figures
 
     package var isRealtime: Bool { engine.isRealtime }
+    /// Whether no device and no link is open, nor being closed.
+    package var isQuiet: Bool { terminals.isEmpty }
     package func counters() -> EngineCounters { engine.counters() }
     package func endpoint(ofTerminal identifier: UInt32) -> AudioEndpoint? {
         terminals.first { $0.identifier == identifier }?.endpoint
@@ -249,10 +284,25 @@ package final class AudioGraph {
                 }
                 logger.debug("opened \(kind): \(path.summary)")
             } catch {
+                // With two devices on one card that opens once, the one that has just been left is in the way.
+                if error.cause == .busy, giveBackUnwanted() { continue }
                 wantedPaths.remove(kind)
                 ControlLoop.shared.perform { [weak self] in self?.onEvent?(.pathFailed(error)) }
             }
         }
+    }
+
+    /// Gives local devices back that nobody wants any more, without waiting for the cut.
+    ///
+    /// - Returns: whether there are any: `.terminalRemoved` comes back to `reconcile`.
+    private func giveBackUnwanted() -> Bool {
+        var isAny = false
+        for terminal in terminals {
+            guard case .local(let kind) = terminal.endpoint, !wantedPaths.contains(kind) else { continue }
+            isAny = true
+            if terminal.phase != .removing { remove(terminal) }
+        }
+        return isAny
     }
 
     private func commandRoute() {
@@ -371,5 +421,6 @@ package final class AudioGraph {
         terminal.close()
         if case .headset(let address) = terminal.endpoint, !terminal.hasFailed { onEvent?(.linkClosed(address)) }
         reconcile()
+        if terminals.isEmpty { onQuiet?() }
     }
 }

@@ -1,20 +1,31 @@
 package import ControlLoop
 package import Routing
 
-/// Tells which of the configured local devices can be opened, and looks again for those that could not.
+/// Tells which of the configured local devices can be opened, and looks again when sound cards have come or gone.
 @ControlPlane
 package final class LocalDeviceMonitor {
     package private(set) var present: Set<LocalDevice> = []
     package var onFound: (@ControlPlane (LocalDevice) -> Void)?
+    /// The card of a device that is not in use has gone.
+    package var onLost: (@ControlPlane (LocalDevice) -> Void)?
     private let wanted: [LocalDevice]
     private let interval: Duration
+    private let isToldOfCards: Bool
     private let paths: any PathOpening
     private let problems: ProblemList
     private var timer: Timer?
+    /// Devices whose card is not there.
+    private var missing: Set<LocalDevice> = []
 
-    /// - Parameter interval: between two looks at devices that are missing or busy.
-    package init(wanted: Set<LocalDevice>, paths: any PathOpening, problems: ProblemList, interval: Duration) {
+    /// - Parameters:
+    ///   - isToldOfCards: `cardsChanged` is called, so that a missing card need not be looked for by the clock.
+    ///   - interval: between two looks at devices that are busy, or missing when nobody tells.
+    package init(
+        wanted: Set<LocalDevice>, paths: any PathOpening, problems: ProblemList, isToldOfCards: Bool = false,
+        interval: Duration
+    ) {
         self.interval = interval
+        self.isToldOfCards = isToldOfCards
         self.wanted = LocalDevice.allCases.filter(wanted.contains)
         self.paths = paths
         self.problems = problems
@@ -34,26 +45,43 @@ package final class LocalDeviceMonitor {
         plan()
     }
 
+    /// Sound cards have come or gone.
+    ///
+    /// - Parameter used: is not looked at; its own failure says when it has gone.
+    package func cardsChanged(except used: LocalDevice?) {
+        for device in wanted where present.contains(device) && device != used {
+            // Another program may have it for the moment: that is no loss before it is wanted.
+            guard let error = paths.absence(of: device), error.cause == .missing else { continue }
+            lost(error)
+            onLost?(device)
+        }
+        lookAgain()
+    }
+
     private func look(at device: LocalDevice) {
         if let error = paths.absence(of: device) {
             note(error)
         } else {
             present.insert(device)
+            missing.remove(device)
             problems.end("device.\(device.rawValue)")
         }
     }
 
     private func note(_ error: PathError) {
+        if error.cause == .missing { missing.insert(error.device) } else { missing.remove(error.device) }
         problems.begin(
             "device.\(error.device.rawValue)", what: "\(error.device.rawValue): \(error.what)", remedy: error.remedy)
     }
 
     private func plan() {
-        guard timer == nil, present.count < wanted.count else { return }
+        let isAny = wanted.contains { !present.contains($0) && !(isToldOfCards && missing.contains($0)) }
+        guard timer == nil, isAny else { return }
         timer = ControlLoop.shared.schedule(after: interval) { [weak self] in self?.lookAgain() }
     }
 
     private func lookAgain() {
+        timer?.cancel()
         timer = nil
         for device in wanted where !present.contains(device) {
             look(at: device)

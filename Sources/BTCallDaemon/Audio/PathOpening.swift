@@ -11,6 +11,19 @@ package protocol PathOpening: AnyObject {
     func openPath(_ kind: LocalDevice) throws(PathError) -> OpenPath
     /// Whether the device could be opened, without opening it: nil when it could, else why not and what to do.
     func absence(of kind: LocalDevice) -> PathError?
+    /// Sets the period to ask of sound cards that are opened from now on, in milliseconds.
+    func setPeriod(_ milliseconds: Int)
+    /// Whether the wired headset's own microphone is used or the board's; for paths opened from here on.
+    ///
+    /// - Returns: whether a path of it that is open is not what was asked for any more.
+    func setWiredMicrophone(_ isOwn: Bool) -> Bool
+}
+
+extension PathOpening {
+    /// What has no period to choose ignores it.
+    package func setPeriod(_ milliseconds: Int) {}
+    /// What has no microphones to choose from ignores it.
+    package func setWiredMicrophone(_ isOwn: Bool) -> Bool { false }
 }
 
 /// Why a local device cannot be used now.
@@ -18,11 +31,21 @@ package struct PathError: Error, Equatable, Sendable, CustomStringConvertible {
     package let device: LocalDevice
     package let what: String
     package let remedy: String
+    package let cause: Cause
 
-    package init(device: LocalDevice, what: String, remedy: String) {
+    package enum Cause: Sendable {
+        /// The sound card is not there: its coming will be told.
+        case missing
+        /// Somebody has it open, this program perhaps.
+        case busy
+        case other
+    }
+
+    package init(device: LocalDevice, what: String, remedy: String, cause: Cause = .other) {
         self.device = device
         self.what = what
         self.remedy = remedy
+        self.cause = cause
     }
 
     package var description: String { "\(device): \(what); \(remedy)" }

@@ -1,5 +1,5 @@
 package import BTCallAPI
-import BluetoothTypes
+package import BluetoothTypes
 package import ControlLoop
 package import DBus
 package import Logging
@@ -9,7 +9,8 @@ package import Telephony
 /// The calls of the box and the applications that own them: carries out what `CallTable` decides.
 ///
 /// Reports of providers and requests of headsets and clients go in; the table's actions become calls to providers,
-/// events for the policy, snapshots for the gateways and objects on the bus, in that order.
+/// events for the policy, snapshots for the gateways and objects on the bus, in that order. A
+/// call that appears is shown to the gateways before the policy opens a link for it.
 @ControlPlane
 package final class CallDirectory {
     /// What the object tree shows.
@@ -21,13 +22,17 @@ package final class CallDirectory {
 
     package var onChange: (@ControlPlane (Change) -> Void)?
     package var onRoutingEvent: (@ControlPlane (RoutingEvent) -> Void)?
+    /// What headsets are shown.
     package var onSnapshot: (@ControlPlane (CallSnapshot) -> Void)?
+    /// Whether a call that headsets are not shown has audio, or is about to.
+    package var onUnshownSpeech: (@ControlPlane (Bool) -> Void)?
     /// Every call's audio that has to exist is asked for here; false when it cannot be had.
     package var audio: (any CallAudioExchange)?
 
     private let bus: BusConnection
     private let logger: Logger
     private var table = CallTable()
+    private var isSpeakingUnshown = false
     private var providers: [(key: String, proxy: CallProviderProxy, watch: Subscription)] = []
     private var records: [CallRecord] = []
     private var shown = CallSnapshot.empty
@@ -48,7 +53,13 @@ package final class CallDirectory {
 
     /// In order of appearance.
     package var calls: [CallRecord] { records }
+    /// What headsets are shown.
     package var snapshot: CallSnapshot { table.snapshot }
+    /// When the calls were answered that are.
+    package var startTimes: [CallID: Instant] {
+        Dictionary(
+            uniqueKeysWithValues: records.compactMap { record in record.answeredAt.map { (record.identifier, $0) } })
+    }
 
     package func record(at path: String) -> CallRecord? { records.first { $0.path == path } }
     package func record(_ id: CallID) -> CallRecord? { records.first { $0.identifier == id } }
@@ -70,11 +81,12 @@ package final class CallDirectory {
         if let index = index(of: busName, path) {
             let key = providers[index].key
             providers[index].proxy = proxy
-            table.register(CallProvider(name: key, capabilities: capabilities))
+            table.register(
+                CallProvider(name: key, capabilities: capabilities, hasCallState: options.hasCallState))
             return
         }
         let key = providers.contains { $0.key == options.name } ? "\(options.name) (\(busName)\(path))" : options.name
-        table.register(CallProvider(name: key, capabilities: capabilities))
+        table.register(CallProvider(name: key, capabilities: capabilities, hasCallState: options.hasCallState))
         let watch = bus.watchName(busName) { [weak self] owner in
             if owner == nil { self?.gone(busName) }
         }
@@ -122,6 +134,12 @@ package final class CallDirectory {
         busName: String, path: String, number: String, options: ReportOptions
     ) throws(APIError) -> CallRecord {
         guard let index = index(of: busName, path) else { throw Self.noSuchProvider(path) }
+        guard providers[index].proxy.options.hasCallState else {
+            throw APIError(
+                .notSupported,
+                "\(providers[index].proxy.name) registered with callState=false, whose calls ring nowhere: "
+                    + "report an outgoing call while there is audio, or register with callState=true")
+        }
         let result: (id: CallID, actions: [CallTable.Action])
         do throws(CallReportError) {
             result = try table.reportIncoming(Self.details(number, options), from: providers[index].key)
@@ -262,10 +280,28 @@ package final class CallDirectory {
             case .completed(let id, let outcome): completions.removeValue(forKey: id)?(outcome)
             }
         }
+        tellUnshownSpeech()
+        tellSnapshot()
+    }
+
+    private func tellSnapshot() {
         let snapshot = table.snapshot
         guard snapshot != shown else { return }
         shown = snapshot
         onSnapshot?(snapshot)
+    }
+
+    private func tellUnshownSpeech() {
+        guard table.isSpeakingUnshown != isSpeakingUnshown else { return }
+        isSpeakingUnshown.toggle()
+        onUnshownSpeech?(isSpeakingUnshown)
+    }
+
+    /// The person at a headset wants to hear no more of what the headset is not shown as a call.
+    package func hangUpUnshown() {
+        for call in table.calls where !call.isShown && (call.state == .active || call.state.isOutgoingSetup) {
+            request(.hangUp(call.id))
+        }
     }
 
     private func added(_ call: Call) {
@@ -278,6 +314,9 @@ package final class CallDirectory {
     }
 
     private func appeared(_ record: CallRecord) {
+        // Before the policy opens a link: headsets that see no call may refuse it, or be shown a virtual one.
+        tellUnshownSpeech()
+        tellSnapshot()
         let video = record.call.details.hasVideo
         switch record.call.direction {
         case .incoming: onRoutingEvent?(.callIncoming(call: record.uuid, video: video, routes: nil))

@@ -15,6 +15,8 @@ package final class CallRecord {
     package internal(set) var call: Call
     /// Milliseconds since 1970 at which it became active; 0 before.
     package internal(set) var startedAt: UInt64 = 0
+    /// The same on the monotonic clock; nil before.
+    private(set) var answeredAt: Instant?
     /// How it was answered, for the policy; set when the request is made and used when the call becomes active.
     var answeredVia: AnsweredVia?
     /// Whether the engine exchanges audio with the provider for it.
@@ -39,6 +41,7 @@ package final class CallRecord {
 
     func markStarted() {
         guard startedAt == 0 else { return }
+        answeredAt = ControlLoop.now
         var now = timespec()
         clock_gettime(CLOCK_REALTIME, &now)
         startedAt = UInt64(now.tv_sec) * 1000 + UInt64(now.tv_nsec) / 1_000_000

@@ -1,4 +1,5 @@
 package import BluetoothTypes
+package import HandsFree
 package import Logging
 package import Routing
 
@@ -13,14 +14,36 @@ package struct Configuration: Sendable {
         package var capture: String?
         /// Simple mixer control for the playback volume, as `amixer scontrols` names it.
         package var mixer: String?
-        /// ALSA control element that tells whether something is plugged.
-        package var jack: String?
+        /// Per cent that the mixer control is set to; nil is the level that is found at the start.
+        package var volume: Int?
+        /// What tells whether something is plugged; nil finds it by itself. Of the wired headset only.
+        package var jack: JackSpecification?
+        /// What tells whether the handset is lifted. Of the earpiece only.
+        package var hook: HookSpecification?
 
-        package init(playback: String? = nil, capture: String? = nil, mixer: String? = nil, jack: String? = nil) {
+        /// The PCM whose card has the jack and the mixer.
+        package var pcm: String? { playback ?? capture }
+
+        package init(
+            playback: String? = nil, capture: String? = nil, mixer: String? = nil, volume: Int? = nil,
+            jack: JackSpecification? = nil, hook: HookSpecification? = nil
+        ) {
             self.playback = playback
             self.capture = capture
             self.mixer = mixer
+            self.volume = volume
             self.jack = jack
+            self.hook = hook
+        }
+    }
+
+    /// What holds for one headset in place of what holds for all.
+    package struct OwnHeadset: Equatable, Sendable {
+        /// The loudest that its speaker may be, 0…15; nil is as for all.
+        package var volumeCeiling: Int?
+
+        package init(volumeCeiling: Int? = nil) {
+            self.volumeCeiling = volumeCeiling
         }
     }
 
@@ -36,6 +59,12 @@ package struct Configuration: Sendable {
         package var profile = Duration.seconds(10)
         /// For bluetoothd to list its adapters after it has appeared.
         package var adapter = Duration.seconds(3)
+        /// For a headset to establish the service level connection.
+        package var setUp = Duration.seconds(20)
+        /// For what is done about an incident, before it is written to a file.
+        package var incident = Duration.seconds(1)
+        /// Between a change of a headset's volume and the file, and between two writes of it.
+        package var volumes = Duration.seconds(5)
 
         package init() {}
     }
@@ -43,6 +72,8 @@ package struct Configuration: Sendable {
     package var logLevel: Logger.Level = .info
     /// Directory for what is set at run time; nil keeps nothing.
     package var stateDirectory: String? = "/var/lib/btcall"
+    /// Keeps a file of what led to a failure of routing, in the state directory.
+    package var incidents = true
     /// Registers profiles, accepts providers and starts the policy at once.
     package var autostart = true
     package var routing = RoutingConfiguration()
@@ -54,14 +85,43 @@ package struct Configuration: Sendable {
     package var callDuration = false
     /// Shown by the headset as the network's name (+COPS).
     package var operatorName = "btcall"
+    /// Numbers that headsets dial by their place (ATD>n;), 1…99.
+    package var memory: [Int: String] = [:]
+    /// For headsets that ask (+CNUM); nil: none is told.
+    package var ownNumber: String?
+    /// Serves headsets that have only the Headset Profile.
+    package var headsetProfile = false
+    /// What a headset is shown while its audio is used without a call.
+    package var virtualCall = VirtualCall.onRequest
+    /// Least time in milliseconds between the connection, or the answer, and a headset's audio link, 0…2000.
+    package var audioDelayMilliseconds = 200
+    /// The loudest that a headset's speaker may be, 0…15.
+    package var volumeCeiling = 15
+    /// Where the charge of the board's own battery comes from.
+    package var boardBattery = BoardBattery.Source.upower
+    /// Headsets that have a section of their own.
+    package var headsets: [BluetoothAddress: OwnHeadset] = [:]
     /// Blocks of 10 ms that are under way between the daemon and a telephony application, 2…6.
     package var callQueueBlocks = 5
     /// Period asked of a sound card in milliseconds, 5…40.
     package var periodMilliseconds = 10
+    /// Paths of the quirks databases, shipped and the administrator's; nil has none.
+    package var quirksFile: String? = Configuration.shippedQuirks
+    package var quirksOverlay: String? = Configuration.adminQuirks
+    /// What is done for single headsets, before any row of the quirks database; in the order of the file.
+    package var headsetEffects: [BluetoothAddress: [QuirkEffect]] = [:]
+    /// The rows of both files; no key sets them.
+    package var quirks = QuirksDatabase()
+    /// The settings that the file gives, by their names (`routing.exclude`).
+    package var givenSettings: Set<String> = []
     /// No key sets them.
     package var waits = Waits()
 
     package init() {}
+
+    /// Where the files are when no key says otherwise; those need not exist.
+    package static let shippedQuirks = "/usr/share/btcall/quirks.conf"
+    package static let adminQuirks = "/etc/btcall/quirks.conf"
 
     /// Reads a configuration file.
     ///
@@ -83,6 +143,11 @@ package struct Configuration: Sendable {
                 file: file, line: nil, key: "[device \(kind.rawValue)]", problem: "has neither playback nor capture",
                 accepted: "name an ALSA device: playback = hw:0,0")
         }
+        for (kind, device) in localDevices where device.volume != nil && device.mixer == nil {
+            throw ConfigurationError(
+                file: file, line: nil, key: "[device \(kind.rawValue)] volume", problem: "has no mixer control to set",
+                accepted: "name one as well: mixer = Speaker (see `amixer scontrols`)")
+        }
     }
 
     private mutating func apply(_ entry: ConfigurationEntry, file: String) throws(ConfigurationError) {
@@ -100,6 +165,7 @@ package struct Configuration: Sendable {
         }
         do throws(ConfigurationValueError) {
             try key.apply(&self, entry.value)
+            givenSettings.insert("\(section.settingPrefix).\(key.name)")
         } catch {
             throw refused("'\(entry.value)' is not accepted", "it is \(error.accepted)")
         }

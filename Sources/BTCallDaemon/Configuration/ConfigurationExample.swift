@@ -1,3 +1,5 @@
+import BluetoothTypes
+
 /// The configuration file that ships: every section and key, commented out, with its meaning and its default.
 package enum ConfigurationExample {
     /// `btcalld --example` prints it; `etc/btcalld.conf` is it, which a test checks.
@@ -6,13 +8,17 @@ package enum ConfigurationExample {
             "# btcalld: every key with its default. Check a changed file with `btcalld --check FILE`.",
             "# A line has at most \(ConfigurationReader.maximumLineBytes) bytes; comments begin with # or ;",
         ]
-        for section in ConfigurationSection.all {
+        let anyHeadset = ConfigurationSection.headset(BluetoothAddress(value: 0xAABB_CCDD_EEFF))
+        for section in ConfigurationSection.all + [anyHeadset] {
             lines.append("")
-            if case .device = section {
+            switch section {
+            case .daemon, .routing, .bluetooth, .audio, .calls, .quirks: lines.append("[\(section.name)]")
+            case .device:
                 lines.append("# A local device; leave the section out when the board does not have it.")
                 lines.append("#[\(section.name)]")
-            } else {
-                lines.append("[\(section.name)]")
+            case .headset:
+                lines.append("# One headset, by its address: what holds for it in place of what holds for all.")
+                lines.append("#[\(section.name)]")
             }
             for key in section.keys {
                 lines.append("# \(key.summary)")

@@ -1,8 +1,9 @@
-import BluetoothTypes
+package import BTCallAPI
+package import BluetoothTypes
 import Logging
 package import Routing
 
-/// One key of the configuration file: its name, what it means and how a value is taken.
+/// One key of the configuration: its name, what it means, and how a value is taken and given.
 ///
 /// The example file that ships is checked against these, so a key cannot go undocumented.
 package struct ConfigurationKey {
@@ -11,23 +12,35 @@ package struct ConfigurationKey {
     package let summary: String
     /// The value that holds when the key is absent, as it would be written; empty when nothing is.
     package let standard: String
+    /// The values that it takes, for people.
+    package let accepted: String
+    /// When a change at run time acts.
+    package let effect: SettingDescription.Effect
+    /// The value of a configuration, as it would be written; empty when nothing is.
+    let read: (Configuration) -> String
     let apply: (inout Configuration, String) throws(ConfigurationValueError) -> Void
 
     init(
-        _ name: String, _ standard: String, _ summary: String,
-        _ apply: @escaping (inout Configuration, String) throws(ConfigurationValueError) -> Void
+        _ name: String, _ standard: String, _ summary: String, accepted: String, effect: SettingDescription.Effect,
+        read: @escaping (Configuration) -> String,
+        apply: @escaping (inout Configuration, String) throws(ConfigurationValueError) -> Void
     ) {
         self.name = name
         self.standard = standard
         self.summary = summary
+        self.accepted = accepted
+        self.effect = effect
+        self.read = read
         self.apply = apply
     }
 }
 
 /// The sections of the configuration file.
 package enum ConfigurationSection: Equatable {
-    case daemon, routing, bluetooth, audio
+    case daemon, routing, bluetooth, audio, calls, quirks
     case device(LocalDevice)
+    /// One headset; there may be one for each, so that they are not among the settings.
+    case headset(BluetoothAddress)
 
     package init?(_ name: String) {
         switch name {
@@ -35,8 +48,14 @@ package enum ConfigurationSection: Equatable {
         case "routing": self = .routing
         case "bluetooth": self = .bluetooth
         case "audio": self = .audio
+        case "calls": self = .calls
+        case "quirks": self = .quirks
         default:
             let words = name.split(separator: " ")
+            if words.count == 2, words[0] == "headset", let address = BluetoothAddress(words[1]) {
+                self = .headset(address)
+                return
+            }
             guard words.count == 2, words[0] == "device", let kind = LocalDevice(rawValue: String(words[1])) else {
                 return nil
             }
@@ -44,10 +63,11 @@ package enum ConfigurationSection: Equatable {
         }
     }
 
+    /// Those that there are without naming a headset.
     package static let all: [ConfigurationSection] =
-        [.daemon, .routing, .bluetooth, .audio] + LocalDevice.allCases.map { .device($0) }
+        [.daemon, .routing, .bluetooth, .audio, .calls, .quirks] + LocalDevice.allCases.map { .device($0) }
 
-    static var names: String { all.map { "[\($0.name)]" }.joined(separator: ", ") }
+    static var names: String { all.map { "[\($0.name)]" }.joined(separator: ", ") + ", [headset AA:BB:CC:DD:EE:FF]" }
 
     package var name: String {
         switch self {
@@ -55,7 +75,10 @@ package enum ConfigurationSection: Equatable {
         case .routing: "routing"
         case .bluetooth: "bluetooth"
         case .audio: "audio"
+        case .calls: "calls"
+        case .quirks: "quirks"
         case .device(let kind): "device \(kind.rawValue)"
+        case .headset(let address): "headset \(address)"
         }
     }
 
@@ -65,84 +88,122 @@ package enum ConfigurationSection: Equatable {
         case .routing: Self.routingKeys
         case .bluetooth: Self.bluetoothKeys
         case .audio: Self.audioKeys
+        case .calls: Self.callKeys
+        case .quirks: Self.quirksKeys
         case .device(let kind): Self.deviceKeys(kind)
+        case .headset(let address): Self.headsetLevelKeys(address) + Self.headsetQuirkKeys(address)
+        }
+    }
+
+    /// What begins the names of its settings: `routing`, `device.earpiece`.
+    package var settingPrefix: String {
+        switch self {
+        case .daemon, .routing, .bluetooth, .audio, .calls, .quirks: name
+        case .device(let kind): "device.\(kind.rawValue)"
+        case .headset(let address): "headset.\(address)"
         }
     }
 
     private static var daemonKeys: [ConfigurationKey] {
-        [
-            ConfigurationKey("logLevel", "info", "trace, debug, info, notice, warning or error") {
-                configuration, value throws(ConfigurationValueError) in
-                guard let level = Logger.Level(rawValue: value) else {
-                    throw ConfigurationValueError(
-                        accepted: Logger.Level.allCases.map(\.rawValue).joined(separator: ", "))
-                }
-                configuration.logLevel = level
-            },
-            ConfigurationKey("stateDirectory", "/var/lib/btcall", "where preferences set at run time are kept") {
-                configuration, value throws(ConfigurationValueError) in
-                guard value.hasPrefix("/") else { throw ConfigurationValueError(accepted: "an absolute path") }
-                configuration.stateDirectory = value
-            },
-            ConfigurationKey("autostart", "yes", "register profiles and start the policy when the daemon starts") {
-                configuration, value throws(ConfigurationValueError) in
-                configuration.autostart = try boolean(value)
-            },
+        let levels = Logger.Level.allCases.map(\.rawValue).joined(separator: ", ")
+        return [
+            ConfigurationKey(
+                "logLevel", "info", "trace, debug, info, notice, warning or error", accepted: levels, effect: .now,
+                read: { $0.logLevel.rawValue },
+                apply: { configuration, value throws(ConfigurationValueError) in
+                    guard let level = Logger.Level(rawValue: value) else {
+                        throw ConfigurationValueError(accepted: levels)
+                    }
+                    configuration.logLevel = level
+                }),
+            ConfigurationKey(
+                "stateDirectory", "/var/lib/btcall", "where preferences set at run time are kept",
+                accepted: "an absolute path", effect: .restart, read: { $0.stateDirectory ?? "" },
+                apply: { configuration, value throws(ConfigurationValueError) in
+                    guard value.hasPrefix("/") else { throw ConfigurationValueError(accepted: "an absolute path") }
+                    configuration.stateDirectory = value
+                }),
+            boolean(
+                "autostart", "yes", "register profiles and start the policy when the daemon starts", .restart,
+                \.autostart),
+            boolean(
+                "incidents", "yes", "keep what led to a failure in stateDirectory/incidents, for btcall replay",
+                .restart,
+                \.incidents),
         ]
     }
 
     private static var routingKeys: [ConfigurationKey] {
         RoutingKey.allCases.map { key in
-            ConfigurationKey(key.rawValue, RoutingConfiguration.defaultValue(of: key), key.documentation) {
-                configuration, value throws(ConfigurationValueError) in
-                do throws(RoutingConfigurationError) {
-                    try configuration.routing.set(key: key.rawValue, value: value)
-                } catch {
-                    throw ConfigurationValueError(accepted: key.type.accepted)
-                }
-            }
+            ConfigurationKey(
+                key.rawValue, RoutingConfiguration.defaultValue(of: key), key.documentation,
+                accepted: key.type.accepted, effect: effect(of: key), read: { $0.routing.value(of: key) },
+                apply: { configuration, value throws(ConfigurationValueError) in
+                    do throws(RoutingConfigurationError) {
+                        try configuration.routing.set(key: key.rawValue, value: value)
+                    } catch {
+                        throw ConfigurationValueError(accepted: key.type.accepted)
+                    }
+                })
+        }
+    }
+
+    /// The policy takes a new configuration at once; an attempt that is under way keeps its time.
+    private static func effect(of key: RoutingKey) -> SettingDescription.Effect {
+        switch key {
+        case .openTimeoutMs, .reopenPauseMs: .reopen
+        case .exclude, .headsetOrder, .newHeadset, .jackGesture, .jackMasksEarpiece, .microphoneEnabled,
+            .allowBluetoothA2DP, .inbandRing, .ringLocal, .manualAudio, .manualRendering, .releaseOnHold, .systemDevice,
+            .settleBluetoothMs, .settleMaxMs, .flapWindowMs, .jackDebounceMs, .openAttempts, .retryBaseMs,
+            .penaltyBaseMs, .penaltyMaxMs, .startGraceMs, .reopenBridgeMs, .minDwellMs, .gapResetMs, .transferGuardMs,
+            .silentLimitMs, .silentResumeMs, .silentCloseMs, .mediaRestoreMs:
+            .now
         }
     }
 
     private static var bluetoothKeys: [ConfigurationKey] {
-        [
-            ConfigurationKey("codecs", "msbc, cvsd", "codecs offered to headsets, best first") {
-                configuration, value throws(ConfigurationValueError) in
-                var codecs: [VoiceCodec] = []
-                for word in value.split(whereSeparator: { $0 == "," || $0 == " " }) {
-                    switch word.lowercased() {
-                    case "msbc": codecs.append(.mSBC)
-                    case "cvsd": codecs.append(.cvsd)
-                    default: throw ConfigurationValueError(accepted: "a list of msbc, cvsd")
+        let codecs = "a list of msbc, cvsd"
+        let name = "1 to 16 bytes without control characters, quotation marks and semicolons"
+        return [
+            ConfigurationKey(
+                "codecs", "msbc, cvsd", "codecs offered to headsets, best first", accepted: codecs, effect: .reopen,
+                read: { $0.codecs.map { $0.description.lowercased() }.joined(separator: ", ") },
+                apply: { configuration, value throws(ConfigurationValueError) in
+                    var found: [VoiceCodec] = []
+                    for word in value.split(whereSeparator: { $0 == "," || $0 == " " }) {
+                        let codec: VoiceCodec
+                        switch word.lowercased() {
+                        case "msbc": codec = .mSBC
+                        case "cvsd": codec = .cvsd
+                        default: throw ConfigurationValueError(accepted: codecs)
+                        }
+                        if !found.contains(codec) { found.append(codec) }
                     }
-                }
-                guard !codecs.isEmpty else { throw ConfigurationValueError(accepted: "a list of msbc, cvsd") }
-                configuration.codecs = codecs.contains(.cvsd) ? codecs : codecs + [.cvsd]
-            },
-            ConfigurationKey("callDuration", "no", "offer the call duration of HFP 1.10") {
-                configuration, value throws(ConfigurationValueError) in
-                configuration.callDuration = try boolean(value)
-            },
-            ConfigurationKey("operatorName", "btcall", "what a headset with a display shows as the network") {
-                configuration, value throws(ConfigurationValueError) in
-                guard (1...16).contains(value.utf8.count) else {
-                    throw ConfigurationValueError(accepted: "1 to 16 characters")
-                }
-                configuration.operatorName = value
-            },
-        ]
+                    guard !found.isEmpty else { throw ConfigurationValueError(accepted: codecs) }
+                    configuration.codecs = found.contains(.cvsd) ? found : found + [.cvsd]
+                }),
+            boolean("callDuration", "no", "offer the call duration of HFP 1.10", .reopen, \.callDuration),
+            ConfigurationKey(
+                "operatorName", "btcall", "what a headset with a display shows as the network", accepted: name,
+                effect: .now, read: { $0.operatorName },
+                apply: { configuration, value throws(ConfigurationValueError) in
+                    let isPlain = value.utf8.allSatisfy {
+                        $0 >= 0x20 && $0 != 0x7F && $0 != UInt8(ascii: "\"") && $0 != UInt8(ascii: ";")
+                    }
+                    guard (1...16).contains(value.utf8.count), isPlain else {
+                        throw ConfigurationValueError(accepted: name)
+                    }
+                    configuration.operatorName = value
+                }),
+        ] + linkKeys + levelKeys
     }
 
     private static var audioKeys: [ConfigurationKey] {
         [
-            ConfigurationKey("callQueueBlocks", "5", "blocks of 10 ms under way to a telephony application") {
-                configuration, value throws(ConfigurationValueError) in
-                configuration.callQueueBlocks = try integer(value, in: 2...6)
-            },
-            ConfigurationKey("periodMilliseconds", "10", "period asked of sound cards") {
-                configuration, value throws(ConfigurationValueError) in
-                configuration.periodMilliseconds = try integer(value, in: 5...40)
-            },
+            integer(
+                "callQueueBlocks", "5", "blocks of 10 ms under way to a telephony application", 2...6, .nextCall,
+                \.callQueueBlocks),
+            integer("periodMilliseconds", "10", "period asked of sound cards", 5...40, .reopen, \.periodMilliseconds),
         ]
     }
 
@@ -150,33 +211,97 @@ package enum ConfigurationSection: Equatable {
         func key(_ name: String, _ summary: String, _ path: WritableKeyPath<Configuration.SoundCard, String?>)
             -> ConfigurationKey
         {
-            ConfigurationKey(name, "", summary) { configuration, value throws(ConfigurationValueError) in
-                guard !value.isEmpty else {
-                    throw ConfigurationValueError(accepted: "a name; leave the key out for none")
-                }
-                configuration.localDevices[kind, default: Configuration.SoundCard()][keyPath: path] = value
-            }
+            let accepted = "a name; leave the key out for none"
+            return ConfigurationKey(
+                name, "", summary, accepted: accepted, effect: .restart,
+                read: { $0.localDevices[kind]?[keyPath: path] ?? "" },
+                apply: { configuration, value throws(ConfigurationValueError) in
+                    guard !value.isEmpty else { throw ConfigurationValueError(accepted: accepted) }
+                    configuration.localDevices[kind, default: Configuration.SoundCard()][keyPath: path] = value
+                })
         }
-        return [
+        var keys = [
             key("playback", "ALSA device for what the person hears, as in `aplay -D`", \.playback),
             key("capture", "ALSA device of the microphone, as in `arecord -D`", \.capture),
             key("mixer", "simple mixer control of the playback volume, as in `amixer scontrols`", \.mixer),
-            key("jack", "control element of the jack, as in `amixer controls`", \.jack),
+            volumeKey(kind),
         ]
+        switch kind {
+        case .speakerphone: break
+        case .wiredHeadset: keys.append(jackKey)
+        case .earpiece: keys.append(hookKey)
+        }
+        return keys
     }
 
-    private static func boolean(_ value: String) throws(ConfigurationValueError) -> Bool {
-        switch value.lowercased() {
-        case "yes", "true", "on", "1": true
-        case "no", "false", "off", "0": false
-        default: throw ConfigurationValueError(accepted: "yes or no")
-        }
+    private static func volumeKey(_ kind: LocalDevice) -> ConfigurationKey {
+        let accepted = "a whole number from 0 to 100; leave the key out for the level that is found at the start"
+        return ConfigurationKey(
+            "volume", "", "0 to 100: what mixer is set to in a call; absent: as found at the start", accepted: accepted,
+            effect: .restart, read: { $0.localDevices[kind]?.volume.map { String($0) } ?? "" },
+            apply: { configuration, value throws(ConfigurationValueError) in
+                guard let volume = Int(value), (0...100).contains(volume) else {
+                    throw ConfigurationValueError(accepted: accepted)
+                }
+                configuration.localDevices[kind, default: Configuration.SoundCard()].volume = volume
+            })
     }
 
-    private static func integer(_ value: String, in range: ClosedRange<Int>) throws(ConfigurationValueError) -> Int {
-        guard let number = Int(value), range.contains(number) else {
-            throw ConfigurationValueError(accepted: "a whole number from \(range.lowerBound) to \(range.upperBound)")
-        }
-        return number
+    private static var jackKey: ConfigurationKey {
+        ConfigurationKey(
+            "jack", "",
+            "Headphone Jack, Headset Mic Jack: control elements as in `amixer controls`; evdev:NAME; none; absent: found",
+            accepted: JackSpecification.accepted, effect: .restart,
+            read: { $0.localDevices[.wiredHeadset]?.jack?.description ?? "" },
+            apply: { configuration, value throws(ConfigurationValueError) in
+                guard let jack = JackSpecification(value) else {
+                    throw ConfigurationValueError(accepted: JackSpecification.accepted)
+                }
+                configuration.localDevices[.wiredHeadset, default: Configuration.SoundCard()].jack = jack
+            })
+    }
+
+    private static var hookKey: ConfigurationKey {
+        ConfigurationKey(
+            "hook", "", "hook switch of a handset: evdev:NAME:KEY_PHONE or gpio:gpiochip0:17, with ! in front inverted",
+            accepted: HookSpecification.accepted, effect: .restart,
+            read: { $0.localDevices[.earpiece]?.hook?.description ?? "" },
+            apply: { configuration, value throws(ConfigurationValueError) in
+                guard let hook = HookSpecification(value) else {
+                    throw ConfigurationValueError(accepted: HookSpecification.accepted)
+                }
+                configuration.localDevices[.earpiece, default: Configuration.SoundCard()].hook = hook
+            })
+    }
+
+    static func boolean(
+        _ name: String, _ standard: String, _ summary: String, _ effect: SettingDescription.Effect,
+        _ path: WritableKeyPath<Configuration, Bool>
+    ) -> ConfigurationKey {
+        ConfigurationKey(
+            name, standard, summary, accepted: "yes or no", effect: effect,
+            read: { $0[keyPath: path] ? "yes" : "no" },
+            apply: { configuration, value throws(ConfigurationValueError) in
+                switch value.lowercased() {
+                case "yes", "true", "on", "1": configuration[keyPath: path] = true
+                case "no", "false", "off", "0": configuration[keyPath: path] = false
+                default: throw ConfigurationValueError(accepted: "yes or no")
+                }
+            })
+    }
+
+    static func integer(
+        _ name: String, _ standard: String, _ summary: String, _ range: ClosedRange<Int>,
+        _ effect: SettingDescription.Effect, _ path: WritableKeyPath<Configuration, Int>
+    ) -> ConfigurationKey {
+        let accepted = "a whole number from \(range.lowerBound) to \(range.upperBound)"
+        return ConfigurationKey(
+            name, standard, summary, accepted: accepted, effect: effect, read: { String($0[keyPath: path]) },
+            apply: { configuration, value throws(ConfigurationValueError) in
+                guard let number = Int(value), range.contains(number) else {
+                    throw ConfigurationValueError(accepted: accepted)
+                }
+                configuration[keyPath: path] = number
+            })
     }
 }

@@ -73,6 +73,8 @@ package enum ConfigurationReader {
         var line = 0
         var entries: [ConfigurationEntry] = []
         var error: ConfigurationError?
+        /// Lines by section and key.
+        private var lines: [String: Int] = [:]
 
         init(stream: UnsafeMutablePointer<FILE>, file: String) {
             self.stream = stream
@@ -97,11 +99,12 @@ package enum ConfigurationReader {
         }
 
         func take(section: String, key: String, value: String) {
-            if let earlier = entries.first(where: { $0.section == section && $0.key == key }) {
-                refuse(
-                    key: "[\(section)] \(key)", "is given a second time", "keep one of this and line \(earlier.line)")
+            let name = "[\(section)] \(key)"
+            if let earlier = lines[name] {
+                refuse(key: name, "is given a second time", "keep one of this and line \(earlier)")
                 return
             }
+            lines[name] = line
             entries.append(ConfigurationEntry(section: section, key: key, value: value, line: line))
         }
     }

@@ -1,19 +1,18 @@
 package import ControlLoop
-import Glibc
 
-/// Keeps what is set at run time and must survive a restart: the preferred and the default device.
-///
-/// The file is replaced as a whole (write, sync, rename, sync of the directory), so that a power cut leaves the old or
-/// the new one, never half of it.
+/// Keeps what is set at run time and must survive a restart: the preferred and the default device, and the settings.
 package struct PreferenceStore: Sendable {
-    /// Devices in the words of the policy; nil when never set.
     package struct Preferences: Equatable, Sendable {
+        /// Devices in the words of the policy; nil when never set.
         package var preferred: String?
         package var standard: String?
+        /// Values by the names of settings: `routing.exclude`.
+        package var settings: [String: String]
 
-        package init(preferred: String? = nil, standard: String? = nil) {
+        package init(preferred: String? = nil, standard: String? = nil, settings: [String: String] = [:]) {
             self.preferred = preferred
             self.standard = standard
+            self.settings = settings
         }
     }
 
@@ -28,68 +27,85 @@ package struct PreferenceStore: Sendable {
         }
     }
 
-    private let directory: String
-    private var path: String { directory + "/preferences.conf" }
+    private let file: StateFile
 
     /// - Parameter directory: absolute; made when it does not exist.
     package init(directory: String) {
-        self.directory = directory
+        file = StateFile("preferences.conf", in: directory)
     }
 
     /// What was kept; an absent file is no preferences.
     ///
-    /// - Throws: `ConfigurationError` for a file that is not understood (edited by hand, or damaged).
+    /// - Throws: `ConfigurationError` for a file that cannot be read (edited by hand, or damaged). Whether the settings in
+    ///   it are accepted is not looked at.
     package func load() throws(ConfigurationError) -> Preferences {
-        guard access(path, F_OK) == 0 else { return Preferences() }
+        guard file.exists else { return Preferences() }
         var preferences = Preferences()
-        for entry in try ConfigurationReader.entries(ofFile: path) {
+        for entry in try ConfigurationReader.entries(ofFile: file.path) {
             switch (entry.section, entry.key) {
             case ("routing", "preferred"): preferences.preferred = entry.value
             case ("routing", "default"): preferences.standard = entry.value
             default:
-                throw ConfigurationError(
-                    file: path, line: entry.line, key: "[\(entry.section)] \(entry.key)", problem: "is not known here",
-                    accepted: "keys of [routing] in this file are preferred, default; remove the file to start anew")
+                let words = entry.key.split(separator: ".", maxSplits: 1)
+                let name = "\(entry.section).\(words.first ?? "")"
+                // `exclude.2` goes on where `exclude` had no more room.
+                if words.count > 1, let begun = preferences.settings[name] {
+                    preferences.settings[name] = begun + ", " + entry.value
+                } else {
+                    preferences.settings[name] = entry.value
+                }
             }
         }
         return preferences
     }
 
-    package func save(_ preferences: Preferences) throws(Failure) {
+    /// The file's text. A list that is longer than a line may be goes on under further keys.
+    private static func text(_ preferences: Preferences) -> String {
         var text = "[routing]\n"
         if let preferred = preferences.preferred { text += "preferred = \(preferred)\n" }
         if let standard = preferences.standard { text += "default = \(standard)\n" }
-        if mkdir(directory, 0o755) != 0, errno != EEXIST { throw failure("mkdir") }
-        let temporary = path + ".new"
-        let descriptor = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o644)
-        guard descriptor >= 0 else { throw failure("open") }
-        let bytes = Array(text.utf8)
-        var written = 0
-        while written < bytes.count {
-            let count = bytes[written...].withUnsafeBytes { write(descriptor, $0.baseAddress, $0.count) }
-            if count < 0, errno == EINTR { continue }
-            guard count > 0 else {
-                let error = failure("write")
-                close(descriptor)
-                throw error
+        var section: Substring = "routing"
+        let settings = preferences.settings.map { (name: $0.key.split(separator: ".", maxSplits: 1), value: $0.value) }
+            .filter { $0.name.count == 2 }
+            // The section that is open already comes first.
+            .sorted { left, right in
+                let (isLeftOpen, isRightOpen) = (left.name[0] == "routing", right.name[0] == "routing")
+                if isLeftOpen != isRightOpen { return isLeftOpen }
+                return (left.name[0], left.name[1]) < (right.name[0], right.name[1])
             }
-            written += count
+        for setting in settings {
+            if setting.name[0] != section {
+                section = setting.name[0]
+                text += "[\(section)]\n"
+            }
+            for (index, part) in parts(of: setting.value).enumerated() {
+                text += "\(setting.name[1])\(index == 0 ? "" : ".\(index + 1)") = \(part)\n"
+            }
         }
-        guard fsync(descriptor) == 0 else {
-            let error = failure("fsync")
-            close(descriptor)
-            throw error
-        }
-        close(descriptor)
-        guard rename(temporary, path) == 0 else { throw failure("rename") }
-        let parent = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-        guard parent >= 0 else { return }
-        // The rename has happened; a file system that cannot sync a directory has no better to offer.
-        fsync(parent)
-        close(parent)
+        return text
     }
 
-    private func failure(_ call: String) -> Failure {
-        Failure(path: path, error: SystemError(call: call, code: errno))
+    /// The elements of a list in groups that fit a line.
+    private static func parts(of value: String) -> [String] {
+        let room = 150
+        guard value.utf8.count > room else { return [value] }
+        var parts: [String] = []
+        // By characters: a text as separator would bring the whole of regular expressions into the program, 1.6 MB.
+        for element in value.split(whereSeparator: { $0 == "," || $0 == " " }) {
+            if let last = parts.last, last.utf8.count + element.utf8.count + 2 <= room {
+                parts[parts.count - 1] = last + ", " + element
+            } else {
+                parts.append(String(element))
+            }
+        }
+        return parts
+    }
+
+    package func save(_ preferences: Preferences) throws(Failure) {
+        do throws(SystemError) {
+            try file.replace(with: Self.text(preferences))
+        } catch {
+            throw Failure(path: file.path, error: error)
+        }
     }
 }

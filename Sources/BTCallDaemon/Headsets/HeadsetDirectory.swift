@@ -17,36 +17,59 @@ package final class HeadsetDirectory: LinkOpening {
         case appeared(BluetoothAddress)
         case vanished(BluetoothAddress)
         case changed(BluetoothAddress)
-        case buttonPressed(BluetoothAddress, String)
+        case buttonPressed(BluetoothAddress, AudioGateway.Button)
     }
 
     package var onChange: (@ControlPlane (Change) -> Void)?
     package var onRoutingEvent: (@ControlPlane (RoutingEvent) -> Void)?
+    /// What a headset that connects needs to be treated differently.
+    package var quirks: (@ControlPlane (BluetoothAddress) -> Quirks)?
+    /// What is remembered and passed on of volumes and batteries.
+    package var levels: HeadsetLevels?
 
-    private let registry: DeviceRegistry
+    let registry: DeviceRegistry
     private let calls: CallDirectory
     private let graph: AudioGraph
     private let admission: LinkAdmission
-    private let configuration: AudioGatewayConfiguration
-    private let logger: Logger
-    private var sessions: [BluetoothAddress: HeadsetSession] = [:]
+    /// Of connections from now on; those that are up take what they can.
+    package var configuration: AudioGatewayConfiguration {
+        didSet {
+            if oldValue.codecs != configuration.codecs { codecMemories.codecsChanged(configuration.codecs) }
+            for address in sessions.keys.sorted() { sessions[address]?.reconfigure(configuration(of: address)) }
+        }
+    }
+    let logger: Logger
+    var sessions: [BluetoothAddress: HeadsetSession] = [:]
+    /// Whether headsets that have only the Headset Profile are taken.
+    package var servesHeadsetProfile = false
+    /// An application without call state speaks to the headsets.
+    var isVirtualCallAsked = false
     /// Headsets whose link the policy wants closed and has not heard of yet.
     private var closing: Set<BluetoothAddress> = []
-    private var described: Set<BluetoothAddress> = []
+    /// The headsets that the policy knows, each with the object path of its adapter where bluetoothd has said it.
+    var described: [BluetoothAddress: String?] = [:]
     /// Set-ups that wait for a sign of life, as they were asked for.
     private var unheard: [BluetoothAddress: (codecHint: VoiceCodec?, timeout: Duration)] = [:]
+    /// What was learnt of the codecs of headsets.
+    package let codecMemories: CodecMemories
+    /// The number that was dialled last, here or by an application, since the start: for every headset's AT+BLDN.
+    private var lastDialed: String?
+    /// The outgoing call that it is the number of: an older one that is left when this one ends was not dialled later.
+    private var lastOutgoing: CallID?
     /// Links that the headset closed and whose end is reported soon.
     private var farewells: [BluetoothAddress: Timer] = [:]
 
     package init(
         registry: DeviceRegistry, calls: CallDirectory, graph: AudioGraph, admission: LinkAdmission,
-        opener: any AudioLinkOpening, configuration: AudioGatewayConfiguration, logger: Logger
+        opener: any AudioLinkOpening, configuration: AudioGatewayConfiguration, codecMemories: CodecMemories,
+        logger: Logger
     ) {
         self.registry = registry
         self.calls = calls
         self.graph = graph
         self.admission = admission
         self.configuration = configuration
+        self.codecMemories = codecMemories
         self.logger = logger
         opener.onIncoming = { [weak self] link in self?.incoming(link) }
     }
@@ -54,8 +77,15 @@ package final class HeadsetDirectory: LinkOpening {
     // MARK: Connections
 
     /// bluetoothd hands over a headset's RFCOMM connection; a new one replaces an old one, which is dead then.
-    package func connected(_ address: BluetoothAddress, _ descriptor: PassedDescriptor) {
+    ///
+    /// - Throws: why the headset is not served by this profile.
+    package func connected(
+        _ address: BluetoothAddress, _ descriptor: PassedDescriptor,
+        by profile: AudioGatewayConfiguration.Profile = .handsFree
+    ) throws(ConnectionRefusal) {
+        if profile == .headset { try checkHeadsetProfile(address) }
         sessions[address]?.close("replaced by a new connection")
+        makeRoom()
         let channel: RFCOMMChannel
         do throws(SystemError) {
             channel = try RFCOMMChannel(descriptor: descriptor.take())
@@ -64,14 +94,29 @@ package final class HeadsetDirectory: LinkOpening {
             return
         }
         logger.info("\(address): connected")
+        var ours = configuration(of: address)
+        ours.profile = profile
+        let adapter = adapter(of: address)
+        ours.codecMemory = codecMemories.memory(of: address, on: adapter)
+        ours.lastDialed = lastDialed
+        ours.quirks = quirks?(address) ?? Quirks()
         let session = HeadsetSession(
-            address: address, channel: channel, configuration: configuration, calls: calls.snapshot,
-            admission: admission, graph: graph, logger: logger)
+            address: address, adapter: adapter, channel: channel, configuration: ours, calls: calls.snapshot,
+            startedAt: calls.startTimes, admission: admission, graph: graph, logger: logger)
         sessions[address] = session
         session.onEvent = { [weak self, weak session] event in
             guard let self, let session else { return }
             take(event, session)
         }
+        session.start()
+        levels?.begun(session)
+        if isVirtualCallAsked { session.setVirtualCall(true) }
+    }
+
+    private func configuration(of address: BluetoothAddress) -> AudioGatewayConfiguration {
+        var ours = configuration
+        levels?.prepare(&ours, for: address)
+        return ours
     }
 
     package func disconnect(_ address: BluetoothAddress) async throws(APIError) {
@@ -93,7 +138,12 @@ package final class HeadsetDirectory: LinkOpening {
     // MARK: What the headsets are told
 
     package func callsChanged(_ snapshot: CallSnapshot) {
-        for address in sessions.keys.sorted() { sessions[address]?.callsChanged(snapshot) }
+        for call in snapshot.calls where call.direction == .outgoing && call.id >= lastOutgoing ?? call.id {
+            guard let number = call.details.number else { continue }
+            lastDialed = number
+            lastOutgoing = call.id
+        }
+        for address in sessions.keys.sorted() { sessions[address]?.callsChanged(snapshot, lastDialed: lastDialed) }
     }
 
     package func setSpeakerVolume(_ volume: UInt8, of address: BluetoothAddress) {
@@ -104,15 +154,40 @@ package final class HeadsetDirectory: LinkOpening {
         sessions[address]?.setMicrophoneVolume(Int(volume))
     }
 
+    /// The loudest that a headset's speaker may be, 0…15.
+    package func speakerCeiling(of address: BluetoothAddress) -> Int {
+        sessions[address]?.speakerCeiling ?? configuration(of: address).speakerCeiling
+    }
+
     // MARK: What is known of them
 
     package func description(of address: BluetoothAddress) -> HeadsetDescription? {
         guard let session = sessions[address], session.isEstablished else { return nil }
         return HeadsetDescription(
             address: address, name: name(of: address), codec: graph.codec(ofLink: address)?.description,
-            codecs: session.codecs.map(\.description), battery: session.battery,
-            speakerVolume: UInt8(clamping: session.speakerVolume),
-            microphoneVolume: UInt8(clamping: session.microphoneVolume))
+            codecs: session.codecs.map(\.description), codecReason: session.codecLimit?.text("\(address)"),
+            battery: battery(of: session), speakerVolume: UInt8(clamping: session.volumes.speaker ?? 0),
+            microphoneVolume: UInt8(clamping: session.volumes.microphone ?? 0),
+            audioPolicy: audioPolicy(of: session))
+    }
+
+    /// As the headset says it; of one that does not, as bluetoothd has it from elsewhere (INTEROP.md A15).
+    private func battery(of session: HeadsetSession) -> Int? {
+        session.charge.report?.percent ?? registry.device(session.address)?.battery
+    }
+
+    /// Whether only bluetoothd can know the battery of a connected headset.
+    package func isSilentAboutBattery(_ address: BluetoothAddress) -> Bool {
+        guard let session = sessions[address] else { return false }
+        return session.isEstablished && session.charge.report == nil
+    }
+
+    /// Frames per second that a link to the headset can have, best first; empty while it is not connected.
+    package func rates(of address: BluetoothAddress) -> [Int] {
+        guard let session = sessions[address], session.isEstablished else { return [] }
+        var rates: [Int] = []
+        for codec in session.codecs where !rates.contains(codec.sampleRate) { rates.append(codec.sampleRate) }
+        return rates
     }
 
     package func name(of address: BluetoothAddress) -> String {
@@ -125,9 +200,43 @@ package final class HeadsetDirectory: LinkOpening {
 
     /// Headsets that are paired but not connected are shown to the policy too, so that `btcall devices` has them.
     package func describe(_ device: DeviceRegistry.Device) {
-        guard device.paired, device.isHandsFree, described.insert(device.address).inserted else { return }
+        guard device.paired else { return forget(device.address) }
+        leaveHeadsetProfile(device)
+        guard device.isHandsFree || servesHeadsetProfile && device.isHeadset else { return }
+        let isNew = described[device.address] == nil
+        described[device.address] = .some(device.adapterPath)
+        guard isNew else { return }
         onRoutingEvent?(
             .headsetDescribed(device.address, category: device.classOfDevice.category, inbandRing: false))
+    }
+
+    /// bluetoothd does not know the headset any more, or not as a paired one: it leaves the policy's facts when its connection
+    /// is over. That its adapter was pulled is no such case, because it comes back with that.
+    package func forget(_ address: BluetoothAddress) {
+        guard described[address] != nil else { return }
+        ControlLoop.shared.schedule(after: Self.adapterDelay) { [weak self] in self?.forgetIfUnpaired(address) }
+    }
+
+    /// Headsets that were unpaired while bluetoothd or the adapter was away.
+    package func forgetUnpaired() {
+        for address in described.keys.sorted() { forgetIfUnpaired(address) }
+        forgetCodecsOfUnpaired()
+    }
+
+    /// bluetoothd takes the devices away first, and then their adapter.
+    private static let adapterDelay = Duration.milliseconds(100)
+
+    func forgetIfUnpaired(_ address: BluetoothAddress) {
+        guard let path = described[address], sessions[address] == nil, registry.isServicePresent, !isServed(address)
+        else { return }
+        if let path, registry.adapter(path: path) == nil { return }
+        described[address] = nil
+        if registry.device(address)?.paired != true {
+            logger.notice("\(address) is not paired any more")
+            codecMemories.forget(address)
+            levels?.forget(address)
+        }
+        onRoutingEvent?(.headsetForgotten(address))
     }
 
     // MARK: LinkOpening
@@ -221,23 +330,36 @@ package final class HeadsetDirectory: LinkOpening {
         switch event {
         case .established:
             describeConnected(address)
+            levels?.changed(session)
             onChange?(.appeared(address))
+            takeWishes(of: session)
             onRoutingEvent?(.headsetProfile(address, .hfp, isUp: true))
         case .ended(let reason):
             logger.info("\(address): connection over (\(reason))")
             sessions[address] = nil
+            levels?.ended(address)
             closing.remove(address)
             unheard[address] = nil
             farewells.removeValue(forKey: address)?.cancel()
             graph.closeLink(address)
-            guard session.isEstablished else { return }
-            onRoutingEvent?(.headsetProfile(address, .hfp, isUp: false))
-            onChange?(.vanished(address))
+            graph.setSpeakerGain(nil, ofLink: address)
+            if session.isEstablished {
+                onRoutingEvent?(.headsetProfile(address, .hfp, isUp: false))
+                if session.audioPolicy != nil { onRoutingEvent?(.headsetWish(address, takesCalls: true)) }
+                onChange?(.vanished(address))
+            }
+            // It may be written to a file: the call moves first.
+            learnCodecs(of: session)
+            forget(address)
         case .heard:
             if let wanted = unheard.removeValue(forKey: address) {
                 session.openLink(codecHint: wanted.codecHint, timeout: wanted.timeout)
             }
-        case .changed: onChange?(.changed(address))
+        case .changed:
+            learnCodecs(of: session)
+            levels?.changed(session)
+            onChange?(.changed(address))
+        case .wishesChanged: takeWishes(of: session)
         case .buttonPressed(let button): onChange?(.buttonPressed(address, button))
         case .linkOpened: onRoutingEvent?(.linkOpened(address))
         case .linkOpenedByHeadset:
@@ -266,7 +388,8 @@ package final class HeadsetDirectory: LinkOpening {
     }
 
     private func describeConnected(_ address: BluetoothAddress) {
-        guard described.insert(address).inserted else { return }
+        guard described[address] == nil else { return }
+        described[address] = .some(registry.device(address)?.adapterPath)
         let category = registry.device(address)?.classOfDevice.category ?? .headset
         onRoutingEvent?(.headsetDescribed(address, category: category, inbandRing: false))
     }

@@ -16,7 +16,9 @@ package final class HeadsetSession {
         case changed
         /// The headset said something after it had been silent.
         case heard
-        case buttonPressed(String)
+        case buttonPressed(AudioGateway.Button)
+        /// It said how calls are to come to it.
+        case wishesChanged
         /// The link that the policy asked for is open.
         case linkOpened
         /// The headset opened its link, or asked for it.
@@ -26,21 +28,29 @@ package final class HeadsetSession {
     }
 
     package let address: BluetoothAddress
+    package let profile: AudioGatewayConfiguration.Profile
+    /// The adapter that it is connected to; nil where bluetoothd has not said it.
+    package let adapter: BluetoothAddress?
+    package let connectedAt = ControlLoop.now
     package private(set) var isEstablished = false
     /// Its audio fell silent and nothing has come from it since: it may be dead.
     package var isUnheard = false
-    package private(set) var battery: Int?
-    package private(set) var speakerVolume = 0
-    package private(set) var microphoneVolume = 0
+    package private(set) var charge = HeadsetBattery()
+    package private(set) var volumes = HeadsetVolumes()
     /// What both sides can do, best first.
     package private(set) var codecs: [VoiceCodec] = [.cvsd]
+    /// What it said of how calls are to come to it (AT+ANDROID); nil: nothing.
+    package private(set) var audioPolicy: AudioGateway.SinkAudioPolicy?
     package var onEvent: (@ControlPlane (Event) -> Void)?
 
     private var gateway: AudioGateway
     private let channel: RFCOMMChannel
     private let admission: LinkAdmission
     private let graph: AudioGraph
-    private let ours: [VoiceCodec]
+    private var ours: [VoiceCodec]
+    let quirks: Quirks
+    /// What the headset offered last.
+    private var theirs: [VoiceCodec]?
     private let logger: Logger
     private var timer: Timer?
     private var incoming: (any IncomingAudioLink)?
@@ -59,40 +69,97 @@ package final class HeadsetSession {
     private var isCloseAwaited = false
 
     package init(
-        address: BluetoothAddress, channel: RFCOMMChannel, configuration: AudioGatewayConfiguration,
-        calls: CallSnapshot, admission: LinkAdmission, graph: AudioGraph, logger: Logger
+        address: BluetoothAddress, adapter: BluetoothAddress?, channel: RFCOMMChannel,
+        configuration: AudioGatewayConfiguration, calls: CallSnapshot, startedAt: [CallID: Instant],
+        admission: LinkAdmission, graph: AudioGraph, logger: Logger
     ) {
         self.address = address
+        self.adapter = adapter
+        profile = configuration.profile
         self.channel = channel
         self.admission = admission
         self.graph = graph
         self.logger = logger
-        ours = configuration.codecs
-        gateway = AudioGateway(configuration: configuration, calls: calls)
+        ours = configuration.usableCodecs
+        quirks = configuration.quirks
+        gateway = AudioGateway(configuration: configuration, calls: calls, startedAt: startedAt)
         channel.onBytes = { [weak self] bytes in self?.received(bytes) }
-        channel.onClosed = { [weak self] reason in self?.end("\(reason)") }
-        run(gateway.start(at: ControlLoop.now))
+        channel.onClosed = { [weak self] reason in self?.closed(reason) }
+    }
+
+    /// Begins; set `onEvent` before. One of the Headset Profile is established with that.
+    package func start() { run(gateway.start(at: ControlLoop.now)) }
+
+    /// What was learnt of its codecs, for its next connection.
+    package var codecMemory: CodecMemory { gateway.codecMemory }
+
+    /// Why the best codec of ours is not used; nil while it is.
+    package var codecLimit: CodecLimit? { gateway.codecLimit }
+
+    /// All codecs are tried again from the next link on.
+    package func forgetCodecs() {
+        gateway.forgetCodecs()
+        onEvent?(.changed)
+    }
+
+    /// Takes the codecs, for the next link, the name of the network, the board's battery and the loudest volume.
+    package func reconfigure(_ configuration: AudioGatewayConfiguration) {
+        var configuration = configuration
+        configuration.quirks = quirks
+        ours = configuration.usableCodecs
+        gateway.reconfigure(codecs: configuration.codecs, networkOperator: configuration.networkOperator)
+        gateway.setNumbers(memory: configuration.memory, subscriberNumbers: configuration.subscriberNumbers)
+        run(gateway.setIndicator(.battery, configuration.indicators[.battery]))
+        run(gateway.setSpeakerCeiling(configuration.speakerCeiling, at: ControlLoop.now))
+        volumes.speaker = volumes.speaker.map { min($0, speakerCeiling) }
+        guard isEstablished else { return }
+        codecs = common()
+        onEvent?(.changed)
     }
 
     // MARK: What the daemon tells the headset
 
-    package func callsChanged(_ snapshot: CallSnapshot) { run(gateway.callsChanged(snapshot, at: ControlLoop.now)) }
+    /// - Parameter lastDialed: what AT+BLDN dials.
+    package func callsChanged(_ snapshot: CallSnapshot, lastDialed: String?) {
+        gateway.setLastDialed(lastDialed)
+        run(gateway.callsChanged(snapshot, at: ControlLoop.now))
+    }
+
+    package func setVirtualCall(_ isOn: Bool) { run(gateway.setVirtualCall(isOn)) }
 
     package func completed(_ id: GatewayRequestID, _ outcome: CallRequestOutcome) {
         run(gateway.requestCompleted(id, .init(outcome), at: ControlLoop.now))
     }
 
     package func setSpeakerVolume(_ volume: Int) {
-        speakerVolume = volume
-        run(gateway.setSpeakerVolume(volume))
+        tell(HeadsetVolumes(speaker: volume))
         onEvent?(.changed)
     }
 
     package func setMicrophoneVolume(_ volume: Int) {
-        microphoneVolume = volume
-        run(gateway.setMicrophoneVolume(volume))
+        tell(HeadsetVolumes(microphone: volume))
         onEvent?(.changed)
     }
+
+    /// Takes the volumes of earlier connections, which the headset is told unless it says others first.
+    package func restore(_ remembered: HeadsetVolumes) { tell(remembered) }
+
+    private func tell(_ new: HeadsetVolumes) {
+        if let volume = new.speaker {
+            volumes.speaker = min(volume, speakerCeiling)
+            run(gateway.setSpeakerVolume(volume))
+            if quirks.softwareVolume {
+                graph.setSpeakerGain(Quirks.softwareGain(min(volume, speakerCeiling)), ofLink: address)
+            }
+        }
+        if let volume = new.microphone {
+            volumes.microphone = volume
+            run(gateway.setMicrophoneVolume(volume))
+        }
+    }
+
+    /// The loudest that its speaker may be, 0…15.
+    package var speakerCeiling: Int { gateway.configuration.speakerCeiling }
 
     // MARK: The audio link
 
@@ -139,6 +206,13 @@ package final class HeadsetSession {
     /// Closes the connection from our side.
     package func close(_ reason: String) { end(reason) }
 
+    private func closed(_ reason: RFCOMMChannel.CloseReason) {
+        if let advice = reason.advice { disconnecting(advice) }
+        end("\(reason)")
+    }
+
+    private func disconnecting(_ advice: String) { logger.warning("\(address): disconnected: \(advice)") }
+
     private func end(_ reason: String) {
         guard !isOver else { return }
         isOver = true
@@ -180,7 +254,7 @@ package final class HeadsetSession {
         case .setDeadline(let deadline): setDeadline(deadline)
         case .event(let event): heard(event)
         case .closeConnection(let reason):
-            logger.warning("\(address): disconnected, \(reason.rawValue)")
+            disconnecting(reason.advice)
             end(reason.rawValue)
         case .fault(let reason):
             logger.error("\(address): fault of our own, this headset is disconnected: \(reason)")
@@ -222,7 +296,7 @@ package final class HeadsetSession {
             isCloseAwaited = false
         } else {
             isLinkUp = true
-            run(gateway.audioOpened(codec))
+            run(gateway.audioOpened(codec, at: ControlLoop.now))
             // One that was given up as it came up is being closed: its end is reported, its beginning is not.
             if graph.hasLink(address) {
                 logger.info("\(address): audio link open, \(codec)")
@@ -237,15 +311,19 @@ package final class HeadsetSession {
         switch event {
         case .established(let negotiated):
             isEstablished = true
-            codecs = common(negotiated.codecs)
-            logger.info("\(address): service level connection up, codecs \(codecs)")
+            theirs = negotiated.codecs
+            codecs = common()
+            let name = profile == .headset ? "Headset Profile" : "service level connection"
+            logger.info("\(address): \(name) up, codecs \(codecs)")
             onEvent?(.established)
-        case .volume(.speaker, let value): speakerVolume = value
-        case .volume(.microphone, let value): microphoneVolume = value
-        case .battery(let percent, _): battery = percent
-        case .codecs(let offered): codecs = common(offered)
+        case .volume(.speaker, let value): volumes.speaker = value
+        case .volume(.microphone, let value): volumes.microphone = value
+        case .battery(let report): charge.take(report)
+        case .codecs(let offered):
+            theirs = offered
+            codecs = common()
         case .button(let button):
-            onEvent?(.buttonPressed("\(button)"))
+            onEvent?(.buttonPressed(button))
             return
         case .codecFailed(let codec, let failure):
             logger.notice("\(address): \(codec) failed (\(failure)), a lower codec is tried")
@@ -255,12 +333,18 @@ package final class HeadsetSession {
             isFailureTold = true
             onEvent?(.linkFailed(failure))
             return
-        case .hfIndicator, .audioRequested, .noiseReduction, .voiceRecognition, .vendor: return
+        case .audioPolicy(let policy):
+            guard audioPolicy != policy else { return }
+            audioPolicy = policy
+            logger.notice("\(address): says of calls: \(policy.text)")
+            onEvent?(.wishesChanged)
+        case .hfIndicator, .audioRequested, .noiseReduction, .voiceRecognition, .powerSource, .microphoneMuted, .vendor:
+            return
         }
         if isEstablished { onEvent?(.changed) }
     }
 
-    private func common(_ theirs: [VoiceCodec]?) -> [VoiceCodec] {
+    private func common() -> [VoiceCodec] {
         ours.filter { $0 == .cvsd || theirs?.contains($0) == true }
     }
 

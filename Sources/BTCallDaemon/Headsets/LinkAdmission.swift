@@ -16,7 +16,8 @@ package final class LinkAdmission {
 
     private let opener: any AudioLinkOpening
     private let graph: AudioGraph
-    private let pause: Duration
+    /// Least time between the close of a headset's link and its next open.
+    package var pause: Duration
     private let logger: Logger
     private var busyWith: BluetoothAddress?
     private var isCancelled = false

@@ -14,6 +14,17 @@ package protocol LinkOpening: AnyObject {
     func closeLink(_ address: BluetoothAddress)
 }
 
+/// The hardware beside the audio paths, as far as the policy has it set; the board, or a test.
+@ControlPlane
+package protocol HardwareSetting: AnyObject {
+    /// The device that carries the call has changed.
+    func routeChanged(to route: Route?)
+    /// Set the hardware of the active device again.
+    func refreshPath()
+    /// Read everything once more, as a client has asked for.
+    func refresh()
+}
+
 /// Feeds the policy and carries out what it decides; takes no decision of its own.
 @ControlPlane
 package final class RouteController {
@@ -28,15 +39,25 @@ package final class RouteController {
     package private(set) var policy: RoutingPolicy
     package var onNotice: (@ControlPlane (Notice) -> Void)?
     package weak var links: (any LinkOpening)?
+    package let recorder: FlightRecorder
+    package let incidents: IncidentMonitor?
+    package weak var hardware: (any HardwareSetting)?
     private let graph: AudioGraph
     private let logger: Logger
     private var timer: Timer?
     private var queue: [RoutingEvent] = []
+    /// What is told when the audio has been moved.
+    private var notices: [Notice] = []
     private var isHandling = false
 
-    package init(policy: RoutingPolicy, graph: AudioGraph, logger: Logger) {
+    package init(
+        policy: RoutingPolicy, graph: AudioGraph, recorder: FlightRecorder, incidents: IncidentMonitor? = nil,
+        logger: Logger
+    ) {
         self.policy = policy
         self.graph = graph
+        self.recorder = recorder
+        self.incidents = incidents
         self.logger = logger
     }
 
@@ -48,14 +69,25 @@ package final class RouteController {
         // The end of a change of the graph may report something, too.
         while !queue.isEmpty { graph.change { takeQueue() } }
         isHandling = false
-        onNotice?(.stateChanged)
+        // The sound first: whoever is told wakes up and wants the processor, too.
+        let told = notices + [.stateChanged]
+        notices = []
+        for notice in told { onNotice?(notice) }
     }
 
     private func takeQueue() {
         while !queue.isEmpty {
             let event = queue.removeFirst()
             logger.trace("routing event: \(event)")
-            for effect in policy.handle(event, at: ControlLoop.now) { perform(effect) }
+            // What a recording can hold exactly; so are all deadlines.
+            let now = ControlLoop.now.wholeMilliseconds
+            let old = policy.current
+            recorder.willHandle(at: now, policy)
+            let effects = policy.handle(event, at: now)
+            recorder.didHandle(event, at: now, policy)
+            for effect in effects { perform(effect) }
+            incidents?.handled(event, old: old, policy, at: now)
+            if event == .refresh { hardware?.refresh() }
         }
     }
 
@@ -66,7 +98,9 @@ package final class RouteController {
         switch effect {
         case .openPath(let route): open(route)
         case .closePath(let route): close(route)
-        case .refreshPath: break
+        case .refreshPath:
+            if policy.current == .local(.wiredHeadset) { setWiredMicrophone() }
+            hardware?.refreshPath()
         case .openLink(let address, _, let codecHint, let attempt):
             logger.info("opening the audio link to \(address), attempt \(attempt)")
             links?.openLink(
@@ -77,20 +111,26 @@ package final class RouteController {
         case .routeChanged(let old, let new, let reason):
             let from = old?.description ?? "none"
             logger.notice("route: \(from) -> \(new?.description ?? "none") (\(reason.rawValue))")
-            onNotice?(.routeChanged(old: old, new: new, reason))
-        case .devicesChanged: onNotice?(.devicesChanged)
+            hardware?.routeChanged(to: new)
+            notices.append(.routeChanged(old: old, new: new, reason))
+        case .devicesChanged: notices.append(.devicesChanged)
         case .activationFailed(let address):
             logger.warning(
                 "no audio link to \(address) after all attempts: tried again after a pause, or when selected")
-            onNotice?(.activationFailed(address))
+            incidents?.activationFailed(address)
+            notices.append(.activationFailed(address))
         case .selectionRefused(let device, let error): logger.notice("\(device) was not selected: \(error.rawValue)")
         }
     }
 
     private func open(_ route: Route) {
+        if route == .local(.wiredHeadset) { setWiredMicrophone() }
         if case .local(let kind) = route { graph.openPath(kind) }
         graph.route(to: Self.endpoint(route))
     }
+
+    /// Headphones without microphone are used with the board's.
+    private func setWiredMicrophone() { graph.setWiredMicrophone(policy.input != .builtinMic) }
 
     private func close(_ route: Route) {
         if case .local(let kind) = route { graph.closePath(kind) }

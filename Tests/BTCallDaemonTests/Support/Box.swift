@@ -7,8 +7,8 @@ import BlueZ
 import BluetoothTypes
 import ControlLoop
 import DBus
-import Logging
 import Routing
+import TestSupport
 import Testing
 
 /// The whole daemon on a bus of its own, with a simulated outside, a telephony application and a client.
@@ -21,12 +21,14 @@ final class Box {
     let address: BusAddress
     let bluez: FakeBlueZ
     let outside: SimulatedOutside
+    let board: SimulatedBoard?
     /// The telephony application, and its connection to the daemon.
     let telephone = Telephone()
     let bridge: CallBridge
     /// For what the library does not let one say.
     let client: BusConnection
     let configuration: Configuration
+    let log: LogLines
     private(set) var daemon: Daemon
     private(set) var connection: BusConnection
     private let pacer: AudioPacer
@@ -37,15 +39,16 @@ final class Box {
     /// - Parameters:
     ///   - rules: further rules of the bus's policy.
     ///   - isBlueZRunning: whether bluetoothd is there when the daemon starts.
+    ///   - board: nil has no jacks, hooks and mixers.
     ///   - prepare: before the daemon starts.
     static func run(
-        isBlueZRunning: Bool = true, rules: String = "",
+        isBlueZRunning: Bool = true, rules: String = "", board: SimulatedBoard? = nil,
         configure: (inout Configuration) -> Void = { _ in }, prepare: (Box) async throws -> Void = { _ in },
         body: (Box) async throws -> Void
     ) async throws {
         var configuration = Self.configuration
         configure(&configuration)
-        let box = try await Box(configuration, rules)
+        let box = try await Box(configuration, rules, board)
         if isBlueZRunning { try await box.bluez.start() }
         try await prepare(box)
         try await box.start()
@@ -65,7 +68,8 @@ final class Box {
         var configuration = Configuration()
         configuration.stateDirectory = nil
         configuration.localDevices = [
-            .earpiece: .init(playback: "simulated"), .speakerphone: .init(playback: "simulated"),
+            .earpiece: .init(playback: "simulated", capture: "simulated"),
+            .speakerphone: .init(playback: "simulated", capture: "simulated"),
         ]
         configuration.routing.settleBluetooth = .milliseconds(20)
         configuration.routing.startGrace = .milliseconds(20)
@@ -76,11 +80,13 @@ final class Box {
         configuration.waits.localDevice = .milliseconds(50)
         configuration.waits.busName = .milliseconds(50)
         configuration.waits.profile = .milliseconds(50)
+        configuration.audioDelayMilliseconds = 0
         return configuration
     }
 
-    private init(_ configuration: Configuration, _ rules: String) async throws {
+    private init(_ configuration: Configuration, _ rules: String, _ board: SimulatedBoard?) async throws {
         self.configuration = configuration
+        self.board = board
         bus = try FakeBlueZBus(rules: rules)
         address = bus.address
         bluez = FakeBlueZ(on: address)
@@ -90,24 +96,26 @@ final class Box {
         pacer = try AudioPacer()
         outside = SimulatedOutside(pacer: pacer)
         outside.linkDelay = .milliseconds(20)
-        for kind in [LocalDevice.earpiece, .speakerphone] { outside.addCard(kind, microphone: Tone.samples) }
+        for kind in LocalDevice.allCases where configuration.localDevices[kind] != nil {
+            outside.addCard(kind, microphone: Tone.samples)
+        }
         outside.addHeadset(Self.first, name: "headset 1", codecs: [.mSBC, .cvsd], microphone: Tone.samples)
         outside.addHeadset(Self.second, name: "headset 2", codecs: [.cvsd], microphone: Tone.samples)
         client = try BusConnection(address)
         bridge = try await CallBridge(bus: .address("\(address)"))
         connection = try BusConnection(address)
-        daemon = try Self.makeDaemon(configuration, connection, outside)
+        log = LogLines()
+        daemon = try Self.makeDaemon(configuration, connection, outside, board, log)
     }
 
     private static func makeDaemon(
-        _ configuration: Configuration, _ connection: BusConnection, _ outside: SimulatedOutside
+        _ configuration: Configuration, _ connection: BusConnection, _ outside: SimulatedOutside,
+        _ board: SimulatedBoard?, _ log: LogLines
     ) throws -> Daemon {
-        var logger = Logger(label: "btcalld.test") { _ in SwiftLogNoOpLogHandler() }
-        logger.logLevel = .critical
-        return try Daemon(
+        try Daemon(
             configuration: configuration, bus: connection,
-            registry: DeviceRegistry(bus: connection, logger: logger),
-            outside: .init(paths: outside, opener: outside), logger: logger)
+            registry: DeviceRegistry(bus: connection, logger: log.logger),
+            outside: .init(paths: outside, opener: outside, board: board), logger: log.logger)
     }
 
     private func start() async throws {
@@ -121,7 +129,7 @@ final class Box {
         await daemon.stop()
         connection.close()
         connection = try BusConnection(address)
-        daemon = try Self.makeDaemon(configuration, connection, outside)
+        daemon = try Self.makeDaemon(configuration, connection, outside, board, log)
         try await start()
     }
 
@@ -183,6 +191,14 @@ final class Box {
             return found != nil
         }
         return try #require(found)
+    }
+
+    /// The dictionary of a device, as the bus has it.
+    func device(_ word: String) async throws -> [String: Value]? {
+        let reply = try await client.call(
+            BTCallName.bus, BTCallPath.router, "org.freedesktop.DBus.Properties", "Get",
+            [.string(BTCallName.Interface.router), "Devices"])
+        return reply.first?.unwrapped.arrayValue?.compactMap(\.vardictValue).first { $0["device"] == .string(word) }
     }
 
     func noProblem(_ id: String, sourceLocation: SourceLocation = #_sourceLocation) async throws {

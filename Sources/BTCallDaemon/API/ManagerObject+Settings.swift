@@ -1,0 +1,27 @@
+import BTCallAPI
+import ControlLoop
+import DBus
+
+// The configuration, read and changed at run time.
+extension ManagerObject {
+    static func methods(of settings: Settings) -> [ExportedInterface.Method] {
+        typealias Name = BTCallName.Manager
+        return [
+            .init(Name.listSettings, out: [("settings", "aa{sv}")]) { _ async throws(BusError) in
+                [.vardicts(settings.list.map(\.fields))]
+            },
+            .init(Name.setSetting, in: [("key", "s"), ("value", "s")]) { call async throws(BusError) in
+                try reply { () throws(APIError) in
+                    try settings.set(text(call, 0), text(call, 1))
+                    return []
+                }
+            },
+            .init(Name.resetSetting, in: [("key", "s")]) { call async throws(BusError) in
+                try reply { () throws(APIError) in
+                    try settings.reset(text(call, 0))
+                    return []
+                }
+            },
+        ]
+    }
+}

@@ -1,0 +1,104 @@
+import BTCallAPI
+import ControlLoop
+import DBus
+import Routing
+
+/// `org.btcall.Session1` at `/org/btcall/session`: audio only while external call control wants it.
+@ControlPlane
+final class SessionObject {
+    /// `.sessionActivated` and `.sessionDeactivated`.
+    var onEvent: (@ControlPlane (RoutingEvent) -> Void)?
+    private let bus: BusConnection
+    private let manual: ManualAudio
+    private let holders = HolderList<Void>()
+
+    /// The configuration key `manualAudio`, wherever it is kept.
+    struct ManualAudio {
+        let get: @ControlPlane () -> Bool
+        let set: @ControlPlane (Bool) throws(APIError) -> Void
+
+        init(
+            get: @escaping @ControlPlane () -> Bool, set: @escaping @ControlPlane (Bool) throws(APIError) -> Void
+        ) {
+            self.get = get
+            self.set = set
+        }
+    }
+
+    init(bus: BusConnection, manual: ManualAudio) {
+        self.bus = bus
+        self.manual = manual
+        holders.onReleased = { [weak self] _ in self?.holdersLeft() }
+        bus.export([interface()], at: BTCallPath.session)
+    }
+
+    var isActive: Bool { !holders.holders.isEmpty }
+
+    /// The key has another value than before.
+    func manualChanged() { changed(BTCallName.Session.manual) }
+
+    /// The daemon stops: nothing is told to anybody.
+    func close() { holders.removeAll() }
+
+    private func activate(_ busName: String) throws(APIError) -> PassedDescriptor {
+        let wasActive = isActive
+        let descriptor = try holders.add((), of: busName)
+        if !wasActive {
+            onEvent?(.sessionActivated)
+            changed(BTCallName.Session.active)
+        }
+        return descriptor
+    }
+
+    private func deactivate(_ busName: String) throws(APIError) {
+        guard holders.remove(of: busName) > 0 else {
+            throw APIError(
+                .wrongState, "you do not hold the session: call Activate first, and keep its descriptor open")
+        }
+        holdersLeft()
+    }
+
+    private func holdersLeft() {
+        guard !isActive else { return }
+        onEvent?(.sessionDeactivated)
+        changed(BTCallName.Session.active)
+    }
+
+    private func changed(_ property: String) {
+        bus.propertiesChanged(path: BTCallPath.session, interface: BTCallName.Interface.session, [property])
+    }
+
+    private func interface() -> ExportedInterface {
+        let manual = manual
+        typealias Name = BTCallName.Session
+        return ExportedInterface(
+            BTCallName.Interface.session,
+            methods: [
+                .init(Name.activate, in: [("options", "a{sv}")], out: [("handle", "h")]) {
+                    [weak self] call async throws(BusError) in
+                    try reply { () throws(APIError) in
+                        guard let self else { return [] }
+                        return [.unixDescriptor(try self.activate(call.sender))]
+                    }
+                },
+                .init(Name.deactivate) { [weak self] call async throws(BusError) in
+                    try reply { () throws(APIError) in
+                        try self?.deactivate(call.sender)
+                        return []
+                    }
+                },
+            ],
+            properties: [
+                .init(
+                    Name.manual, "b", get: { .bool(manual.get()) },
+                    set: { value throws(BusError) in
+                        do throws(APIError) {
+                            try manual.set(value.boolValue ?? false)
+                        } catch {
+                            throw error.busError
+                        }
+                    }),
+                .init(Name.active, "b", get: { [weak self] in .bool(self?.isActive ?? false) }),
+            ])
+    }
+}

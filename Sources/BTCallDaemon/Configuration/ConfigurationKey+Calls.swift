@@ -1,0 +1,51 @@
+import BTCallAPI
+import HandsFree
+
+/// `[calls]`: what a headset may ask of the telephony beside the calls themselves.
+extension ConfigurationSection {
+    /// Places of the memory that a headset dials from with ATD>n;
+    private static let places = 1...99
+
+    static var callKeys: [ConfigurationKey] {
+        [memoryKey, ownNumberKey]
+    }
+
+    private static var memoryKey: ConfigurationKey {
+        let accepted = "places from 1 to 99 with their numbers, as 1:5551000, 2:110; empty for none"
+        return ConfigurationKey(
+            "memory", "", "numbers that a headset dials by their place: 1:5551000, 2:110", accepted: accepted,
+            effect: .now,
+            read: { configuration in
+                configuration.memory.sorted { $0.key < $1.key }.map { "\($0.key):\($0.value)" }.joined(separator: ", ")
+            },
+            apply: { configuration, value throws(ConfigurationValueError) in
+                var found: [Int: String] = [:]
+                for word in value.split(whereSeparator: { $0 == "," || $0 == " " }) {
+                    let parts = word.split(separator: ":", omittingEmptySubsequences: false)
+                    guard parts.count == 2, let place = Int(parts[0]), places.contains(place), found[place] == nil,
+                        isNumber(parts[1])
+                    else { throw ConfigurationValueError(accepted: accepted) }
+                    found[place] = String(parts[1])
+                }
+                guard !found.isEmpty || value.isEmpty else { throw ConfigurationValueError(accepted: accepted) }
+                configuration.memory = found
+            })
+    }
+
+    private static var ownNumberKey: ConfigurationKey {
+        let accepted = "a telephone number of at most 32 digits, with + in front or not; empty for none"
+        return ConfigurationKey(
+            "ownNumber", "", "this box's telephone number, for headsets that ask for it", accepted: accepted,
+            effect: .now, read: { $0.ownNumber ?? "" },
+            apply: { configuration, value throws(ConfigurationValueError) in
+                guard value.isEmpty || isNumber(value[...]) && value.utf8.count <= 32 else {
+                    throw ConfigurationValueError(accepted: accepted)
+                }
+                configuration.ownNumber = value.isEmpty ? nil : value
+            })
+    }
+
+    private static func isNumber(_ text: Substring) -> Bool {
+        (1...80).contains(text.utf8.count) && text.utf8.allSatisfy { ATText.isDialByte($0) && $0 != UInt8(ascii: ",") }
+    }
+}

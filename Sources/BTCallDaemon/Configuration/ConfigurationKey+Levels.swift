@@ -1,0 +1,40 @@
+import BTCallAPI
+import BluetoothTypes
+
+// Volume and battery, of all headsets and of one.
+extension ConfigurationSection {
+    static var levelKeys: [ConfigurationKey] {
+        let sources = BoardBattery.Source.allCases.map(\.rawValue).joined(separator: ", ")
+        return [
+            integer(
+                "volumeCeiling", "15", "0 to 15: the loudest that a headset's speaker may be", 0...15, .now,
+                \.volumeCeiling),
+            ConfigurationKey(
+                "boardBattery", "upower",
+                "upower, property (only what sets Manager1.BoardBattery) or none: the battery that headsets show as ours",
+                accepted: sources, effect: .now, read: { $0.boardBattery.rawValue },
+                apply: { configuration, value throws(ConfigurationValueError) in
+                    guard let source = BoardBattery.Source(rawValue: value) else {
+                        throw ConfigurationValueError(accepted: sources)
+                    }
+                    configuration.boardBattery = source
+                }),
+        ]
+    }
+
+    static func headsetLevelKeys(_ address: BluetoothAddress) -> [ConfigurationKey] {
+        let accepted = "a whole number from 0 to 15; leave the key out for that of [bluetooth]"
+        return [
+            ConfigurationKey(
+                "volumeCeiling", "", "0 to 15: the loudest that its speaker may be; absent: as in [bluetooth]",
+                accepted: accepted, effect: .restart,
+                read: { $0.headsets[address]?.volumeCeiling.map { String($0) } ?? "" },
+                apply: { configuration, value throws(ConfigurationValueError) in
+                    guard let number = Int(value), (0...15).contains(number) else {
+                        throw ConfigurationValueError(accepted: accepted)
+                    }
+                    configuration.headsets[address, default: Configuration.OwnHeadset()].volumeCeiling = number
+                })
+        ]
+    }
+}

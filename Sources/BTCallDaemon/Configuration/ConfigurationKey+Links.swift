@@ -1,0 +1,38 @@
+import BTCallAPI
+import HandsFree
+
+// How headsets connect, and what they are shown.
+extension ConfigurationSection {
+    static var linkKeys: [ConfigurationKey] {
+        let calls = "always, voip or never"
+        return [
+            boolean(
+                "headsetProfile", "no", "serve headsets that have only the old Headset Profile (HSP)", .now,
+                \.headsetProfile),
+            ConfigurationKey(
+                "virtualCall", "voip",
+                "show a call to headsets for audio that is none: of applications without call state (voip), all (always), never",
+                accepted: calls, effect: .reopen, read: { $0.virtualCall.configurationWord },
+                apply: { configuration, value throws(ConfigurationValueError) in
+                    guard let found = VirtualCall.allCases.first(where: { $0.configurationWord == value.lowercased() })
+                    else { throw ConfigurationValueError(accepted: calls) }
+                    configuration.virtualCall = found
+                }),
+            integer(
+                "audioDelayMilliseconds", "200",
+                "least time from a headset's connection, or the answer of a call, to its audio", 0...2000, .reopen,
+                \.audioDelayMilliseconds),
+        ]
+    }
+}
+
+extension VirtualCall {
+    /// By what it is for, not by how the gateway is told.
+    var configurationWord: String {
+        switch self {
+        case .never: "never"
+        case .onRequest: "voip"
+        case .withAudio: "always"
+        }
+    }
+}

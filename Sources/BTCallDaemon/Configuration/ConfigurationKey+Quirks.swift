@@ -1,0 +1,44 @@
+import BTCallAPI
+import BluetoothTypes
+import HandsFree
+
+// What is done for single headsets: where the rows are, and what is said of one headset here.
+extension ConfigurationSection {
+    static var quirksKeys: [ConfigurationKey] {
+        [
+            quirksPath(
+                "database", Configuration.shippedQuirks, "the shipped rows about headsets and controllers", \.quirksFile
+            ),
+            quirksPath(
+                "overlay", Configuration.adminQuirks, "rows of your own, which replace or switch off shipped ones",
+                \.quirksOverlay),
+        ]
+    }
+
+    private static func quirksPath(
+        _ name: String, _ standard: String, _ summary: String, _ path: WritableKeyPath<Configuration, String?>
+    ) -> ConfigurationKey {
+        let accepted = "an absolute path, or none"
+        return ConfigurationKey(
+            name, standard, summary, accepted: accepted, effect: .restart,
+            read: { $0[keyPath: path] ?? "none" },
+            apply: { configuration, value throws(ConfigurationValueError) in
+                guard value == "none" || value.hasPrefix("/") else { throw ConfigurationValueError(accepted: accepted) }
+                configuration[keyPath: path] = value == "none" ? nil : value
+            })
+    }
+
+    static func headsetQuirkKeys(_ address: BluetoothAddress) -> [ConfigurationKey] {
+        QuirkEffect.Key.allCases.map { key in
+            ConfigurationKey(
+                key.rawValue, "", key.summary, accepted: key.accepted, effect: .restart,
+                read: { $0.headsetEffects[address]?.last { $0.key == key }?.value ?? "" },
+                apply: { configuration, value throws(ConfigurationValueError) in
+                    guard let effect = QuirkEffect(key, value) else {
+                        throw ConfigurationValueError(accepted: key.accepted)
+                    }
+                    configuration.headsetEffects[address, default: []].append(effect)
+                })
+        }
+    }
+}

@@ -1,0 +1,80 @@
+import BTCallAPI
+import BlueZ
+import BluetoothTypes
+import ControlLoop
+import DBus
+import HandsFree
+import Logging
+import Telephony
+
+// What concerns headsets and only some of them: the Headset Profile, buttons without a call, what is remembered.
+extension Daemon {
+    static func headsetProfile(
+        _ configuration: Configuration, _ bus: BusConnection, _ logger: Logger
+    ) -> ProfileRegistration {
+        var registration = ProfileRegistration.Configuration.headsetAudioGateway()
+        registration.retryInterval = configuration.waits.profile
+        return ProfileRegistration(bus: bus, configuration: registration, logger: logger)
+    }
+
+    static func codecMemories(_ configuration: Configuration, _ logger: Logger) -> CodecMemories {
+        CodecMemories(
+            store: configuration.stateDirectory.map { CodecMemoryStore(directory: $0) }, codecs: configuration.codecs,
+            logger: logger)
+    }
+
+    func joinHeadsetProfile() {
+        headsets.servesHeadsetProfile = configuration.headsetProfile
+        headsetProfile.onState = { [weak self] state in self?.take(headsetProfile: state) }
+        headsetProfile.onConnection = { [weak self] address, _, descriptor, _ throws(ConnectionRefusal) in
+            try self?.headsets.connected(address, descriptor, by: .headset)
+        }
+        headsetProfile.onDisconnectionRequest = { [weak self] address in
+            self?.headsets.closeSession(address, "a user of this machine disconnected it")
+        }
+        headsets.codecMemories.onKept = { [weak self] problem in
+            guard let problem else {
+                self?.problems.end("codecMemory")
+                return
+            }
+            self?.problems.begin(
+                "codecMemory", what: "what is learnt of the codecs of headsets is not kept: \(problem)",
+                remedy: "make the directory writable for the daemon's user (StateDirectory=btcall in the unit does)")
+        }
+    }
+
+    /// Registers the Headset Profile or takes it back, as the configuration says now. Headsets that are connected by it stay.
+    func followHeadsetProfile() {
+        let isWanted = settings.configuration.headsetProfile
+        if headsets.servesHeadsetProfile != isWanted {
+            headsets.servesHeadsetProfile = isWanted
+            for device in registry.devices { headsets.describe(device) }
+            headsets.forgetUnpaired()
+        }
+        guard state == .active else { return }
+        if isWanted {
+            headsetProfile.start()
+        } else {
+            Task { @ControlPlane in await headsetProfile.stop() }
+        }
+    }
+
+    private func take(headsetProfile state: ProfileRegistration.State) {
+        switch state {
+        case .stopped, .registered: problems.end("headsetProfile")
+        case .waitingForService: break
+        case .refused(let refusal):
+            problems.begin("headsetProfile", what: "\(refusal)", remedy: "tried again by itself")
+        }
+    }
+
+    func pressed(_ button: AudioGateway.Button, at address: BluetoothAddress) {
+        headsetObjects?.buttonPressed(address, "\(button)")
+        // What speaks to the headset is no call that the headset could end itself.
+        switch button {
+        case .hangUp: calls.hangUpUnshown()
+        case .callKey:
+            if headsets.isHeadsetProfile(address), calls.snapshot.calls.isEmpty { calls.hangUpUnshown() }
+        }
+    }
+}

@@ -1,0 +1,39 @@
+import BTCallAPI
+import BlueZ
+import BluetoothTypes
+import ControlLoop
+import DBus
+import HandsFree
+import Logging
+
+// Volumes and batteries: what headsets are told of ours, and who is told of theirs.
+extension Daemon {
+    static func levels(
+        _ configuration: Configuration, _ bus: BusConnection, _ registry: DeviceRegistry, _ problems: ProblemList,
+        _ logger: Logger
+    ) -> HeadsetLevels {
+        HeadsetLevels(
+            memory: VolumeMemory(
+                directory: configuration.stateDirectory, pause: configuration.waits.volumes, problems: problems,
+                logger: logger),
+            ceilings: configuration.headsets.compactMapValues(\.volumeCeiling),
+            provider: BatteryProvider(bus: bus, registry: registry, logger: logger))
+    }
+
+    /// Hands the headsets what they are told, with the board's battery as it is now.
+    func updateGateway(_ configuration: Configuration) {
+        var gateway = Self.gateway(configuration)
+        gateway.indicators[.battery] = BoardBattery.level(boardBattery.percent)
+        if gateway != headsets.configuration { headsets.configuration = gateway }
+    }
+
+    func boardBatteryChanged() {
+        updateGateway(settings.configuration)
+        manager?.boardBatteryChanged()
+    }
+
+    /// bluetoothd knows the battery of headsets that do not tell it us.
+    func batteryChanged(of device: DeviceRegistry.Device) {
+        if headsets.isSilentAboutBattery(device.address) { headsetObjects?.changed(device.address) }
+    }
+}

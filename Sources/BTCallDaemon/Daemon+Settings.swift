@@ -1,0 +1,67 @@
+import BTCallAPI
+import ControlLoop
+import Logging
+import Routing
+
+// What is set at run time: settings, preferences, and what keeps them over a restart.
+extension Daemon {
+    func exportSession() {
+        let name = "\(ConfigurationSection.routing.settingPrefix).\(RoutingKey.manualAudio.rawValue)"
+        let settings = settings
+        let session = SessionObject(
+            bus: bus,
+            manual: .init(
+                get: { settings.configuration.routing.manualAudio },
+                set: { isManual throws(APIError) in try settings.set(name, isManual ? "true" : "false") }))
+        session.onEvent = { [weak self] event in self?.router.handle(event) }
+        sessionObject = session
+    }
+
+    /// Hands a changed configuration to those who work by it.
+    func apply(_ new: Configuration, replacing old: Configuration) {
+        if new.logLevel != old.logLevel { LogThreshold.level = new.logLevel }
+        if new.routing != old.routing {
+            admission.pause = new.routing.reopenPause
+            graph.setSilentLimit(new.routing.silentLimit > .zero ? new.routing.silentLimit : nil)
+            router.handle(.configure(new.routing))
+            if new.routing.manualAudio != old.routing.manualAudio { sessionObject?.manualChanged() }
+        }
+        boardBattery.source = new.boardBattery
+        updateGateway(new)
+        if new.headsetProfile != old.headsetProfile { followHeadsetProfile() }
+        graph.setCallQueueBlocks(new.callQueueBlocks)
+        outside.paths.setPeriod(new.periodMilliseconds)
+    }
+
+    // MARK: What is kept
+
+    /// What was kept; nothing when the file cannot be read, with the reason in the log.
+    static func load(_ store: PreferenceStore?, _ logger: Logger) -> PreferenceStore.Preferences {
+        guard let store else { return .init() }
+        do throws(ConfigurationError) {
+            return try store.load()
+        } catch {
+            logger.error("preferences are not restored: \(error)")
+            return .init()
+        }
+    }
+
+    func restorePreferences() {
+        if let device = kept.preferred.flatMap({ AudioDevice(parsing: $0) }) { router.handle(.setPreferred(device)) }
+        if let device = kept.standard.flatMap({ AudioDevice(parsing: $0) }) { router.handle(.setDefault(device)) }
+    }
+
+    func keepPreferences() {
+        guard let store else { return }
+        let policy = router.policy
+        do throws(PreferenceStore.Failure) {
+            try store.save(
+                PreferenceStore.Preferences(
+                    preferred: policy.preferred.description, standard: policy.defaultDevice.description,
+                    settings: settings.runtime))
+            problems.end("state")
+        } catch {
+            problems.begin("state", what: "preferences are not kept", remedy: "\(error)")
+        }
+    }
+}

@@ -1,0 +1,100 @@
+package import BluetoothTypes
+package import ControlLoop
+package import HandsFree
+package import Logging
+
+/// What was learnt of the codecs of headsets, by adapter, kept over restarts.
+@ControlPlane
+package final class CodecMemories {
+    /// A headset may do better or worse on another adapter.
+    package struct Key: Hashable, Comparable, Sendable {
+        package let adapter: BluetoothAddress
+        package let headset: BluetoothAddress
+
+        package init(adapter: BluetoothAddress, headset: BluetoothAddress) {
+            self.adapter = adapter
+            self.headset = headset
+        }
+
+        package static func < (left: Key, right: Key) -> Bool {
+            (left.adapter, left.headset) < (right.adapter, right.headset)
+        }
+    }
+
+    /// What keeps them from being kept; nil: they are.
+    package var onKept: (@ControlPlane (String?) -> Void)?
+    private let store: CodecMemoryStore?
+    private var codecs: [VoiceCodec]
+    private var memories: [Key: CodecMemory]
+    /// Of headsets on an adapter that bluetoothd has not named: as long as the daemon runs.
+    private var unplaced: [BluetoothAddress: CodecMemory] = [:]
+
+    /// - Parameters:
+    ///   - store: nil keeps nothing.
+    ///   - codecs: ours; what was learnt with others is void.
+    package init(store: CodecMemoryStore?, codecs: [VoiceCodec], logger: Logger) {
+        self.store = store
+        self.codecs = codecs
+        do throws(ConfigurationError) {
+            memories = try store?.load(codecs: codecs) ?? [:]
+        } catch {
+            logger.error("what was learnt of the codecs of headsets is not restored, it is learnt anew: \(error)")
+            memories = [:]
+        }
+    }
+
+    package func memory(of headset: BluetoothAddress, on adapter: BluetoothAddress?) -> CodecMemory {
+        guard let adapter else { return unplaced[headset] ?? CodecMemory() }
+        return memories[Key(adapter: adapter, headset: headset)] ?? CodecMemory()
+    }
+
+    package func knows(_ headset: BluetoothAddress) -> Bool {
+        unplaced[headset] != nil || memories.keys.contains { $0.headset == headset }
+    }
+
+    package func learn(_ memory: CodecMemory, of headset: BluetoothAddress, on adapter: BluetoothAddress?) {
+        let worthKeeping = memory.isEmpty ? nil : memory
+        guard let adapter else {
+            unplaced[headset] = worthKeeping
+            return
+        }
+        let key = Key(adapter: adapter, headset: headset)
+        guard memories[key] != worthKeeping else { return }
+        memories[key] = worthKeeping
+        save()
+    }
+
+    package func forget(_ headset: BluetoothAddress) {
+        unplaced[headset] = nil
+        forget { _, other in other == headset }
+    }
+
+    package func forget(where isMeant: (_ adapter: BluetoothAddress, _ headset: BluetoothAddress) -> Bool) {
+        let kept = memories.filter { !isMeant($0.key.adapter, $0.key.headset) }
+        guard kept.count != memories.count else { return }
+        memories = kept
+        save()
+    }
+
+    /// We offer others: what was learnt is void.
+    package func codecsChanged(_ codecs: [VoiceCodec]) {
+        self.codecs = codecs
+        unplaced = [:]
+        forget { _, _ in true }
+    }
+
+    private func save() {
+        guard let store else { return }
+        do throws(SystemError) {
+            try store.save(memories, codecs: codecs)
+            onKept?(nil)
+        } catch {
+            onKept?("cannot keep \(store.file.path): \(error)")
+        }
+    }
+}
+
+extension CodecMemory {
+    /// Nothing was learnt: what the headset offered says nothing by itself.
+    fileprivate var isEmpty: Bool { lacking.isEmpty && ceiling == nil && failures == 0 && unanswered == 0 }
+}

@@ -1,0 +1,71 @@
+package import ControlLoop
+package import DBus
+import Glibc
+
+/// Something that lasts as long as somebody keeps a descriptor open.
+///
+/// The holder gets one end of a pipe, the control loop watches the other: when the last copy of the holder's end is closed,
+/// by its owner or by the owner's death, the hold is over. What is written into the pipe is thrown away. After `cancel` the
+/// holder sees its end broken (`POLLERR`).
+@ControlPlane
+package final class HeldDescriptor {
+    private let descriptor: Int32
+    private var source: DescriptorSource?
+    private var onReleased: (@ControlPlane () -> Void)?
+
+    /// Makes a pipe.
+    ///
+    /// - Parameter onReleased: called once, from the control loop, when the holder's end is closed; not after `cancel`.
+    /// - Returns: the hold, and the end that goes to the holder: the caller must not keep it.
+    /// - Throws: what `pipe` or `epoll_ctl` says (`EMFILE`: too many descriptors).
+    package static func make(
+        onReleased: @escaping @ControlPlane () -> Void
+    ) throws(SystemError) -> (held: HeldDescriptor, holdersEnd: PassedDescriptor) {
+        var ends: [Int32] = [-1, -1]
+        guard pipe(&ends) == 0 else { throw SystemError("pipe") }
+        for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
+        _ = fcntl(ends[0], F_SETFL, O_NONBLOCK)
+        let holdersEnd = PassedDescriptor(taking: ends[1])
+        let held = HeldDescriptor(ends[0], onReleased)
+        do throws(SystemError) {
+            held.source = try ControlLoop.shared.add(ends[0], .readable) { [weak held] readiness in
+                held?.look(readiness)
+            }
+        } catch {
+            held.cancel()
+            throw error
+        }
+        return (held, holdersEnd)
+    }
+
+    private init(_ descriptor: Int32, _ onReleased: @escaping @ControlPlane () -> Void) {
+        self.descriptor = descriptor
+        self.onReleased = onReleased
+    }
+
+    isolated deinit { cancel() }
+
+    /// Ends the hold from our side. A second call does nothing.
+    package func cancel() {
+        guard onReleased != nil else { return }
+        onReleased = nil
+        source?.cancel()
+        source = nil
+        close(descriptor)
+    }
+
+    private func look(_ readiness: Readiness) {
+        if readiness.contains(.readable) { discard() }
+        guard readiness.contains(.hangup) || readiness.contains(.error) else { return }
+        let handler = onReleased
+        cancel()
+        handler?()
+    }
+
+    /// One read a turn: a holder that never stops writing does not keep the loop from its work.
+    private func discard() {
+        var bytes = [UInt8](repeating: 0, count: 4096)
+        // Nothing there, or the end: the hang-up says so.
+        _ = bytes.withUnsafeMutableBytes { read(descriptor, $0.baseAddress, $0.count) }
+    }
+}

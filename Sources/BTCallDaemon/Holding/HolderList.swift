@@ -1,0 +1,66 @@
+package import BTCallAPI
+package import ControlLoop
+package import DBus
+
+/// Everybody who holds the same thing at the moment, each by a descriptor of its own, in order of beginning.
+@ControlPlane
+package final class HolderList<Claim> {
+    package struct Holder {
+        /// The unique bus name of the program that asked.
+        package let busName: String
+        /// What it asked for.
+        package let claim: Claim
+        fileprivate let identifier: UInt64
+        fileprivate let held: HeldDescriptor
+    }
+
+    package private(set) var holders: [Holder] = []
+    /// A holder has closed its descriptor, and is no longer in the list.
+    package var onReleased: (@ControlPlane (Holder) -> Void)?
+    private let limit: Int
+    private var lastIdentifier: UInt64 = 0
+
+    /// - Parameter limit: most holders at once; each costs a descriptor.
+    package init(limit: Int = 64) {
+        self.limit = limit
+    }
+
+    /// - Returns: the descriptor that the holder gets.
+    /// - Throws: `wrongState` when the list is full, `fault` without a descriptor to give.
+    package func add(_ claim: Claim, of busName: String) throws(APIError) -> PassedDescriptor {
+        guard holders.count < limit else {
+            throw APIError(
+                .wrongState, "\(limit) programs hold this already, which is the most there can be: close one first")
+        }
+        lastIdentifier += 1
+        let identifier = lastIdentifier
+        do throws(SystemError) {
+            let (held, holdersEnd) = try HeldDescriptor.make { [weak self] in self?.released(identifier) }
+            holders.append(Holder(busName: busName, claim: claim, identifier: identifier, held: held))
+            return holdersEnd
+        } catch {
+            throw APIError(.fault, "no descriptor for the holder: \(error); see LimitNOFILE of the daemon")
+        }
+    }
+
+    /// Ends the holds of one program; `onReleased` is not called for them.
+    ///
+    /// - Returns: how many there were.
+    package func remove(of busName: String) -> Int {
+        let ended = holders.filter { $0.busName == busName }
+        holders.removeAll { $0.busName == busName }
+        for holder in ended { holder.held.cancel() }
+        return ended.count
+    }
+
+    /// Ends all holds; `onReleased` is not called.
+    package func removeAll() {
+        for holder in holders { holder.held.cancel() }
+        holders = []
+    }
+
+    private func released(_ identifier: UInt64) {
+        guard let index = holders.firstIndex(where: { $0.identifier == identifier }) else { return }
+        onReleased?(holders.remove(at: index))
+    }
+}

@@ -1,0 +1,34 @@
+package import HandsFree
+
+/// What is believed of a headset's battery when it tells it in several ways at once (INTEROP.md A15).
+///
+/// The latest report counts, unless it is a coarser one, from elsewhere, that says nothing else: ten levels do not replace 76
+/// per cent by 80.
+package struct HeadsetBattery: Hashable, Sendable {
+    package private(set) var report: BatteryReport?
+
+    package init() {}
+
+    package mutating func take(_ new: BatteryReport) {
+        if let report, new.source != report.source, new.levels < report.levels, Self.agree(new, report) { return }
+        report = new
+    }
+
+    /// Whether they differ by no more than one level of the coarser.
+    private static func agree(_ coarse: BatteryReport, _ fine: BatteryReport) -> Bool {
+        abs(coarse.percent - fine.percent) <= 100 / max(coarse.levels - 1, 1)
+    }
+}
+
+extension BatteryReport.Source {
+    /// For people who ask bluetoothd where the value comes from (`org.bluez.BatteryProvider1.Source`).
+    package var words: String {
+        switch self {
+        case .hfIndicator: "HFP AT+BIEV"
+        case .apple: "HFP AT+IPHONEACCEV"
+        case .plantronics: "HFP AT+XEVENT"
+        case .csr: "HFP AT+CSRBATT"
+        case .zebra: "HFP AT+ANDROID"
+        }
+    }
+}

@@ -1,0 +1,120 @@
+package import ControlLoop
+package import DBus
+package import Logging
+
+/// Closes the audio before the board sleeps (`org.freedesktop.login1.Manager`: `PrepareForSleep`, `Inhibit`).
+///
+/// While logind is there a delay lock is held; when logind announces sleep, an interruption begins, and the lock is let go
+/// as soon as every device and link is closed. Awake again, the interruption ends and the next lock is taken. Where there
+/// is no logind nothing happens.
+@ControlPlane
+package final class SleepMonitor {
+    private static let service = "org.freedesktop.login1"
+    private static let path = "/org/freedesktop/login1"
+    private static let interface = "org.freedesktop.login1.Manager"
+    /// What does not close within this time does not keep the board awake; logind itself waits 5 s.
+    private static let patience = Duration.seconds(2)
+
+    private let bus: BusConnection
+    private let interruptions: Interruptions
+    private let graph: AudioGraph
+    private let logger: Logger
+    private var subscriptions: [Subscription] = []
+    /// The unique name of logind.
+    private var owner: String?
+    private var lock: PassedDescriptor?
+    private var isPreparing = false
+    private var overdue: Timer?
+
+    package init(bus: BusConnection, interruptions: Interruptions, graph: AudioGraph, logger: Logger) {
+        self.bus = bus
+        self.interruptions = interruptions
+        self.graph = graph
+        self.logger = logger
+        graph.onQuiet = { [weak self] in self?.quiet() }
+        subscriptions = [
+            bus.subscribe(
+                sender: Self.service, path: Self.path, interface: Self.interface, member: "PrepareForSleep"
+            ) { [weak self] signal in
+                guard let isComing = signal.arguments.first?.boolValue else { return }
+                self?.prepare(isComing)
+            },
+            bus.watchName(Self.service) { [weak self] owner in self?.ownerChanged(owner) },
+        ]
+    }
+
+    package func stop() {
+        for subscription in subscriptions { subscription.cancel() }
+        subscriptions = []
+        letGo()
+    }
+
+    private func ownerChanged(_ owner: String?) {
+        self.owner = owner
+        letGo()
+        guard let owner else {
+            // Nobody is there any more who would say that the board is awake again.
+            prepare(false)
+            return
+        }
+        Task { @ControlPlane in
+            await takeLock(owner)
+            await askWhetherPreparing(owner)
+        }
+    }
+
+    private func prepare(_ isComing: Bool) {
+        guard isComing != isPreparing else { return }
+        isPreparing = isComing
+        guard isComing else {
+            interruptions.end(Interruptions.suspend)
+            guard let owner, lock == nil else { return }
+            Task { @ControlPlane in await takeLock(owner) }
+            return
+        }
+        logger.notice("the board is going to sleep: audio is closed")
+        interruptions.begin(Interruptions.suspend)
+        if graph.isQuiet {
+            letGo()
+        } else {
+            overdue = ControlLoop.shared.schedule(after: Self.patience) { [weak self] in self?.letGo() }
+        }
+    }
+
+    private func quiet() {
+        if isPreparing { letGo() }
+    }
+
+    private func letGo() {
+        overdue?.cancel()
+        overdue = nil
+        lock = nil
+    }
+
+    private func takeLock(_ expected: String) async {
+        let arguments: [Value] = ["sleep", "btcalld", "closes the audio of calls", "delay"]
+        do throws(BusError) {
+            let descriptor = try await bus.call(expected, Self.path, Self.interface, "Inhibit", arguments).first?
+                .descriptorValue
+            // Meanwhile logind may have left, or announced sleep without waiting for us.
+            guard owner == expected, !isPreparing else { return }
+            lock = descriptor
+        } catch {
+            logger.notice("the board's sleep does not wait until audio is closed: logind refuses a lock: \(error)")
+        }
+    }
+
+    /// btcalld may have been started while the board was going to sleep.
+    private func askWhetherPreparing(_ expected: String) async {
+        do throws(BusError) {
+            let value = try await bus.call(
+                expected, Self.path, "org.freedesktop.DBus.Properties", "Get",
+                [.string(Self.interface), "PreparingForSleep"]
+            ).first
+            guard owner == expected, value?.boolValue == true else { return }
+            prepare(true)
+        } catch {
+            logger.debug("logind does not say whether the board is going to sleep: \(error)")
+        }
+    }
+}

@@ -1,0 +1,81 @@
+import Glibc
+package import HandsFree
+
+/// What the kernel says of a Bluetooth controller in sysfs.
+package struct ControllerFacts: Sendable {
+    private let directory: String
+
+    /// - Parameter directory: another one in tests.
+    package init(directory: String = "/sys/class/bluetooth") {
+        self.directory = directory
+    }
+
+    /// - Parameters:
+    ///   - name: `hci0`.
+    ///   - manufacturer: what BlueZ says of it.
+    /// - Returns: what can be read; a virtual controller has no more than its name.
+    package func controller(_ name: String, manufacturer: Int?) -> QuirkSubject.Controller {
+        let device = "\(directory)/\(name)/device"
+        var controller = QuirkSubject.Controller(name: name, manufacturer: manufacturer)
+        // The name comes from an object path: it has no slash, and no dots.
+        controller.modalias = contents("\(device)/modalias").map { Self.line($0) }
+        controller.driver = link("\(device)/driver")
+        // The device is the USB interface for commands; the descriptors are those of the whole USB device above it.
+        controller.alternateSettings = contents("\(device)/../descriptors").map(Self.voiceSettings) ?? []
+        return controller
+    }
+
+    package static var kernel: String? {
+        var name = utsname()
+        guard uname(&name) == 0 else { return nil }
+        return withUnsafeBytes(of: name.release) { bytes in
+            String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
+        }
+    }
+
+    /// The alternate settings that carry voice: those of Bluetooth interfaces (class E0, 01, 01) with isochronous end points
+    /// of any size (USB 2.0 §9.6.5, §9.6.6).
+    ///
+    /// - Parameter bytes: descriptors one after another, as the kernel gives them; a damaged one ends the list.
+    package static func voiceSettings(_ bytes: [UInt8]) -> Set<Int> {
+        var settings: Set<Int> = []
+        var current: Int?
+        var rest = bytes[...]
+        while let length = rest.first.map({ Int($0) }), length >= 2, length <= rest.count {
+            let descriptor = Array(rest.prefix(length))
+            rest = rest.dropFirst(length)
+            switch descriptor[1] {
+            case 4 where length >= 9:
+                let isBluetooth = descriptor[5] == 0xE0 && descriptor[6] == 1 && descriptor[7] == 1
+                current = isBluetooth ? Int(descriptor[3]) : nil
+            case 5 where length >= 7:
+                let size = UInt16(descriptor[4]) | UInt16(descriptor[5]) << 8
+                if let current, descriptor[3] & 3 == 1, size > 0 { settings.insert(current) }
+            default: break
+            }
+        }
+        return settings
+    }
+
+    private func contents(_ path: String) -> [UInt8]? {
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { return nil }
+        defer { close(descriptor) }
+        var bytes = [UInt8](repeating: 0, count: 4096)
+        let count = bytes.withUnsafeMutableBytes { read(descriptor, $0.baseAddress, $0.count) }
+        return count > 0 ? Array(bytes[..<count]) : nil
+    }
+
+    private static func line(_ bytes: [UInt8]) -> String {
+        String(decoding: bytes.prefix { $0 != UInt8(ascii: "\n") }, as: UTF8.self)
+    }
+
+    /// The last component of what a symbolic link points to.
+    private func link(_ path: String) -> String? {
+        var bytes = [CChar](repeating: 0, count: 1024)
+        let count = readlink(path, &bytes, bytes.count)
+        guard count > 0 else { return nil }
+        let text = String(decoding: bytes[..<count].map { UInt8(bitPattern: $0) }, as: UTF8.self)
+        return text.split(separator: "/").last.map { String($0) }
+    }
+}

@@ -1,0 +1,378 @@
+import ALSA
+import BTCall
+import BTCallBench
+import BTCallDaemon
+import BTCallSimulator
+import BluetoothTypes
+import ControlLoop
+import Routing
+import Testing
+
+extension DaemonTests {
+    @Suite @ControlPlane struct BoardTests {
+        /// A board with earpiece, loudspeaker and a socket for a wired headset.
+        private func run(
+            _ board: SimulatedBoard, jack: JackSpecification? = nil, hook: HookSpecification? = nil,
+            mixer: String? = nil, volume: Int? = nil, debounce: Duration = .milliseconds(30),
+            prepare: (Box) async throws -> Void = { _ in }, body: (Box) async throws -> Void
+        ) async throws {
+            try await Box.run(board: board) { configuration in
+                configuration.localDevices[.wiredHeadset] = .init(
+                    playback: "simulated", capture: "simulated", jack: jack)
+                configuration.localDevices[.earpiece]?.hook = hook
+                configuration.localDevices[.earpiece]?.mixer = mixer
+                configuration.localDevices[.earpiece]?.volume = volume
+                configuration.routing.jackDebounce = debounce
+                configuration.routing.jackMasksEarpiece = false
+            } prepare: {
+                try await prepare($0)
+            } body: { box in
+                try await box.prefer(.none, default: .earpiece)
+                try await body(box)
+            }
+        }
+
+        private func unavailability(_ box: Box, _ choice: Choice) async throws -> String? {
+            try await box.bridge.audioDeviceManager.audioDevices().first { $0.choice == choice }?.unavailableBecause
+        }
+
+        // MARK: S0.21, the wired headset
+
+        @Test func `S0.21 a jack plugged in a call takes it, unplugged gives it back, and two quick edges are none`()
+            async throws
+        {
+            let board = SimulatedBoard()
+            board.addJack()
+            try await run(board, jack: .parts([SimulatedBoard.headphone, SimulatedBoard.microphone])) { box in
+                let manager = box.bridge.audioDeviceManager
+                #expect(try await unavailability(box, .wiredHeadset) == "nothing is plugged in")
+                let registration = try await box.register()
+                _ = try await box.startCall(registration)
+                try await box.route(.earpiece)
+                board.plug()
+                try await box.route(.wiredHeadset)
+                try await box.playing("wiredHeadset")
+                #expect(try await manager.explain().level == "jackInCall")
+                #expect(try await box.bridge.status().reason == "newDeviceAvailable")
+                board.unplug()
+                try await box.route(.earpiece)
+                #expect(try await box.bridge.status().reason == "oldDeviceUnavailable")
+                try await box.playing("earpiece")
+            }
+            // The same with a debounce that no test outwaits: both edges are within it.
+            let bouncing = SimulatedBoard()
+            bouncing.addJack()
+            let parts = JackSpecification.parts([SimulatedBoard.headphone, SimulatedBoard.microphone])
+            try await run(bouncing, jack: parts, debounce: .seconds(600)) { box in
+                let registration = try await box.register()
+                _ = try await box.startCall(registration)
+                try await box.route(.earpiece)
+                bouncing.plug()
+                bouncing.unplug()
+                #expect(box.daemon.router.policy.jack == .empty)
+                #expect(box.daemon.router.policy.current == .local(.earpiece))
+                #expect(box.daemon.router.policy.reason == .callStarted)
+            }
+        }
+
+        @Test func `S0.21 what is plugged at the start is there, and its microphone only if it has one`() async throws {
+            let board = SimulatedBoard()
+            board.addJack()
+            board.plug(microphone: false)
+            board.usualJack = [SimulatedBoard.headphone, SimulatedBoard.microphone]
+            try await run(board) { box in
+                try await eventually("the headphones are there") {
+                    box.daemon.router.policy.availableDevices.contains(.wiredHeadset)
+                }
+                let registration = try await box.register()
+                _ = try await box.startCall(registration)
+                try await box.bridge.audioDeviceManager.select(.wiredHeadset)
+                try await box.route(.wiredHeadset)
+                #expect(box.daemon.router.policy.input == .builtinMic)
+                board.plug(microphone: true)
+                try await eventually("the microphone is used") { box.daemon.router.policy.input == .jackMic }
+                try await box.playing("wiredHeadset")
+            }
+        }
+
+        @Test func `S0.21 a USB headset that is pulled is noticed unused and in a call, and comes back by itself`()
+            async throws
+        {
+            let board = SimulatedBoard()
+            try await run(board, jack: nil) { box in
+                // No jack: its card says that it is there.
+                #expect(board.watched.contains(.cards))
+                #expect(box.daemon.router.policy.availableDevices.contains(.wiredHeadset))
+                box.outside.removeCard(.wiredHeadset)
+                board.onChange?(.cards)
+                try await eventually("it is gone") {
+                    !box.daemon.router.policy.availableDevices.contains(.wiredHeadset)
+                }
+                #expect(try await box.problem("device.wiredHeadset").what.contains("no such card"))
+                box.outside.addCard(.wiredHeadset, microphone: Tone.samples)
+                board.onChange?(.cards)
+                try await eventually("it is back") {
+                    box.daemon.router.policy.availableDevices.contains(.wiredHeadset)
+                }
+                try await box.noProblem("device.wiredHeadset")
+                let registration = try await box.register()
+                _ = try await box.startCall(registration)
+                try await box.bridge.audioDeviceManager.select(.wiredHeadset)
+                try await box.route(.wiredHeadset)
+                box.outside.removeCard(.wiredHeadset)
+                board.onChange?(.cards)
+                try await box.route(.earpiece)
+            }
+        }
+
+        @Test func `S0.21 a jack that the card does not have is a problem with what it has, until it comes`()
+            async throws
+        {
+            let board = SimulatedBoard()
+            try await run(board, jack: .parts([SimulatedBoard.headphone])) { box in
+                let problem = try await box.problem("jack.wiredHeadset")
+                #expect(problem.what.contains("Headphone Jack"))
+                #expect(problem.remedy.contains("Line Jack"))
+                #expect(!box.daemon.router.policy.availableDevices.contains(.wiredHeadset))
+                board.addJack()
+                board.plug()
+                board.onChange?(.cards)
+                try await box.noProblem("jack.wiredHeadset")
+                try await eventually("the headset is there") {
+                    box.daemon.router.policy.availableDevices.contains(.wiredHeadset)
+                }
+                board.pullJack()
+                try await eventually("it has gone with its card") {
+                    !box.daemon.router.policy.availableDevices.contains(.wiredHeadset)
+                }
+                try await box.noProblem("jack.wiredHeadset")
+                board.insertJack()
+                board.plug()
+                try await eventually("it is back") {
+                    box.daemon.router.policy.availableDevices.contains(.wiredHeadset)
+                }
+            }
+        }
+
+        @Test func `S0.21 a plugged headset whose card is busy is not there until it is free`() async throws {
+            let board = SimulatedBoard()
+            board.addJack()
+            let parts = JackSpecification.parts([SimulatedBoard.headphone])
+            try await run(board, jack: parts) { box in
+                box.outside.removeCard(.wiredHeadset)
+                board.onChange?(.cards)
+            } body: { box in
+                board.plug()
+                try await eventually("the plug is believed") { box.daemon.router.policy.jack == .headset }
+                #expect(!box.daemon.router.policy.availableDevices.contains(.wiredHeadset))
+                box.outside.addCard(.wiredHeadset, microphone: Tone.samples)
+                board.onChange?(.cards)
+                try await eventually("it is there") {
+                    box.daemon.router.policy.availableDevices.contains(.wiredHeadset)
+                }
+                board.unplug()
+                try await eventually("it is not") {
+                    !box.daemon.router.policy.availableDevices.contains(.wiredHeadset)
+                }
+                board.onChange?(.cards)
+                #expect(!box.daemon.router.policy.availableDevices.contains(.wiredHeadset))
+            }
+        }
+
+        @Test func `Two devices on a card that opens once: the one that is left is given back first`() async throws {
+            let board = SimulatedBoard()
+            board.addJack()
+            try await run(board, jack: .parts([SimulatedBoard.headphone])) { box in
+                box.outside.sharedCard = [.earpiece, .speakerphone]
+                let registration = try await box.register()
+                _ = try await box.startCall(registration)
+                try await box.route(.earpiece)
+                try await box.playing("earpiece")
+                try await box.bridge.audioDeviceManager.select(.speakerphone)
+                try await box.route(.speakerphone)
+                try await box.playing("speakerphone")
+                try await box.bridge.audioDeviceManager.select(.earpiece)
+                try await box.route(.earpiece)
+                try await box.playing("earpiece")
+                #expect(try await box.bridge.status().problems.allSatisfy { !$0.id.hasPrefix("device.") })
+            }
+        }
+
+        // MARK: S0.22, the hook of a handset
+
+        @Test
+        func
+            `S0.22 lifting the handset in a call takes it to the earpiece, hanging up takes that back and ends nothing`()
+            async throws
+        {
+            let board = SimulatedBoard()
+            board.addHook()
+            try await run(board, hook: HookSpecification("evdev:cradle")) { box in
+                try await box.prefer(.speakerphone, default: .none)
+                let registration = try await box.register()
+                let call = try await box.startCall(registration)
+                try await box.route(.speakerphone)
+                board.lift()
+                try await box.route(.earpiece)
+                #expect(try await box.bridge.status().reason == "userSelection")
+                try await box.playing("earpiece")
+                board.hangUp()
+                try await box.route(.speakerphone)
+                #expect(try await box.bridge.calls.list().map(\.id) == [call])
+                #expect(box.telephone.requests.allSatisfy { if case .end = $0 { false } else { true } })
+            }
+        }
+
+        @Test func `S0.22 lifting while it rings is the choice for the answer, and answers nothing`() async throws {
+            let board = SimulatedBoard()
+            board.addHook()
+            try await run(board, hook: HookSpecification("gpio:gpiochip0:17")) { box in
+                try await box.prefer(.speakerphone, default: .none)
+                let registration = try await box.register()
+                let call = try await registration.reportIncoming(number: "1001")
+                board.lift()
+                #expect(try await box.bridge.calls.list().map(\.state) == [.ringing])
+                #expect(!box.telephone.requests.contains(.answer(call)))
+                try await registration.update(call, .active)
+                try await box.route(.earpiece)
+            }
+        }
+
+        @Test func `S0.22 a hook that is not there is a problem until it comes, and one that goes has hung up`()
+            async throws
+        {
+            let board = SimulatedBoard()
+            try await run(board, hook: HookSpecification("evdev:cradle")) { box in
+                #expect(board.watched.contains(.inputs))
+                let problem = try await box.problem("hook.earpiece")
+                #expect(problem.what.contains("cradle"))
+                #expect(problem.remedy.contains("gpio-keys"))
+                board.addHook()
+                board.onChange?(.inputs)
+                try await box.noProblem("hook.earpiece")
+                try await box.prefer(.speakerphone, default: .none)
+                let registration = try await box.register()
+                _ = try await box.startCall(registration)
+                board.lift()
+                try await box.route(.earpiece)
+                board.removeHook()
+                try await box.route(.speakerphone)
+                _ = try await box.problem("hook.earpiece")
+            }
+        }
+
+        // MARK: S0.9 and S0.19, the mixer
+
+        @Test func `S0.9 Refresh sets the mixer again and reads the jack again, and changes no route`() async throws {
+            let board = SimulatedBoard()
+            board.addJack()
+            board.addVolume("Speaker", 10)
+            let parts = JackSpecification.parts([SimulatedBoard.headphone, SimulatedBoard.microphone])
+            try await run(board, jack: parts, mixer: "Speaker", volume: 80) { box in
+                let volume = try #require(board.volumes["Speaker"])
+                let registration = try await box.register()
+                _ = try await box.startCall(registration)
+                try await box.route(.earpiece)
+                #expect(volume.setting.volumes == [40, 40])
+                volume.changeSilently(3)
+                board.plugSilently()
+                let reason = try await box.bridge.status().reason
+                try await box.bridge.audioDeviceManager.refreshSpeakerphoneSetting()
+                #expect(volume.setting.volumes == [40, 40])
+                #expect(try await box.bridge.audioDeviceManager.activeRoute() == .earpiece)
+                #expect(try await box.bridge.status().reason == reason)
+                try await eventually("the plug is believed") { box.daemon.router.policy.jack == .headset }
+            }
+        }
+
+        @Test
+        func `S0.19 S3.1 an outside change is set again; the third within ten seconds is left, and btcall why says so`()
+            async throws
+        {
+            let board = SimulatedBoard()
+            board.addVolume("Speaker", 10)
+            try await run(board, mixer: "Speaker", volume: 80) { box in
+                let manager = box.bridge.audioDeviceManager
+                let volume = try #require(board.volumes["Speaker"])
+                // Nothing is held or set without a call.
+                #expect(volume.opened == 0 && volume.writes == 0)
+                let registration = try await box.register()
+                _ = try await box.startCall(registration)
+                try await box.route(.earpiece)
+                try await eventually("it is set") { volume.setting.volumes == [40, 40] }
+                let plain = try await manager.explain().text
+                volume.change(5)
+                try await eventually("it is set again") { volume.setting.volumes == [40, 40] }
+                volume.change(40, isOn: false)
+                try await eventually("it is switched on again") { volume.setting.switches == [true, true] }
+                let writes = volume.writes
+                #expect(writes == 3)
+                #expect(try await manager.explain().text.count == plain.count)
+                volume.change(20)
+                let problem = try await box.problem("mixer.earpiece")
+                #expect(problem.what.contains("Speaker"))
+                #expect(problem.remedy.contains("Refresh"))
+                #expect(volume.setting.volumes == [20, 20])
+                let note = try #require(try await manager.explain().text.last)
+                #expect(note.hasPrefix("note: mixer control Speaker of earpiece: another program changed it 3 times"))
+                #expect(note.contains("left at 40 % (wanted 80 %)"))
+                volume.change(22)
+                #expect(volume.writes == writes)
+                // Refresh takes it back, and the counting begins anew.
+                try await manager.refreshSpeakerphoneSetting()
+                #expect(volume.setting.volumes == [40, 40])
+                try await box.noProblem("mixer.earpiece")
+                #expect(try await manager.explain().text.count == plain.count)
+                volume.change(5)
+                try await eventually("it is set again") { volume.setting.volumes == [40, 40] }
+            }
+            #expect(board.volumes["Speaker"]?.opened == 0)
+        }
+
+        @Test func `S0.19 a change of route ends the yielding, and without a call nothing is set`() async throws {
+            let board = SimulatedBoard()
+            board.addVolume("Speaker", 13)
+            // Without a volume of its own it is the level that was found.
+            try await run(board, mixer: "Speaker") { box in
+                let volume = try #require(board.volumes["Speaker"])
+                let registration = try await box.register()
+                let call = try await box.startCall(registration)
+                try await box.route(.earpiece)
+                for level in [1, 2, 3] { volume.change(level) }
+                _ = try await box.problem("mixer.earpiece")
+                try await box.bridge.audioDeviceManager.select(.speakerphone)
+                try await box.route(.speakerphone)
+                try await box.noProblem("mixer.earpiece")
+                #expect(volume.setting.volumes == [3, 3])
+                #expect(volume.opened == 0)
+                try await box.bridge.audioDeviceManager.clearSelection()
+                try await box.route(.earpiece)
+                try await eventually("the level that was found is back") { volume.setting.volumes == [13, 13] }
+                try await registration.update(call, .ended)
+                try await box.route(.none)
+                let writes = volume.writes
+                volume.change(4)
+                #expect(volume.writes == writes)
+                #expect(volume.setting.volumes == [4, 4])
+            }
+        }
+
+        @Test func `S0.19 a mixer control that is not there is a problem with those that are, until it comes`()
+            async throws
+        {
+            let board = SimulatedBoard()
+            try await run(board, mixer: "Speeker", volume: 50) { box in
+                let problem = try await box.problem("mixer.earpiece")
+                #expect(problem.what.contains("Speeker"))
+                #expect(problem.remedy == "it has Master, Speaker")
+                let registration = try await box.register()
+                _ = try await box.startCall(registration)
+                try await box.route(.earpiece)
+                board.addVolume("Speeker", 3)
+                board.onChange?(.cards)
+                try await box.noProblem("mixer.earpiece")
+                #expect(board.volumes["Speeker"]?.setting.volumes == [25, 25])
+            }
+        }
+    }
+}

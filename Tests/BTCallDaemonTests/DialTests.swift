@@ -1,0 +1,102 @@
+import BTCall
+import BTCallDaemon
+import BTCallSimulator
+import BluetoothTypes
+import ControlLoop
+import TestSupport
+import Testing
+
+extension DaemonTests {
+    /// Numbers that a headset dials without knowing them: places of the memory, and the last one.
+    @Suite @ControlPlane struct DialTests {
+        /// The first line after the command that is no indicator; nil before it has come.
+        private func reply(of headset: VirtualHeadset, to command: String) -> String? {
+            guard let index = headset.transcript.lastIndex(of: "> " + command) else { return nil }
+            return headset.transcript[(index + 1)...].first { !$0.hasPrefix("< +CIEV") }
+        }
+
+        @Test func `The last number is dialled, whoever dialled it, and by a headset that came later`() async throws {
+            try await Box.run { box in
+                let headset = try await box.connect(Box.first).headset
+                let registration = try await box.register([.dial])
+                headset.press(.redial)
+                try await eventually("there is none yet") { reply(of: headset, to: "AT+BLDN") == "< ERROR" }
+                #expect(box.telephone.requests.isEmpty)
+                let call = try await registration.reportOutgoing(number: "4711")
+                try await registration.update(call, .ended)
+                headset.press(.redial)
+                try await eventually("4711 is dialled again") { box.telephone.requests == [.start("4711")] }
+                let again = try #require(try await box.bridge.calls.list().first)
+                #expect(again.number == "4711" && again.direction == .outgoing)
+                try await registration.update(again.id, .ended)
+                let second = try await box.connect(Box.second).headset
+                second.press(.redial)
+                try await eventually("the other one dials it, too") {
+                    box.telephone.requests.count { $0 == .start("4711") } == 2
+                }
+            }
+        }
+
+        @Test func `The last number stays that of the later of two calls when that one ends first`() async throws {
+            try await Box.run { box in
+                let headset = try await box.connect(Box.first).headset
+                let registration = try await box.register([.dial, .hold])
+                let first = try await registration.reportOutgoing(number: "4711")
+                try await registration.update(first, .active)
+                try await registration.update(first, .held)
+                let second = try await registration.reportOutgoing(number: "4712")
+                try await registration.update(second, .ended)
+                try await eventually("the first call is left") {
+                    (try? await box.bridge.calls.list().map(\.number)) == ["4711"]
+                }
+                headset.press(.redial)
+                try await eventually("the later number is dialled") { box.telephone.requests.contains(.start("4712")) }
+            }
+        }
+
+        @Test func `Places of the memory are dialled, others refused, and a change acts at once`() async throws {
+            try await Box.run(
+                configure: { $0.memory = [1: "5551000"] },
+                body: { box in
+                    let headset = try await box.connect(Box.first).headset
+                    let registration = try await box.register([.dial])
+                    headset.say("ATD>2;")
+                    try await eventually("place 2 is empty") {
+                        reply(of: headset, to: "ATD>2;") == "< ERROR"
+                    }
+                    headset.say("ATD>1;")
+                    try await eventually("place 1 is dialled") { box.telephone.requests == [.start("5551000")] }
+                    let call = try #require(try await box.bridge.calls.list().first)
+                    try await registration.update(call.id, .ended)
+                    try await box.bridge.setSetting("calls.memory", to: "2:110, 7:+49*30#")
+                    headset.say("ATD>7;")
+                    try await eventually("place 7 is dialled") { box.telephone.requests.last == .start("+49*30#") }
+                    headset.say("AT+CNUM")
+                    try await eventually("there is no own number") {
+                        reply(of: headset, to: "AT+CNUM") == "< OK"
+                    }
+                    try await box.bridge.setSetting("calls.ownNumber", to: "+493012345")
+                    headset.say("AT+CNUM")
+                    try await eventually("the own number is told") {
+                        headset.transcript.contains("< +CNUM: ,\"+493012345\",145,,4")
+                    }
+                })
+        }
+
+        @Test(arguments: [
+            ("memory", "1"), ("memory", "0:110"), ("memory", "100:110"), ("memory", "1:110, 1:112"),
+            ("memory", "1:a\"b"),
+            ("memory", "1:"), ("memory", ","), ("ownNumber", "x"), ("ownNumber", String(repeating: "1", count: 33)),
+        ])
+        func `What is no memory and no number is refused with what would be`(key: String, value: String) throws {
+            let text = "[calls]\n\n\(key) = \(value)\n"
+            let entries = try ConfigurationReader.entries(ofText: text, name: "test.conf")
+            let error = #expect(throws: ConfigurationError.self) {
+                _ = try Configuration(entries: entries, file: "test.conf")
+            }
+            let message = try "\(#require(error))"
+            #expect(message.contains(key == "memory" ? "1:5551000, 2:110" : "at most 32 digits"))
+            #expect(message.contains("test.conf:3"))
+        }
+    }
+}

@@ -1,0 +1,312 @@
+import BTCall
+import BTCallAPI
+import BTCallDaemon
+import BluetoothTypes
+import ControlLoop
+import DBus
+import Glibc
+import Testing
+
+@Suite @ControlPlane struct HeldDescriptorTests {
+    /// Counts how often a hold was given up.
+    @ControlPlane private final class Counter {
+        var releases = 0
+    }
+
+    /// Lets the control loop see everything that is the case now.
+    private func turns() async {
+        for _ in 0..<4 {
+            await withCheckedContinuation { continuation in
+                ControlLoop.shared.perform { continuation.resume() }
+            }
+        }
+    }
+
+    @Test func `A hold is over when the last copy of the holder's end is closed`() async throws {
+        let counter = Counter()
+        let (held, end) = try HeldDescriptor.make { counter.releases += 1 }
+        let copy = try PassedDescriptor(duplicating: end.descriptor)
+        close(end.take())
+        await turns()
+        #expect(counter.releases == 0)
+        close(copy.take())
+        try await eventually("the hold is over") { counter.releases > 0 }
+        #expect(counter.releases == 1)
+        held.cancel()
+        #expect(counter.releases == 1)
+    }
+
+    @Test func `What the holder writes is thrown away and ends nothing`() async throws {
+        let counter = Counter()
+        let (held, end) = try HeldDescriptor.make { counter.releases += 1 }
+        let bytes = [UInt8](repeating: 7, count: 60_000)
+        let written = bytes.withUnsafeBytes { write(end.descriptor, $0.baseAddress, $0.count) }
+        #expect(written == bytes.count)
+        // A full pipe takes no more: room shows that it was read.
+        var room = pollfd(fd: end.descriptor, events: Int16(POLLOUT), revents: 0)
+        try await eventually("it was read") { poll(&room, 1, 0) == 1 && room.revents == Int16(POLLOUT) }
+        #expect(counter.releases == 0)
+        close(end.take())
+        try await eventually("the hold is over") { counter.releases == 1 }
+        held.cancel()
+    }
+
+    @Test func `A hold that we end is not reported, and its holder sees it`() async throws {
+        let counter = Counter()
+        let (held, end) = try HeldDescriptor.make { counter.releases += 1 }
+        held.cancel()
+        var broken = pollfd(fd: end.descriptor, events: 0, revents: 0)
+        #expect(poll(&broken, 1, 0) == 1)
+        #expect(broken.revents == Int16(POLLERR))
+        close(end.take())
+        await turns()
+        #expect(counter.releases == 0)
+    }
+
+    @Test func `A list has a limit, and room again when somebody lets go`() async throws {
+        let list = HolderList<Int>(limit: 2)
+        var released: [Int] = []
+        list.onReleased = { released.append($0.claim) }
+        let first = try list.add(1, of: ":1.1")
+        let second = try list.add(2, of: ":1.2")
+        let refusal = #expect(throws: APIError.self) { try list.add(3, of: ":1.3") }
+        #expect(refusal?.code == .wrongState)
+        close(first.take())
+        try await eventually("the first has let go") { released == [1] }
+        let third = try list.add(3, of: ":1.2")
+        #expect(list.remove(of: ":1.2") == 2)
+        #expect(list.holders.isEmpty)
+        close(second.take())
+        close(third.take())
+        await turns()
+        #expect(released == [1])
+    }
+}
+
+extension DaemonTests {
+    @Suite @ControlPlane struct HoldTests {
+        private let first = Choice("bluetooth:\(Box.first)") ?? .none
+
+        @Test func `A call is silent while anybody interrupts, and comes back when the last has ended`() async throws {
+            try await Box.run { box in
+                let manager = box.bridge.audioDeviceManager
+                try await box.prefer(.bluetooth)
+                _ = try await box.connect(Box.first)
+                let registration = try await box.register()
+                let call = try await box.startCall(registration)
+                try await box.route(first)
+                let page = try await manager.interrupt(source: "page")
+                try await box.route(.none)
+                #expect(try await box.bridge.status().reason == "interruptionBegan")
+                try await eventually("link and cards are closed") { box.daemon.graph.isQuiet }
+                let alarm = try await manager.interrupt(source: "alarm")
+                let again = try await manager.interrupt(source: "page")
+                #expect(try await manager.interruptions() == ["page", "alarm"])
+                page.release()
+                try await eventually("the first has ended") {
+                    try await manager.interruptions() == ["alarm", "page"]
+                }
+                again.release()
+                try await eventually("the third has ended") { try await manager.interruptions() == ["alarm"] }
+                #expect(try await manager.activeRoute() == .none)
+                #expect(try await box.bridge.calls.list().map(\.id) == [call])
+                alarm.release()
+                try await box.route(first)
+                #expect(try await box.bridge.status().reason == "interruptionEnded")
+                try await box.playing("headset 1")
+            }
+        }
+
+        @Test func `One that does not give the audio back keeps the call silent until another does`() async throws {
+            try await Box.run { box in
+                let manager = box.bridge.audioDeviceManager
+                try await box.prefer(.none)
+                let registration = try await box.register()
+                _ = try await box.startCall(registration)
+                try await box.route(.earpiece)
+                let alarm = try await manager.interrupt(source: "alarm", resuming: false)
+                let page = try await manager.interrupt(source: "page")
+                alarm.release()
+                page.release()
+                try await eventually("nobody interrupts") { try await manager.interruptions().isEmpty }
+                #expect(try await manager.activeRoute() == .none)
+                let release = try await manager.interrupt(source: "release")
+                release.release()
+                try await box.route(.earpiece)
+            }
+        }
+
+        @Test func `An interruption without a call does not silence the next one`() async throws {
+            try await Box.run { box in
+                let manager = box.bridge.audioDeviceManager
+                let alarm = try await manager.interrupt(source: "alarm", resuming: false)
+                alarm.release()
+                try await eventually("nobody interrupts") { try await manager.interruptions().isEmpty }
+                try await box.prefer(.none)
+                let registration = try await box.register()
+                _ = try await box.startCall(registration)
+                try await box.route(.earpiece)
+            }
+        }
+
+        @Test func `A held selection ends with its owner's connection and process`() async throws {
+            try await Box.run { box in
+                try await box.prefer(.none)
+                let registration = try await box.register()
+                _ = try await box.startCall(registration)
+                try await box.route(.earpiece)
+                let other = try await CallBridge(bus: .address("\(box.address)"))
+                var hold: Hold? = try await other.audioDeviceManager.acquireSelection(.speakerphone)
+                try await box.route(.speakerphone)
+                await other.close()
+                // The descriptor counts, not the connection.
+                #expect(try await box.bridge.audioDeviceManager.activeRoute() == .speakerphone)
+                withExtendedLifetime(hold) {}
+                hold = nil
+                try await box.route(.earpiece)
+                let program = try Program(box.address)
+                let run = try await program("select", "speakerphone", "--", path(program), "status")
+                #expect(run.status == 0)
+                #expect(run.text.contains("speakerphone"))
+                try await box.route(.earpiece)
+                #expect(try await program("select", "speakerphone", "--", "false").status == 1)
+                #expect(try await program("select", "speakerphone", "--", "/nonexistent").status == 127)
+                let absent = try await program("select", "wiredHeadset", "--", "true")
+                #expect(absent.status == 1)
+                #expect(absent.text.contains("is not available now"))
+                try await box.route(.earpiece)
+            }
+        }
+
+        @Test func `A program that runs meanwhile gets the signals, and what is held ends with it`() async throws {
+            try await Box.run { box in
+                let program = try Program(box.address)
+                func interrupted(_ script: String) async throws -> Int32 {
+                    try await program("interrupt", "page", "--", "sh", "-c", script).status
+                }
+                #expect(try await interrupted("kill -TERM $PPID; exec sleep 20") == 128 + 15)
+                #expect(try await interrupted("kill -HUP $PPID; exec sleep 20") == 128 + 1)
+                // The terminal sends these to the program itself.
+                #expect(try await interrupted("kill -INT $PPID; kill -QUIT $PPID; exit 4") == 4)
+                try await eventually("nobody interrupts") {
+                    try await box.bridge.audioDeviceManager.interruptions().isEmpty
+                }
+            }
+        }
+
+        private func path(_ program: Program) -> String { program.path }
+
+        @Test func `A later choice outlives a held selection`() async throws {
+            try await Box.run { box in
+                let manager = box.bridge.audioDeviceManager
+                try await box.prefer(.none)
+                _ = try await box.connect(Box.first)
+                let registration = try await box.register()
+                _ = try await box.startCall(registration)
+                let old = try await manager.acquireSelection(.speakerphone)
+                try await manager.select(first)
+                old.release()
+                try await box.route(first)
+                let held = try await manager.acquireSelection(.earpiece)
+                let later = try await manager.acquireSelection(.speakerphone)
+                held.release()
+                try await box.route(.speakerphone)
+                #expect(try await manager.selectedAudioDevice() == .speakerphone)
+                later.release()
+                try await eventually("no selection is left") {
+                    try await manager.selectedAudioDevice() != .speakerphone
+                }
+                // The same device chosen again is another choice.
+                let same = try await manager.acquireSelection(.speakerphone)
+                try await manager.select(.speakerphone)
+                same.release()
+                let marker = try await manager.interrupt(source: "marker")
+                marker.release()
+                #expect(try await manager.selectedAudioDevice() == .speakerphone)
+                try await manager.stop()
+                let refused = await refusal { () throws(BridgeError) in
+                    _ = try await manager.acquireSelection(.earpiece)
+                }
+                #expect(refused?.code == .notStarted)
+            }
+        }
+
+        @Test func `Who holds too much is refused, and nothing of that holds`() async throws {
+            try await Box.run { box in
+                let manager = box.bridge.audioDeviceManager
+                var holds: [Hold] = []
+                for _ in 0..<64 { holds.append(try await manager.acquireSelection(.earpiece)) }
+                let refused = await refusal { () throws(BridgeError) in
+                    _ = try await manager.acquireSelection(.speakerphone)
+                }
+                #expect(refused?.code == .wrongState)
+                #expect(refused?.message.contains("64") == true)
+                #expect(try await manager.selectedAudioDevice() == .earpiece)
+                for hold in holds { hold.release() }
+                try await eventually("there is room again") {
+                    await refusal { () throws(BridgeError) in
+                        try await manager.acquireSelection(.speakerphone).release()
+                    } == nil
+                }
+            }
+        }
+    }
+
+    @Suite @ControlPlane struct SleepTests {
+        @Test func `The board sleeps when audio is closed, and the call goes on when it is awake`() async throws {
+            var logind: FakeLogind?
+            try await Box.run(
+                prepare: { box in logind = try await FakeLogind(box.address) },
+                body: { box in
+                    let logind = try #require(logind)
+                    defer { logind.close() }
+                    try await box.prefer(.none)
+                    let registration = try await box.register()
+                    let call = try await box.startCall(registration)
+                    try await box.playing("earpiece")
+                    try await eventually("sleep waits for us") { logind.isDelayed }
+                    #expect(logind.requests == ["sleep|btcalld|closes the audio of calls|delay"])
+                    logind.announce(true)
+                    try await eventually("sleep does not wait any more") { !logind.isDelayed }
+                    #expect(box.daemon.graph.isQuiet)
+                    #expect(try await box.bridge.audioDeviceManager.interruptions() == ["suspend"])
+                    #expect(try await box.bridge.audioDeviceManager.activeRoute() == .none)
+                    #expect(logind.requests.count == 1)
+                    logind.announce(true)
+                    logind.announce(false)
+                    try await box.playing("earpiece")
+                    #expect(try await box.bridge.status().reason == "interruptionEnded")
+                    #expect(try await box.bridge.calls.list().map(\.id) == [call])
+                    try await eventually("sleep waits for us again") { logind.isDelayed }
+                    #expect(logind.requests.count == 2)
+                })
+        }
+
+        @Test func `Without a call nothing keeps the board awake`() async throws {
+            try await Box.run { box in
+                let logind = try await FakeLogind(box.address)
+                defer { logind.close() }
+                try await eventually("sleep waits for us") { logind.isDelayed }
+                logind.announce(true)
+                try await eventually("sleep does not wait any more") { !logind.isDelayed }
+            }
+        }
+
+        @Test func `A logind that refuses, starts late or vanishes is lived with`() async throws {
+            try await Box.run { box in
+                try await box.prefer(.none)
+                let registration = try await box.register()
+                _ = try await box.startCall(registration)
+                try await box.route(.earpiece)
+                let logind = try await FakeLogind(box.address)
+                logind.refusal = BusError(name: BusError.Name.accessDenied, message: "polkit says no")
+                logind.isPreparing = true
+                // It is asked for a lock first, then whether the board is going to sleep.
+                try await box.route(.none)
+                #expect(logind.requests.count == 1)
+                logind.close()
+                try await box.route(.earpiece)
+            }
+        }
+    }
+}

@@ -1,0 +1,400 @@
+import BTCall
+import BTCallBench
+import BTCallSimulator
+import BluetoothTypes
+import ControlLoop
+import DBus
+import Foundation
+import Routing
+import TestSupport
+import Testing
+
+@testable import BTCallDaemon
+
+extension DaemonTests {
+    /// The flight recorder in the daemon: what it gives replays, and what was can be explained.
+    @Suite @ControlPlane struct RecorderTests {
+        private let first = Choice("bluetooth:\(Box.first)") ?? .none
+        private let second = Choice("bluetooth:\(Box.second)") ?? .none
+
+        private func scenario(_ text: String) throws -> Scenario {
+            try #require(try ScenarioFile(Data(text.utf8)).scenarios.first)
+        }
+
+        /// A call that goes from one headset to the other and to the board.
+        private func eventfulCall(_ box: Box) async throws {
+            try await box.prefer(.bluetooth)
+            _ = try await box.connect(Box.first)
+            _ = try await box.connect(Box.second)
+            let registration = try await box.register()
+            let call = try await box.startCall(registration)
+            try await box.route(second)
+            try await box.bridge.audioDeviceManager.select(first)
+            try await box.route(first)
+            box.bluez.disconnect(Box.first)
+            try await box.route(second)
+            try await box.bridge.audioDeviceManager.select(.speakerphone)
+            try await box.route(.speakerphone)
+            try await registration.update(call, .ended)
+            try await box.route(.none)
+        }
+
+        @Test func `An incident of a call replays to every decision, without real addresses and numbers`() async throws
+        {
+            try await Box.run { box in
+                try await eventfulCall(box)
+                let text = try await box.bridge.audioDeviceManager.incident()
+                let recorded = try scenario(text)
+                #expect(recorded.isRecorded)
+                var runner = ScenarioRunner(recorded, isTracing: true)
+                let result = runner.run()
+                #expect(result.hasPassed, "\(result.line)\n\(result.trace.joined(separator: "\n"))")
+                let reasons = ["callStarted", "userSelection", "oldDeviceUnavailable", "callEnded"]
+                for reason in reasons { #expect(text.contains("\"reason\": \"\(reason)\"")) }
+                #expect(!text.contains("00:00:5E") && !text.contains("00_00_5E"))
+                #expect(text.contains("bluetooth:02:00:01:") && text.contains("bluetooth:02:00:02:"))
+                #expect(!text.contains("4930123456"))
+                #expect(text.contains("\"version\": \"\(Daemon.version)\""))
+                let age = try #require(recorded.startedAt).timeIntervalSinceNow
+                #expect(age < 0 && age > -60)
+                // The same headset has the same pseudonym as long as the daemon runs.
+                let again = try await box.bridge.audioDeviceManager.incident()
+                let pseudonym = try #require(text.firstRange(of: /02:00:01:..:..:../))
+                #expect(again.contains(text[pseudonym]))
+            }
+        }
+
+        @Test func `S0.2 eight clients at once leave what their calls one after another would have left`() async throws
+        {
+            try await Box.run { box in
+                _ = try await box.connect(Box.first)
+                let registration = try await box.register()
+                _ = try await box.startCall(registration)
+                let address = "\(box.address)"
+                let clients = (UInt64(1)...8).map { seed in
+                    Task { @ControlPlane in try await Self.randomCalls(60, seed: seed, bus: address) }
+                }
+                for client in clients { try await client.value }
+                let recorded = try scenario(try await box.bridge.audioDeviceManager.incident(includingAddresses: true))
+                var runner = ScenarioRunner(recorded, isTracing: true)
+                var replayed: RoutingPolicy?
+                runner.onHandled = { _, _, policy, _ in replayed = policy }
+                let result = runner.run()
+                #expect(result.hasPassed, "\(result.line)\n\(result.trace.suffix(20).joined(separator: "\n"))")
+                let words = result.trace.joined(separator: "\n")
+                for word in ["api.setPreferred", "api.setDefault", "api.select", "api.clearSelection", "api.refresh"] {
+                    #expect(words.components(separatedBy: word).count > 20, "\(word) is among the calls")
+                }
+                let manager = box.bridge.audioDeviceManager
+                let last = try #require(replayed)
+                #expect(try await manager.preferredAudioDevice().description == last.preferred.description)
+                #expect(try await manager.defaultAudioDevice().description == last.defaultDevice.description)
+            }
+        }
+
+        /// Calls of a client of its own; what the daemon refuses is part of it.
+        private static func randomCalls(_ count: Int, seed: UInt64, bus address: String) async throws {
+            let bridge = try await CallBridge(bus: .address(address))
+            let manager = bridge.audioDeviceManager
+            let devices = try [
+                "none", "bluetooth", "bluetooth:\(Box.first)", "earpiece", "speakerphone", "wiredHeadset",
+            ]
+            .map { try #require(Choice($0)) }
+            var random = SeededGenerator(seed: seed)
+            for _ in 0..<count {
+                let device = devices[Int.random(in: devices.indices, using: &random)]
+                switch Int.random(in: 0..<5, using: &random) {
+                case 0: try await manager.setAudioDevice(device)
+                case 1: try await manager.setDefaultAudio(device)
+                case 2: _ = try? await manager.select(device)
+                case 3: try await manager.clearSelection()
+                default: try await manager.refreshSpeakerphoneSetting()
+                }
+            }
+            await bridge.close()
+        }
+
+        @Test func `With its option an incident has the real addresses`() async throws {
+            try await Box.run { box in
+                try await eventfulCall(box)
+                let text = try await box.bridge.audioDeviceManager.incident(includingAddresses: true)
+                #expect(text.contains("bluetooth:\(Box.first)") && text.contains("bluetooth:\(Box.second)"))
+                var runner = ScenarioRunner(try scenario(text))
+                #expect(runner.run().hasPassed)
+                let wrong = await box.error(
+                    "/org/btcall/router", "org.btcall.Router1", "Incident", [.vardict(["addresses": "yes"])])
+                #expect(wrong == "org.btcall.Error.InvalidArgument")
+            }
+        }
+
+        @Test func `What was is explained as it was explained then`() async throws {
+            try await Box.run { box in
+                let manager = box.bridge.audioDeviceManager
+                try await box.prefer(.bluetooth)
+                let registration = try await box.register()
+                _ = try await box.startCall(registration)
+                try await box.route(.earpiece)
+                let live = try await manager.explain()
+                let time = WallClock.now.milliseconds
+                let then = try await manager.explain(at: time)
+                #expect(then.chosen == .earpiece)
+                // Asked a moment later: the same but for what the clock says.
+                #expect(then.text.map(withoutNumbers) == live.text.map(withoutNumbers))
+                _ = try await box.connect(Box.first)
+                try await box.route(first)
+                #expect(try await manager.explain().chosen == first)
+                #expect(try await manager.explain(at: time).text == then.text)
+                #expect(try await manager.explain(at: time).levels == then.levels)
+            }
+        }
+
+        private func withoutNumbers(_ line: String) -> String { line.filter { !$0.isNumber } }
+
+        @Test func `A time that is not remembered, or to come, is refused with what is`() async throws {
+            try await Box.run { box in
+                try await eventfulCall(box)
+                let manager = box.bridge.audioDeviceManager
+                let now = WallClock.now.milliseconds
+                for time in [0, now - 3_600_000, now + 60_000, .max, .min] {
+                    let refused = await refusal { () throws(BridgeError) in _ = try await manager.explain(at: time) }
+                    #expect(refused?.code == .invalidArgument)
+                    #expect(refused?.message.contains(": kept is from 20") == true)
+                }
+                let wrong = await box.error(
+                    "/org/btcall/router", "org.btcall.Router1", "Explain", [.vardict(["time": "noon"])])
+                #expect(wrong == "org.btcall.Error.InvalidArgument")
+            }
+        }
+
+        @Test func `Before the first event there is nothing to be given`() async throws {
+            try await Box.run(
+                isBlueZRunning: false, configure: { $0.autostart = false },
+                body: { box in
+                    let manager = box.bridge.audioDeviceManager
+                    let incident = await refusal { () throws(BridgeError) in _ = try await manager.incident() }
+                    #expect(incident?.code == .wrongState)
+                    let past = await refusal { () throws(BridgeError) in _ = try await manager.explain(at: 0) }
+                    #expect(past?.message == "nothing has been recorded yet: there was no routing event")
+                })
+        }
+
+        // MARK: Files
+
+        private static let impatient: @Sendable (inout Configuration) -> Void = {
+            $0.routing.openTimeout = .milliseconds(50)
+        }
+
+        /// Runs with a state directory and gives the incident files that there are in the end.
+        private func files(
+            _ configure: (inout Configuration) -> Void = { _ in }, body: (Box, _ folder: URL) async throws -> Void
+        ) async throws -> [String] {
+            let folder = FileManager.default.temporaryDirectory.appending(path: "btcall-state-\(UUID().uuidString)")
+            defer { try? FileManager.default.removeItem(at: folder) }  // A folder in the temporary directory may stay.
+            try await Box.run(
+                configure: { configuration in
+                    configuration.stateDirectory = folder.path
+                    configuration.waits.incident = .milliseconds(20)
+                    configure(&configuration)
+                }, body: { box in try await body(box, folder) })
+            return Self.incidents(in: folder)
+        }
+
+        private static func incidents(in folder: URL) -> [String] {
+            let incidents = folder.appending(path: "incidents")
+            // No folder is no file.
+            let names = (try? FileManager.default.contentsOfDirectory(atPath: incidents.path)) ?? []
+            return names.sorted().compactMap { name in
+                guard name.wholeMatch(of: /incident-\d{8}T\d{6}Z\.json/) != nil else { return nil }
+                return try? String(contentsOf: incidents.appending(path: name), encoding: .utf8)
+            }
+        }
+
+        @Test func `A headset that cannot be reached leaves a file that replays to the failure`() async throws {
+            let files = try await files(Self.impatient) { box, folder in
+                try await box.prefer(.bluetooth)
+                _ = try await box.connect(Box.first)
+                box.outside.die(Box.first)
+                let registration = try await box.register()
+                _ = try await box.startCall(registration)
+                try await eventually("the file") { !Self.incidents(in: folder).isEmpty }
+            }
+            let text = try #require(files.first)
+            #expect(files.count == 1)
+            #expect(text.contains("\"title\": \"all attempts to open the link of bluetooth:02:00:01:"))
+            #expect(!text.contains("00:00:5E"))
+            let recorded = try scenario(text)
+            var runner = ScenarioRunner(recorded, isTracing: true)
+            let result = runner.run()
+            #expect(result.hasPassed)
+            #expect(result.trace.contains { $0.contains("notify activationFailed 02:00:01:") })
+        }
+
+        @Test func `A card that fails in a call leaves a file; another failure at once does not`() async throws {
+            let files = try await files { box, folder in
+                try await box.prefer(.earpiece)
+                let registration = try await box.register()
+                _ = try await box.startCall(registration)
+                try await box.route(.earpiece)
+                try await box.playing("earpiece")
+                box.outside.removeCard(.earpiece)
+                try await box.route(.speakerphone)
+                try await eventually("the file") { !Self.incidents(in: folder).isEmpty }
+                box.outside.addCard(.earpiece, microphone: Tone.samples)
+                try await box.route(.earpiece)
+                try await box.playing("earpiece")
+                box.outside.removeCard(.earpiece)
+                try await box.route(.speakerphone)
+                #expect(box.daemon.router.incidents?.count == 1)
+            }
+            #expect(files.count == 1)
+            #expect(files.first?.contains("\"title\": \"earpiece failed while it carried the call\"") == true)
+        }
+
+        @Test func `Nothing is kept when the configuration says so`() async throws {
+            let forgetful: (inout Configuration) -> Void = { configuration in
+                Self.impatient(&configuration)
+                configuration.incidents = false
+            }
+            let files = try await files(forgetful) { box, _ in
+                try await box.prefer(.bluetooth)
+                _ = try await box.connect(Box.first)
+                box.outside.die(Box.first)
+                let registration = try await box.register()
+                _ = try await box.startCall(registration)
+                try await eventually("all attempts have failed") { box.daemon.router.policy.error == .activationFailed }
+            }
+            #expect(files.isEmpty)
+        }
+
+        @Test func `A call without a path for two seconds leaves a file`() async throws {
+            let deaf: (inout Configuration) -> Void = { configuration in
+                configuration.localDevices = [:]
+                configuration.routing.openTimeout = .seconds(60)
+            }
+            let files = try await files(deaf) { box, folder in
+                try await box.prefer(.bluetooth)
+                _ = try await box.connect(Box.first)
+                box.outside.die(Box.first)
+                let registration = try await box.register()
+                _ = try await box.startCall(registration)
+                try await eventually("the file") { !Self.incidents(in: folder).isEmpty }
+            }
+            #expect(files.first?.contains("a call had no path for more than 2 s, though one was due") == true)
+        }
+
+        @Test func `The newest eight files are kept`() throws {
+            let folder = FileManager.default.temporaryDirectory.appending(path: "btcall-state-\(UUID().uuidString)")
+            defer { try? FileManager.default.removeItem(at: folder) }  // A folder in the temporary directory may stay.
+            let files = IncidentFiles(stateDirectory: folder.path)
+            for second in 0..<11 {
+                let path = try files.add("\(second)", at: WallClock(milliseconds: Int64(second) * 1000))
+                #expect(
+                    path == "\(folder.path)/incidents/incident-19700101T0000\(second < 10 ? "0" : "")\(second)Z.json")
+            }
+            #expect(Self.incidents(in: folder) == (3..<11).map { "\($0)" })
+            // A clock that went back: the file of now stays, whatever its name.
+            _ = try files.add("back", at: WallClock(milliseconds: 500))
+            #expect(Self.incidents(in: folder) == ["back"] + (4..<11).map { "\($0)" })
+            let forbidden = IncidentFiles(stateDirectory: "/proc/btcall")
+            do throws(SystemError) {
+                _ = try forbidden.add("x", at: .now)
+                Issue.record("a file in /proc")
+            } catch {
+                #expect(error.call == "mkdir")
+            }
+        }
+    }
+}
+
+/// The recorder without a daemon around it: its clock can be set.
+@Suite @ControlPlane struct FlightRecorderTests {
+    private final class Clock {
+        var milliseconds: Int64 = 1_740_848_645_678
+    }
+
+    private let clock = Clock()
+
+    /// A policy that is told something every second, from second `start` on.
+    private func record(
+        _ events: [RoutingEvent], from start: Int64, _ policy: inout RoutingPolicy, _ recorder: FlightRecorder
+    ) {
+        for (index, event) in events.enumerated() {
+            let now = Instant(milliseconds: (start + Int64(index)) * 1000)
+            recorder.willHandle(at: now, policy)
+            _ = policy.handle(event, at: now)
+            recorder.didHandle(event, at: now, policy)
+            clock.milliseconds += 1000
+        }
+    }
+
+    private func preferred(_ recorder: FlightRecorder, at milliseconds: Int64) -> String {
+        do throws(FlightRecorder.RangeError) {
+            let (policy, _) = try recorder.policy(atUnixMilliseconds: milliseconds)
+            return policy.preferred.description
+        } catch {
+            return error.description
+        }
+    }
+
+    @Test func `A clock that was set, and a machine that slept, do not confuse times of day`() {
+        let recorder = FlightRecorder(version: "1") { [clock] in WallClock(milliseconds: clock.milliseconds) }
+        var policy = RoutingPolicy()
+        let start = clock.milliseconds
+        record([.setPreferred(.earpiece), .setPreferred(.bluetooth)], from: 100, &policy, recorder)
+        // Asleep for an hour: the monotonic clock stood still.
+        clock.milliseconds += 3_600_000
+        record([.setPreferred(.speakerphone), .setPreferred(.wiredHeadset)], from: 102, &policy, recorder)
+        #expect(preferred(recorder, at: start) == "earpiece")
+        #expect(preferred(recorder, at: start + 999) == "earpiece")
+        #expect(preferred(recorder, at: start + 1000) == "bluetooth")
+        #expect(preferred(recorder, at: start + 1_800_000) == "bluetooth")
+        #expect(preferred(recorder, at: start + 3_602_000) == "speakerphone")
+        #expect(preferred(recorder, at: start + 3_603_500) == "wiredHeadset")
+        // Set back by a day: what was there twice is the later one.
+        clock.milliseconds -= 86_400_000
+        record([.setPreferred(.none), .setPreferred(.earpiece)], from: 104, &policy, recorder)
+        #expect(preferred(recorder, at: start + 3_604_000 - 86_400_000) == "none")
+        #expect(
+            preferred(recorder, at: start - 86_400_000).hasPrefix(
+                "nothing is known of 2025-02-28T17:04:05.678Z: kept is"))
+    }
+
+    @Test func `Before any event, and outside of what is kept, it says so`() {
+        let recorder = FlightRecorder(version: "1", recording: RoutingRecording(segmentLimit: 2, eventLimit: 2)) {
+            [clock] in WallClock(milliseconds: clock.milliseconds)
+        }
+        #expect(preferred(recorder, at: 0) == "nothing has been recorded yet: there was no routing event")
+        #expect(recorder.incident(title: "") == nil)
+        var policy = RoutingPolicy()
+        record(Array(repeating: .refresh, count: 5), from: 100, &policy, recorder)
+        // The first two of five are dropped.
+        #expect(
+            preferred(recorder, at: 1_740_848_645_678)
+                == "nothing is known of 2025-03-01T17:04:05.678Z: kept is from 2025-03-01T17:04:07.678Z to "
+                + "2025-03-01T17:04:10.678Z")
+        #expect(preferred(recorder, at: 1_740_848_650_679).hasPrefix("nothing is known of"))
+        #expect(preferred(recorder, at: 1_740_848_650_678) == "none")
+    }
+
+    @Test func `Pseudonyms sort as the addresses do, and stand wherever one stood`() throws {
+        let pseudonyms = AddressPseudonyms()
+        let text = """
+            {"a": "bluetooth:F0:00:00:00:00:01", "b": ["00:1b:dc:08:00:11", "hfp:00:1B:DC:08:00:12"],
+             "c": "/org/bluez/hci0/dev_00_1B_DC_08_00_11/x", "d": "17:04:05.678", "e": "F0:00:00:00:00", "f": "é00:1B:DC:08:00:12"}
+            """
+        let result = pseudonyms.replacingAddresses(in: text)
+        let found = result.matches(of: /[0-9A-F]{2}(?:[:_][0-9A-F]{2}){5}/).map { String($0.output) }
+        let addresses = found.compactMap { BluetoothAddress($0) }
+        #expect(addresses.count == 5)
+        #expect(addresses[1] == addresses[3] && found[3].contains("_"))
+        #expect(addresses[2] == addresses[4])
+        #expect(addresses[1] < addresses[2] && addresses[2] < addresses[0])
+        #expect(addresses.allSatisfy { $0.octets[0] == 2 })
+        for real in ["F0:00:00:00:00:01", "1b:dc", "1B:DC", "1B_DC"] { #expect(!result.contains(real)) }
+        #expect(result.contains("\"17:04:05.678\", \"e\": \"F0:00:00:00:00\", \"f\": \"é02:"))
+        // Another run of the daemon gives others.
+        let other = AddressPseudonyms().replacingAddresses(in: text)
+        #expect(other != result)
+        #expect(pseudonyms.replacingAddresses(in: text) == result)
+    }
+}

@@ -1,0 +1,58 @@
+import BTCallAPI
+import BluetoothTypes
+import ControlLoop
+import DBus
+import Testing
+
+/// What a client that only listens hears of the daemon, with the times at which it came.
+@ControlPlane
+final class SignalLog {
+    struct Change: Hashable {
+        let old: String
+        let new: String
+        let reason: String
+    }
+
+    private(set) var changes: [Change] = []
+    /// When `Devices` was last signalled, and its value.
+    private(set) var devices: (at: Instant, value: [[String: Value]])?
+    private let bus: BusConnection
+    private var subscriptions: [Subscription] = []
+
+    init(_ address: BusAddress) async throws {
+        bus = try BusConnection(address)
+        subscriptions = [
+            bus.subscribe(sender: BTCallName.bus, path: BTCallPath.router, member: BTCallName.Router.routeChanged) {
+                [weak self] signal in
+                let words = signal.arguments.map { $0.stringValue ?? "" }
+                self?.changes.append(Change(old: words[0], new: words[1], reason: words[2]))
+            },
+            bus.subscribe(sender: BTCallName.bus, path: BTCallPath.router, member: "PropertiesChanged") {
+                [weak self] signal in
+                guard let value = signal.arguments[1].vardictValue?[BTCallName.Router.devices] else { return }
+                self?.devices = (ControlLoop.now, value.arrayValue?.compactMap(\.vardictValue) ?? [])
+            },
+        ]
+        // Whatever the daemon signals after this answer is heard.
+        _ = try await bus.owner(of: BTCallName.bus)
+    }
+
+    func close() {
+        for subscription in subscriptions { subscription.cancel() }
+        bus.close()
+    }
+
+    /// Does something and waits until `Devices` has been signalled as expected.
+    ///
+    /// - Returns: how long that took.
+    func devicesChange(
+        _ what: String, after action: @ControlPlane () async throws -> Void,
+        to isExpected: @ControlPlane ([[String: Value]]) -> Bool
+    ) async throws -> Duration {
+        devices = nil
+        let start = ControlLoop.now
+        try await action()
+        try await eventually("Devices is signalled: \(what)") { self.devices.map { isExpected($0.value) } ?? false }
+        return devices.map { start.duration(to: $0.at) } ?? .zero
+    }
+}

@@ -1,0 +1,170 @@
+import BTCallDaemon
+import BluetoothTypes
+import ControlLoop
+import Foundation
+import HandsFree
+import TestSupport
+import Testing
+
+@Suite @ControlPlane struct VolumeMemoryTests {
+    private let first = Box.first
+    private let second = Box.second
+    private let folder = FileManager.default.temporaryDirectory.appending(path: "btcall-volumes-\(UUID().uuidString)")
+    private let log = LogLines()
+    private let problems: ProblemList
+
+    init() {
+        problems = ProblemList(logger: log.logger)
+    }
+
+    private func memory(pause: Duration = .seconds(3600)) -> VolumeMemory {
+        VolumeMemory(directory: folder.path, pause: pause, problems: problems, logger: log.logger)
+    }
+
+    private var file: URL { folder.appending(path: "volumes.conf") }
+    private var text: String? {
+        // Without the file there is no text.
+        try? String(contentsOf: file, encoding: .utf8)
+    }
+
+    private func remove() {
+        // It may not be there, and may stay.
+        try? FileManager.default.removeItem(at: folder)
+    }
+
+    @Test func `Volumes are kept for each headset and role`() {
+        defer { remove() }
+        let before = memory()
+        before.note(.init(speaker: 11), of: first)
+        before.note(.init(speaker: 3, microphone: 0), of: second)
+        before.note(.init(microphone: 15), of: first)
+        before.flush()
+        let after = memory()
+        #expect(after.volumes(of: first) == HeadsetVolumes(speaker: 11, microphone: 15))
+        #expect(after.volumes(of: second) == HeadsetVolumes(speaker: 3, microphone: 0))
+        #expect(after.volumes(of: Box.adapter) == HeadsetVolumes())
+        after.forget(first)
+        after.flush()
+        #expect(memory().volumes(of: first) == HeadsetVolumes())
+        #expect(problems.problems.isEmpty && log.all.isEmpty)
+    }
+
+    @Test func `A person who turns the volume costs one write`() async throws {
+        defer { remove() }
+        let memory = memory(pause: .milliseconds(200))
+        for volume in 0...9 { memory.note(.init(speaker: volume), of: first) }
+        #expect(text == nil)
+        try await eventually("the file is written") { self.text?.contains("speaker = 9\n") == true }
+        let written = text
+        for volume in 10...15 { memory.note(.init(speaker: volume), of: first) }
+        #expect(text == written)
+        try await eventually("the file is written again") { self.text?.contains("speaker = 15\n") == true }
+        // Back where it was: there is nothing to write.
+        try FileManager.default.removeItem(at: file)
+        memory.note(.init(speaker: 3), of: first)
+        memory.note(.init(speaker: 15), of: first)
+        memory.flush()
+        #expect(text == nil)
+    }
+
+    @Test func `What a damaged file still says is taken, and the rest is named in the log`() throws {
+        defer { remove() }
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        let damaged = """
+            [\(first)]
+            speaker = 7
+            microphone = loud
+            [nobody]
+            speaker = 3
+            [\(second)]
+            speaker = 16
+            colour = 3
+            microphone = 2
+            """
+        try damaged.write(to: file, atomically: true, encoding: .utf8)
+        let memory = memory()
+        #expect(memory.volumes(of: first) == HeadsetVolumes(speaker: 7))
+        #expect(memory.volumes(of: second) == HeadsetVolumes(microphone: 2))
+        #expect(
+            log.all.map { String($0.prefix { $0 != ";" }.dropFirst("warning: \(folder.path)".count)) } == [
+                "/volumes.conf:3: [\(first)] microphone = loud is ignored",
+                "/volumes.conf:5: [nobody] speaker = 3 is ignored",
+                "/volumes.conf:7: [\(second)] speaker = 16 is ignored",
+                "/volumes.conf:8: [\(second)] colour = 3 is ignored",
+            ])
+        memory.note(.init(speaker: 8), of: first)
+        memory.flush()
+        #expect(text?.hasSuffix("[\(second)]\nmicrophone = 2\n[\(first)]\nspeaker = 8\n") == true)
+    }
+
+    @Test(arguments: ["garbage\u{1}\n", "[unfinished\n", String(repeating: "x", count: 5000)])
+    func `A file that is none is named in the log, and replaced`(contents: String) throws {
+        defer { remove() }
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        try contents.write(to: file, atomically: true, encoding: .utf8)
+        let memory = memory()
+        #expect(log.all.count == 1 && log.all[0].hasPrefix("error: volumes of headsets are not restored: "))
+        memory.note(.init(speaker: 8), of: first)
+        memory.flush()
+        #expect(self.memory().volumes(of: first) == HeadsetVolumes(speaker: 8))
+    }
+
+    @Test func `A directory that cannot be written is a problem until it can`() throws {
+        defer { remove() }
+        try "".write(to: folder, atomically: true, encoding: .utf8)
+        let memory = memory()
+        memory.note(.init(speaker: 8), of: first)
+        memory.flush()
+        #expect(problems.problems.map(\.id) == ["volumes"])
+        #expect(problems.problems.first?.remedy.contains("\(file.path): open") == true)
+        try FileManager.default.removeItem(at: folder)
+        memory.flush()
+        #expect(problems.problems.isEmpty)
+        #expect(self.memory().volumes(of: first) == HeadsetVolumes(speaker: 8))
+    }
+
+    @Test func `Of too many headsets the one that was changed the longest ago is forgotten`() {
+        defer { remove() }
+        let memory = memory()
+        let addresses = (0...UInt64(VolumeMemory.limit)).map { BluetoothAddress(value: 0x5E00_0000 + $0) }
+        for address in addresses.dropLast() { memory.note(.init(speaker: 5), of: address) }
+        memory.note(.init(microphone: 5), of: addresses[0])
+        memory.note(.init(speaker: 5), of: addresses[VolumeMemory.limit])
+        memory.flush()
+        let after = self.memory()
+        #expect(after.volumes(of: addresses[1]) == HeadsetVolumes())
+        for address in [addresses[0], addresses[2], addresses[VolumeMemory.limit]] {
+            #expect(after.volumes(of: address).speaker == 5)
+        }
+    }
+
+    // MARK: Batteries
+
+    @Test func `Of several ways to tell the battery the latest counts, unless it only says less exactly the same`() {
+        typealias Step = (report: BatteryReport, percent: Int, source: BatteryReport.Source)
+        let steps: [Step] = [
+            (.init(.apple, ofTen: 6), 70, .apple),
+            (.init(.hfIndicator, percent: 76, level: 76, levels: 101), 76, .hfIndicator),
+            (.init(.apple, ofTen: 7), 76, .hfIndicator),
+            (.init(.apple, ofTen: 6), 76, .hfIndicator),
+            (.init(.apple, ofTen: 5), 60, .apple),
+            (.init(.apple, ofTen: 4), 50, .apple),
+            (.init(.csr, ofTen: 5), 60, .csr),
+            (.init(.plantronics, percent: 33, level: 1, levels: 4), 60, .csr),
+            (.init(.plantronics, percent: 0, level: 0, levels: 4), 0, .plantronics),
+            (.init(.zebra, percent: 5, level: 5, levels: 101), 5, .zebra),
+            (.init(.hfIndicator, percent: 4, level: 4, levels: 101), 4, .hfIndicator),
+        ]
+        var battery = HeadsetBattery()
+        for (index, step) in steps.enumerated() {
+            battery.take(step.report)
+            #expect(battery.report?.percent == step.percent && battery.report?.source == step.source, "step \(index)")
+        }
+    }
+
+    @Test func `The board's battery is shown in sixths, and as full where there is none`() {
+        let expected = [0: 0, 9: 0, 10: 1, 29: 1, 30: 2, 50: 3, 69: 3, 70: 4, 89: 4, 90: 5, 100: 5]
+        for (percent, level) in expected { #expect(BoardBattery.level(percent) == level, "\(percent)") }
+        #expect(BoardBattery.level(nil) == 5 && BoardBattery.level(-20) == 0 && BoardBattery.level(300) == 5)
+    }
+}
