@@ -8,7 +8,8 @@ struct Entry: ParsableCommand {
         abstract: "Bluetooth headset call bridge: which device carries the call, and why.",
         discussion: """
             DEVICE is one of \(DeviceArgument.accepted).
-            Exit codes: 0 done, 1 refused or failed, 3 btcalld is not running, 64 wrong command line.
+            Exit codes: 0 done, 1 refused or failed, 2 a file or a message is not understood (replay, gateway), 3 \
+            btcalld is not running, 64 wrong command line.
             """,
         subcommands: [
             StatusCommand.self,
@@ -18,13 +19,26 @@ struct Entry: ParsableCommand {
             SelectCommand.self,
             StartCommand.self,
             StopCommand.self,
+            ExcludeCommand.self,
+            OrderCommand.self,
+            HeadsetCommand.self,
+            VolumeCommand.self,
+            ConfigCommand.self,
+            QuirksCommand.self,
+            SessionCommand.self,
+            InterruptCommand.self,
             CallsCommand.self,
             AnswerCommand.self,
             HangupCommand.self,
             MuteCommand.self,
             WhyCommand.self,
+            IncidentCommand.self,
             MonitorCommand.self,
             TestCallCommand.self,
             DemoCommand.self,
+            ReplayCommand.self,
+            GatewayCommand.self,
+            LatencyCommand.self,
+            BenchCommand.self,
         ])
 }

@@ -30,6 +30,13 @@ import Testing
         ["status", "--bus", "x"],
         ["test-call", "--far-end", "tone:3"], ["test-call", "--rate", "44100"], ["test-call", "--seconds", "-1"],
         ["test-call", "--answer-after", "soon"], ["test-call", "--incoming", "--outgoing"], ["prefer"],
+        ["config", "--reset"], ["config", "exclude", "earpiece", "--reset"], ["exclude", "--remove"],
+        ["exclude", "earpiece", "--clear"], ["exclude", "none"], ["exclude", "radio"],
+        ["order", "00:00:5E:00:53:01", "--clear"], ["interrupt"], ["interrupt", "page"], ["interrupt", "--", "true"],
+        ["session", "activate"], ["session", "dance"], ["select", "--clear", "--", "true"],
+        ["select", "none", "--", "true"],
+        ["why", "--at", "noon"], ["why", "--at"], ["replay"], ["incident", "now"],
+        ["quirks", "dance"], ["quirks", "explain"],
     ])
     func `A wrong command line ends with 64`(arguments: [String]) throws {
         #expect(try #require(refusal(arguments)).code == 64)
@@ -48,6 +55,8 @@ import Testing
 
     @Test(arguments: [
         ["status"], ["devices"], ["prefer", "none"], ["start"], ["calls"], ["answer"], ["mute", "on"], ["why"],
+        ["config"], ["exclude"], ["order"], ["session"], ["why", "--at", "-5"], ["incident"],
+        ["quirks"], ["quirks", "explain", "00:00:5E:00:53:01"],
     ])
     func `Without the daemon every verb says how to start it, and ends with 3`(arguments: [String]) async throws {
         let bus = try PrivateBus()
@@ -86,7 +95,7 @@ import Testing
     }
 
     /// The program that was built with these tests.
-    private static var program: URL? {
+    static var program: URL? {
         let directory = URL(filePath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent()
         return ["btcall", "BTCallCommand"].map { directory.appending(path: $0) }
             .first { FileManager.default.isExecutableFile(atPath: $0.path()) }

@@ -24,7 +24,13 @@ struct CommandRun {
 
     /// Runs a verb in this process.
     static func btcall(_ arguments: String..., bus: PrivateBus) async throws -> CommandRun {
-        let command = try parse(arguments + ["--bus", bus.address])
+        try await btcall(arguments, bus: bus)
+    }
+
+    static func btcall(_ arguments: [String], bus: PrivateBus) async throws -> CommandRun {
+        // What follows -- is another program's.
+        let own = arguments.firstIndex(of: "--") ?? arguments.endIndex
+        let command = try parse(arguments[..<own] + ["--bus", bus.address] + arguments[own...])
         let capture = Capture()
         let status = await exitStatus(capture.sink) {
             let bridge = try await CallBridge(bus: command.options.bus)
@@ -49,7 +55,9 @@ final class Capture: Sendable {
     private struct Texts {
         var output = ""
         var errors = ""
-        var waiting: [(text: String, continuation: CheckedContinuation<Void, Never>)] = []
+        var waiting: [(text: String, times: Int, continuation: CheckedContinuation<Void, Never>)] = []
+
+        func contains(_ text: String, times: Int) -> Bool { output.ranges(of: text).count >= times }
     }
 
     private let texts = Mutex(Texts())
@@ -62,12 +70,12 @@ final class Capture: Sendable {
             write: { text in self.add { $0.output += text } }, writeError: { text in self.add { $0.errors += text } })
     }
 
-    /// Returns as soon as the output contains `text`; a test's time limit ends the wait.
-    func contains(_ text: String) async {
+    /// Returns as soon as the output contains `text` so many times; a test's time limit ends the wait.
+    func contains(_ text: String, times: Int = 1) async {
         await withCheckedContinuation { continuation in
             let isThere = texts.withLock { texts in
-                if texts.output.contains(text) { return true }
-                texts.waiting.append((text, continuation))
+                if texts.contains(text, times: times) { return true }
+                texts.waiting.append((text, times, continuation))
                 return false
             }
             if isThere { continuation.resume() }
@@ -77,9 +85,9 @@ final class Capture: Sendable {
     private func add(_ change: (inout Texts) -> Void) {
         let ready = texts.withLock { texts in
             change(&texts)
-            let ready = texts.waiting.filter { texts.output.contains($0.text) }
-            texts.waiting.removeAll { texts.output.contains($0.text) }
-            return ready
+            let now = texts
+            texts.waiting.removeAll { now.contains($0.text, times: $0.times) }
+            return now.waiting.filter { now.contains($0.text, times: $0.times) }
         }
         for waiter in ready { waiter.continuation.resume() }
     }

@@ -20,15 +20,27 @@ final class FakeDaemon {
     var router = RouterState()
     var manager = ManagerDescription(version: "test", state: .active)
     var explanation = ExplanationDescription(chosen: .none, level: "", reason: "", levels: [], text: [])
+    /// The options of the last question, and what a question for a file is answered with.
+    private(set) var options: [String: Value] = [:]
+    var incident = "{}\n"
     var isMuted = false
+    var settings: [SettingDescription] = []
+    var quirks = QuirksDescription()
+    /// Of any address; nil refuses it as none.
+    var quirksExplanation: QuirksExplanationDescription?
+    var isManual = false
+    /// What is held by a descriptor, each with the source that watches it.
+    private(set) var held: [(name: String, source: DescriptorSource)] = []
     var course = Course.rings
     /// What the headset's microphone gives the call.
     var microphone: [Int16] = []
+    /// The headset's microphone hears its loudspeaker, half as loud, so many frames later; 0: it does not.
+    var loopFrames = 0
     /// What came from the far end.
     private(set) var heard: [Int16] = []
     private(set) var requests: [String] = []
     private(set) var calls: [CallDescription] = []
-    private var provider: (sender: String, path: String, options: ProviderOptions)?
+    private(set) var provider: (sender: String, path: String, options: ProviderOptions)?
     private var audio: (descriptor: Int32, source: DescriptorSource, call: String)?
     private var sentFrames = 0
 
@@ -38,6 +50,7 @@ final class FakeDaemon {
         bus.export([managerInterface()], at: BTCallPath.manager)
         bus.export([routerInterface()], at: BTCallPath.router)
         bus.export([callsInterface()], at: BTCallPath.calls)
+        bus.export([sessionInterface()], at: BTCallPath.session)
         try await bus.requestName(BTCallName.bus)
     }
 
@@ -59,6 +72,41 @@ final class FakeDaemon {
     private func managerInterface() -> ExportedInterface {
         ExportedInterface(
             BTCallName.Interface.manager,
+            methods: [
+                .init("ListSettings", out: [("settings", "aa{sv}")]) { [unowned self] _ in
+                    [.vardicts(settings.map(\.fields))]
+                },
+                .init("ListQuirks", out: [("quirks", "a{sv}")]) { [unowned self] _ in [.vardict(quirks.fields)] },
+                .init("ExplainQuirks", in: [("address", "s")], out: [("explanation", "a{sv}")]) {
+                    [unowned self] call throws(BusError) in
+                    let word = call.arguments[0].stringValue ?? ""
+                    requests.append("ExplainQuirks \(word)")
+                    guard let quirksExplanation else {
+                        throw APIError(.invalidArgument, "\"\(word)\" is no Bluetooth address").busError
+                    }
+                    return [.vardict(quirksExplanation.fields)]
+                },
+                method("SetSetting", in: [("key", "s"), ("value", "s")]) { daemon, call throws(BusError) in
+                    let (key, value) = (call.arguments[0].stringValue ?? "", call.arguments[1].stringValue ?? "")
+                    guard let index = daemon.settings.firstIndex(where: { $0.key == key }) else {
+                        throw APIError(.invalidArgument, "there is no setting \"\(key)\"").busError
+                    }
+                    guard value != "radio" else {
+                        let accepted = daemon.settings[index].accepted
+                        throw APIError(.invalidArgument, "\(key): \"radio\" is not accepted; accepted: \(accepted)")
+                            .busError
+                    }
+                    daemon.settings[index].value = value
+                    daemon.settings[index].origin = .runtime
+                },
+                method("ResetSetting", in: [("key", "s")]) { daemon, call in
+                    for index in daemon.settings.indices
+                    where daemon.settings[index].key == call.arguments[0].stringValue {
+                        daemon.settings[index].value = daemon.settings[index].defaultValue
+                        daemon.settings[index].origin = .default
+                    }
+                },
+            ],
             properties: ["Version": "s", "State": "s", "Problems": "aa{sv}"].map { name, type in
                 .init(name, type, get: { [unowned self] in manager.properties[name] ?? "" })
             })
@@ -67,7 +115,7 @@ final class FakeDaemon {
     private func routerInterface() -> ExportedInterface {
         let types = [
             "Started": "b", "Selected": "s", "ActiveRoute": "s", "Pending": "s", "Mode": "s", "Codec": "s",
-            "Reason": "s", "Devices": "aa{sv}",
+            "Reason": "s", "Devices": "aa{sv}", "Interruptions": "as",
         ]
         let readable: [ExportedInterface.Property] = types.map { name, type in
             .init(name, type, get: { [unowned self] in router.properties[name] ?? "" })
@@ -93,6 +141,8 @@ final class FakeDaemon {
                 method("Stop") { daemon, _ in daemon.update { $0.isStarted = false } },
                 method("ClearSelection") { daemon, _ in daemon.update { $0.selected = .none } },
                 method("Refresh") { _, _ in },
+                holding("AcquireSelection", in: [("device", "s"), ("options", "a{sv}")]),
+                holding("Interrupt", in: [("source", "s"), ("options", "a{sv}")]),
                 method("Select", in: [("device", "s")]) { daemon, call throws(BusError) in
                     let device = try Self.device(call.arguments[0])
                     guard daemon.router.isStarted else {
@@ -100,12 +150,59 @@ final class FakeDaemon {
                     }
                     daemon.update { $0.selected = device }
                 },
-                .init("Explain", in: [("options", "a{sv}")], out: [("explanation", "a{sv}")]) { [unowned self] _ in
-                    [.vardict(explanation.fields)]
+                .init("Explain", in: [("options", "a{sv}")], out: [("explanation", "a{sv}")]) { [unowned self] call in
+                    options = call.arguments[0].vardictValue ?? [:]
+                    return [.vardict(explanation.fields)]
+                },
+                .init("Incident", in: [("options", "a{sv}")], out: [("json", "s")]) { [unowned self] call in
+                    options = call.arguments[0].vardictValue ?? [:]
+                    return [.string(incident)]
                 },
             ],
             signals: [.init("RouteChanged", [("old", "s"), ("new", "s"), ("reason", "s")])],
             properties: readable + writable)
+    }
+
+    private func sessionInterface() -> ExportedInterface {
+        ExportedInterface(
+            BTCallName.Interface.session,
+            methods: [
+                holding("Activate", in: [("options", "a{sv}")]),
+                method("Deactivate") { _, _ in },
+            ],
+            properties: [
+                .init("Manual", "b", get: { [unowned self] in .bool(isManual) }),
+                .init("Active", "b", get: { [unowned self] in .bool(held.contains { $0.name == "Activate" }) }),
+            ])
+    }
+
+    /// A method that gives a descriptor, and notes for how long that is held.
+    private func holding(_ name: String, in arguments: [(name: String, signature: String)]) -> ExportedInterface.Method
+    {
+        .init(name, in: arguments, out: [("handle", "h")]) { [unowned self] call throws(BusError) in
+            let words = [name] + call.arguments.compactMap(\.stringValue)
+            let resume = call.arguments.last?["resume"]?.boolValue == false ? ["no-resume"] : []
+            requests.append((words + resume).joined(separator: " "))
+            if name == "AcquireSelection", !router.isStarted {
+                throw APIError(.notStarted, "the router is stopped: `btcall start` starts it").busError
+            }
+            var ends: [Int32] = [-1, -1]
+            guard pipe(&ends) == 0 else { throw .failed("no pipe") }
+            for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
+            let ours = ends[0]
+            do throws(SystemError) {
+                let source = try ControlLoop.shared.add(ours, .readable) { [unowned self] _ in
+                    guard let index = held.firstIndex(where: { $0.source.descriptor == ours }) else { return }
+                    held.remove(at: index).source.cancel()
+                    requests.append("\(name) released")
+                    Glibc.close(ours)
+                }
+                held.append((name, source))
+            } catch {
+                throw .failed("\(error)")
+            }
+            return [.unixDescriptor(PassedDescriptor(taking: ends[1]))]
+        }
     }
 
     private func callsInterface() -> ExportedInterface {
@@ -216,6 +313,7 @@ final class FakeDaemon {
             path: path, interface: BTCallName.Interface.call, member: BTCallName.Call.stateChanged,
             [.string(state.rawValue), .string(reason)])
         if state == .active { Task { @ControlPlane in await beginAudio(path) } }
+        if state == .held { endAudio() }
     }
 
     private func end(_ path: String, reason: String) {
@@ -232,6 +330,40 @@ final class FakeDaemon {
         if await ask(BTCallName.CallProvider.performAnswer, [.objectPath(call), .vardict([:])]) {
             change(call, .active)
         }
+    }
+
+    /// Somebody dials at a headset: the call exists, then its application is asked.
+    func dial(_ number: String) async {
+        let call = CallDescription(
+            id: UUID().uuidString.lowercased(), state: .dialing, direction: .outgoing, number: number,
+            provider: provider?.options.name ?? "", index: UInt8(calls.count + 1))
+        let path = addCall(call)
+        if await ask(BTCallName.CallProvider.performStart, [.objectPath(path), .string(number), .vardict([:])]) {
+            change(path, .dialing)
+        } else {
+            end(path, reason: "failed")
+        }
+    }
+
+    /// Somebody presses keys on a headset.
+    func sendTones(_ tones: String) async {
+        guard let path = calls.last.map({ BTCallPath.call($0.id) }) else { return }
+        _ = await ask(BTCallName.CallProvider.performDTMF, [.objectPath(path), .string(tones)])
+    }
+
+    /// A headset's button holds the call, or takes it up again.
+    func pressHold(_ held: Bool) async {
+        guard let path = calls.last.map({ BTCallPath.call($0.id) }) else { return }
+        if await ask(BTCallName.CallProvider.performSetHeld, [.objectPath(path), .bool(held)]) {
+            change(path, held ? .held : .active)
+        }
+    }
+
+    /// The headset's microphone gives the open audio so many samples more; returns when each block has been answered.
+    func speak(_ samples: [Int16]) async {
+        microphone += samples
+        for _ in 0..<5 { sendBlock() }
+        while heard.count < microphone.count { await ControlLoop.shared.sleep(for: .milliseconds(1)) }
     }
 
     /// Calls the provider; whether it fulfilled the request.
@@ -281,6 +413,14 @@ final class FakeDaemon {
             let bytes = recv(audio.descriptor, &block, 2 * block.count, 0)
             guard bytes > 0 else { return }
             heard += block[..<(bytes / 2)]
+            if loopFrames > 0 {
+                // At the pace of a device: such a call lasts as long as it is let.
+                Task { @ControlPlane in
+                    await ControlLoop.shared.sleep(for: .milliseconds(40))
+                    sendBlock()
+                }
+                continue
+            }
             sendBlock()
             guard heard.count >= microphone.count, course == .headsetAnswersAndEnds else { continue }
             course = .rings
@@ -293,8 +433,15 @@ final class FakeDaemon {
     }
 
     private func sendBlock() {
-        guard let audio, let provider, sentFrames < microphone.count else { return }
+        guard let audio, let provider else { return }
         let frames = provider.options.rate / 100
+        if loopFrames > 0 {
+            microphone += (0..<frames).map {
+                let place = sentFrames + $0 - loopFrames
+                return heard.indices.contains(place) ? heard[place] / 2 : 0
+            }
+        }
+        guard sentFrames < microphone.count else { return }
         var block = Array(microphone[sentFrames..<min(microphone.count, sentFrames + frames)])
         sentFrames += block.count
         _ = send(audio.descriptor, &block, 2 * block.count, Int32(MSG_NOSIGNAL))

@@ -1,3 +1,4 @@
+import ControlLoop
 import Testing
 
 @testable import BTCallCommand

@@ -87,6 +87,58 @@ import Testing
         await bridge.close()
     }
 
+    @Test func `A call is held and taken up again, and its far end goes on where it was`() async throws {
+        let capture = Capture()
+        let bridge = try await CallBridge(bus: .address(bus.address))
+        let report = await TestCallReport(capture.sink, isJSON: false)
+        let plan = TestCall.Plan(direction: .incoming, number: "1", answerAfter: .zero)
+        let call = try await TestCall(plan, FarEnd(samples: counted(8000, from: 1), rate: 8000), report)
+        let run = Task { @ControlPlane in try await call.run(on: bridge) }
+        await capture.contains("call: active")
+        await capture.contains("audio: open")
+        #expect(await daemon.provider?.options.capabilities == [.hold, .dtmf])
+        await daemon.speak([Int16](repeating: 100, count: 2400))
+        await daemon.pressHold(true)
+        await capture.contains("audio: closed")
+        await daemon.pressHold(false)
+        await capture.contains("audio: open", times: 2)
+        await daemon.speak([Int16](repeating: 100, count: 2400))
+        await call.interrupt()
+        try await run.value
+        #expect(await daemon.heard == counted(4800, from: 1))
+        let lines = capture.output.split(separator: "\n")
+        let states = lines.compactMap { $0.split(separator: "call: ").dropFirst().first }
+        #expect(states == ["active", "held", "active", "ended (remoteHangUp)"])
+        await bridge.close()
+    }
+
+    @Test func `A call that is dialled at a headset is answered, shows its tones, and is the only one`() async throws {
+        let capture = Capture()
+        let bridge = try await CallBridge(bus: .address(bus.address))
+        let report = await TestCallReport(capture.sink, isJSON: false)
+        let plan = TestCall.Plan(
+            direction: .outgoing, number: "not this one", isDialledHere: true, answerAfter: .milliseconds(10))
+        let call = try await TestCall(plan, FarEnd(samples: [], rate: 8000), report)
+        let run = Task { @ControlPlane in try await call.run(on: bridge) }
+        await capture.contains("waiting until somebody dials")
+        #expect(await daemon.provider?.options.capabilities == [.hold, .dtmf, .dial])
+        await daemon.dial("4711")
+        await capture.contains("calling 4711")
+        await capture.contains("call: active")
+        await daemon.sendTones("1")
+        await daemon.sendTones("#")
+        await capture.contains("tones: #")
+        await daemon.dial("2")
+        #expect(await daemon.requests.last == "PerformStart refused: this application has its one call")
+        await call.interrupt()
+        try await run.value
+        let states = capture.output.split(separator: "\n").compactMap {
+            $0.split(separator: "call: ").dropFirst().first
+        }
+        #expect(states.filter { $0 != "dialing" } == ["alerting", "active", "ended (remoteHangUp)"])
+        await bridge.close()
+    }
+
     @Test func `A daemon that goes in the call ends it with an error`() async throws {
         let capture = Capture()
         let bridge = try await CallBridge(bus: .address(bus.address))

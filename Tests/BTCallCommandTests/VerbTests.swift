@@ -53,6 +53,7 @@ import Testing
                   "selected": "none",
                   "reason": null,
                   "muted": false,
+                  "interruptions": [],
                   "calls": [
                     {
                       "id": "6ba7b810-9dad-11d1-80b4-00c04fd430c8",
@@ -103,7 +104,8 @@ import Testing
         try #require(devices.count == 2)
         let keys: Set = [
             "device", "kind", "address", "name", "available", "unavailableBecause", "output", "input", "battery",
-            "speakerVolume", "microphoneVolume", "codecs", "category",
+            "speakerVolume", "microphoneVolume", "codecs", "category", "state", "mode", "duplex", "rates", "inbandRing",
+            "speakerVolumeMax", "microphoneVolumeMax", "codecReason",
         ]
         #expect(Set(devices[0].keys) == keys && Set(devices[1].keys) == keys)
         #expect(devices[0]["battery"] as? Int == 80)
@@ -124,6 +126,13 @@ import Testing
                 earpiece                     Handset  no: the sound card is busy  -       -      -        -
 
                 """)
+    }
+
+    @Test func `devices says what a device is to the call`() async throws {
+        var headset = Self.headset
+        headset.state = "settling"
+        await prepare { [headset] in $0.router.devices = [headset] }
+        #expect(try await CommandRun.btcall("devices", bus: bus).output.contains("  yes, settling  "))
     }
 
     @Test func `prefer, default, start and stop reach the daemon and say what is now`() async throws {
@@ -188,6 +197,7 @@ import Testing
                 levels: [
                     .init(name: "preferred", spec: "bluetooth", verdict: "settling", value: "0.4 s", limit: "1 s")
                 ],
+                next: .init(action: "mayTakeCall", device: "bluetooth:AA:BB:CC:DD:EE:0F", remaining: 600),
                 text: ["earpiece, by default", "preferred: settling"])
         }
         #expect(
@@ -198,6 +208,26 @@ import Testing
         #expect(Set(level.keys) == ["name", "spec", "candidate", "verdict", "eligible", "value", "limit"])
         #expect(level["candidate"] is NSNull)
         #expect(level["limit"] as? String == "1 s")
+        let next = try #require(object["next"] as? [String: Any])
+        #expect(next["action"] as? String == "mayTakeCall")
+        #expect(next["remainingMs"] as? Int == 600)
+    }
+
+    @Test func `why --at asks for that time, why for now`() async throws {
+        await prepare { $0.explanation.text = ["earpiece, by default"] }
+        let run = try await CommandRun.btcall("why", "--at", "2025-03-01T17:04:05.678Z", bus: bus)
+        #expect(run.output == "earpiece, by default\n")
+        #expect(await daemon.options == ["time": .int64(1_740_848_645_678)])
+        _ = try await CommandRun.btcall("why", bus: bus)
+        #expect(await daemon.options == [:])
+    }
+
+    @Test func `incident prints the file as it is, with real addresses only when asked`() async throws {
+        await prepare { $0.incident = "{\"format\": \"btcall-scenario/1\"}\n" }
+        #expect(try await CommandRun.btcall("incident", bus: bus).output == "{\"format\": \"btcall-scenario/1\"}\n")
+        #expect(await daemon.options == ["addresses": .bool(false)])
+        _ = try await CommandRun.btcall("incident", "--addresses", bus: bus)
+        #expect(await daemon.options == ["addresses": .bool(true)])
     }
 
     @Test func `monitor --json is one object a line with event and time`() async throws {

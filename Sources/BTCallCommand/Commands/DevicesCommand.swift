@@ -16,6 +16,14 @@ struct DevicesCommand: BridgeCommand {
             output.print("no devices: btcalld's configuration names the local ones, and no headset is paired")
         } else {
             Self.table(devices).lines.forEach(output.print)
+            Self.codecReasons(devices).forEach(output.print)
+        }
+    }
+
+    /// Why a headset is not used with the best codec, a line for each of which something is to be said.
+    static func codecReasons(_ devices: [AudioDevice]) -> [String] {
+        devices.compactMap { device in
+            device.codecReason.map { "\(device.name): a lower codec, because \($0)" }
         }
     }
 
@@ -24,11 +32,16 @@ struct DevicesCommand: BridgeCommand {
         for device in devices {
             table.add(
                 device.choice.description, device.name,
-                device.isAvailable ? "yes" : "no: \(device.unavailableBecause ?? "unknown reason")",
+                availability(device),
                 Self.end(device.output), Self.end(device.input), device.battery.map { "\($0) %" } ?? "-",
                 device.codecs.isEmpty ? "-" : device.codecs.joined(separator: ", "))
         }
         return table
+    }
+
+    private static func availability(_ device: AudioDevice) -> String {
+        guard device.isAvailable else { return "no: \(device.unavailableBecause ?? "unknown reason")" }
+        return device.state == "available" ? "yes" : "yes, \(device.state)"
     }
 
     /// `sco:ADDRESS` without the address, which the row has already.

@@ -4,7 +4,10 @@ import ControlLoop
 
 struct SelectCommand: BridgeCommand {
     static let configuration = CommandConfiguration(
-        commandName: "select", abstract: "Move the present or the next call to a device, until the last call ends.")
+        commandName: "select", abstract: "Move the present or the next call to a device, until the last call ends.",
+        usage: "btcall select (<device> | --clear) [--bus <bus>] [--json] [-- COMMAND...]",
+        discussion: "With a program after -- the selection ends with it, unless another choice has been made meanwhile."
+    )
 
     @Argument(help: DeviceArgument.help, transform: DeviceArgument.read)
     var device: DeviceChoice?
@@ -14,14 +17,24 @@ struct SelectCommand: BridgeCommand {
 
     @OptionGroup var options: CommonOptions
 
+    @Argument(parsing: .postTerminator, help: ArgumentHelp(HeldCommand.help, valueName: "command"))
+    var command: [String] = []
+
     func validate() throws {
         guard (device != nil) != clear else {
             throw ValidationError("Give either DEVICE or --clear. DEVICE is one of \(DeviceArgument.accepted).")
+        }
+        if !command.isEmpty, clear || device == DeviceChoice.none {
+            throw ValidationError("A program can hold the selection of a DEVICE only.")
         }
     }
 
     func perform(on bridge: CallBridge, _ output: Output) async throws {
         let manager = bridge.audioDeviceManager
+        if let device, !command.isEmpty {
+            let hold = try await manager.acquireSelection(device)
+            return try await HeldCommand.run(command, holding: hold, output)
+        }
         if let device, device != .none {
             try await manager.select(device)
         } else {

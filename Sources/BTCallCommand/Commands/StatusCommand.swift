@@ -21,6 +21,9 @@ struct StatusCommand: BridgeCommand {
         var facts = Facts()
         facts.add("Route", route(status))
         if status.pending != .none { facts.add("Pending", status.pending.description) }
+        if !status.interruptions.isEmpty {
+            facts.add("Interrupted", "by \(status.interruptions.joined(separator: ", "))")
+        }
         facts.add("Preferred", status.preferred.description)
         facts.add("Default", status.defaultDevice.description)
         facts.add("Selected", status.selected.description)

@@ -6,12 +6,13 @@ import Glibc
 
 struct TestCallCommand: BridgeCommand {
     enum Direction: String, EnumerableFlag, Sendable {
-        case incoming, outgoing
+        case incoming, outgoing, dialled
 
         static func help(for value: Direction) -> ArgumentHelp? {
             switch value {
             case .incoming: "Somebody calls: the headsets ring."
             case .outgoing: "The call goes out, the far end answers."
+            case .dialled: "Waits until somebody dials, at a headset or by btcall dial; the far end answers."
             }
         }
     }
@@ -20,12 +21,15 @@ struct TestCallCommand: BridgeCommand {
         commandName: "test-call", abstract: "Make a call whose far end is this program, to try a headset.",
         discussion: """
             It does what a telephony application does: reports the call, is asked to answer and end it, and exchanges its \
-            audio. The far end plays a tone or a WAV file; --record keeps what it hears. Ctrl-C ends the call. Exit code \
+            audio; tones that are sent are shown. The far end plays a tone or a WAV file; --record keeps what it hears. Ctrl-C ends the call. Exit code \
             0: there was a call, with audio.
             """)
 
     @Flag(help: "Who calls.")
     var direction = Direction.incoming
+
+    @Flag(help: "Be an announcement: audio without call state, of which headsets are shown what virtualCall says.")
+    var announcement = false
 
     @Option(help: "The other party's number.")
     var number = "5550100"
@@ -76,7 +80,8 @@ struct TestCallCommand: BridgeCommand {
 
     private var plan: TestCall.Plan {
         TestCall.Plan(
-            direction: direction == .incoming ? .incoming : .outgoing, number: number, name: name,
+            direction: direction == .incoming && !announcement ? .incoming : .outgoing, number: number, name: name,
+            isDialledHere: direction == .dialled && !announcement, hasCallState: !announcement,
             answerAfter: answerAfter, talk: seconds, recording: record)
     }
 

@@ -1,4 +1,5 @@
 import BTCall
+import ControlLoop
 
 extension Call {
     /// The call as the command line's JSON has it.
@@ -42,7 +43,15 @@ extension AudioDevice {
             "speakerVolume": JSON(speakerVolume),
             "microphoneVolume": JSON(microphoneVolume),
             "codecs": JSON(codecs),
+            "codecReason": JSON(codecReason),
             "category": JSON(category),
+            "state": .string(state),
+            "mode": JSON(mode),
+            "duplex": JSON(isDuplex),
+            "rates": .array(rates.map { JSON($0) }),
+            "inbandRing": JSON(hasInbandRing),
+            "speakerVolumeMax": JSON(speakerVolumeMax),
+            "microphoneVolumeMax": JSON(microphoneVolumeMax),
         ]
     }
 }
@@ -70,6 +79,7 @@ extension BridgeStatus {
             "selected": .string(selected.description),
             "reason": JSON(reason),
             "muted": JSON(isMuted),
+            "interruptions": JSON(interruptions),
             "calls": .array(calls.map(\.json)),
             "problems": .array(problems.map(\.json)),
         ]
@@ -83,7 +93,17 @@ extension RouteExplanation {
             "level": JSON(level),
             "reason": JSON(reason),
             "levels": .array(levels.map(\.json)),
+            "next": next?.json ?? .null,
             "text": JSON(text),
+        ]
+    }
+}
+
+extension RouteExplanation.Next {
+    var json: JSON {
+        [
+            "action": .string(action), "device": JSON(device),
+            "remainingMs": JSON(remaining.map { Int($0 / .milliseconds(1)) }),
         ]
     }
 }

@@ -1,4 +1,5 @@
 import BTCall
+import ControlLoop
 
 extension BridgeEvent {
     /// One line of `monitor --json`.

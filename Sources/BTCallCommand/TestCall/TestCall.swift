@@ -11,6 +11,9 @@ final class TestCall: CallProvider {
         var direction: Call.Direction
         var number: String
         var name: String?
+        /// Nothing is reported: the call is one that somebody dials, at a headset or by the bus.
+        var isDialledHere = false
+        var hasCallState = true
         /// After how long the far end (outgoing) or this application (incoming) answers; nil leaves it to the headset.
         var answerAfter: Duration?
         /// How long to talk; nil until somebody ends the call.
@@ -52,6 +55,16 @@ final class TestCall: CallProvider {
         if let path = plan.recording { recorder = try Recorder(path: path, rate: rate) }
     }
 
+    /// A call whose audio somebody else evaluates.
+    ///
+    /// - Parameter rate: frames per second of the exchange.
+    init(_ plan: Plan, _ exchange: AudioExchange, rate: Int, _ report: TestCallReport) {
+        self.plan = plan
+        self.report = report
+        self.rate = rate
+        self.exchange = exchange
+    }
+
     /// Makes the call and returns when it has ended.
     ///
     /// - Throws: what the daemon refuses with, or what is wrong with the recording.
@@ -83,22 +96,29 @@ final class TestCall: CallProvider {
     // MARK: Course of the call
 
     private func offer(on bridge: CallBridge) async throws {
-        let description = CallProviderDescription(name: "test-call", rate: rate)
+        let description = CallProviderDescription(
+            name: "test-call", rate: rate, capabilities: plan.isDialledHere ? [.hold, .dtmf, .dial] : [.hold, .dtmf],
+            hasCallState: plan.hasCallState)
         let registration = try await bridge.register(self, as: description)
         self.registration = registration
         report.routeIs(try await bridge.audioDeviceManager.activeRoute())
+        if plan.isDialledHere { return report.waitsForDialling() }
         let call =
             switch plan.direction {
             case .incoming: try await registration.reportIncoming(number: plan.number, name: plan.name)
             case .outgoing: try await registration.reportOutgoing(number: plan.number, name: plan.name)
             }
+        offered(call, plan.number)
+        try await connect(call, registration)
+    }
+
+    private func offered(_ call: Call.ID, _ number: String) {
         guard case .preparing = phase else { return }
         phase = .offered(call)
-        report.offered(call, plan)
+        report.offered(call, plan, number)
         let missed = early
         early = []
         for event in missed { handle(event) }
-        try await connect(call, registration)
     }
 
     /// Lets the far end of an outgoing call ring and answer; answers an incoming one when that was asked for.
@@ -258,6 +278,27 @@ final class TestCall: CallProvider {
 
     // MARK: CallProvider
 
+    @ControlPlane func performStart(_ call: Call.ID, number: String) async throws(ProviderRefusal) {
+        guard plan.isDialledHere, phase == .preparing, let registration else {
+            throw .failed("this application has its one call")
+        }
+        offered(call, number)
+        // The call is dialling only when this has returned.
+        tasks.append(
+            Task { @ControlPlane in
+                do {
+                    try await self.connect(call, registration)
+                } catch {
+                    self.fail(error)
+                }
+            })
+    }
+
+    @ControlPlane func performDTMF(_ call: Call.ID, tones: String) async throws(ProviderRefusal) {
+        guard phase == .talking(call) else { throw .failed("there is no such call to send tones in") }
+        report.tones(tones)
+    }
+
     @ControlPlane func performAnswer(_ call: Call.ID) async throws(ProviderRefusal) {
         await untilOffered()
         guard phase == .offered(call), plan.direction == .incoming else {
@@ -272,6 +313,11 @@ final class TestCall: CallProvider {
         case .offered(call), .talking(call): report.asked(toEnd: reason)
         case .preparing, .offered, .talking, .ended: throw .noSuchCall("that call is not ours")
         }
+    }
+
+    /// Holding ends the audio, taking up again brings a new descriptor; the far end goes on where it was.
+    @ControlPlane func performSetHeld(_ call: Call.ID, _ held: Bool) async throws(ProviderRefusal) {
+        guard phase == .talking(call) else { throw .failed("there is no such call to hold or to take up again") }
     }
 
     @ControlPlane func audioReady(_ call: Call.ID, _ audio: CallAudio) async {

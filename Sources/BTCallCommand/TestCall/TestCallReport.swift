@@ -10,7 +10,10 @@ final class TestCallReport {
     private let isJSON: Bool
     private var call: Call.ID?
     private var plan: TestCall.Plan?
-    private var route = DeviceChoice.none
+    private var number: String?
+    private var tones = ""
+    /// Where the call is, or was at its end.
+    private(set) var route = DeviceChoice.none
     private var changes: [JSON] = []
     private var answeredAt: WallClock?
     private var endedAt: WallClock?
@@ -27,11 +30,15 @@ final class TestCallReport {
     /// Whether there was a call with audio.
     var tookPlace: Bool { answeredAt != nil && counters.blocksReceived > 0 }
 
-    func offered(_ call: Call.ID, _ plan: TestCall.Plan) {
+    func waitsForDialling() { say("waiting until somebody dials") }
+
+    /// - Parameter number: the plan's, or what was dialled.
+    func offered(_ call: Call.ID, _ plan: TestCall.Plan, _ number: String) {
         self.call = call
         self.plan = plan
+        self.number = number
         let rings = plan.answerAfter == nil ? ", waiting for it to be answered" : ""
-        say(plan.direction == .incoming ? "incoming call from \(plan.number)\(rings)" : "calling \(plan.number)")
+        say(plan.direction == .incoming ? "incoming call from \(number)\(rings)" : "calling \(number)")
     }
 
     func routeIs(_ route: DeviceChoice) {
@@ -67,6 +74,11 @@ final class TestCallReport {
     func button(_ button: String, address: String) { say("button: \(button) on \(address)") }
 
     func muted(_ muted: Bool) { say(muted ? "microphone muted" : "microphone on") }
+
+    func tones(_ tones: String) {
+        self.tones += tones
+        say("tones: \(tones)")
+    }
 
     func levels(_ levels: AudioExchange.Levels) {
         let seconds = answeredAt.map { (WallClock.now.milliseconds - $0.milliseconds) / 1000 } ?? 0
@@ -125,7 +137,8 @@ final class TestCallReport {
         [
             "call": JSON(call?.description),
             "direction": JSON(plan?.direction.rawValue),
-            "number": JSON(plan?.number),
+            "number": JSON(number),
+            "tones": .string(tones),
             "tookPlace": JSON(tookPlace),
             "answeredByPerson": JSON(answeredByPerson),
             "answeredAt": JSON(answeredAt?.iso8601),

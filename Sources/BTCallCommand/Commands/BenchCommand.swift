@@ -1,0 +1,97 @@
+import ArgumentParser
+import BTCallBench
+import Foundation
+
+/// `btcall bench`: what parts of the daemon cost on this machine; needs no daemon.
+struct BenchCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "bench", abstract: "Measure what parts of btcalld cost on this machine.",
+        subcommands: [BenchAudioCommand.self])
+}
+
+struct BenchAudioCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "audio", abstract: "Measure each stage of the audio path, and the audio thread with all of them.",
+        discussion: """
+            Prints processor time for 10 ms of a call, and the ratio to libsbc coding and decoding one direction of it, \
+            which is the same on slow machines and fast ones. 10000 us would be a whole processor.
+
+            --limits FILE holds the ratios to lines RATIO NAME and every stage to no allocation (counted with \
+            allocation-counter.so preloaded). Exit codes: 0 all hold, 1 one does not, 2 the file cannot be read or is \
+            not understood.
+            """)
+
+    @Option(help: ArgumentHelp("Hold the stages to the limits in this file.", valueName: "file"))
+    var limits: String?
+
+    @Option(help: ArgumentHelp("Let the audio thread run for so many seconds, 1 to 600.", valueName: "seconds"))
+    var seconds = 6
+
+    @Flag(help: "Print JSON for programs.")
+    var json = false
+
+    func validate() throws {
+        guard (1...600).contains(seconds) else { throw ValidationError("--seconds accepts 1 to 600") }
+    }
+
+    func run() throws {
+        let code = measure(.terminal)
+        if code != 0 { throw ExitCode(code) }
+    }
+
+    private func measure(_ output: Output) -> Int32 {
+        var limits: CostLimits?
+        if let path = self.limits {
+            do {
+                limits = try CostLimits(String(contentsOfFile: path, encoding: .utf8))
+            } catch let malformed as CostLimits.Malformed {
+                output.printError("\(path): \(malformed)")
+                return 2
+            } catch {
+                output.printError("\(path): cannot be read: \(error.localizedDescription)")
+                return 2
+            }
+        }
+        var stages = AudioStages.measure()
+        do {
+            var course = try EngineCourse(seconds: seconds)
+            stages.append(course.run())
+            course.end()
+        } catch {
+            output.printError("the audio thread cannot be measured: \(error)")
+            return 1
+        }
+        let reference = stages.first { $0.name == AudioStages.reference }?.microseconds ?? .nan
+        if json {
+            output.print(Self.document(stages, reference))
+        } else {
+            Self.lines(stages, reference).forEach(output.print)
+        }
+        let violations = limits?.violations(stages) ?? []
+        violations.forEach(output.printError)
+        return violations.isEmpty ? 0 : 1
+    }
+
+    static func lines(_ stages: [StageCost], _ reference: Double) -> [String] {
+        var table = Table("Stage", "us for 10 ms", "Ratio", "Allocations")
+        for stage in stages {
+            table.add(
+                stage.name, CostLimits.hundredths(stage.microseconds),
+                CostLimits.hundredths(stage.microseconds / reference), stage.allocations.map(String.init) ?? "-")
+        }
+        return table.lines
+    }
+
+    private static func document(_ stages: [StageCost], _ reference: Double) -> JSON {
+        [
+            "reference": .string(AudioStages.reference),
+            "stages": .array(
+                stages.map { stage in
+                    [
+                        "name": .string(stage.name), "microseconds": .number(stage.microseconds),
+                        "ratio": .number(stage.microseconds / reference), "allocations": JSON(stage.allocations),
+                    ]
+                }),
+        ]
+    }
+}

@@ -1,0 +1,57 @@
+import ArgumentParser
+import BTCall
+import ControlLoop
+
+struct ExcludeCommand: BridgeCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "exclude", abstract: "List and change the devices that never carry a call.",
+        discussion: "It acts at once and is kept over restarts (the key routing.exclude).")
+
+    @Argument(help: DeviceArgument.help, transform: DeviceArgument.read)
+    var devices: [DeviceChoice] = []
+
+    @Flag(help: "Let these devices carry calls again.")
+    var remove = false
+
+    @Flag(help: "Let all devices carry calls again.")
+    var clear = false
+
+    @OptionGroup var options: CommonOptions
+
+    private static let key = "routing.exclude"
+
+    func validate() throws {
+        if clear, remove || !devices.isEmpty { throw ValidationError("--clear takes no DEVICE and no --remove.") }
+        if remove, devices.isEmpty { throw ValidationError("--remove takes at least one DEVICE.") }
+        if devices.contains(.none) { throw ValidationError("none is no device to exclude; --clear excludes nothing.") }
+    }
+
+    func perform(on bridge: CallBridge, _ output: Output) async throws {
+        var excluded = try await Self.list(bridge)
+        if clear {
+            excluded = []
+        } else if remove {
+            excluded.removeAll(where: devices.contains)
+        } else {
+            for device in devices where !excluded.contains(device) { excluded.append(device) }
+        }
+        if clear || !devices.isEmpty {
+            let text = excluded.map(\.description).joined(separator: ", ")
+            try await bridge.setSetting(Self.key, to: text)
+            excluded = try await Self.list(bridge)
+        }
+        if options.json {
+            output.print(["exclude": JSON(excluded.map(\.description))])
+        } else if excluded.isEmpty {
+            output.print("nothing is excluded")
+        } else {
+            output.print("excluded: \(excluded.map(\.description).joined(separator: ", "))")
+        }
+    }
+
+    @ControlPlane
+    private static func list(_ bridge: CallBridge) async throws -> [DeviceChoice] {
+        let value = try SettingName.find(key, in: try await bridge.settings()).value
+        return value.split(separator: ", ").compactMap { DeviceChoice(String($0)) }
+    }
+}

@@ -1,0 +1,50 @@
+import ArgumentParser
+import ControlLoop
+
+/// `btcall gateway`: the Audio Gateway on a bench; needs no daemon, no Bluetooth and no sound card.
+struct GatewayCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "gateway",
+        abstract: "Talk to headsets that are programs: the daemon's Audio Gateway, driven by a script.",
+        discussion: """
+            The program that drives it listens on a Unix stream socket. Both sides write JSON objects, one a line. A headset \
+            is a Unix stream socket too: its bytes are those of the RFCOMM channel.
+
+            From the driver: {"op":"configure","ag":{…}} first, then {"op":"link_up","link":0,"path":"…"}, \
+            {"op":"calls","swapped":false,"calls":[…]}, {"op":"event","link":0,"event":{"type":…}}, \
+            {"op":"reply","id":7,"ok":true}, {"op":"quit"}. To it: {"op":"slc","link":0,"up":true}, \
+            {"op":"request","id":7,"link":0,"kind":…}, {"op":"effect","link":0,"kind":…}, \
+            {"op":"unsupported","why":"…"}. The handbook has all of it.
+
+            Exit codes: 0 the driver said quit, closed the control socket, or asked for what is not supported; 1 the \
+            control socket cannot be reached; 2 a control message is malformed (which, and what would be right, is on \
+            standard error); 64 wrong command line.
+            """)
+
+    @Option(help: ArgumentHelp("The socket that the driver listens on.", valueName: "path"))
+    var control: String
+
+    func run() throws {
+        let path = control
+        let code = runOnControlLoop { await Self.serve(path, .terminal) }
+        if code != 0 { throw ExitCode(code) }
+    }
+
+    /// - Returns: the exit code.
+    @ControlPlane
+    static func serve(_ path: String, _ output: Output) async -> Int32 {
+        let bench: GatewayBench
+        do throws(SystemError) {
+            bench = try GatewayBench(control: try UnixStream.connect(path))
+        } catch {
+            output.printError("nobody listens at \(path): \(error)")
+            return 1
+        }
+        switch await bench.run() {
+        case .done: return 0
+        case .malformed(let why):
+            output.printError(why)
+            return 2
+        }
+    }
+}

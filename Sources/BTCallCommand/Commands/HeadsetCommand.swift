@@ -1,0 +1,35 @@
+import ArgumentParser
+import BTCall
+import ControlLoop
+
+/// What btcalld remembers of one headset.
+struct HeadsetCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "headset", abstract: "Change what btcalld remembers of a headset.",
+        subcommands: [ForgetCodec.self])
+
+    struct ForgetCodec: BridgeCommand {
+        static let configuration = CommandConfiguration(
+            commandName: "forget-codec", abstract: "Have all codecs tried again with a headset.",
+            discussion: """
+                HEADSET is an address or the name of one headset in `btcall devices`, which says why a better codec is not \
+                used. It acts when the headset's audio link is opened next.
+                """)
+
+        @Argument(help: "Address or name.")
+        var headset: String
+
+        @OptionGroup var options: CommonOptions
+
+        func perform(on bridge: CallBridge, _ output: Output) async throws {
+            let known = try await bridge.audioDeviceManager.audioDevices().filter { $0.address != nil }
+            let address = try HeadsetArgument.address(headset, known)
+            try await bridge.forgetCodecs(of: address)
+            if options.json {
+                output.print(["forgotten": .string(address)])
+            } else {
+                output.print("\(address): all codecs are tried again when its audio is opened next")
+            }
+        }
+    }
+}

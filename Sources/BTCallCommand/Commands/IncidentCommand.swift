@@ -1,0 +1,22 @@
+import ArgumentParser
+import BTCall
+import ControlLoop
+
+struct IncidentCommand: BridgeCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "incident",
+        abstract: "Print what btcalld remembers of its routing, as a file for `btcall replay`.",
+        discussion: """
+            To be sent with a report: `btcall incident >incident.json`, and look at it with `btcall replay --trace \
+            incident.json`. Bluetooth addresses in it are replaced by others. It is JSON with or without --json.
+            """)
+
+    @Flag(help: "With the real Bluetooth addresses.")
+    var addresses = false
+
+    @OptionGroup var options: CommonOptions
+
+    func perform(on bridge: CallBridge, _ output: Output) async throws {
+        output.write(try await bridge.audioDeviceManager.incident(includingAddresses: addresses))
+    }
+}

@@ -1,0 +1,52 @@
+import ArgumentParser
+import BTCall
+import ControlLoop
+
+struct OrderCommand: BridgeCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "order", abstract: "List and set the order in which headsets are chosen.",
+        discussion: """
+            HEADSET is an address or the name of one headset in `btcall devices`. The first is the best; headsets that are not
+            listed come after, the last connected first. It acts at once and is kept over restarts (the key
+            routing.headsetOrder).
+            """)
+
+    @Argument(help: "Addresses or names, the best first.")
+    var headsets: [String] = []
+
+    @Flag(help: "Have no order: the last connected is the best.")
+    var clear = false
+
+    @OptionGroup var options: CommonOptions
+
+    private static let key = "routing.headsetOrder"
+
+    func validate() throws {
+        if clear, !headsets.isEmpty { throw ValidationError("--clear takes no HEADSET.") }
+    }
+
+    func perform(on bridge: CallBridge, _ output: Output) async throws {
+        let known = try await bridge.audioDeviceManager.audioDevices().filter { $0.address != nil }
+        if clear || !headsets.isEmpty {
+            var addresses: [String] = []
+            for headset in headsets {
+                let address = try HeadsetArgument.address(headset, known)
+                guard !addresses.contains(address) else { throw CommandFailure("\(headset) is named twice") }
+                addresses.append(address)
+            }
+            try await bridge.setSetting(Self.key, to: addresses.joined(separator: ", "))
+        }
+        let value = try SettingName.find(Self.key, in: try await bridge.settings()).value
+        let order = value.split(separator: ", ").map(String.init)
+        if options.json {
+            output.print(["order": JSON(order)])
+        } else if order.isEmpty {
+            output.print("no order: the headset that connected last comes first")
+        } else {
+            for (index, address) in order.enumerated() {
+                let name = known.first { $0.address == address }?.name
+                output.print("\(index + 1)  \(address)\(name.map { "  \($0)" } ?? "")")
+            }
+        }
+    }
+}

@@ -1,0 +1,48 @@
+import ArgumentParser
+import BTCall
+import ControlLoop
+
+/// What single headsets and controllers need to be treated differently.
+struct QuirksCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "quirks", abstract: "What single headsets and controllers need to be treated differently.",
+        discussion: "Rows of your own go into /etc/btcall/quirks.conf; `btcalld --check` reads such a file.",
+        subcommands: [List.self, Explain.self], defaultSubcommand: List.self)
+
+    struct List: BridgeCommand {
+        static let configuration = CommandConfiguration(
+            commandName: "list", abstract: "The files that were read, and every row in the order in which they apply.")
+
+        @OptionGroup var options: CommonOptions
+
+        func perform(on bridge: CallBridge, _ output: Output) async throws {
+            let database = try await bridge.quirks()
+            if options.json {
+                output.print(database.json)
+            } else {
+                database.lines.forEach(output.print)
+            }
+        }
+    }
+
+    struct Explain: BridgeCommand {
+        static let configuration = CommandConfiguration(
+            commandName: "explain", abstract: "What is done for one headset, and why; it need not be connected.")
+
+        @Argument(help: "The headset's address, AA:BB:CC:DD:EE:FF, or bluetooth:AA:BB:CC:DD:EE:FF.")
+        var address: String
+
+        @OptionGroup var options: CommonOptions
+
+        func perform(on bridge: CallBridge, _ output: Output) async throws {
+            let prefix = "bluetooth:"
+            let bare = address.hasPrefix(prefix) ? String(address.dropFirst(prefix.count)) : address
+            let explanation = try await bridge.explainQuirks(of: bare)
+            if options.json {
+                output.print(explanation.json)
+            } else {
+                explanation.lines.forEach(output.print)
+            }
+        }
+    }
+}

@@ -1,0 +1,134 @@
+import BTCallSimulator
+
+/// Why a message of the driver is not carried out.
+enum GatewayRefusal: Error, Hashable {
+    /// It is no message, and which part of it: the verb ends with exit code 2.
+    case malformed(String)
+    /// It is a configuration that cannot be had.
+    case unsupported(String)
+}
+
+/// The members of one JSON object of the driver. Those that nobody asks for are ignored; null is as absent.
+struct GatewayFields {
+    /// What the object is, for messages: `event ag_volume`.
+    let name: String
+    private let members: [String: ScenarioValue]
+
+    init(_ name: String, _ value: ScenarioValue) throws(GatewayRefusal) {
+        guard case .object(let members) = value else {
+            throw .malformed("\(name): an object in braces expected, not \(Self.shown(value))")
+        }
+        self.name = name
+        self.members = members.filter { $0.value != .null }
+    }
+
+    var keys: [String] { members.keys.sorted() }
+
+    func named(_ name: String) -> GatewayFields {
+        GatewayFields(name: name, members: members)
+    }
+
+    private init(name: String, members: [String: ScenarioValue]) {
+        self.name = name
+        self.members = members
+    }
+
+    // MARK: Members that must be there
+
+    func text(_ key: String) throws(GatewayRefusal) -> String {
+        try required(key, "a string", try optionalText(key))
+    }
+
+    func number(_ key: String) throws(GatewayRefusal) -> Int {
+        try required(key, "a whole number", try optionalNumber(key))
+    }
+
+    func flag(_ key: String) throws(GatewayRefusal) -> Bool {
+        try required(key, "true or false", try optionalFlag(key))
+    }
+
+    func list(_ key: String) throws(GatewayRefusal) -> [ScenarioValue] {
+        try required(key, "a list", try optionalList(key))
+    }
+
+    func object(_ key: String) throws(GatewayRefusal) -> GatewayFields {
+        try required(key, "an object", try optionalObject(key))
+    }
+
+    private func required<Value>(
+        _ key: String, _ kind: String, _ value: Value?
+    ) throws(GatewayRefusal) -> Value {
+        guard let value else { throw .malformed("\(name): \"\(key)\" is missing: \(kind)") }
+        return value
+    }
+
+    // MARK: Members that may be absent
+
+    func optionalText(_ key: String) throws(GatewayRefusal) -> String? {
+        switch members[key] {
+        case nil: return nil
+        case .text(let text): return text
+        case let other?: throw wrong(key, "a string", other)
+        }
+    }
+
+    /// A string, or a number as it would be written as one.
+    func optionalTextOrNumber(_ key: String) throws(GatewayRefusal) -> String? {
+        if case .number(let number)? = members[key] { return ScenarioValue.number(number).json }
+        return try optionalText(key)
+    }
+
+    /// Numbers beyond the range of `Int` become its ends.
+    func optionalNumber(_ key: String) throws(GatewayRefusal) -> Int? {
+        switch members[key] {
+        case nil: return nil
+        case .number(let number) where number == number.rounded():
+            return Int(exactly: number) ?? (number < 0 ? Int.min : Int.max)
+        case let other?: throw wrong(key, "a whole number", other)
+        }
+    }
+
+    /// true, false, 1 or 0.
+    func optionalFlag(_ key: String) throws(GatewayRefusal) -> Bool? {
+        switch members[key] {
+        case nil: return nil
+        case .flag(let flag): return flag
+        case .number(0): return false
+        case .number(1): return true
+        case let other?: throw wrong(key, "true or false, 1 or 0", other)
+        }
+    }
+
+    func optionalList(_ key: String) throws(GatewayRefusal) -> [ScenarioValue]? {
+        switch members[key] {
+        case nil: return nil
+        case .list(let list): return list
+        case let other?: throw wrong(key, "a list", other)
+        }
+    }
+
+    func optionalObject(_ key: String) throws(GatewayRefusal) -> GatewayFields? {
+        try members[key].map { value throws(GatewayRefusal) in try GatewayFields("\(name): \"\(key)\"", value) }
+    }
+
+    /// A list of strings.
+    func optionalWords(_ key: String) throws(GatewayRefusal) -> [String]? {
+        guard let list = try optionalList(key) else { return nil }
+        var words: [String] = []
+        for value in list {
+            guard case .text(let word) = value else { throw wrong(key, "a list of strings", value) }
+            words.append(word)
+        }
+        return words
+    }
+
+    private func wrong(_ key: String, _ kind: String, _ value: ScenarioValue) -> GatewayRefusal {
+        .malformed("\(name): \"\(key)\": \(kind) expected, not \(Self.shown(value))")
+    }
+
+    /// A value as JSON, the beginning of a long one.
+    static func shown(_ value: ScenarioValue) -> String {
+        let text = value.json
+        return text.count > 60 ? "\(text.prefix(60))…" : text
+    }
+}

@@ -1,0 +1,133 @@
+import ArgumentParser
+import BTCallAPI
+import BluetoothTypes
+import ControlLoop
+import DBus
+import Testing
+
+@testable import BTCallCommand
+
+@Suite(.timeLimit(.minutes(1))) @ControlPlane struct VolumeVerbTests {
+    let bus: PrivateBus
+    let daemon: FakeDaemon
+    let first = BluetoothAddress(value: 0x0000_5E00_5301)
+    let second = BluetoothAddress(value: 0x0000_5E00_5302)
+
+    init() async throws {
+        bus = try PrivateBus()
+        daemon = try await FakeDaemon(bus.address)
+    }
+
+    /// Connected headsets, each with the volumes 10 of 12 and 4 of 15.
+    private func connect(_ headsets: [(BluetoothAddress, String)]) {
+        daemon.update { state in
+            state.devices = headsets.compactMap { address, name in
+                guard let word = DeviceWord("bluetooth:\(address)") else { return nil }
+                var device = DeviceDescription(
+                    device: word, name: name, isAvailable: true, speakerVolume: 10, microphoneVolume: 4)
+                device.speakerVolumeMax = 12
+                device.microphoneVolumeMax = 15
+                return device
+            }
+        }
+        for (index, headset) in headsets.enumerated() { export(headset.0, index) }
+    }
+
+    private func export(_ address: BluetoothAddress, _ index: Int) {
+        func property(_ name: String, _ path: WritableKeyPath<DeviceDescription, Int?>) -> ExportedInterface.Property {
+            .init(
+                name, "y",
+                get: { [daemon] in .byte(UInt8(clamping: daemon.router.devices[index][keyPath: path] ?? 0)) },
+                set: { [daemon] value throws(BusError) in
+                    let volume = value.integerValue ?? 0
+                    guard name == "MicrophoneVolume" || volume <= 12 else {
+                        throw APIError(.invalidArgument, "\(volume) is louder than this headset may be: 0 to 12")
+                            .busError
+                    }
+                    daemon.update { $0.devices[index][keyPath: path] = volume }
+                })
+        }
+        daemon.bus.export(
+            [
+                ExportedInterface(
+                    BTCallName.Interface.headset,
+                    properties: [
+                        property("SpeakerVolume", \.speakerVolume), property("MicrophoneVolume", \.microphoneVolume),
+                    ])
+            ], at: BTCallPath.headset(address))
+    }
+
+    @Test func `volume lists the volumes of connected headsets`() async throws {
+        #expect(try await CommandRun.btcall("volume", bus: bus).output == "no headset is connected\n")
+        #expect(try await CommandRun.btcall("volume", "--json", bus: bus).array.isEmpty)
+        connect([(first, "Alpha"), (second, "Beta")])
+        #expect(
+            try await CommandRun.btcall("volume", bus: bus).output == """
+                HEADSET            NAME   SPEAKER   MICROPHONE
+                00:00:5E:00:53:01  Alpha  10 of 12  4 of 15
+                00:00:5E:00:53:02  Beta   10 of 12  4 of 15
+
+                """)
+        let run = try await CommandRun.btcall("volume", "--headset", "beta", "--json", bus: bus).array
+        #expect(run.count == 1)
+        #expect(
+            Set(run[0].keys) == ["device", "name", "speaker", "speakerMax", "microphone", "microphoneMax"])
+        #expect(run[0]["device"] as? String == "bluetooth:\(second)" && run[0]["speakerMax"] as? Int == 12)
+    }
+
+    @Test func `volume ROLE VALUE sets that of the only headset, or of the one that is named`() async throws {
+        connect([(first, "Alpha")])
+        let run = try await CommandRun.btcall("volume", "speaker", "12", bus: bus)
+        #expect(run.status == 0 && run.output.hasSuffix("00:00:5E:00:53:01  Alpha  12 of 12  4 of 15\n"))
+        connect([(first, "Alpha"), (second, "Beta")])
+        for name in ["beta", "\(second)", "bluetooth:\(second)"] {
+            connect([(first, "Alpha"), (second, "Beta")])
+            let run = try await CommandRun.btcall("volume", "microphone", "15", "--headset", name, "--json", bus: bus)
+            #expect(run.status == 0 && run.array.count == 1, "\(name)")
+            #expect(daemon.router.devices.map(\.microphoneVolume) == [4, 15])
+        }
+    }
+
+    @Test(arguments: [
+        (["speaker", "16"], "0 to 15"), (["speaker", "-1"], "0 to 15"), (["speaker", "loud"], "0 to 15"),
+        (["mic", "5"], "speaker, microphone"), (["speaker"], "ROLE needs a VALUE from 0 to 15"),
+    ])
+    func `volume says what is accepted`(words: [String], expected: String) {
+        do {
+            _ = try Entry.parseAsRoot(["volume"] + words)
+            Issue.record("\(words) was accepted")
+        } catch {
+            #expect(Entry.exitCode(for: error).rawValue == 64)
+            #expect(Entry.fullMessage(for: error).contains(expected), "\(Entry.fullMessage(for: error))")
+        }
+    }
+
+    @Test func `volume says which headset it needs, and what the daemon refuses`() async throws {
+        func failure(_ arguments: String...) async throws -> String {
+            let run = try await CommandRun.btcall(["volume"] + arguments, bus: bus)
+            #expect(run.status == 1 && run.output.isEmpty)
+            return run.errors
+        }
+        #expect(try await failure("speaker", "5") == "btcall: no headset is connected\n")
+        connect([(first, "Alpha"), (second, "Alpha")])
+        let list = "connected are \(first) (Alpha), \(second) (Alpha)"
+        #expect(try await failure("speaker", "5") == "btcall: name one with --headset; \(list)\n")
+        #expect(
+            try await failure("speaker", "5", "--headset", "alpha")
+                == "btcall: several headsets are named alpha: \(first) (Alpha), \(second) (Alpha)\n")
+        #expect(
+            try await failure("speaker", "5", "--headset", "Gamma")
+                == "btcall: Gamma is neither an address nor the name of a headset; "
+                + "known are \(first) (Alpha), \(second) (Alpha)\n")
+        #expect(
+            try await failure("speaker", "5", "--headset", "00:00:5E:00:53:09")
+                == "btcall: 00:00:5E:00:53:09 is not connected; \(list)\n")
+        #expect(
+            try await failure("speaker", "13", "--headset", "\(first)")
+                == "btcall: 13 is louder than this headset may be: 0 to 12\n")
+        // It is listed, and goes before it is set.
+        daemon.bus.unexport(path: BTCallPath.headset(first))
+        #expect(
+            try await failure("speaker", "5", "--headset", "\(first)") == "btcall: \(first) is not connected\n")
+    }
+}
