@@ -24,6 +24,7 @@ import counted
 
 # A stall reaches the recordings later than it happens: what is queued between headset and sound card.
 STALL_BEFORE, STALL_AFTER = 0.02, 0.20
+PAUSE = 0.2                                            # packets later than this did not merely jitter
 
 
 class GuestClock:
@@ -116,8 +117,21 @@ class Recording:
                 begin = (p[:, 1] - p[:, 0] / self.rate).min()
                 straight.append(np.array([[p[0, 0], begin + p[0, 0] / self.rate], [p[-1, 0], begin + p[-1, 0] / self.rate]]))
             parts = straight
+        else:                         # packets that stopped coming: what came before the pause was heard before it
+            parts = [self._with_pauses(p) for p in parts]
         both = np.concatenate(parts)
         self.index, self.times = both[:, 0], both[:, 1]
+
+    def _with_pauses(self, stamps):
+        late = np.diff(stamps[:, 1]) - np.diff(stamps[:, 0]) / self.rate
+        after = np.flatnonzero(late > PAUSE) + 1
+        ends = stamps[after - 1, 1] + (stamps[after, 0] - stamps[after - 1, 0]) / self.rate
+        return np.insert(stamps, after, np.column_stack([stamps[after, 0] - 1e-3, ends]), axis=0)
+
+    def times_of(self, start, end):
+        """Lab time of both ends of a stretch, each seen from inside: a pause may lie right beside it."""
+        inside = min(0.01, (end - start) / 2)
+        return float(self.time_of(start + inside)) - inside, float(self.time_of(end - inside)) + inside
 
     def time_of(self, seconds):
         """Lab time at a place in the recording."""
@@ -188,7 +202,7 @@ def decode(paths, code, hole_ms):
         segments = counted.decode(recording.pcm, recording.rate, code)
         for s in segments:
             s["time"], s["time_end"] = (None, None) if recording.times is None else \
-                (round(float(recording.time_of(s[k])), 4) for k in ("start", "end"))
+                (round(t, 4) for t in recording.times_of(s["start"], s["end"]))
             heard.append(dict(s, file=path))
         between = counted.gaps(segments)
         for g, s in zip(between, segments):
@@ -207,6 +221,8 @@ def decode(paths, code, hole_ms):
             out["silences"] = holes(heard, "time", "time_end", hole_ms)
             _mark_stalled(out["silences"])
             out["silence_ms_max"] = max((h["ms"] for h in out["silences"]), default=0.0)
+            out["overlaps"] = overlaps(heard)
+            out["overlap_ms_max"] = max((o["ms"] for o in out["overlaps"]), default=0.0)
         out["missing"] = holes(heard, "position", "position_end", hole_ms)
         _mark_stalled(out["missing"])
         out["missing_ms_max"] = max((h["ms"] for h in out["missing"]), default=0.0)
@@ -241,6 +257,20 @@ def holes(heard, begin, end, least_ms):
                         "before": last["file"], "after": s["file"], "time": last["time_end"], "time_to": s["time"]})
         if reached is None or s[end] > reached:
             reached, last = s[end], s
+    return out
+
+
+def overlaps(heard):
+    """Moments at which two recordings hold the signal: devices that sound together."""
+    out, rows = [], sorted(heard, key=lambda s: s["time"])
+    for i, first in enumerate(rows):
+        for second in rows[i + 1:]:
+            if second["time"] >= first["time_end"]:
+                break
+            if first["file"] != second["file"]:
+                end = min(first["time_end"], second["time_end"])
+                out.append({"ms": round((end - second["time"]) * 1000, 1), "from": second["time"], "to": end,
+                            "files": [first["file"], second["file"]]})
     return out
 
 

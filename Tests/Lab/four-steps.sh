@@ -50,6 +50,7 @@ sleep 2
 check "step 4: headset 2 connects" switch_on h2
 check "step 4: audio link opens" hs h2 wait sco 10
 check "step 4: route is headset 2" wait_route bluetooth:$H2 5
+check "step 4: BlueZ has noticed that headset 1 is dead" wait_until 20 gone $H1
 sleep 3
 golden why-step-4.txt why
 counters=$(btcall status --json)

@@ -28,6 +28,7 @@ HFP_1_5 = [F.EC_NR, F.THREE_WAY_CALLING, F.CLI_PRESENTATION_CAPABILITY, F.VOICE_
            F.REMOTE_VOLUME_CONTROL, F.ENHANCED_CALL_STATUS]
 PROFILES = {
     "minimal": (hfp.ProfileVersion.V1_5, []),
+    "hsp": (hfp.ProfileVersion.V1_5, []),                     # no Hands-Free record: the Headset Profile is all it has
     "1.5": (hfp.ProfileVersion.V1_5, HFP_1_5),
     "1.6": (hfp.ProfileVersion.V1_6, HFP_1_5 + [F.CODEC_NEGOTIATION]),
     "1.7": (hfp.ProfileVersion.V1_7, HFP_1_5 + [F.CODEC_NEGOTIATION, F.HF_INDICATORS, F.ESCO_S4_SETTINGS_SUPPORTED]),
@@ -150,6 +151,15 @@ class Hf(hfp.HfProtocol):
         self.owner.note("slc", "")
 
     async def setup_codec_connection(self, codec_id):
+        self.owner.note("bcs", codec_id)
+        if self.owner.codec_answer == "never":
+            return
+        if self.owner.codec_answer == "wrong" and codec_id != int(hfp.AudioCodec.CVSD):
+            try:
+                await self.execute_command(f"AT+BCS={int(hfp.AudioCodec.CVSD)}")
+            except Exception as e:
+                self.owner.note("at-refused", repr(e))
+            return
         # Bumble answers AT+BAC=<names>; answer numbers.
         if codec_id not in [int(c) for c in self.supported_audio_codecs]:
             await self.execute_command("AT+BAC=" + ",".join(str(int(c)) for c in self.supported_audio_codecs))
@@ -168,6 +178,10 @@ class Headset:
         self.after_slc = ["AT+CLIP=1", "AT+CCWA=1"]
         self.device = self.port = self.hf = self.connection = None
         self.sco, self.sco_codec, self.sco_task = None, None, None
+        self.link_life = None                                   # after so many seconds it closes its link by itself
+        self.codec_answer = "right"                             # what +BCS is answered with: right|wrong|never
+        self.refusals, self.refusal = 0, 0x0E                   # so many links from now on are refused, and why
+        self.hs_dlc = None
         self.forced = None                                      # codec regardless of HFP's choice: bare SCO
         self.mic, self.echo = ("silence",), bytearray()
         self.takes = []
@@ -223,11 +237,13 @@ class Headset:
         self.hf_channel = server.listen(self.on_hf_dlc, channel=7)
         self.hs_channel = server.listen(self.on_hs_dlc, channel=8)
         d.sdp_service_records = {
-            0x10001: hfp.make_hf_sdp_records(0x10001, self.hf_channel, self.hf_configuration, version),
             0x10002: a2dp.make_audio_sink_service_sdp_records(0x10002),
             0x10003: avrcp.ControllerServiceSdpRecord(0x10003).to_service_attributes(),
             0x10004: avrcp.TargetServiceSdpRecord(0x10004).to_service_attributes(),
             0x10005: self.hsp_record(0x10005)}
+        if self.profile != "hsp":
+            d.sdp_service_records[0x10001] = hfp.make_hf_sdp_records(
+                0x10001, self.hf_channel, self.hf_configuration, version)
         await d.power_on()
         d.keystore = self.keystore                # bonds survive power cycles
         d.on("connection", self.on_connection)
@@ -277,6 +293,14 @@ class Headset:
             return {"time": lab_time(), "tx_last": take and take.tx_last, "rx_last": take and take.rx_last}
         return None
 
+    async def fade(self, seconds):
+        """Out of reach for a moment: nothing passes either way, the connection outlives it (less than 3 s)."""
+        controller = self.port.controller
+        controller.alive = False
+        await asyncio.sleep(seconds)
+        controller.alive = True
+        return {"time": lab_time()}
+
     # --- ACL, HFP ---------------------------------------------------------
     def on_connection(self, c):
         if c.transport != core.PhysicalTransport.BR_EDR:
@@ -315,6 +339,7 @@ class Headset:
     def on_hs_dlc(self, dlc):
         self.note("rfcomm", "hsp")
         self.hs_dlc = dlc
+        dlc.on("close", lambda: self.note("hsp-closed", ""))
         dlc.sink = lambda data: self.note("hsp-rx", data.decode(errors="replace").strip())
 
     async def connect(self, peer):
@@ -327,6 +352,13 @@ class Headset:
         if not c.is_encrypted:
             await c.authenticate()
             await c.encrypt()
+        if self.profile == "hsp":
+            channel = await rfcomm.find_rfcomm_channel_with_uuid(c, core.UUID.from_16_bits(0x1112))
+            if not channel:
+                raise RuntimeError("no Headset Audio Gateway record")
+            mux = await rfcomm.Client(c).start()
+            self.on_hs_dlc(await mux.open_dlc(channel))
+            return {"channel": channel}
         found = await hfp.find_ag_sdp_record(c)
         if not found:
             raise RuntimeError("no Hands-Free Audio Gateway record")
@@ -342,6 +374,13 @@ class Headset:
     # --- SCO --------------------------------------------------------------
     def on_sco_request(self, c, link_type):
         self.note("sco-request", link_type)
+        if self.refusals > 0:
+            self.refusals -= 1
+            self.note("sco-refused", self.refusals)
+            asyncio.get_running_loop().create_task(self.device.send_async_command(
+                hci.HCI_Reject_Synchronous_Connection_Request_Command(
+                    bd_addr=c.peer_address, reason=self.refusal)))
+            return
         codec = self.hf.active_codec if self.hf else hfp.AudioCodec.CVSD
         if self.forced:
             codec = {"cvsd": hfp.AudioCodec.CVSD, "msbc": hfp.AudioCodec.MSBC}[self.forced]
@@ -366,6 +405,13 @@ class Headset:
         link.on("disconnection", self.on_sco_lost)
         self.note("sco", self.sco_codec)
         self.sco_task = asyncio.get_running_loop().create_task(self.microphone(link))
+        if self.link_life is not None:
+            self.life_task = asyncio.get_running_loop().create_task(self.end_link(link, self.link_life))
+
+    async def end_link(self, link, seconds):
+        await asyncio.sleep(seconds)
+        if self.sco is link:
+            await link.disconnect()
 
     def on_sco_packet(self, packet):
         pcm = self.msbc.decode(packet.data) if self.sco_codec == "msbc" else packet.data
@@ -536,6 +582,8 @@ class Headset:
                 await self.power_off()
             elif a[0] == "lost":
                 return self.vanish(float(a[1]) if len(a) > 1 else 0.0)
+        elif verb == "fade":
+            return await self.fade(float(a[0]))
         elif verb == "connect":
             return await asyncio.wait_for(self.connect(a[0] if a else GUEST), 20)
         elif verb == "connect-a2dp":
@@ -560,12 +608,32 @@ class Headset:
         elif verb == "apple-battery":                     # 0..9
             await self.at("AT+XAPL=0000-0000-0100,10")
             return await self.at(f"AT+IPHONEACCEV=1,1,{int(a[0])}")
+        elif verb == "plantronics-battery":               # level levels; without the second the short form, 0..9
+            return await self.at("AT+XEVENT=BATTERY," + ",".join(a[:2]) + (",90,0" if len(a) > 1 else ""))
+        elif verb == "csr-battery":                       # 0..9
+            return await self.at(f"AT+CSRBATT={int(a[0])}")
+        elif verb == "raw":                               # as it is said, without waiting for an answer
+            (self.hf.dlc if self.hf else self.hs_dlc).write(" ".join(a) + "\r")
+        elif verb == "refuse-links":                      # the next so many; the reason in hexadecimal
+            self.refusals, self.refusal = int(a[0]), int(a[1], 16) if len(a) > 1 else 0x0E
+        elif verb == "codec-answer":
+            if a[0] not in ("right", "wrong", "never"):
+                raise ValueError("codec-answer right|wrong|never")
+            self.codec_answer = a[0]
+        elif verb == "offer-codecs":                      # AT+BAC in the connection
+            codecs = [CODECS[c] for c in a[0].split(",")]
+            self.hf.supported_audio_codecs = codecs
+            return await self.at("AT+BAC=" + ",".join(str(int(c)) for c in codecs))
         elif verb == "hsp-button":
             self.hs_dlc.write("AT+CKPD=200\r")
+        elif verb == "hsp-volume":
+            self.hs_dlc.write(f"AT+VGS={int(a[0])}\r")
         elif verb == "audio-open":
             return await self.at("AT+BCC")
         elif verb == "audio-close":
             await self.sco.disconnect()
+        elif verb == "link-life":                         # seconds | for-ever
+            self.link_life = None if a[0] == "for-ever" else float(a[0])
         elif verb == "codecs":                            # takes effect at the next power on
             self.codecs = [c for c in a[0].split(",") if CODECS[c] is not None]
         elif verb == "profile":                           # takes effect at the next power on

@@ -50,6 +50,7 @@ wait_until() { # SECONDS COMMAND...
 # --- Bluetooth ----------------------------------------------------------------------------------------------------------
 dev() { echo "/org/bluez/hci0/dev_${1//:/_}"; }
 prop() { busctl --system --timeout=2 get-property org.bluez "$(dev "$1")" org.bluez.Device1 "$2" 2>/dev/null; }
+gone() { [ "$(prop "$1" Connected)" = "b false" ]; }                              # ADDRESS: BlueZ says so
 agent() { # one that accepts everything, for as long as the script lives; also looks for headsets
 	mkfifo "$WORK/bluetoothctl"
 	exec 7<>"$WORK/bluetoothctl"
@@ -102,10 +103,11 @@ route_is() { [ "$(route)" = "$1" ]; }
 wait_route() { wait_until "$2" route_is "$1"; }                                  # DEVICE SECONDS
 why() { # without what differs from run to run: measured times are masked, limits stay
 	btcall why | sed -E 's/[0-9.]+ m?s ago/some time ago/g; s/[0-9.]+ s of /SOME of /g; s/penalty [0-9]+ s/penalty SOME/g
-		s/(carries the call|silent) for [0-9.]+ s/\1 for SOME/g'
+		s/(carries the call|silent) for [0-9.]+ s/\1 for SOME/g; s/^(next: .*) in [0-9.]+ s$/\1 in SOME/'
 }
 statistics() { busctl --system --json=short get-property org.btcall /org/btcall/audio org.btcall.Audio1 Statistics; }
 own_losses() { statistics | jq .data.lost.data; }                                # what the daemon itself lost, in sum
+connected() { device_json bluetooth:$1 | jq -e .available >/dev/null; }          # ADDRESS
 calls_are() { [ "$(json 'map(.state) | join(" ")' calls)" = "$1" ]; }            # "active held"
 owns_name() { busctl --system --timeout=2 call org.freedesktop.DBus / org.freedesktop.DBus GetNameOwner s "$1"; }
 lab_config() { # a configuration for loopback cards: 0 is the earpiece, 1 the loudspeaker

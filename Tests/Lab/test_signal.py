@@ -239,6 +239,35 @@ class Analysis(unittest.TestCase):
         self.assertEqual(result["missing"], [])
         self.assertAlmostEqual(result["silence_ms_max"], 200, delta=12)
 
+    def test_devices_that_sound_together(self):
+        self.clock()
+        begin = self.calls(dead=0.0, missing=0.0)
+        self.assertLess(analyse.decode(["earpiece.wav", "h1.wav"], 0, 10.0)["overlap_ms_max"], 12)
+        self.headset("h1", signal(3.5, 16000, first=3.0), 16000, begin + 3)
+        result = analyse.decode(["earpiece.wav", "h1.wav"], 0, 10.0)
+        together = [o for o in result["overlaps"] if o["ms"] > 12]
+        self.assertEqual([o["files"] for o in together], [["h1.wav", "earpiece.wav"]])
+        self.assertAlmostEqual(together[0]["ms"], 500, delta=12)
+        self.assertAlmostEqual(together[0]["from"], begin + 6, delta=0.012)
+
+    def test_packets_that_stop_for_a_moment(self):
+        """The headset hears nothing from 4 s to 4.6 s; its recording goes on with what came then."""
+        self.clock()
+        begin = self.OFFSET + 100
+        heard = signal(8)
+        for silent in (False, True):                           # afterwards: the signal further on, or silence
+            pcm = np.concatenate([heard[:4 * 16000], 0 * heard[:3 * 16000] if silent else heard[int(4.6 * 16000):7 * 16000]])
+            self.headset("h1", pcm, 16000, begin)
+            with open("h1.times") as f:
+                lines = [line if line.startswith("#") or int(line.split()[0]) < 4 * 16000 else
+                         f"{line.split()[0]} {float(line.split()[1]) + 0.6:.6f}\n" for line in f]
+            self.log("h1.times", *(line.strip() for line in lines))
+            first = analyse.decode(["h1.wav"], 0, 10.0)
+            self.assertAlmostEqual(first["files"][0]["segments"][0]["time_end"], begin + 4, delta=0.012)
+            self.assertEqual(len(first["silences"]), 0 if silent else 1)
+            if not silent:
+                self.assertAlmostEqual(first["silences"][0]["ms"], 600, delta=12)
+
     def test_hole_during_a_stall_is_marked(self):
         self.clock("stall 106.000000 90.0")
         self.calls()

@@ -1,0 +1,85 @@
+#!/bin/bash
+# lab: limit=300
+# Headsets that come and go: out of reach for moments, closing each link at once, switched off and on. Every change of route
+# has its reason, there are few, and the time until the next one doubles.
+. "$LAB/routing.sh"
+
+# Times long enough for btcall to be started meanwhile.
+{ lab_config; echo "silentResumeMs = 3000"; echo "settleBluetoothMs = 2000"; } > "$SHARE/routing.conf"
+start_btcalld "$SHARE/routing.conf" || fail "btcalld starts"
+pair_headsets
+watch_routes
+
+# Headset 1 is out of reach for a moment, again and again, with headset 2 there as well.
+switch_on_known h1 $H1
+begin_call fading --outgoing --number 1001
+check "fading: the call is with headset 1" wait_route bluetooth:$H1 15
+switch_on_known h2 $H2
+sleep 2
+for time in 1 2; do
+	hs h1 fade 0.5 >/dev/null
+	golden why-fading-$time.txt why
+	check "fading: the call is back with headset 1, time $time" wait_route bluetooth:$H1 $((1 + 4 * time))
+	sleep 0.5
+done
+is "fading: its link was never closed, none went to headset 2" "$(hs h1 status | jq .takes) $(hs h2 status | jq .takes)" "1 0"
+end_call
+golden routes-fading.txt routes
+decode_call
+at_least "fading: seconds heard on the earpiece" "$(heard_on earpiece)" 3
+is "fading: heard on headset 2" "$(heard_on h2)" 0
+at_most "fading: longest silence on leaving (ms)" "$(longest silences h1 earpiece)" 300
+at_most "fading: longest silence on return (ms)" "$(longest silences earpiece h1)" 20
+at_most "fading: far end without a microphone (ms)" "$(microphone_gap)" 300
+
+# A headset that closes each link at once: three attempts, then a pause, and a local device meanwhile.
+hs h2 power off
+hs h1 power off
+begin_call refusing --outgoing --number 1002
+check "refusing: the call is on the earpiece" wait_route earpiece 15
+hs h1 link-life 0.2
+check "refusing: headset 1 connects" switch_on h1
+for attempt in 1 2 3; do
+	check "refusing: attempt $attempt opens the link" hs h1 wait sco 8
+	check "refusing: attempt $attempt ends at the headset" hs h1 wait sco-lost 2
+done
+sleep 0.5
+check "refusing: the call is on the earpiece again" wait_route earpiece 3
+golden why-refusing.txt why
+sleep 2
+check "refusing: and stays there" route_is earpiece
+hs h1 link-life for-ever
+end_call
+golden routes-refusing.txt routes
+decode_call
+at_most "refusing: longest silence (ms)" "$(jq '[.silences[] | select(.stalled | not) | .ms] | max // 0' <<<"$heard")" 2000
+
+# A headset that is switched off and on in the call.
+hs h1 power off
+begin_call flapping --outgoing --number 1003
+check "flapping: the call is on the earpiece" wait_route earpiece 15
+check "flapping: headset 1 connects" switch_on h1
+check "flapping: the call is with headset 1" wait_route bluetooth:$H1 5
+sleep 1.5
+for loss in 1 2 3 4; do
+	check "flapping: headset 1 goes, time $loss" hs h1 power off
+	sleep 0.5                                             # nothing else to do for the guest while the call moves
+	check "flapping: the call is on the earpiece" wait_route earpiece 2
+	check "flapping: headset 1 comes back, time $loss" switch_on h1
+	golden why-flapping-$loss.txt why
+	[ $loss = 1 ] || continue
+	check "flapping: the call is with headset 1 again" wait_route bluetooth:$H1 7
+	sleep 1.5
+done
+sleep 2
+check "flapping: the call stays on the earpiece" route_is earpiece
+end_call
+golden routes-flapping.txt routes
+decode_call
+at_most "flapping: longest silence on leaving (ms)" "$(longest silences h1 earpiece)" 300
+at_most "flapping: longest silence on return (ms)" "$(longest silences earpiece h1)" 20
+one_device
+
+unwatch_routes
+stop_btcalld
+finish
