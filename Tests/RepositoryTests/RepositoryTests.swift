@@ -43,4 +43,20 @@ import Testing
             #expect(files.contains(xml.replacing(".xml", with: ".md")), "\(xml) has no reference page")
         }
     }
+
+    @Test func `every deliberate mistake in the list can be made`() throws {
+        let process = Process()
+        process.executableURL = URL(filePath: "/usr/bin/env")
+        process.arguments = ["python3", Self.root.appending(path: "Tests/Mutations/mutate").path, "--check"]
+        let pipe = Pipe()
+        process.standardOutput = pipe
+        process.standardError = pipe
+        try process.run()
+        let output = try pipe.fileHandleForReading.readToEnd() ?? Data()
+        process.waitUntilExit()
+        let text = String(decoding: output, as: UTF8.self)
+        #expect(process.terminationStatus == 0, "\(text)")
+        let count = text.split(separator: " ").first.flatMap { Int($0) } ?? 0
+        #expect(count >= 45)
+    }
 }
