@@ -13,6 +13,7 @@ struct PathPort: ~Copyable {
     let capture: OpaquePointer?
     let playbackRate: Int
     private let captureRate: Int
+    private let busRate: Int
     private let playbackChannels: Int
     private let captureChannels: Int
     private let playbackBufferFrames: Int
@@ -59,6 +60,7 @@ struct PathPort: ~Copyable {
         capture = path.capture
         playbackRate = path.playbackRate
         captureRate = path.captureRate
+        self.busRate = busRate
         playbackChannels = path.playbackChannels
         captureChannels = path.captureChannels
         playbackBufferFrames = path.playbackBufferFrames
@@ -81,9 +83,16 @@ struct PathPort: ~Copyable {
         interleaved.deallocate()
     }
 
-    /// Starts both streams, the playback with a queue of silence. Returns 0 or an errno.
+    /// Frames of the bus that the playback's first queue holds.
     @_noLocks
-    mutating func start(now: Int64) -> Int32 {
+    func leadFrames() -> Int { playback == nil || isStarted ? 0 : targetFrames * busRate / playbackRate }
+
+    /// Starts both streams, the playback with a queue whose end is `lead` and whose beginning is silence.
+    ///
+    /// Returns 0 or an errno.
+    /// - Parameter lead: frames of the bus, at most `leadFrames`.
+    @_noLocks
+    mutating func start(now: Int64, lead: UnsafePointer<Int16>, _ leadFrames: Int) -> Int32 {
         if isStarted { return 0 }
         isStarted = true
         mustTopUp = true
@@ -96,7 +105,8 @@ struct PathPort: ~Copyable {
         isUnclocked = false
         if let playback {
             if needsPrepare { _ = snd_pcm_prepare(playback) }
-            let code = fillAndStart(playback)
+            var code = fill(playback, silence: targetFrames - leadFrames * playbackRate / busRate)
+            if code >= 0 { code = write(playback, lead, leadFrames) }
             if code < 0 { return -code }
         }
         if let capture {
@@ -104,7 +114,9 @@ struct PathPort: ~Copyable {
             let code = snd_pcm_start(capture)
             if code < 0 && code != -EBADFD { return -code }
         }
-        return 0
+        guard let playback else { return 0 }
+        let code = startFilled(playback)
+        return code < 0 ? -code : 0
     }
 
     /// Stops both streams at once; they can be started again.
@@ -299,14 +311,15 @@ struct PathPort: ~Copyable {
         smoothedQueue = -1
         let prepared = snd_pcm_prepare(playback)
         if prepared < 0 { return Int(prepared) }
-        return Int(fillAndStart(playback))
+        let filled = fill(playback, silence: targetFrames)
+        return Int(filled < 0 ? filled : startFilled(playback))
     }
 
-    /// Fills a prepared stream with the target of silence and starts it. Returns 0 or -errno.
+    /// Writes so many frames of silence to a stream. Returns 0 or -errno.
     @_noLocks
-    private mutating func fillAndStart(_ playback: OpaquePointer) -> Int32 {
+    private mutating func fill(_ playback: OpaquePointer, silence: Int) -> Int32 {
         clear(interleaved, Self.chunkFrames * 2)
-        var left = targetFrames
+        var left = silence
         while left > 0 {
             let piece = left < Self.chunkFrames ? left : Self.chunkFrames
             let written = snd_pcm_writei(playback, interleaved, UInt(piece))
@@ -314,6 +327,27 @@ struct PathPort: ~Copyable {
             if written < 0 { return Int32(truncatingIfNeeded: written) }
             left -= Int(written)
         }
+        return 0
+    }
+
+    /// Converts frames of the bus and writes them to a stream that has room for them. Returns 0 or -errno.
+    @_noLocks
+    private mutating func write(_ playback: OpaquePointer, _ samples: UnsafePointer<Int16>, _ frames: Int) -> Int32 {
+        var done = 0
+        while done < frames {
+            let piece = frames - done < busRate / 100 ? frames - done : busRate / 100
+            let made = resampler.process(samples + done, piece, pcm, Self.chunkFrames).made
+            toChannels(made)
+            let written = snd_pcm_writei(playback, interleaved, UInt(made))
+            if written < 0 && written != -Int(EAGAIN) { return Int32(truncatingIfNeeded: written) }
+            done += piece
+        }
+        return 0
+    }
+
+    /// Starts a prepared stream. Returns 0 or -errno.
+    @_noLocks
+    private func startFilled(_ playback: OpaquePointer) -> Int32 {
         let code = snd_pcm_start(playback)
         // Running already: the two streams of some cards start together.
         return code == -EBADFD ? 0 : code

@@ -35,8 +35,10 @@ extension RealtimeThread {
     mutating func activate(_ call: CallPointer, _ isActive: Bool) {
         if !isActive {
             call.pointee.pause()
+            history.forget()
             return
         }
+        history.forget()
         let code = call.pointee.prime(blocks: primeBlocks, now: now)
         if code != 0 { close(call, code: code) }
     }
@@ -45,6 +47,7 @@ extension RealtimeThread {
     @_noLocks
     mutating func release(_ call: CallPointer) {
         call.pointee.close()
+        history.forget()
         var index = 0
         while index < Self.maximumCalls {
             if sameCall(calls[index], call) {
@@ -171,12 +174,13 @@ extension RealtimeThread {
     mutating func tick() {
         if plantedFault != 0 { btcall_realtime_plant(plantedFault) }
         mixDownlink()
+        remember()
         play()
         mixUplink()
         sendUplink()
         counters.pointee.ticks.add(1)
         lastTick = now
-        if isHeard(master) { heardUntil = now }
+        if let alive = lastSign(of: master) { heardUntil = alive }
         if crossFade.isRunning {
             crossFade.advance(tickFrames)
             if !crossFade.isRunning { endFade() }
@@ -198,6 +202,17 @@ extension RealtimeThread {
         }
     }
 
+    /// Keeps the block, and how much of what is kept nobody has heard.
+    @_noLocks
+    private mutating func remember() {
+        if master == nil && fading == nil { return }
+        var unheard = -1
+        if let alive = lastSign(of: master) {
+            unheard = Int((now &- alive) &* Int64(busRate) / 1_000_000_000) + tickFrames
+        }
+        history.append(downlink, tickFrames, unheard: unheard)
+    }
+
     @_noLocks
     private mutating func play() {
         if let fading {
@@ -206,7 +221,7 @@ extension RealtimeThread {
             play(scratch, on: fading)
         }
         if let master {
-            if crossFade.isRunning { crossFade.fadeIn(downlink, tickFrames) }
+            if crossFade.isRunning && !continuesLead { crossFade.fadeIn(downlink, tickFrames) }
             play(downlink, on: master)
         }
     }

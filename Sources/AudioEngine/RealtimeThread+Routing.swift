@@ -78,6 +78,7 @@ extension RealtimeThread {
 
     @_noLocks
     private mutating func route(to id: UInt32) {
+        continuesLead = false
         var wanted: TerminalPointer?
         if id != Message.noTerminal {
             guard let found = terminal(id) else { return }
@@ -100,6 +101,8 @@ extension RealtimeThread {
         pending = wanted
         pendingSince = now
         if let path = wanted.pointee.path { start(wanted, path) }
+        // Before the next block goes to one that nobody hears.
+        cutIfReady()
     }
 
     @_noLocks
@@ -110,7 +113,17 @@ extension RealtimeThread {
             _ = terminal.pointee.capture.discard(captured)
         }
         terminal.pointee.state = .running
-        let code = path.pointee.start(now: now)
+        // The old one is dead: the new one begins with what it has not played any more.
+        var frames = 0
+        if !isHeard(master) {
+            frames = history.takeUnheard(lead, path.pointee.leadFrames())
+            var fade = crossFade
+            fade.start()
+            fade.fadeIn(lead, frames)
+            terminal.pointee.speaker.apply(lead, frames)
+        }
+        continuesLead = frames > 0
+        let code = path.pointee.start(now: now, lead: lead, frames)
         if code != 0 { fail(terminal, code: code) }
     }
 
@@ -130,7 +143,8 @@ extension RealtimeThread {
             if link.pointee.isStarting(), isHeard(master) { return }
         }
         if let path = terminal.pointee.path, path.pointee.capture != nil, terminal.pointee.capture.available == 0 {
-            if now < pendingSince &+ Self.readyLimit { return }
+            // While nobody hears anything there is nothing to wait for.
+            if isHeard(master), now < pendingSince &+ Self.readyLimit { return }
         }
         cut(to: terminal)
     }
@@ -160,6 +174,14 @@ extension RealtimeThread {
         guard let terminal else { return false }
         guard let link = terminal.pointee.link else { return true }
         return link.pointee.isAlive(now: now)
+    }
+
+    /// Until when somebody has surely heard what was given to this terminal; nil: nobody hears it now.
+    @_noLocks
+    func lastSign(of terminal: TerminalPointer?) -> Int64? {
+        guard isHeard(terminal), let terminal else { return nil }
+        guard let link = terminal.pointee.link else { return now }
+        return link.pointee.lastPacket
     }
 
     /// Sets the phase of a new clock: its next tick comes 10 ms after the last, and what it has to play until then,

@@ -49,8 +49,12 @@ struct RealtimeThread: ~Copyable {
     var pending: TerminalPointer?
     var pendingSince: Int64 = 0
     var crossFade: CrossFade
+    /// What the new device plays began with its first queue: its blocks are not faded in.
+    var continuesLead = false
     var muting: Gain
     var noise: ComfortNoise
+    /// What the far end said last, for the device that comes after one that has died.
+    var history: DownlinkHistory
 
     var now: Int64
     var lastTick: Int64
@@ -71,6 +75,8 @@ struct RealtimeThread: ~Copyable {
     let downlink: UnsafeMutablePointer<Int16>
     let uplink: UnsafeMutablePointer<Int16>
     let scratch: UnsafeMutablePointer<Int16>
+    /// Where a new device's first samples are made, half a second of the bus.
+    let lead: UnsafeMutablePointer<Int16>
 
     /// Memory comes from the control side; it stays there when the thread has ended.
     init(
@@ -105,6 +111,9 @@ struct RealtimeThread: ~Copyable {
         // Twice as quick as other changes: done within one tick.
         muting = Gain(rate: busRate / 2)
         noise = ComfortNoise(rate: busRate)
+        history = DownlinkHistory(rate: busRate)
+        lead = .allocate(capacity: busRate / 2)
+        lead.initialize(repeating: 0, count: busRate / 2)
         now = btcall_monotonic_nanoseconds()
         lastTick = now
         heardUntil = now
@@ -117,6 +126,7 @@ struct RealtimeThread: ~Copyable {
         downlink.deallocate()
         uplink.deallocate()
         scratch.deallocate()
+        lead.deallocate()
     }
 
     /// The body of the thread; returns after a `stop` command.

@@ -1,3 +1,4 @@
+import AudioDSP
 import CBTCall
 import Foundation
 import Testing
@@ -77,6 +78,41 @@ extension RealtimeTests {
             let heard = samples.drop { $0 == 0 }
             #expect(heard.count > 48_000)
             #expect(lowestToneShare(heard.dropFirst(4_800).prefix(40_000), hertz: 1_000, rate: 48_000) > 0.98)
+        }
+
+        @Test func `a card that follows a dead headset begins with what that one did not play any more`() throws {
+            let file = FileManager.default.temporaryDirectory.appendingPathComponent("btcall-\(UUID()).raw").path
+            defer { try? FileManager.default.removeItem(atPath: file) }
+            let bench = try EngineBench()
+            let headset = try bench.makeHeadset(1, .mSBC, .mSBC, packetBytes: 60, source: { _ in 0 })
+            bench.engine.setSilentLimit(1, .milliseconds(160))
+            bench.engine.route(to: 1)
+            #expect(bench.wait { isRouted($0, 1) } != nil)
+            let provider = try bench.makeCall(7, rate: 16_000, source: countedTones(rate: 16_000))
+            let playback = try #require(Library.open("file:FILE=\(file),FORMAT=raw", 0))
+            try bench.engine.addTerminal(2, .path(ALSAPath(playback: playback)))
+            #expect(bench.waitUntil { provider.blocks >= 80 })
+            headset.peer.pause()
+            #expect(bench.wait { if case .linkSilent(1, _) = $0 { true } else { false } } != nil)
+            bench.engine.route(to: 2)
+            #expect(bench.wait { isRouted($0, 2) } != nil)
+            let blocks = provider.blocks
+            #expect(bench.waitUntil { provider.blocks >= blocks + 60 })
+            bench.engine.removeTerminal(2)
+            #expect(bench.wait { $0 == .terminalRemoved(2) } != nil)
+            headset.peer.stop()
+            provider.stop()
+            bench.engine.stop()
+            close(headset.descriptor)
+            Library.close(playback)
+            let data = try Data(contentsOf: URL(fileURLWithPath: file))
+            let samples = data.withUnsafeBytes { Array($0.bindMemory(to: Int16.self)) }
+            // 50 ms of queue come before the first block; all of it sounds, and what follows goes on from there.
+            let silent = samples.prefix { abs($0) < 100 }.count
+            #expect(silent < 480)
+            let steps = heardSteps(samples[...], rate: 48_000)
+            #expect(steps.count > 25)
+            #expect(jumps(steps) == [])
         }
     }
 }
