@@ -1,5 +1,6 @@
 import CBTCall
 import Glibc
+import Synchronization
 
 /// Converts audio between two rates whose ratio drifts, because two clocks do (DESIGN.md section 5).
 ///
@@ -20,8 +21,8 @@ package struct AdaptiveResampler: ~Copyable {
 
     private let taps: Int
     private let phases: Int
-    /// `phases` + 1 filters of `taps` values.
-    private let filters: UnsafeMutablePointer<Float>
+    /// `phases` + 1 filters of `taps` values; they stay for the next one of the same rates.
+    private let filters: UnsafePointer<Float>
     /// The input around the present position, the latest last.
     private let line: UnsafeMutablePointer<Float>
     private var fill: Int
@@ -46,7 +47,7 @@ package struct AdaptiveResampler: ~Copyable {
         taps = 2 * half
         phases = max(16, (Self.phasesPerFrame * lower + from - 1) / from)
         delayFrames = (half * to + from / 2) / from
-        filters = Self.makeFilters(half: half, phases: phases, bandwidth: Double(lower) / Double(from), reach: reach)
+        filters = Self.filters(from: from, to: to, half: half, phases: phases, reach: reach)
         line = UnsafeMutablePointer<Float>.allocate(capacity: taps + Self.chunkFrames)
         line.initialize(repeating: 0, count: taps + Self.chunkFrames)
         fill = taps - 1
@@ -57,8 +58,10 @@ package struct AdaptiveResampler: ~Copyable {
         phasePerFraction = Float(phases) / Float(unit)
     }
 
+    /// Has the filters for a pair of rates ready, so that `init` is quick.
+    package static func prepare(from: Int, to: Int) { _ = AdaptiveResampler(from: from, to: to) }
+
     deinit {
-        filters.deallocate()
         line.deallocate()
     }
 
@@ -147,6 +150,32 @@ package struct AdaptiveResampler: ~Copyable {
         if value >= 32_767 { return 32_767 }
         if value <= -32_768 { return -32_768 }
         return Int16(value + (value < 0 ? -0.5 : 0.5))
+    }
+
+    private struct Rates: Hashable {
+        let from: Int
+        let to: Int
+    }
+
+    /// The filters of each pair of rates that has been used, 50 kB a pair: a processor without fast floating
+    /// point takes 50 ms and more for them, and a card is opened while somebody waits to hear something.
+    private static let kept = Mutex<[Rates: FilterBank]>([:])
+
+    private struct FilterBank: @unchecked Sendable {
+        /// Never written again.
+        let values: UnsafePointer<Float>
+    }
+
+    private static func filters(from: Int, to: Int, half: Int, phases: Int, reach: Int) -> UnsafePointer<Float> {
+        kept.withLock { kept in
+            let rates = Rates(from: from, to: to)
+            if let bank = kept[rates] { return bank }
+            let bandwidth = Double(min(from, to)) / Double(from)
+            let made = makeFilters(half: half, phases: phases, bandwidth: bandwidth, reach: reach)
+            let bank = FilterBank(values: UnsafePointer(made))
+            kept[rates] = bank
+            return bank
+        }.values
     }
 
     /// A low pass (sinc under a Kaiser window), cut into one filter for each position between two input frames.
