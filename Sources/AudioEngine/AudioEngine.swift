@@ -1,3 +1,4 @@
+import AudioDSP
 import CBTCall
 import Glibc
 
@@ -202,6 +203,8 @@ package final class AudioEngine: @unchecked Sendable {
             free(terminal: terminal)
             throw .commandQueueFull
         }
+        // A link may die at any time: what takes long about opening a card then is ready, for the rate of most cards.
+        if link != nil { AdaptiveResampler.prepare(from: configuration.busRate, to: 48_000) }
     }
 
     /// Cuts over to a terminal, or to none. Asynchronous: `routed` tells when it was done.

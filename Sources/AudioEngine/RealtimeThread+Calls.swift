@@ -35,19 +35,26 @@ extension RealtimeThread {
     mutating func activate(_ call: CallPointer, _ isActive: Bool) {
         if !isActive {
             call.pointee.pause()
-            history.forget()
+            forgetDownlink()
             return
         }
-        history.forget()
+        forgetDownlink()
         let code = call.pointee.prime(blocks: primeBlocks, now: now)
         if code != 0 { close(call, code: code) }
+    }
+
+    /// What has been said does not belong to what comes.
+    @_noLocks
+    private mutating func forgetDownlink() {
+        history.forget()
+        isBereft = false
     }
 
     /// Takes a call out and gives its storage and descriptor back.
     @_noLocks
     mutating func release(_ call: CallPointer) {
         call.pointee.close()
-        history.forget()
+        forgetDownlink()
         var index = 0
         while index < Self.maximumCalls {
             if sameCall(calls[index], call) {
@@ -187,11 +194,15 @@ extension RealtimeThread {
         }
     }
 
-    /// The active calls' next blocks, added up. Without a device the blocks are kept for the next one.
+    /// Blocks are taken from the calls: somebody hears them, or did until just now.
+    @_noLocks
+    private func takesBlocks() -> Bool { master != nil || fading != nil || isBereft }
+
+    /// The active calls' next blocks, added up. Before the first device the blocks are kept for it.
     @_noLocks
     private mutating func mixDownlink() {
         clear(downlink, tickFrames)
-        if master == nil && fading == nil { return }
+        if !takesBlocks() { return }
         var index = 0
         while index < Self.maximumCalls {
             if let call = calls[index], call.pointee.isClocked {
@@ -205,7 +216,7 @@ extension RealtimeThread {
     /// Keeps the block, and how much of what is kept nobody has heard.
     @_noLocks
     private mutating func remember() {
-        if master == nil && fading == nil { return }
+        if !takesBlocks() { return }
         var unheard = -1
         if let alive = lastSign(of: master) {
             unheard = Int((now &- alive) &* Int64(busRate) / 1_000_000_000) + tickFrames

@@ -91,6 +91,7 @@ extension RealtimeThread {
             if !same(before, fading) { wind(down: before) }
         }
         if same(wanted, master) {
+            isBereft = false
             report(.routed, id: id, value: 0)
             return
         }
@@ -115,14 +116,7 @@ extension RealtimeThread {
         terminal.pointee.state = .running
         // The old one is dead: the new one begins with what it has not played any more.
         var frames = 0
-        if !isHeard(master) {
-            frames = history.takeUnheard(lead, path.pointee.leadFrames())
-            var fade = crossFade
-            fade.start()
-            fade.fadeIn(lead, frames)
-            terminal.pointee.speaker.apply(lead, frames)
-        }
-        continuesLead = frames > 0
+        if !isHeard(master) { frames = takeLead(path.pointee.leadFrames(), for: terminal) }
         let code = path.pointee.start(now: now, lead: lead, frames)
         if code != 0 { fail(terminal, code: code) }
     }
@@ -157,11 +151,12 @@ extension RealtimeThread {
         let gap = isHeard(old) ? 0 : max64(0, now &- heardUntil)
         master = terminal
         pending = nil
+        isBereft = false
         crossFade.start()
         fading = old
         if let terminal {
             terminal.pointee.endDeadline = Int64.max
-            prefill(terminal)
+            prefill(terminal, continues: !isHeard(old))
         }
         if let terminal, terminal.pointee.path != nil { terminal.pointee.state = .running }
         report(
@@ -184,10 +179,24 @@ extension RealtimeThread {
         return link.pointee.lastPacket
     }
 
-    /// Sets the phase of a new clock: its next tick comes 10 ms after the last, and what it has to play until then,
-    /// in whatever portions its ticks and packets alternate, is there as silence.
+    /// Makes up to `count` frames of the bus, in `lead`, from what nobody has heard of the far end, for a device whose
+    /// queue is to begin with them.
     @_noLocks
-    private mutating func prefill(_ terminal: TerminalPointer) {
+    private mutating func takeLead(_ count: Int, for terminal: TerminalPointer) -> Int {
+        let frames = history.takeUnheard(lead, count)
+        var fade = crossFade
+        fade.start()
+        fade.fadeIn(lead, frames)
+        terminal.pointee.speaker.apply(lead, frames)
+        continuesLead = frames > 0
+        return frames
+    }
+
+    /// Sets the phase of a new clock: its next tick comes 10 ms after the last, and what it has to play until then,
+    /// in whatever portions its ticks and packets alternate, is there: what nobody has heard yet, if it `continues` for
+    /// one that has died, and silence before that.
+    @_noLocks
+    private mutating func prefill(_ terminal: TerminalPointer, continues: Bool) {
         var elapsed = Int((now &- lastTick) &* Int64(busRate) / 1_000_000_000)
         if elapsed > tickFrames { elapsed = tickFrames }
         if elapsed < 0 { elapsed = 0 }
@@ -198,8 +207,9 @@ extension RealtimeThread {
         let wanted = link.pointee.rate / 100 + link.pointee.slackFrames() - phase
         let missing = wanted - terminal.pointee.playback.available
         if missing <= 0 { return }
-        clear(link.pointee.pcm, missing)
-        _ = terminal.pointee.playback.write(link.pointee.pcm, missing)
+        let frames = continues ? takeLead(missing * busRate / link.pointee.rate, for: terminal) : 0
+        _ = terminal.pointee.playback.write(silence: missing - frames * link.pointee.rate / busRate)
+        if frames > 0 { link.pointee.convert(lead, frames, into: terminal.pointee.playback) }
     }
 
     /// The old terminal has faded out.

@@ -195,6 +195,7 @@ extension RealtimeThread {
         if same(terminal, fading) { endFade() }
         if same(terminal, master) {
             master = nil
+            isBereft = true
             crossFade.cancel()
         }
         if let path = terminal.pointee.path { path.pointee.stop() }

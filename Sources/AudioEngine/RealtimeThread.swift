@@ -49,6 +49,8 @@ struct RealtimeThread: ~Copyable {
     var pending: TerminalPointer?
     var pendingSince: Int64 = 0
     var crossFade: CrossFade
+    /// The device that had the call has died, and none has followed yet: what the far end says is kept for the next one.
+    var isBereft = false
     /// What the new device plays began with its first queue: its blocks are not faded in.
     var continuesLead = false
     var muting: Gain

@@ -80,7 +80,8 @@ extension RealtimeTests {
             #expect(lowestToneShare(heard.dropFirst(4_800).prefix(40_000), hertz: 1_000, rate: 48_000) > 0.98)
         }
 
-        @Test func `a card that follows a dead headset begins with what that one did not play any more`() throws {
+        @Test(arguments: [false, true])
+        func `a card that follows a dead headset begins with what that one did not play any more`(closes: Bool) throws {
             let file = FileManager.default.temporaryDirectory.appendingPathComponent("btcall-\(UUID()).raw").path
             defer { try? FileManager.default.removeItem(atPath: file) }
             let bench = try EngineBench()
@@ -92,15 +93,23 @@ extension RealtimeTests {
             let playback = try #require(Library.open("file:FILE=\(file),FORMAT=raw", 0))
             try bench.engine.addTerminal(2, .path(ALSAPath(playback: playback)))
             #expect(bench.waitUntil { provider.blocks >= 80 })
-            headset.peer.pause()
-            #expect(bench.wait { if case .linkSilent(1, _) = $0 { true } else { false } } != nil)
+            if closes {
+                headset.peer.stop()
+                #expect(bench.wait { if case .terminalFailed(1, _) = $0 { true } else { false } } != nil)
+                let blocks = provider.blocks
+                // The call goes on meanwhile, and nothing that it says is dropped before the oldest.
+                #expect(bench.waitUntil { provider.blocks >= blocks + 15 })
+            } else {
+                headset.peer.pause()
+                #expect(bench.wait { if case .linkSilent(1, _) = $0 { true } else { false } } != nil)
+            }
             bench.engine.route(to: 2)
             #expect(bench.wait { isRouted($0, 2) } != nil)
             let blocks = provider.blocks
             #expect(bench.waitUntil { provider.blocks >= blocks + 60 })
             bench.engine.removeTerminal(2)
             #expect(bench.wait { $0 == .terminalRemoved(2) } != nil)
-            headset.peer.stop()
+            if !closes { headset.peer.stop() }
             provider.stop()
             bench.engine.stop()
             close(headset.descriptor)
