@@ -1,8 +1,16 @@
+import CBTCall
 import Glibc
 
-/// A quiet, dull noise for where nothing is sent, so that a line does not sound dead. The same seed gives the same noise.
+/// A quiet, dull noise for where nothing is sent, so that a line does not sound dead: as loud as the room was, once it has
+/// been listened to. The same seed gives the same noise.
 package struct ComfortNoise: Sendable {
-    private let amplitude: Float
+    private var amplitude: Float
+    /// Of an effective value of 1.
+    private let amplitudePerUnit: Float
+    /// The effective value that is made, and the bounds of what is learned, -80 and -45 dB.
+    private var effective: Float
+    private static let quietest: Float = 3.3
+    private static let loudest: Float = 184
     private let keep: Float
     private var colour: Float = 0
     private var state: UInt32
@@ -16,9 +24,32 @@ package struct ComfortNoise: Sendable {
         let pole = exp(-2 * Float.pi * 1000 / Float(max(rate, 1)))
         keep = pole
         state = seed == 0 ? 1 : seed
-        let effective = 32_768 * pow(10, min(max(levelDecibels, -90), 0) / 20)
+        effective = 32_768 * pow(10, min(max(levelDecibels, -90), 0) / 20)
         // White noise of even distribution in ±1 has a variance of 1/3; the pole takes (1 - p) / (1 + p) of it.
-        amplitude = effective * (3 * (1 + pole) / (1 - pole)).squareRoot() * (1 - pole)
+        amplitudePerUnit = (3 * (1 + pole) / (1 - pole)).squareRoot() * (1 - pole)
+        amplitude = effective * amplitudePerUnit
+    }
+
+    /// Learns from a block of the microphone how loud the room is: the quiet between words counts, not the words.
+    ///
+    /// Follows down within 100 ms and up by a fifth a second; digital silence is no room.
+    @_noLocks
+    package mutating func follow(_ samples: UnsafePointer<Int16>, _ frames: Int) {
+        var energy: Float = 0
+        var index = 0
+        while index < frames {
+            let value = Float(samples[index])
+            energy += value * value
+            index &+= 1
+        }
+        if energy == 0 || frames <= 0 { return }
+        let level = btcall_square_root(energy / Float(frames))
+        var next = effective * 1.002
+        if level < next { next = effective + (level - effective) * 0.2 }
+        if next < Self.quietest { next = Self.quietest }
+        if next > Self.loudest { next = Self.loudest }
+        effective = next
+        amplitude = next * amplitudePerUnit
     }
 
     /// Overwrites `frames` frames.

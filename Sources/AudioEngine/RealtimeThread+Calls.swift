@@ -213,7 +213,8 @@ extension RealtimeThread {
         }
     }
 
-    /// Keeps the block, and how much of what is kept nobody has heard.
+    /// Keeps the block and how much nobody has heard, and takes what is to be heard now: the same, or while a device
+    /// catches up, what came before.
     @_noLocks
     private mutating func remember() {
         if !takesBlocks() { return }
@@ -221,7 +222,7 @@ extension RealtimeThread {
         if let alive = lastSign(of: master) {
             unheard = Int((now &- alive) &* Int64(busRate) / 1_000_000_000) + tickFrames
         }
-        history.append(downlink, tickFrames, unheard: unheard)
+        history.pass(downlink, tickFrames, unheard: unheard)
     }
 
     @_noLocks
@@ -258,12 +259,16 @@ extension RealtimeThread {
         terminal.pointee.enforceCeiling()
     }
 
-    /// What the person says: the routed microphone, the old one while it fades, noise where there is none.
+    /// What the person says: the routed microphone, the old one while it fades; where there is none, noise as the room
+    /// had it.
     @_noLocks
     private mutating func mixUplink() {
-        if let master {
+        if let master, isHeard(master) {
             take(master, uplink)
+            noise.follow(uplink, tickFrames)
         } else {
+            // What a dead link makes up is not wanted, its time is.
+            if let master { take(master, uplink) }
             noise.fill(uplink, tickFrames)
         }
         if crossFade.isRunning {

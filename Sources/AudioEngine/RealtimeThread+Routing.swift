@@ -183,7 +183,7 @@ extension RealtimeThread {
     /// queue is to begin with them.
     @_noLocks
     private mutating func takeLead(_ count: Int, for terminal: TerminalPointer) -> Int {
-        let frames = history.takeUnheard(lead, count)
+        let frames = history.resume(lead, count)
         var fade = crossFade
         fade.start()
         fade.fadeIn(lead, frames)

@@ -1,5 +1,6 @@
 #include "dsp.h"
 
+#include <math.h>
 #include <string.h>
 
 void btcall_move(void *to, const void *from, size_t count)
@@ -33,4 +34,9 @@ float btcall_inner_product(const float *left, const float *right, size_t count, 
     for (size_t index = 0; index < count; index += stride)
         sum += left[index] * right[index];
     return sum;
+}
+
+float btcall_square_root(float value)
+{
+    return sqrtf(value);
 }

@@ -43,4 +43,7 @@ BTCALL_REALTIME float btcall_interpolated_product(
 BTCALL_REALTIME float btcall_inner_product(
     const float *_Nonnull left, const float *_Nonnull right, size_t count, size_t stride);
 
+/// The square root of a value that is not negative.
+BTCALL_REALTIME float btcall_square_root(float value);
+
 #endif
