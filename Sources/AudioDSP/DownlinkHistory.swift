@@ -1,11 +1,9 @@
-import CBTCall
-
 /// The last half second of what the far end said, and how far behind it the listener is: signed 16 bit, mono, at the rate
 /// of the bus. Belongs to the audio thread.
 ///
 /// When a headset dies, what was given to it since its last sign of life has been heard by nobody. The next device begins
-/// there, and catches up: in pauses at once, in speech by leaving out a pitch period now and then, cross-faded, so that
-/// it is played an eighth faster and no word is lost. While nobody is behind, nothing is copied and nothing is changed.
+/// there, so that no word is lost, and catches up in the pauses, of which it leaves out all but 10 ms. While nobody is
+/// behind, nothing is copied and nothing is changed.
 package struct DownlinkHistory: ~Copyable {
     /// Frames that the listener is behind.
     package private(set) var backlogFrames = 0
@@ -13,25 +11,20 @@ package struct DownlinkHistory: ~Copyable {
     package private(set) var unheardFrames = 0
 
     private var ring: SampleRing
-    private let rate: Int
-    /// What is played between two shortenings at least, in frames.
-    private let spacing: Int
-    private let shortestLag: Int
-    private let longestLag: Int
-    private var sinceShortening = 0
+    /// What is left out at once at most, in frames.
+    private let longestPiece: Int
+    /// The loudest that was said lately, and what passes for a pause beside it: 24 dB less, and what nobody hears.
+    private var peak = 0
+    private static var inaudible: Int { @_noLocks get { 60 } }
     private let around: UnsafeMutablePointer<Int16>
-    private let aroundCapacity: Int
 
     /// - Parameter rate: frames per second of the bus.
     package init(rate: Int) {
-        self.rate = rate
         ring = SampleRing(capacity: rate / 2)
-        spacing = rate * 8 / 100
-        shortestLag = rate / 400
-        longestLag = rate * 3 / 200
-        aroundCapacity = rate / 100 * 3 + longestLag
-        around = UnsafeMutablePointer<Int16>.allocate(capacity: aroundCapacity)
-        around.initialize(repeating: 0, count: aroundCapacity)
+        longestPiece = rate * 3 / 200
+        let capacity = rate / 100 + longestPiece
+        around = UnsafeMutablePointer<Int16>.allocate(capacity: capacity)
+        around.initialize(repeating: 0, count: capacity)
     }
 
     deinit { around.deallocate() }
@@ -42,6 +35,7 @@ package struct DownlinkHistory: ~Copyable {
     ///   these, and those before that were not heard either.
     @_noLocks
     package mutating func pass(_ block: UnsafeMutablePointer<Int16>, _ frames: Int, unheard: Int) {
+        notePeak(block, frames)
         let surplus = frames - ring.free
         if surplus > 0 { _ = ring.discard(surplus) }
         _ = ring.write(block, frames)
@@ -58,7 +52,6 @@ package struct DownlinkHistory: ~Copyable {
     package mutating func resume(_ output: UnsafeMutablePointer<Int16>, _ count: Int) -> Int {
         backlogFrames += unheardFrames
         unheardFrames = 0
-        sinceShortening = 0
         limit(given: 0)
         let made = ring.peek(
             output, count < backlogFrames ? count : backlogFrames, offset: ring.available - backlogFrames)
@@ -87,67 +80,42 @@ package struct DownlinkHistory: ~Copyable {
     private mutating func play(_ block: UnsafeMutablePointer<Int16>, _ frames: Int) {
         let start = ring.available - frames - backlogFrames
         _ = ring.peek(block, frames, offset: start)
-        sinceShortening += frames
-        let isQuiet = loudest(block, frames) < 60
-        if sinceShortening < spacing && !isQuiet { return }
-        // As far as there is something to compare with: less when nearly all has been caught up with.
-        let there = ring.peek(
-            around, aroundCapacity < frames + backlogFrames ? aroundCapacity : frames + backlogFrames, offset: start)
-        var most = there - frames
-        if most > longestLag { most = longestLag }
-        if most <= 0 { return }
-        var lag = most
-        if !isQuiet && most >= shortestLag { lag = bestLag(frames, there: there, most: most) }
+        let piece = longestPiece < backlogFrames ? longestPiece : backlogFrames
+        let there = ring.peek(around, frames + piece, offset: start)
+        let left = quietFrames(there) - frames
+        if left <= 0 { return }
         var index = 0
         while index < frames {
-            let change = Int(around[index + lag]) - Int(around[index])
+            let change = Int(around[index + left]) - Int(around[index])
             block[index] = Int16(truncatingIfNeeded: Int(around[index]) + change * index / frames)
             index += 1
         }
-        backlogFrames -= lag
-        sinceShortening = 0
+        backlogFrames -= left
     }
 
+    /// How many of the first `count` frames of `around` belong to a pause.
     @_noLocks
-    private func loudest(_ samples: UnsafePointer<Int16>, _ frames: Int) -> Int {
-        var most = 0
+    private func quietFrames(_ count: Int) -> Int {
+        let bound = peak / 16 > Self.inaudible ? peak / 16 : Self.inaudible
+        var index = 0
+        while index < count {
+            let value = Int(around[index])
+            if value > bound || -value > bound { return index }
+            index += 1
+        }
+        return count
+    }
+
+    /// Follows what is loudest up at once, and down by half in 1.4 s.
+    @_noLocks
+    private mutating func notePeak(_ samples: UnsafePointer<Int16>, _ frames: Int) {
+        peak = peak * 199 / 200
         var index = 0
         while index < frames {
             let value = Int(samples[index])
-            if value > most { most = value }
-            if -value > most { most = -value }
+            if value > peak { peak = value }
+            if -value > peak { peak = -value }
             index += 1
         }
-        return most
-    }
-
-    /// The distance at which the audio is most like itself; of two that are as good, the longer one.
-    @_noLocks
-    private func bestLag(_ frames: Int, there: Int, most: Int) -> Int {
-        var best = shortestLag
-        var bestScore: Float = -2
-        var lag = shortestLag
-        while lag <= most {
-            let window = there - lag < 2 * frames ? there - lag : 2 * frames
-            var product: Float = 0
-            var here: Float = 1
-            var later: Float = 1
-            var index = 0
-            while index < window {
-                let first = Float(around[index])
-                let second = Float(around[index + lag])
-                product += first * second
-                here += first * first
-                later += second * second
-                index += 1
-            }
-            let score = product / btcall_square_root(here * later) + 0.1 * Float(lag) / Float(longestLag)
-            if score > bestScore {
-                bestScore = score
-                best = lag
-            }
-            lag += 1
-        }
-        return best
     }
 }
