@@ -3,9 +3,13 @@ import CBTCall
 /// Finds codec frames in the bytes of a transparent link (HFP 1.9, wide band speech, synchronisation header H2).
 ///
 /// A codec frame is 60 bytes: a header of two (0x01 and a sequence number of two bits, each sent twice), 57 of mSBC, one
-/// of padding. Packets need not begin with one. While in step the header and the syncword are expected right behind the
-/// previous codec frame; otherwise, and when a complete header shows up within a codec frame (bytes were lost), the
-/// search goes on byte by byte.
+/// of padding. Packets need not begin with one. A search takes a whole header with syncword and reserved bytes. In step,
+/// the next codec frame is expected right behind the last one, and much is forgiven there:
+///
+/// - Damaged bytes keep the place of what they stand for: a header within them is not looked at, nor its number.
+/// - Of the header and the syncword one may be wrong. The decoder says what the rest is worth.
+/// - When both are wrong, or a complete header shows up within a codec frame, bytes were lost or inserted. A header that
+///   began in the last bytes of the codec frame before is found as well; else the search goes on byte by byte.
 ///
 /// ```swift
 /// while offset < count {
@@ -16,24 +20,38 @@ import CBTCall
 package struct H2Synchronizer: ~Copyable {
     /// Bytes of a codec frame with header and padding.
     package static var frameBytes: Int { @_noLocks get { 60 } }
-    private static let headerBytes = 2
+    private static var headerBytes: Int { @_noLocks get { 2 } }
     /// Header, syncword and the two bytes behind it, which mSBC keeps zero.
-    private static let patternBytes = 5
+    private static var patternBytes: Int { @_noLocks get { 5 } }
+    /// As much of a pattern as can end a codec frame.
+    private static var tailBytes: Int { @_noLocks get { patternBytes &- 1 } }
+    /// After so many equal numbers in a row they are no numbers: a headset that does not count.
+    private static var believedRepeats: Int { @_noLocks get { 2 } }
 
+    /// The end of the codec frame before, followed by `buffer`.
+    private let storage: UnsafeMutablePointer<UInt8>
     private let buffer: UnsafeMutablePointer<UInt8>
     private var fill = 0
     /// The search found the last codec frame where it was expected.
     private var isInStep = false
     private var lastSequence = -1
+    /// Equal numbers in a row.
+    private var repeats = 0
+    /// The header of the codec frame in the buffer came whole and undamaged.
+    private var isHeaderSound = false
+    /// The padding of the last codec frame was zero, as it should be.
+    private var isPaddingZero = false
     /// Bytes of the buffer that came damaged lie before this index.
     private var damagedEnd = 0
 
     /// A codec frame is complete; true until the next `consume`.
     package private(set) var hasFrame = false
-    /// Part of that codec frame came in a damaged packet.
+    /// Part of that codec frame came in a damaged packet, or is the beginning of the next one.
     package private(set) var frameIsDamaged = false
     /// How many codec frames, modulo 4, the sequence numbers say are missing between the last two.
     package private(set) var framesMissedBefore = 0
+    /// The numbers of the last two are known, and believed.
+    package private(set) var isNumbered = false
     /// Bytes that belonged to no codec frame since the last complete one, or until that one when `hasFrame`.
     package private(set) var skippedBeforeFrame = 0
 
@@ -45,41 +63,41 @@ package struct H2Synchronizer: ~Copyable {
     package private(set) var resyncs = 0
     /// Bytes that belonged to no codec frame.
     package private(set) var bytesSkipped = 0
+    /// Bytes that were the end of one codec frame until they turned out to be the beginning of the next.
+    package private(set) var bytesTakenBack = 0
 
     package init() {
-        buffer = UnsafeMutablePointer<UInt8>.allocate(capacity: Self.frameBytes)
-        buffer.initialize(repeating: 0, count: Self.frameBytes)
+        let count = Self.tailBytes + Self.frameBytes
+        storage = UnsafeMutablePointer<UInt8>.allocate(capacity: count)
+        storage.initialize(repeating: 0, count: count)
+        buffer = storage + Self.tailBytes
     }
 
-    deinit { buffer.deallocate() }
+    deinit { storage.deallocate() }
 
     /// The 57 bytes of the complete codec frame. Valid while `hasFrame`.
     package var frame: UnsafePointer<UInt8> {
         @_noLocks get { UnsafePointer(buffer + Self.headerBytes) }
     }
 
+    /// Bytes of a codec frame that has begun, or may have.
+    package var pendingBytes: Int {
+        @_noLocks get { hasFrame ? 0 : fill }
+    }
+
     /// Takes bytes up to and including the end of a codec frame, or all `count`; returns how many.
     ///
-    /// - Parameter isDamaged: these bytes came with a bad packet status.
+    /// - Parameter isDamaged: these bytes came with a bad packet status, or are known to be nothing.
     @_noLocks
     package mutating func consume(_ bytes: UnsafePointer<UInt8>, _ count: Int, isDamaged: Bool) -> Int {
-        if hasFrame {
-            hasFrame = false
-            fill = 0
-            damagedEnd = 0
-            skippedBeforeFrame = 0
-        }
+        if hasFrame { begin() }
         var taken = 0
         while taken < count {
             buffer[fill] = bytes[taken]
             fill &+= 1
             taken &+= 1
             if isDamaged { damagedEnd = fill }
-            if fill <= Self.patternBytes {
-                while fill > 0 && !isPrefix() { skip(1) }
-            } else if fill >= 2 * Self.patternBytes && patternEnds(at: fill) {
-                skip(fill &- Self.patternBytes)
-            }
+            look()
             if fill == Self.frameBytes {
                 complete()
                 return taken
@@ -94,27 +112,109 @@ package struct H2Synchronizer: ~Copyable {
         fill = 0
         isInStep = false
         lastSequence = -1
+        repeats = 0
+        isPaddingZero = false
         damagedEnd = 0
         hasFrame = false
         skippedBeforeFrame = 0
         framesMissedBefore = 0
     }
 
+    /// Makes room behind a complete codec frame.
+    @_noLocks
+    private mutating func begin() {
+        btcall_move(storage, buffer + (Self.frameBytes &- Self.tailBytes), Self.tailBytes)
+        hasFrame = false
+        fill = 0
+        damagedEnd = 0
+        skippedBeforeFrame = 0
+    }
+
+    /// One more byte is in the buffer.
+    @_noLocks
+    private mutating func look() {
+        if fill > Self.patternBytes {
+            if patternEnds(at: buffer + fill) {
+                skip(fill &- Self.patternBytes)
+                noteHeader()
+            }
+        } else if isInStep {
+            if fill < Self.patternBytes { return }
+            if isInPlace() { noteHeader() } else { loseStep() }
+        } else {
+            while fill > 0 && !isPrefix() { skip(1) }
+            if fill == Self.patternBytes { noteHeader() }
+        }
+    }
+
+    /// The first bytes of the buffer begin a codec frame, for all that is known.
+    @_noLocks
+    private func isInPlace() -> Bool {
+        if damagedEnd > 0 { return true }
+        if buffer[0] == 0x01 && Self.sequence(of: buffer[1]) >= 0 { return true }
+        // A headset may use the reserved bytes, but then its headers have to be right.
+        return buffer[2] == 0xAD && buffer[3] == 0 && buffer[4] == 0
+    }
+
+    @_noLocks
+    private mutating func noteHeader() {
+        isHeaderSound = damagedEnd == 0 && buffer[0] == 0x01 && Self.sequence(of: buffer[1]) >= 0
+    }
+
+    /// There is no codec frame where it was expected: it may begin some bytes before, or behind.
+    @_noLocks
+    private mutating func loseStep() {
+        var early = 1
+        while early <= Self.tailBytes {
+            if patternEnds(at: buffer + (Self.patternBytes &- early)) {
+                btcall_move(buffer, buffer - early, fill &+ early)
+                fill &+= early
+                bytesTakenBack &+= early
+                resyncs &+= 1
+                noteHeader()
+                return
+            }
+            early &+= 1
+        }
+        skip(1)
+        while fill > 0 && !isPrefix() { skip(1) }
+    }
+
     @_noLocks
     private mutating func complete() {
-        let sequence = Self.sequence(of: buffer[1])
         hasFrame = true
         isInStep = true
-        frameIsDamaged = damagedEnd > 0
+        frameIsDamaged = damagedEnd > 0 || endsInHeader()
+        isPaddingZero = buffer[Self.frameBytes &- 1] == 0
         framesMissedBefore = 0
+        isNumbered = false
+        if !isHeaderSound {
+            if lastSequence >= 0 { lastSequence = (lastSequence &+ 1) & 3 }
+            return
+        }
+        let sequence = Self.sequence(of: buffer[1])
         if lastSequence >= 0 {
-            framesMissedBefore = (sequence &- lastSequence &- 1) & 3
-            if framesMissedBefore > 0 {
-                sequenceGaps &+= 1
-                framesMissed &+= framesMissedBefore
+            let missed = (sequence &- lastSequence &- 1) & 3
+            repeats = missed == 3 ? repeats &+ 1 : 0
+            if missed > 0 { sequenceGaps &+= 1 }
+            if repeats <= Self.believedRepeats {
+                isNumbered = true
+                framesMissedBefore = missed
+                framesMissed &+= missed
             }
         }
         lastSequence = sequence
+    }
+
+    /// Where the padding should be, the next header begins: bytes of this codec frame are missing.
+    @_noLocks
+    private func endsInHeader() -> Bool {
+        let end = buffer + Self.frameBytes
+        if isPaddingZero && end[-1] == 0x01 { return true }
+        if end[-2] == 0x01 && Self.sequence(of: end[-1]) >= 0 { return true }
+        if end[-3] == 0x01 && Self.sequence(of: end[-2]) >= 0 && end[-1] == 0xAD { return true }
+        if end[-4] != 0x01 || Self.sequence(of: end[-3]) < 0 { return false }
+        return end[-2] == 0xAD && end[-1] == 0
     }
 
     /// Drops the first `count` bytes of the buffer: they are no codec frame.
@@ -137,16 +237,14 @@ package struct H2Synchronizer: ~Copyable {
         if buffer[0] != 0x01 { return false }
         if fill > 1 && Self.sequence(of: buffer[1]) < 0 { return false }
         if fill > 2 && buffer[2] != 0xAD { return false }
-        // In step the place already says that this is a header: a headset may use the reserved bytes.
-        if isInStep { return true }
         if fill > 3 && buffer[3] != 0 { return false }
         return fill <= 4 || buffer[4] == 0
     }
 
     /// A whole header, syncword and reserved bytes end right before `end`.
     @_noLocks
-    private func patternEnds(at end: Int) -> Bool {
-        let start = buffer + (end &- Self.patternBytes)
+    private func patternEnds(at end: UnsafeMutablePointer<UInt8>) -> Bool {
+        let start = end - Self.patternBytes
         if start[4] != 0 || start[3] != 0 || start[2] != 0xAD { return false }
         return start[0] == 0x01 && Self.sequence(of: start[1]) >= 0
     }

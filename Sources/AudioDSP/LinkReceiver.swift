@@ -4,7 +4,7 @@ import CBTCall
 /// band speech; packet status: BlueZ `doc/sco-protocol.rst`).
 ///
 /// Lost is what came in a packet with a bad status, what the decoder refuses, and what the sequence numbers say is
-/// missing; for mSBC also a packet of zeros. Bytes in which no codec frame is found stand for concealed audio too
+/// missing; for mSBC also a packet of zeros. A lost packet keeps its place: the search goes on behind it. Bytes in which no codec frame is found stand for concealed audio too
 /// (silence before the first one), so that the audio keeps time with the packets. After `conceal` sequence numbers add
 /// nothing: the time is already filled.
 package struct LinkReceiver: ~Copyable {
@@ -22,8 +22,13 @@ package struct LinkReceiver: ~Copyable {
     private var madeUp = 0
     private var isTimeFilled = false
     private var hasHeard = false
+    /// Units made up or silent since the last good one.
+    private var burst = 0
 
     private var counts = LinkCounters()
+
+    /// A shorter packet of zeros may be a part of a codec frame: reserved bytes, silence.
+    private static var shortestZeros: Int { @_noLocks get { 8 } }
 
     package init(_ format: LinkFormat) {
         self.format = format
@@ -49,10 +54,11 @@ package struct LinkReceiver: ~Copyable {
     /// Takes one packet from the controller and returns how many frames of audio it gave.
     ///
     /// - Parameters:
-    ///   - packet: `count` bytes as received, 24 to 144; codec frames and audio frames may straddle packets.
+    ///   - packet: `count` bytes as received, usually 24 to 144; codec frames and audio frames may straddle packets.
     ///   - status: the packet status, 0 for correctly received.
-    ///   - output: room for `capacity` frames, signed 16 bit. A packet of mSBC gives at most 2 × `count` + 600 frames,
-    ///     others `count` / 2 + 1; what has no room is dropped.
+    ///   - output: room for `capacity` frames, signed 16 bit; what has no room is dropped. A packet of mSBC of up to 144
+    ///     bytes that follows others without a gap gives at most 2 × `count` + 600 frames, one of PCM `count` / 2 + 1;
+    ///     ``mostFrames(_:of:)`` is what it can be at the worst.
     @_noLocks
     package mutating func receive(
         _ packet: UnsafePointer<UInt8>, _ count: Int, status: Int32, into output: UnsafeMutablePointer<Int16>,
@@ -69,6 +75,23 @@ package struct LinkReceiver: ~Copyable {
             if isDamaged { counts.damagedPackets &+= 1 }
             return receiveLinear(packet, count, isDamaged: isDamaged, output, capacity)
         }
+    }
+
+    /// The most frames that a packet of so many bytes can give: of mSBC when three codec frames are missing before each.
+    package static func mostFrames(_ format: LinkFormat, of packetBytes: Int) -> Int {
+        switch format {
+        case .mSBC: (packetBytes / H2Synchronizer.frameBytes + 2) * 4 * MSBCCodec.frameSamples
+        case .cvsd, .pcm16: packetBytes / 2 + 1
+        }
+    }
+
+    /// The link has ended: gives the last piece of the time that its bytes stand for; returns the frames.
+    @_noLocks
+    package mutating func finish(into output: UnsafeMutablePointer<Int16>, capacity: Int) -> Int {
+        let bytes = synchronizer.skippedBeforeFrame &+ synchronizer.pendingBytes
+        if synchronizer.hasFrame || bytes < (madeUp &+ 1) &* H2Synchronizer.frameBytes { return 0 }
+        madeUp &+= 1
+        return concealCodecFrame(output, capacity)
     }
 
     /// Makes up the audio of packets that did not come; returns `frames`, or `capacity` when that is less.
@@ -112,6 +135,7 @@ package struct LinkReceiver: ~Copyable {
         madeUp = 0
         isTimeFilled = false
         hasHeard = false
+        burst = 0
     }
 
     // MARK: Transparent
@@ -138,9 +162,12 @@ package struct LinkReceiver: ~Copyable {
     private mutating func finishCodecFrame(_ output: UnsafeMutablePointer<Int16>, _ capacity: Int) -> Int {
         var made = 0
         if hasHeard && !isTimeFilled {
-            // The numbers count modulo 4; one made up too many is skipped bytes that were no codec frame.
-            var missing = (synchronizer.framesMissedBefore &- madeUp) & 3
-            if missing == 3 && madeUp > 0 { missing = 0 }
+            // The numbers count modulo 4. Where bytes have filled the time, they only tell how to round it.
+            var missing = synchronizer.framesMissedBefore
+            if madeUp > 0 {
+                missing = synchronizer.isNumbered ? (missing &- madeUp) & 3 : 0
+                if missing > 1 { missing = 0 }
+            }
             while missing > 0 {
                 missing &-= 1
                 made &+= concealCodecFrame(output + made, capacity &- made)
@@ -155,6 +182,7 @@ package struct LinkReceiver: ~Copyable {
             return made &+ concealCodecFrame(output + made, capacity &- made)
         }
         hasHeard = true
+        burst = 0
         counts.frames &+= 1
         concealment.good(output + made, MSBCCodec.frameSamples)
         return made &+ MSBCCodec.frameSamples
@@ -206,6 +234,7 @@ package struct LinkReceiver: ~Copyable {
             count(made: frames)
         } else {
             hasHeard = true
+            burst = 0
             counts.frames &+= frames
             concealment.good(samples, frames)
         }
@@ -214,7 +243,9 @@ package struct LinkReceiver: ~Copyable {
     @_noLocks
     private mutating func count(made units: Int) {
         counts.frames &+= units
-        if hasHeard { counts.framesConcealed &+= units }
+        if hasHeard { counts.framesConcealed &+= units } else { counts.framesBefore &+= units }
+        burst &+= units
+        if burst > counts.longestBurst { counts.longestBurst = burst }
     }
 
     @_noLocks
@@ -224,6 +255,7 @@ package struct LinkReceiver: ~Copyable {
 
     @_noLocks
     private static func isZero(_ packet: UnsafePointer<UInt8>, _ count: Int) -> Bool {
+        if count < shortestZeros { return false }
         var index = 0
         while index < count {
             if packet[index] != 0 { return false }
