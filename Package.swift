@@ -95,8 +95,8 @@ let package = Package(
         .executableTarget(
             name: "BTCallCommand",
             dependencies: [
-                "BTCall", "BTCallAPI", "BTCallBench", "BTCallSimulator", "BluetoothSockets", "BluetoothTypes",
-                "ControlLoop", "DBus", "HandsFree", "Telephony", argumentParser,
+                "AudioDSP", "BTCall", "BTCallAPI", "BTCallBench", "BTCallSimulator", "BluetoothSockets",
+                "BluetoothTypes", "ControlLoop", "DBus", "HandsFree", "Telephony", argumentParser,
             ],
             swiftSettings: common),
 
@@ -175,9 +175,8 @@ let package = Package(
         .testTarget(
             name: "BTCallCommandTests",
             dependencies: [
-                "BTCallCommand", "BTCall", "BTCallAPI", "BTCallBench", "BluetoothTypes", "DBus", "ControlLoop",
-                "TestSupport",
-                argumentParser,
+                "AudioDSP", "BTCallCommand", "BTCall", "BTCallAPI", "BTCallBench", "BluetoothTypes", "DBus",
+                "ControlLoop", "TestSupport", argumentParser,
             ], swiftSettings: common),
         .testTarget(
             name: "RepositoryTests", dependencies: ["BTCallDaemon", "BluetoothTypes", "HandsFree"],
