@@ -2,14 +2,17 @@ import CBTCall
 
 /// Finds codec frames in the bytes of a transparent link (HFP 1.9, wide band speech, synchronisation header H2).
 ///
-/// A codec frame is 60 bytes: a header of two (0x01 and a sequence number of two bits, each sent twice), 57 of mSBC, one
-/// of padding. Packets need not begin with one. A search takes a whole header with syncword and reserved bytes. In step,
+/// A codec frame is 60 bytes: a header of two (0x01 and a sequence number of two bits, each sent twice), and 57 of mSBC
+/// with one of padding, or 58 of LC3. Packets need not begin with one. A search takes a whole header with syncword and reserved bytes. In step,
 /// the next codec frame is expected right behind the last one, and much is forgiven there:
 ///
 /// - Damaged bytes keep the place of what they stand for: a header within them is not looked at, nor its number.
 /// - Of the header and the syncword one may be wrong. The decoder says what the rest is worth.
 /// - When both are wrong, or a complete header shows up within a codec frame, bytes were lost or inserted. A header that
 ///   began in the last bytes of the codec frame before is found as well; else the search goes on byte by byte.
+///
+/// LC3 has no syncword, so that a header is no more than two bytes, of which others can look the same: a search takes one
+/// only when the next follows in its place, and in step a header may have one wrong bit.
 ///
 /// ```swift
 /// while offset < count {
@@ -28,6 +31,7 @@ package struct H2Synchronizer: ~Copyable {
     /// After so many equal numbers in a row they are no numbers: a headset that does not count.
     private static var believedRepeats: Int { @_noLocks get { 2 } }
 
+    private let hasSyncword: Bool
     /// The end of the codec frame before, followed by `buffer`.
     private let storage: UnsafeMutablePointer<UInt8>
     private let buffer: UnsafeMutablePointer<UInt8>
@@ -66,8 +70,10 @@ package struct H2Synchronizer: ~Copyable {
     /// Bytes that were the end of one codec frame until they turned out to be the beginning of the next.
     package private(set) var bytesTakenBack = 0
 
-    package init() {
-        let count = Self.tailBytes + Self.frameBytes
+    /// - Parameter hasSyncword: of mSBC, which LC3 has not.
+    package init(hasSyncword: Bool = true) {
+        self.hasSyncword = hasSyncword
+        let count = Self.tailBytes + Self.frameBytes + Self.headerBytes
         storage = UnsafeMutablePointer<UInt8>.allocate(capacity: count)
         storage.initialize(repeating: 0, count: count)
         buffer = storage + Self.tailBytes
@@ -75,14 +81,14 @@ package struct H2Synchronizer: ~Copyable {
 
     deinit { storage.deallocate() }
 
-    /// The 57 bytes of the complete codec frame. Valid while `hasFrame`.
+    /// The 57 or 58 bytes of the complete codec frame. Valid while `hasFrame`.
     package var frame: UnsafePointer<UInt8> {
         @_noLocks get { UnsafePointer(buffer + Self.headerBytes) }
     }
 
     /// Bytes of a codec frame that has begun, or may have.
     package var pendingBytes: Int {
-        @_noLocks get { hasFrame ? 0 : fill }
+        @_noLocks get { hasFrame ? fill &- Self.frameBytes : fill }
     }
 
     /// Takes bytes up to and including the end of a codec frame, or all `count`; returns how many.
@@ -97,13 +103,21 @@ package struct H2Synchronizer: ~Copyable {
             fill &+= 1
             taken &+= 1
             if isDamaged { damagedEnd = fill }
-            look()
-            if fill == Self.frameBytes {
+            if hasSyncword { look() } else { lookForHeader() }
+            if fill == Self.frameBytes && (hasSyncword || isInStep) || fill > Self.frameBytes &+ 1 {
                 complete()
                 return taken
             }
         }
         return taken
+    }
+
+    /// No more bytes follow. True when they end in a codec frame behind which no other confirms it: `frame` is it then.
+    @_noLocks
+    package mutating func finish() -> Bool {
+        if hasFrame || fill < Self.frameBytes { return false }
+        complete()
+        return true
     }
 
     /// Forgets everything but the counters, as for a new link.
@@ -125,9 +139,12 @@ package struct H2Synchronizer: ~Copyable {
     private mutating func begin() {
         btcall_move(storage, buffer + (Self.frameBytes &- Self.tailBytes), Self.tailBytes)
         hasFrame = false
-        fill = 0
-        damagedEnd = 0
+        // Of LC3 the next header may have been there to confirm the last one.
+        fill &-= Self.frameBytes
+        damagedEnd = damagedEnd > Self.frameBytes ? damagedEnd &- Self.frameBytes : 0
+        btcall_move(buffer, buffer + Self.frameBytes, fill)
         skippedBeforeFrame = 0
+        if fill > 0 { noteHeader() }
     }
 
     /// One more byte is in the buffer.
@@ -145,6 +162,44 @@ package struct H2Synchronizer: ~Copyable {
             while fill > 0 && !isPrefix() { skip(1) }
             if fill == Self.patternBytes { noteHeader() }
         }
+    }
+
+    /// One more byte is in the buffer, and there is no syncword.
+    @_noLocks
+    private mutating func lookForHeader() {
+        if isInStep {
+            if fill != Self.headerBytes { return }
+            if damagedEnd > 0 || isNearlyHeader() {
+                noteHeader()
+                return
+            }
+            skip(1)
+        }
+        var isOther = fill == Self.headerBytes
+        while fill > 0 && !isHeaderOrPart() {
+            skip(1)
+            isOther = true
+        }
+        if isOther && fill >= Self.headerBytes { noteHeader() }
+    }
+
+    /// The buffer begins with a header, and with the next one where that should be, as far as it goes.
+    @_noLocks
+    private func isHeaderOrPart() -> Bool {
+        if buffer[0] != 0x01 { return false }
+        if fill > 1 && Self.sequence(of: buffer[1]) < 0 { return false }
+        if fill > Self.frameBytes && buffer[Self.frameBytes] != 0x01 { return false }
+        return fill <= Self.frameBytes &+ 1 || Self.sequence(of: buffer[Self.frameBytes &+ 1]) >= 0
+    }
+
+    /// A header with one wrong bit at most.
+    @_noLocks
+    private func isNearlyHeader() -> Bool {
+        if Self.sequence(of: buffer[1]) >= 0 { return (buffer[0] ^ 0x01).nonzeroBitCount <= 1 }
+        if buffer[0] != 0x01 { return false }
+        let wrong = buffer[1]
+        return (wrong ^ 0x08).nonzeroBitCount == 1 || (wrong ^ 0x38).nonzeroBitCount == 1
+            || (wrong ^ 0xC8).nonzeroBitCount == 1 || (wrong ^ 0xF8).nonzeroBitCount == 1
     }
 
     /// The first bytes of the buffer begin a codec frame, for all that is known.
@@ -184,7 +239,7 @@ package struct H2Synchronizer: ~Copyable {
     private mutating func complete() {
         hasFrame = true
         isInStep = true
-        frameIsDamaged = damagedEnd > 0 || endsInHeader()
+        frameIsDamaged = damagedEnd > 0 || hasSyncword && endsInHeader()
         isPaddingZero = buffer[Self.frameBytes &- 1] == 0
         framesMissedBefore = 0
         isNumbered = false

@@ -4,14 +4,17 @@ import CBTCall
 /// band speech; packet status: BlueZ `doc/sco-protocol.rst`).
 ///
 /// Lost is what came in a packet with a bad status, what the decoder refuses, and what the sequence numbers say is
-/// missing; for mSBC also a packet of zeros. A lost packet keeps its place: the search goes on behind it. Bytes in which no codec frame is found stand for concealed audio too
-/// (silence before the first one), so that the audio keeps time with the packets. After `conceal` sequence numbers add
-/// nothing: the time is already filled.
+/// missing; with a codec also a packet of zeros. A lost packet keeps its place: the search goes on behind it. Bytes in
+/// which no codec frame is found stand for concealed audio too (silence before the first one), so that the audio keeps
+/// time with the packets. After `conceal` sequence numbers add nothing: the time is already filled.
 package struct LinkReceiver: ~Copyable {
     package let format: LinkFormat
-    private var synchronizer = H2Synchronizer()
+    private var synchronizer: H2Synchronizer
     private var codec = MSBCCodec()
+    private var superWide = LC3Codec()
     private var concealment: PacketLossConcealment
+    /// What liblc3 makes up for a lost codec frame; nobody hears it.
+    private let unheard: UnsafeMutablePointer<Int16>
 
     /// The first byte of a 16-bit frame whose second one comes in the next packet; -1 for none.
     private var halfFrame = -1
@@ -27,13 +30,25 @@ package struct LinkReceiver: ~Copyable {
 
     private var counts = LinkCounters()
 
-    /// A shorter packet of zeros may be a part of a codec frame: reserved bytes, silence.
-    private static var shortestZeros: Int { @_noLocks get { 8 } }
+    /// A shorter packet of zeros may be a part of a codec frame: reserved bytes of mSBC, silence of LC3 (50 bytes of it).
+    private static func shortestZeros(_ format: LinkFormat) -> Int {
+        switch format {
+        case .mSBC, .cvsd, .pcm16: 8
+        case .lc3SWB: H2Synchronizer.frameBytes
+        }
+    }
+    private let shortestZeros: Int
 
     package init(_ format: LinkFormat) {
         self.format = format
         concealment = PacketLossConcealment(rate: format.rate)
+        synchronizer = H2Synchronizer(hasSyncword: format != .lc3SWB)
+        shortestZeros = Self.shortestZeros(format)
+        unheard = UnsafeMutablePointer<Int16>.allocate(capacity: LC3Codec.frameSamples)
+        unheard.initialize(repeating: 0, count: LC3Codec.frameSamples)
     }
+
+    deinit { unheard.deallocate() }
 
     package var counters: LinkCounters {
         @_noLocks get {
@@ -58,7 +73,7 @@ package struct LinkReceiver: ~Copyable {
     ///   - status: the packet status, 0 for correctly received.
     ///   - output: room for `capacity` frames, signed 16 bit; what has no room is dropped. A packet of mSBC of up to 144
     ///     bytes that follows others without a gap gives at most 2 × `count` + 600 frames, one of PCM `count` / 2 + 1;
-    ///     ``mostFrames(_:of:)`` is what it can be at the worst.
+    ///     one of LC3 twice as much as mSBC; ``mostFrames(_:of:)`` is what it can be at the worst.
     @_noLocks
     package mutating func receive(
         _ packet: UnsafePointer<UInt8>, _ count: Int, status: Int32, into output: UnsafeMutablePointer<Int16>,
@@ -67,8 +82,8 @@ package struct LinkReceiver: ~Copyable {
         counts.packets &+= 1
         var isDamaged = status != 0
         switch format {
-        case .mSBC:
-            if !isDamaged { isDamaged = Self.isZero(packet, count) }
+        case .mSBC, .lc3SWB:
+            if !isDamaged { isDamaged = isZero(packet, count) }
             if isDamaged { counts.damagedPackets &+= 1 }
             return receiveTransparent(packet, count, isDamaged: isDamaged, output, capacity)
         case .cvsd, .pcm16:
@@ -77,10 +92,11 @@ package struct LinkReceiver: ~Copyable {
         }
     }
 
-    /// The most frames that a packet of so many bytes can give: of mSBC when three codec frames are missing before each.
+    /// The most frames that a packet of so many bytes can give: with a codec when three codec frames are missing before
+    /// each.
     package static func mostFrames(_ format: LinkFormat, of packetBytes: Int) -> Int {
         switch format {
-        case .mSBC: (packetBytes / H2Synchronizer.frameBytes + 2) * 4 * MSBCCodec.frameSamples
+        case .mSBC, .lc3SWB: (packetBytes / H2Synchronizer.frameBytes + 2) * 4 * format.codecFrameSamples
         case .cvsd, .pcm16: packetBytes / 2 + 1
         }
     }
@@ -88,6 +104,7 @@ package struct LinkReceiver: ~Copyable {
     /// The link has ended: gives the last piece of the time that its bytes stand for; returns the frames.
     @_noLocks
     package mutating func finish(into output: UnsafeMutablePointer<Int16>, capacity: Int) -> Int {
+        if synchronizer.finish() { return finishCodecFrame(output, capacity) }
         let bytes = synchronizer.skippedBeforeFrame &+ synchronizer.pendingBytes
         if synchronizer.hasFrame || bytes < (madeUp &+ 1) &* H2Synchronizer.frameBytes { return 0 }
         madeUp &+= 1
@@ -102,9 +119,9 @@ package struct LinkReceiver: ~Copyable {
         isTimeFilled = true
         concealment.lost(output, made)
         switch format {
-        case .mSBC:
+        case .mSBC, .lc3SWB:
             // Rounded up: counted is how often it happened, not for how long.
-            count(made: (made &+ MSBCCodec.frameSamples &- 1) / MSBCCodec.frameSamples)
+            count(made: (made &+ format.codecFrameSamples &- 1) / format.codecFrameSamples)
         case .cvsd, .pcm16:
             count(made: made)
         }
@@ -115,8 +132,9 @@ package struct LinkReceiver: ~Copyable {
     @_noLocks
     package mutating func conceal(bytes: Int, into output: UnsafeMutablePointer<Int16>, capacity: Int) -> Int {
         switch format {
-        case .mSBC:
-            return conceal(frames: bytes &* 2, into: output, capacity: capacity)
+        case .mSBC, .lc3SWB:
+            let frames = bytes &* format.codecFrameSamples / H2Synchronizer.frameBytes
+            return conceal(frames: frames, into: output, capacity: capacity)
         case .cvsd, .pcm16:
             owedBytes &+= bytes
             let frames = owedBytes / 2
@@ -175,25 +193,49 @@ package struct LinkReceiver: ~Copyable {
         }
         madeUp = 0
         isTimeFilled = false
-        if capacity &- made < MSBCCodec.frameSamples { return made }
+        if capacity &- made < format.codecFrameSamples { return made }
         if synchronizer.frameIsDamaged { return made &+ concealCodecFrame(output + made, capacity &- made) }
-        if !codec.decode(synchronizer.frame, into: output + made) {
+        if !decodeCodecFrame(output + made) {
             counts.decodeErrors &+= 1
-            return made &+ concealCodecFrame(output + made, capacity &- made)
+            return made &+ concealCodecFrame(output + made, capacity &- made, isRefused: true)
         }
         hasHeard = true
         burst = 0
         counts.frames &+= 1
-        concealment.good(output + made, MSBCCodec.frameSamples)
-        return made &+ MSBCCodec.frameSamples
+        return made &+ format.codecFrameSamples
+    }
+
+    /// Decodes the complete codec frame; false when it is worth nothing.
+    @_noLocks
+    private mutating func decodeCodecFrame(_ output: UnsafeMutablePointer<Int16>) -> Bool {
+        switch format {
+        case .mSBC:
+            if !codec.decode(synchronizer.frame, into: output) { return false }
+            concealment.good(output, MSBCCodec.frameSamples)
+            return true
+        case .lc3SWB:
+            if !superWide.decode(synchronizer.frame, into: output) { return false }
+            concealment.good(output, LC3Codec.frameSamples)
+            return true
+        case .cvsd, .pcm16:
+            return false
+        }
     }
 
     @_noLocks
-    private mutating func concealCodecFrame(_ output: UnsafeMutablePointer<Int16>, _ capacity: Int) -> Int {
-        if capacity < MSBCCodec.frameSamples { return 0 }
-        concealment.lost(output, MSBCCodec.frameSamples)
+    private mutating func concealCodecFrame(
+        _ output: UnsafeMutablePointer<Int16>, _ capacity: Int, isRefused: Bool = false
+    ) -> Int {
+        if capacity < format.codecFrameSamples { return 0 }
+        // The next codec frame overlaps this one in liblc3, which is told that it is lost unless it said so. What it makes
+        // up is noisier than the waveform continued: by 5 dB in and behind single lost codec frames of speech.
+        switch format {
+        case .lc3SWB: if !isRefused { superWide.conceal(into: unheard) }
+        case .mSBC, .cvsd, .pcm16: break
+        }
+        concealment.lost(output, format.codecFrameSamples)
         count(made: 1)
-        return MSBCCodec.frameSamples
+        return format.codecFrameSamples
     }
 
     // MARK: Linear
@@ -254,7 +296,7 @@ package struct LinkReceiver: ~Copyable {
     }
 
     @_noLocks
-    private static func isZero(_ packet: UnsafePointer<UInt8>, _ count: Int) -> Bool {
+    private func isZero(_ packet: UnsafePointer<UInt8>, _ count: Int) -> Bool {
         if count < shortestZeros { return false }
         var index = 0
         while index < count {

@@ -68,6 +68,9 @@ import Testing
         if codec == "msbc" {
             #expect(wave.rate == 16_000)
             #expect(wave.samples.count == frames * 120)
+        } else if codec == "lc3-swb" {
+            #expect(wave.rate == 32_000)
+            #expect(wave.samples.count == frames * 240)
         } else {
             #expect(wave.rate == 8_000)
         }
@@ -122,6 +125,28 @@ import Testing
             #expect(run["packets"] == (600 + min(size, 600) - 1) / min(size, 600))
             #expect(run.wave?.samples == samples)
         }
+    }
+
+    @Test func `LC3-SWB is decoded where it was built in, else it says how to build it`() throws {
+        let words = ["--codec", "lc3-swb", "--packet-bytes", "60", "-o", "out.wav", "capture.bin"]
+        guard LC3Codec.isAvailable else {
+            let refused = try run(words, [1, 2], capturing: .errors)
+            #expect(refused.status == 1 && refused.text == "btcall: \(LC3Codec.howToBuild)\n")
+            return
+        }
+        var transmitter = LinkTransmitter(.lc3SWB)
+        var capture: [UInt8] = []
+        for index in 0..<50 {
+            let audio = (0..<240).map { Int16(8_000 * sin(2 * .pi * Double(index * 240 + $0) / 80)) }
+            var packet = [UInt8](repeating: 0, count: 60)
+            #expect(transmitter.makePacket(&packet, 60, from: audio, 240) == 0)
+            if index != 20 { capture += packet }
+        }
+        let run = try decode("lc3-swb", 60, capture)
+        #expect(run["packets"] == 49 && run["frames"] == 50 && run["framesConcealed"] == 1)
+        #expect(run["sequenceGaps"] == 1 && run["maxBurst"] == 1)
+        #expect(run.wave?.samples.count == 50 * 240)
+        _ = try decode("lc3-swb", 0, (0..<5_000).map { UInt8(truncatingIfNeeded: $0 &* $0) })
     }
 
     @Test func `Length prefixes may be zero, beyond the end or cut`() throws {

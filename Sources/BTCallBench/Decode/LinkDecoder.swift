@@ -69,7 +69,7 @@ package struct LinkDecoder: ~Copyable {
         var report = counted
         switch format {
         case .cvsd, .pcm16: break
-        case .mSBC:
+        case .mSBC, .lc3SWB:
             let counters = receiver.counters
             report.frames = counters.frames
             report.framesGood = counters.frames - counters.framesConcealed - counters.framesBefore

@@ -18,7 +18,7 @@ struct DecodeCommand: ParsableCommand {
             What is lost or damaged is concealed as in a call. A frame is a codec frame of 7.5 ms; for CVSD it is a packet. \
             frames = framesGood + framesConcealed, and OUT.wav is as long as all of them.
 
-            Exit codes: 0 decoded, whatever came of it; 1 OUT.wav cannot be written; 2 a file cannot be read; 64 wrong \
+            Exit codes: 0 decoded, whatever came of it; 1 OUT.wav cannot be written, or this program was built without LC3; 2 a file cannot be read; 64 wrong \
             command line.
             """)
 
@@ -86,8 +86,11 @@ struct DecodeCommand: ParsableCommand {
         case .msbc: format = .mSBC
         case .cvsd: format = .cvsd
         case .lc3SWB:
-            terminal.printError("this btcall decodes msbc and cvsd only")
-            return 1
+            guard LC3Codec.isAvailable else {
+                terminal.printError(LC3Codec.howToBuild)
+                return 1
+            }
+            format = .lc3SWB
         }
         do {
             let packets = LinkCapture(try Self.content(of: capture), packetBytes: packetBytes)
