@@ -30,6 +30,8 @@ package struct H2Synchronizer: ~Copyable {
     private static var tailBytes: Int { @_noLocks get { patternBytes &- 1 } }
     /// After so many equal numbers in a row they are no numbers: a headset that does not count.
     private static var believedRepeats: Int { @_noLocks get { 2 } }
+    /// After so many zeros in a row the padding of a headset is believed to be zero always.
+    private static var trustedPaddings: Int { @_noLocks get { 4 } }
 
     private let hasSyncword: Bool
     /// The end of the codec frame before, followed by `buffer`.
@@ -43,14 +45,14 @@ package struct H2Synchronizer: ~Copyable {
     private var repeats = 0
     /// The header of the codec frame in the buffer came whole and undamaged.
     private var isHeaderSound = false
-    /// The padding of the last codec frame was zero, as it should be.
-    private var isPaddingZero = false
+    /// Codec frames in a row whose padding was zero, as it should be; counted up to `trustedPaddings`.
+    private var zeroPaddings = 0
     /// Bytes of the buffer that came damaged lie before this index.
     private var damagedEnd = 0
 
     /// A codec frame is complete; true until the next `consume`.
     package private(set) var hasFrame = false
-    /// Part of that codec frame came in a damaged packet, or is the beginning of the next one.
+    /// Part of that codec frame came in a damaged packet, or something else is where its padding should be.
     package private(set) var frameIsDamaged = false
     /// How many codec frames, modulo 4, the sequence numbers say are missing between the last two.
     package private(set) var framesMissedBefore = 0
@@ -127,7 +129,7 @@ package struct H2Synchronizer: ~Copyable {
         isInStep = false
         lastSequence = -1
         repeats = 0
-        isPaddingZero = false
+        zeroPaddings = 0
         damagedEnd = 0
         hasFrame = false
         skippedBeforeFrame = 0
@@ -239,8 +241,8 @@ package struct H2Synchronizer: ~Copyable {
     private mutating func complete() {
         hasFrame = true
         isInStep = true
-        frameIsDamaged = damagedEnd > 0 || hasSyncword && endsInHeader()
-        isPaddingZero = buffer[Self.frameBytes &- 1] == 0
+        frameIsDamaged = damagedEnd > 0 || hasSyncword && !isWhole()
+        if damagedEnd == 0 { notePadding() }
         framesMissedBefore = 0
         isNumbered = false
         if !isHeaderSound {
@@ -261,15 +263,25 @@ package struct H2Synchronizer: ~Copyable {
         lastSequence = sequence
     }
 
-    /// Where the padding should be, the next header begins: bytes of this codec frame are missing.
+    /// False when something else is where the padding should be, such as the beginning of the next header: bytes of this
+    /// codec frame are missing. The decoder would not notice, because the checksum covers its first bytes only.
     @_noLocks
-    private func endsInHeader() -> Bool {
+    private func isWhole() -> Bool {
         let end = buffer + Self.frameBytes
-        if isPaddingZero && end[-1] == 0x01 { return true }
-        if end[-2] == 0x01 && Self.sequence(of: end[-1]) >= 0 { return true }
-        if end[-3] == 0x01 && Self.sequence(of: end[-2]) >= 0 && end[-1] == 0xAD { return true }
-        if end[-4] != 0x01 || Self.sequence(of: end[-3]) < 0 { return false }
-        return end[-2] == 0xAD && end[-1] == 0
+        if zeroPaddings == Self.trustedPaddings && end[-1] != 0 { return false }
+        if end[-2] == 0x01 && Self.sequence(of: end[-1]) >= 0 { return false }
+        if end[-3] == 0x01 && Self.sequence(of: end[-2]) >= 0 && end[-1] == 0xAD { return false }
+        if end[-4] != 0x01 || Self.sequence(of: end[-3]) < 0 { return true }
+        return end[-2] != 0xAD || end[-1] != 0
+    }
+
+    @_noLocks
+    private mutating func notePadding() {
+        if buffer[Self.frameBytes &- 1] != 0 {
+            zeroPaddings = 0
+        } else if zeroPaddings < Self.trustedPaddings {
+            zeroPaddings &+= 1
+        }
     }
 
     /// Drops the first `count` bytes of the buffer: they are no codec frame.

@@ -54,6 +54,27 @@ struct LinkDamageTests {
             outcome(changed { $0.removeSubrange(40..<40 + count) }) == Outcome(concealed: count, burst: count, gaps: 1))
     }
 
+    @Test(arguments: [24, 30, 48, 72, 120])
+    func `A packet that never came costs the codec frames that it touches, wherever it lay`(size: Int) {
+        let all = packets(Self.coded.flatMap { $0 }, of: size)
+        for lost in 20..<40 {
+            var kept = all
+            kept.remove(at: lost)
+            let touched = (lost * size + size - 1) / 60 - lost * size / 60 + 1
+            let result = outcome(kept)
+            #expect(result.frames == 100 && result.concealed == touched, "packet \(lost)")
+            #expect(result.gaps <= 1 && result.resyncs <= 1, "packet \(lost)")
+        }
+    }
+
+    @Test func `Padding that is used is no sign of damage`() {
+        var random = SeededRandom(24)
+        let packets = Self.coded.map { Array($0.dropLast()) + [UInt8.random(in: 2...255, using: &random)] }
+        #expect(outcome(packets) == Outcome())
+        let later = changed { for index in 50..<100 { $0[index][59] = 0x77 } }
+        #expect(outcome(later).concealed == 1)
+    }
+
     @Test func `Four packets that never came leave no trace in the numbers`() {
         #expect(outcome(changed { $0.removeSubrange(40..<44) }) == Outcome(frames: 96))
     }
