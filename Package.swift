@@ -32,6 +32,9 @@ let package = Package(
         .library(name: "BTCall", targets: ["BTCall"]),
         .library(name: "BTCallSimulator", targets: ["BTCallSimulator"]),
     ],
+    traits: [
+        .trait(name: "LC3", description: "Super wide band speech (LC3-SWB), with liblc3.")
+    ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
@@ -43,6 +46,8 @@ let package = Package(
         .systemLibrary(name: "CSBC", pkgConfig: "sbc", providers: [.apt(["libsbc-dev"])]),
         .systemLibrary(name: "CSpeexDSP", pkgConfig: "speexdsp", providers: [.apt(["libspeexdsp-dev"])]),
         .systemLibrary(name: "CBluetooth", pkgConfig: "bluez", providers: [.apt(["libbluetooth-dev"])]),
+        // Without pkgConfig: the default build would ask for it.
+        .systemLibrary(name: "CLC3", providers: [.apt(["liblc3-dev"])]),
         .systemLibrary(name: "CINIH", pkgConfig: "inih", providers: [.apt(["libinih-dev"])]),
         .target(name: "CBTCall"),
 
@@ -53,7 +58,10 @@ let package = Package(
         .target(name: "Routing", dependencies: ["BluetoothTypes"], swiftSettings: pure),
 
         // Real time: move samples.
-        .target(name: "AudioDSP", dependencies: ["CBTCall", "CSBC", "CSpeexDSP"], swiftSettings: common),
+        .target(
+            name: "AudioDSP",
+            dependencies: ["CBTCall", "CSBC", "CSpeexDSP", .target(name: "CLC3", condition: .when(traits: ["LC3"]))],
+            swiftSettings: common),
         .target(name: "AudioEngine", dependencies: ["AudioDSP", "CALSA", "CBTCall"], swiftSettings: common),
 
         // Shells: act.
@@ -95,8 +103,8 @@ let package = Package(
         .executableTarget(
             name: "BTCallCommand",
             dependencies: [
-                "BTCall", "BTCallAPI", "BTCallBench", "BTCallSimulator", "BluetoothSockets", "BluetoothTypes",
-                "ControlLoop", "DBus", "HandsFree", "Telephony", argumentParser,
+                "AudioDSP", "BTCall", "BTCallAPI", "BTCallBench", "BTCallSimulator", "BluetoothSockets",
+                "BluetoothTypes", "ControlLoop", "DBus", "HandsFree", "Telephony", argumentParser,
             ],
             swiftSettings: common),
 
@@ -166,7 +174,8 @@ let package = Package(
         .testTarget(
             name: "BTCallDaemonTests",
             dependencies: [
-                "ALSA", "AudioEngine", "BTCallDaemon", "BTCallSimulator", "BTCallBench", "BTCall", "BTCallAPI", "BlueZ",
+                "ALSA", "AudioDSP", "AudioEngine", "BTCallDaemon", "BTCallSimulator", "BTCallBench", "BTCall",
+                "BTCallAPI", "BlueZ",
                 "BluetoothTypes", "BoardInput", "ControlLoop", "DBus", "HandsFree", "Routing", "Telephony",
                 "TestSupport",
                 logging,
@@ -175,9 +184,8 @@ let package = Package(
         .testTarget(
             name: "BTCallCommandTests",
             dependencies: [
-                "BTCallCommand", "BTCall", "BTCallAPI", "BTCallBench", "BluetoothTypes", "DBus", "ControlLoop",
-                "TestSupport",
-                argumentParser,
+                "AudioDSP", "BTCallCommand", "BTCall", "BTCallAPI", "BTCallBench", "BluetoothTypes", "DBus",
+                "ControlLoop", "TestSupport", argumentParser,
             ], swiftSettings: common),
         .testTarget(
             name: "RepositoryTests", dependencies: ["BTCallDaemon", "BluetoothTypes", "HandsFree"],

@@ -2,10 +2,17 @@ import CBTCall
 
 /// Finds codec frames in the bytes of a transparent link (HFP 1.9, wide band speech, synchronisation header H2).
 ///
-/// A codec frame is 60 bytes: a header of two (0x01 and a sequence number of two bits, each sent twice), 57 of mSBC, one
-/// of padding. Packets need not begin with one. While in step the header and the syncword are expected right behind the
-/// previous codec frame; otherwise, and when a complete header shows up within a codec frame (bytes were lost), the
-/// search goes on byte by byte.
+/// A codec frame is 60 bytes: a header of two (0x01 and a sequence number of two bits, each sent twice), and 57 of mSBC
+/// with one of padding, or 58 of LC3. Packets need not begin with one. A search takes a whole header with syncword and reserved bytes. In step,
+/// the next codec frame is expected right behind the last one, and much is forgiven there:
+///
+/// - Damaged bytes keep the place of what they stand for: a header within them is not looked at, nor its number.
+/// - Of the header and the syncword one may be wrong. The decoder says what the rest is worth.
+/// - When both are wrong, or a complete header shows up within a codec frame, bytes were lost or inserted. A header that
+///   began in the last bytes of the codec frame before is found as well; else the search goes on byte by byte.
+///
+/// LC3 has no syncword, so that a header is no more than two bytes, of which others can look the same: a search takes one
+/// only when the next follows in its place, and in step a header may have one wrong bit.
 ///
 /// ```swift
 /// while offset < count {
@@ -16,24 +23,41 @@ import CBTCall
 package struct H2Synchronizer: ~Copyable {
     /// Bytes of a codec frame with header and padding.
     package static var frameBytes: Int { @_noLocks get { 60 } }
-    private static let headerBytes = 2
+    private static var headerBytes: Int { @_noLocks get { 2 } }
     /// Header, syncword and the two bytes behind it, which mSBC keeps zero.
-    private static let patternBytes = 5
+    private static var patternBytes: Int { @_noLocks get { 5 } }
+    /// As much of a pattern as can end a codec frame.
+    private static var tailBytes: Int { @_noLocks get { patternBytes &- 1 } }
+    /// After so many equal numbers in a row they are no numbers: a headset that does not count.
+    private static var believedRepeats: Int { @_noLocks get { 2 } }
+    /// After so many zeros in a row the padding of a headset is believed to be zero always.
+    private static var trustedPaddings: Int { @_noLocks get { 4 } }
 
+    private let hasSyncword: Bool
+    /// The end of the codec frame before, followed by `buffer`.
+    private let storage: UnsafeMutablePointer<UInt8>
     private let buffer: UnsafeMutablePointer<UInt8>
     private var fill = 0
     /// The search found the last codec frame where it was expected.
     private var isInStep = false
     private var lastSequence = -1
+    /// Equal numbers in a row.
+    private var repeats = 0
+    /// The header of the codec frame in the buffer came whole and undamaged.
+    private var isHeaderSound = false
+    /// Codec frames in a row whose padding was zero, as it should be; counted up to `trustedPaddings`.
+    private var zeroPaddings = 0
     /// Bytes of the buffer that came damaged lie before this index.
     private var damagedEnd = 0
 
     /// A codec frame is complete; true until the next `consume`.
     package private(set) var hasFrame = false
-    /// Part of that codec frame came in a damaged packet.
+    /// Part of that codec frame came in a damaged packet, or something else is where its padding should be.
     package private(set) var frameIsDamaged = false
     /// How many codec frames, modulo 4, the sequence numbers say are missing between the last two.
     package private(set) var framesMissedBefore = 0
+    /// The numbers of the last two are known, and believed.
+    package private(set) var isNumbered = false
     /// Bytes that belonged to no codec frame since the last complete one, or until that one when `hasFrame`.
     package private(set) var skippedBeforeFrame = 0
 
@@ -45,47 +69,57 @@ package struct H2Synchronizer: ~Copyable {
     package private(set) var resyncs = 0
     /// Bytes that belonged to no codec frame.
     package private(set) var bytesSkipped = 0
+    /// Bytes that were the end of one codec frame until they turned out to be the beginning of the next.
+    package private(set) var bytesTakenBack = 0
 
-    package init() {
-        buffer = UnsafeMutablePointer<UInt8>.allocate(capacity: Self.frameBytes)
-        buffer.initialize(repeating: 0, count: Self.frameBytes)
+    /// - Parameter hasSyncword: of mSBC, which LC3 has not.
+    package init(hasSyncword: Bool = true) {
+        self.hasSyncword = hasSyncword
+        let count = Self.tailBytes + Self.frameBytes + Self.headerBytes
+        storage = UnsafeMutablePointer<UInt8>.allocate(capacity: count)
+        storage.initialize(repeating: 0, count: count)
+        buffer = storage + Self.tailBytes
     }
 
-    deinit { buffer.deallocate() }
+    deinit { storage.deallocate() }
 
-    /// The 57 bytes of the complete codec frame. Valid while `hasFrame`.
+    /// The 57 or 58 bytes of the complete codec frame. Valid while `hasFrame`.
     package var frame: UnsafePointer<UInt8> {
         @_noLocks get { UnsafePointer(buffer + Self.headerBytes) }
     }
 
+    /// Bytes of a codec frame that has begun, or may have.
+    package var pendingBytes: Int {
+        @_noLocks get { hasFrame ? fill &- Self.frameBytes : fill }
+    }
+
     /// Takes bytes up to and including the end of a codec frame, or all `count`; returns how many.
     ///
-    /// - Parameter isDamaged: these bytes came with a bad packet status.
+    /// - Parameter isDamaged: these bytes came with a bad packet status, or are known to be nothing.
     @_noLocks
     package mutating func consume(_ bytes: UnsafePointer<UInt8>, _ count: Int, isDamaged: Bool) -> Int {
-        if hasFrame {
-            hasFrame = false
-            fill = 0
-            damagedEnd = 0
-            skippedBeforeFrame = 0
-        }
+        if hasFrame { begin() }
         var taken = 0
         while taken < count {
             buffer[fill] = bytes[taken]
             fill &+= 1
             taken &+= 1
             if isDamaged { damagedEnd = fill }
-            if fill <= Self.patternBytes {
-                while fill > 0 && !isPrefix() { skip(1) }
-            } else if fill >= 2 * Self.patternBytes && patternEnds(at: fill) {
-                skip(fill &- Self.patternBytes)
-            }
-            if fill == Self.frameBytes {
+            if hasSyncword { look() } else { lookForHeader() }
+            if fill == Self.frameBytes && (hasSyncword || isInStep) || fill > Self.frameBytes &+ 1 {
                 complete()
                 return taken
             }
         }
         return taken
+    }
+
+    /// No more bytes follow. True when they end in a codec frame behind which no other confirms it: `frame` is it then.
+    @_noLocks
+    package mutating func finish() -> Bool {
+        if hasFrame || fill < Self.frameBytes { return false }
+        complete()
+        return true
     }
 
     /// Forgets everything but the counters, as for a new link.
@@ -94,27 +128,160 @@ package struct H2Synchronizer: ~Copyable {
         fill = 0
         isInStep = false
         lastSequence = -1
+        repeats = 0
+        zeroPaddings = 0
         damagedEnd = 0
         hasFrame = false
         skippedBeforeFrame = 0
         framesMissedBefore = 0
     }
 
+    /// Makes room behind a complete codec frame.
+    @_noLocks
+    private mutating func begin() {
+        btcall_move(storage, buffer + (Self.frameBytes &- Self.tailBytes), Self.tailBytes)
+        hasFrame = false
+        // Of LC3 the next header may have been there to confirm the last one.
+        fill &-= Self.frameBytes
+        damagedEnd = damagedEnd > Self.frameBytes ? damagedEnd &- Self.frameBytes : 0
+        btcall_move(buffer, buffer + Self.frameBytes, fill)
+        skippedBeforeFrame = 0
+        if fill > 0 { noteHeader() }
+    }
+
+    /// One more byte is in the buffer.
+    @_noLocks
+    private mutating func look() {
+        if fill > Self.patternBytes {
+            if patternEnds(at: buffer + fill) {
+                skip(fill &- Self.patternBytes)
+                noteHeader()
+            }
+        } else if isInStep {
+            if fill < Self.patternBytes { return }
+            if isInPlace() { noteHeader() } else { loseStep() }
+        } else {
+            while fill > 0 && !isPrefix() { skip(1) }
+            if fill == Self.patternBytes { noteHeader() }
+        }
+    }
+
+    /// One more byte is in the buffer, and there is no syncword.
+    @_noLocks
+    private mutating func lookForHeader() {
+        if isInStep {
+            if fill != Self.headerBytes { return }
+            if damagedEnd > 0 || isNearlyHeader() {
+                noteHeader()
+                return
+            }
+            skip(1)
+        }
+        var isOther = fill == Self.headerBytes
+        while fill > 0 && !isHeaderOrPart() {
+            skip(1)
+            isOther = true
+        }
+        if isOther && fill >= Self.headerBytes { noteHeader() }
+    }
+
+    /// The buffer begins with a header, and with the next one where that should be, as far as it goes.
+    @_noLocks
+    private func isHeaderOrPart() -> Bool {
+        if buffer[0] != 0x01 { return false }
+        if fill > 1 && Self.sequence(of: buffer[1]) < 0 { return false }
+        if fill > Self.frameBytes && buffer[Self.frameBytes] != 0x01 { return false }
+        return fill <= Self.frameBytes &+ 1 || Self.sequence(of: buffer[Self.frameBytes &+ 1]) >= 0
+    }
+
+    /// A header with one wrong bit at most.
+    @_noLocks
+    private func isNearlyHeader() -> Bool {
+        if Self.sequence(of: buffer[1]) >= 0 { return (buffer[0] ^ 0x01).nonzeroBitCount <= 1 }
+        if buffer[0] != 0x01 { return false }
+        let wrong = buffer[1]
+        return (wrong ^ 0x08).nonzeroBitCount == 1 || (wrong ^ 0x38).nonzeroBitCount == 1
+            || (wrong ^ 0xC8).nonzeroBitCount == 1 || (wrong ^ 0xF8).nonzeroBitCount == 1
+    }
+
+    /// The first bytes of the buffer begin a codec frame, for all that is known.
+    @_noLocks
+    private func isInPlace() -> Bool {
+        if damagedEnd > 0 { return true }
+        if buffer[0] == 0x01 && Self.sequence(of: buffer[1]) >= 0 { return true }
+        // A headset may use the reserved bytes, but then its headers have to be right.
+        return buffer[2] == 0xAD && buffer[3] == 0 && buffer[4] == 0
+    }
+
+    @_noLocks
+    private mutating func noteHeader() {
+        isHeaderSound = damagedEnd == 0 && buffer[0] == 0x01 && Self.sequence(of: buffer[1]) >= 0
+    }
+
+    /// There is no codec frame where it was expected: it may begin some bytes before, or behind.
+    @_noLocks
+    private mutating func loseStep() {
+        var early = 1
+        while early <= Self.tailBytes {
+            if patternEnds(at: buffer + (Self.patternBytes &- early)) {
+                btcall_move(buffer, buffer - early, fill &+ early)
+                fill &+= early
+                bytesTakenBack &+= early
+                resyncs &+= 1
+                noteHeader()
+                return
+            }
+            early &+= 1
+        }
+        skip(1)
+        while fill > 0 && !isPrefix() { skip(1) }
+    }
+
     @_noLocks
     private mutating func complete() {
-        let sequence = Self.sequence(of: buffer[1])
         hasFrame = true
         isInStep = true
-        frameIsDamaged = damagedEnd > 0
+        frameIsDamaged = damagedEnd > 0 || hasSyncword && !isWhole()
+        if damagedEnd == 0 { notePadding() }
         framesMissedBefore = 0
+        isNumbered = false
+        if !isHeaderSound {
+            if lastSequence >= 0 { lastSequence = (lastSequence &+ 1) & 3 }
+            return
+        }
+        let sequence = Self.sequence(of: buffer[1])
         if lastSequence >= 0 {
-            framesMissedBefore = (sequence &- lastSequence &- 1) & 3
-            if framesMissedBefore > 0 {
-                sequenceGaps &+= 1
-                framesMissed &+= framesMissedBefore
+            let missed = (sequence &- lastSequence &- 1) & 3
+            repeats = missed == 3 ? repeats &+ 1 : 0
+            if missed > 0 { sequenceGaps &+= 1 }
+            if repeats <= Self.believedRepeats {
+                isNumbered = true
+                framesMissedBefore = missed
+                framesMissed &+= missed
             }
         }
         lastSequence = sequence
+    }
+
+    /// False when something else is where the padding should be, such as the beginning of the next header: bytes of this
+    /// codec frame are missing. The decoder would not notice, because the checksum covers its first bytes only.
+    @_noLocks
+    private func isWhole() -> Bool {
+        let end = buffer + Self.frameBytes
+        if zeroPaddings == Self.trustedPaddings && end[-1] != 0 { return false }
+        if end[-2] == 0x01 && Self.sequence(of: end[-1]) >= 0 { return false }
+        if end[-3] == 0x01 && Self.sequence(of: end[-2]) >= 0 && end[-1] == 0xAD { return false }
+        if end[-4] != 0x01 || Self.sequence(of: end[-3]) < 0 { return true }
+        return end[-2] != 0xAD || end[-1] != 0
+    }
+
+    @_noLocks
+    private mutating func notePadding() {
+        if buffer[Self.frameBytes &- 1] != 0 {
+            zeroPaddings = 0
+        } else if zeroPaddings < Self.trustedPaddings {
+            zeroPaddings &+= 1
+        }
     }
 
     /// Drops the first `count` bytes of the buffer: they are no codec frame.
@@ -137,16 +304,14 @@ package struct H2Synchronizer: ~Copyable {
         if buffer[0] != 0x01 { return false }
         if fill > 1 && Self.sequence(of: buffer[1]) < 0 { return false }
         if fill > 2 && buffer[2] != 0xAD { return false }
-        // In step the place already says that this is a header: a headset may use the reserved bytes.
-        if isInStep { return true }
         if fill > 3 && buffer[3] != 0 { return false }
         return fill <= 4 || buffer[4] == 0
     }
 
     /// A whole header, syncword and reserved bytes end right before `end`.
     @_noLocks
-    private func patternEnds(at end: Int) -> Bool {
-        let start = buffer + (end &- Self.patternBytes)
+    private func patternEnds(at end: UnsafeMutablePointer<UInt8>) -> Bool {
+        let start = end - Self.patternBytes
         if start[4] != 0 || start[3] != 0 || start[2] != 0xAD { return false }
         return start[0] == 0x01 && Self.sequence(of: start[1]) >= 0
     }

@@ -9,6 +9,10 @@ package struct LinkCounters: Equatable, Sendable {
     package var frames = 0
     /// Units made up after the first good one.
     package var framesConcealed = 0
+    /// Units of silence before the first good one.
+    package var framesBefore = 0
+    /// The most units in a row that were made up, or silence before the first good one.
+    package var longestBurst = 0
     /// How often the sequence number of mSBC was not the next one.
     package var sequenceGaps = 0
     /// Codec frames missing by those numbers; of four in a row they tell none.

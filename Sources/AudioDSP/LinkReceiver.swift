@@ -4,14 +4,17 @@ import CBTCall
 /// band speech; packet status: BlueZ `doc/sco-protocol.rst`).
 ///
 /// Lost is what came in a packet with a bad status, what the decoder refuses, and what the sequence numbers say is
-/// missing; for mSBC also a packet of zeros. Bytes in which no codec frame is found stand for concealed audio too
-/// (silence before the first one), so that the audio keeps time with the packets. After `conceal` sequence numbers add
-/// nothing: the time is already filled.
+/// missing; with a codec also a packet of zeros. A lost packet keeps its place: the search goes on behind it. Bytes in
+/// which no codec frame is found stand for concealed audio too (silence before the first one), so that the audio keeps
+/// time with the packets. After `conceal` sequence numbers add nothing: the time is already filled.
 package struct LinkReceiver: ~Copyable {
     package let format: LinkFormat
-    private var synchronizer = H2Synchronizer()
+    private var synchronizer: H2Synchronizer
     private var codec = MSBCCodec()
+    private var superWide = LC3Codec()
     private var concealment: PacketLossConcealment
+    /// What liblc3 makes up for a lost codec frame; nobody hears it.
+    private let unheard: UnsafeMutablePointer<Int16>
 
     /// The first byte of a 16-bit frame whose second one comes in the next packet; -1 for none.
     private var halfFrame = -1
@@ -22,13 +25,30 @@ package struct LinkReceiver: ~Copyable {
     private var madeUp = 0
     private var isTimeFilled = false
     private var hasHeard = false
+    /// Units made up or silent since the last good one.
+    private var burst = 0
 
     private var counts = LinkCounters()
+
+    /// A shorter packet of zeros may be a part of a codec frame: reserved bytes of mSBC, silence of LC3 (50 bytes of it).
+    private static func shortestZeros(_ format: LinkFormat) -> Int {
+        switch format {
+        case .mSBC, .cvsd, .pcm16: 8
+        case .lc3SWB: H2Synchronizer.frameBytes
+        }
+    }
+    private let shortestZeros: Int
 
     package init(_ format: LinkFormat) {
         self.format = format
         concealment = PacketLossConcealment(rate: format.rate)
+        synchronizer = H2Synchronizer(hasSyncword: format != .lc3SWB)
+        shortestZeros = Self.shortestZeros(format)
+        unheard = UnsafeMutablePointer<Int16>.allocate(capacity: LC3Codec.frameSamples)
+        unheard.initialize(repeating: 0, count: LC3Codec.frameSamples)
     }
+
+    deinit { unheard.deallocate() }
 
     package var counters: LinkCounters {
         @_noLocks get {
@@ -49,10 +69,11 @@ package struct LinkReceiver: ~Copyable {
     /// Takes one packet from the controller and returns how many frames of audio it gave.
     ///
     /// - Parameters:
-    ///   - packet: `count` bytes as received, 24 to 144; codec frames and audio frames may straddle packets.
+    ///   - packet: `count` bytes as received, usually 24 to 144; codec frames and audio frames may straddle packets.
     ///   - status: the packet status, 0 for correctly received.
-    ///   - output: room for `capacity` frames, signed 16 bit. A packet of mSBC gives at most 2 × `count` + 600 frames,
-    ///     others `count` / 2 + 1; what has no room is dropped.
+    ///   - output: room for `capacity` frames, signed 16 bit; what has no room is dropped. A packet of mSBC of up to 144
+    ///     bytes that follows others without a gap gives at most 2 × `count` + 600 frames, one of PCM `count` / 2 + 1;
+    ///     one of LC3 twice as much as mSBC; ``mostFrames(_:of:)`` is what it can be at the worst.
     @_noLocks
     package mutating func receive(
         _ packet: UnsafePointer<UInt8>, _ count: Int, status: Int32, into output: UnsafeMutablePointer<Int16>,
@@ -61,14 +82,33 @@ package struct LinkReceiver: ~Copyable {
         counts.packets &+= 1
         var isDamaged = status != 0
         switch format {
-        case .mSBC:
-            if !isDamaged { isDamaged = Self.isZero(packet, count) }
+        case .mSBC, .lc3SWB:
+            if !isDamaged { isDamaged = isZero(packet, count) }
             if isDamaged { counts.damagedPackets &+= 1 }
             return receiveTransparent(packet, count, isDamaged: isDamaged, output, capacity)
         case .cvsd, .pcm16:
             if isDamaged { counts.damagedPackets &+= 1 }
             return receiveLinear(packet, count, isDamaged: isDamaged, output, capacity)
         }
+    }
+
+    /// The most frames that a packet of so many bytes can give: with a codec when three codec frames are missing before
+    /// each.
+    package static func mostFrames(_ format: LinkFormat, of packetBytes: Int) -> Int {
+        switch format {
+        case .mSBC, .lc3SWB: (packetBytes / H2Synchronizer.frameBytes + 2) * 4 * format.codecFrameSamples
+        case .cvsd, .pcm16: packetBytes / 2 + 1
+        }
+    }
+
+    /// The link has ended: gives the last piece of the time that its bytes stand for; returns the frames.
+    @_noLocks
+    package mutating func finish(into output: UnsafeMutablePointer<Int16>, capacity: Int) -> Int {
+        if synchronizer.finish() { return finishCodecFrame(output, capacity) }
+        let bytes = synchronizer.skippedBeforeFrame &+ synchronizer.pendingBytes
+        if synchronizer.hasFrame || bytes < (madeUp &+ 1) &* H2Synchronizer.frameBytes { return 0 }
+        madeUp &+= 1
+        return concealCodecFrame(output, capacity)
     }
 
     /// Makes up the audio of packets that did not come; returns `frames`, or `capacity` when that is less.
@@ -79,9 +119,9 @@ package struct LinkReceiver: ~Copyable {
         isTimeFilled = true
         concealment.lost(output, made)
         switch format {
-        case .mSBC:
+        case .mSBC, .lc3SWB:
             // Rounded up: counted is how often it happened, not for how long.
-            count(made: (made &+ MSBCCodec.frameSamples &- 1) / MSBCCodec.frameSamples)
+            count(made: (made &+ format.codecFrameSamples &- 1) / format.codecFrameSamples)
         case .cvsd, .pcm16:
             count(made: made)
         }
@@ -92,8 +132,9 @@ package struct LinkReceiver: ~Copyable {
     @_noLocks
     package mutating func conceal(bytes: Int, into output: UnsafeMutablePointer<Int16>, capacity: Int) -> Int {
         switch format {
-        case .mSBC:
-            return conceal(frames: bytes &* 2, into: output, capacity: capacity)
+        case .mSBC, .lc3SWB:
+            let frames = bytes &* format.codecFrameSamples / H2Synchronizer.frameBytes
+            return conceal(frames: frames, into: output, capacity: capacity)
         case .cvsd, .pcm16:
             owedBytes &+= bytes
             let frames = owedBytes / 2
@@ -112,6 +153,7 @@ package struct LinkReceiver: ~Copyable {
         madeUp = 0
         isTimeFilled = false
         hasHeard = false
+        burst = 0
     }
 
     // MARK: Transparent
@@ -138,9 +180,12 @@ package struct LinkReceiver: ~Copyable {
     private mutating func finishCodecFrame(_ output: UnsafeMutablePointer<Int16>, _ capacity: Int) -> Int {
         var made = 0
         if hasHeard && !isTimeFilled {
-            // The numbers count modulo 4; one made up too many is skipped bytes that were no codec frame.
-            var missing = (synchronizer.framesMissedBefore &- madeUp) & 3
-            if missing == 3 && madeUp > 0 { missing = 0 }
+            // The numbers count modulo 4. Where bytes have filled the time, they only tell how to round it.
+            var missing = synchronizer.framesMissedBefore
+            if madeUp > 0 {
+                missing = synchronizer.isNumbered ? (missing &- madeUp) & 3 : 0
+                if missing > 1 { missing = 0 }
+            }
             while missing > 0 {
                 missing &-= 1
                 made &+= concealCodecFrame(output + made, capacity &- made)
@@ -148,24 +193,49 @@ package struct LinkReceiver: ~Copyable {
         }
         madeUp = 0
         isTimeFilled = false
-        if capacity &- made < MSBCCodec.frameSamples { return made }
+        if capacity &- made < format.codecFrameSamples { return made }
         if synchronizer.frameIsDamaged { return made &+ concealCodecFrame(output + made, capacity &- made) }
-        if !codec.decode(synchronizer.frame, into: output + made) {
+        if !decodeCodecFrame(output + made) {
             counts.decodeErrors &+= 1
-            return made &+ concealCodecFrame(output + made, capacity &- made)
+            return made &+ concealCodecFrame(output + made, capacity &- made, isRefused: true)
         }
         hasHeard = true
+        burst = 0
         counts.frames &+= 1
-        concealment.good(output + made, MSBCCodec.frameSamples)
-        return made &+ MSBCCodec.frameSamples
+        return made &+ format.codecFrameSamples
+    }
+
+    /// Decodes the complete codec frame; false when it is worth nothing.
+    @_noLocks
+    private mutating func decodeCodecFrame(_ output: UnsafeMutablePointer<Int16>) -> Bool {
+        switch format {
+        case .mSBC:
+            if !codec.decode(synchronizer.frame, into: output) { return false }
+            concealment.good(output, MSBCCodec.frameSamples)
+            return true
+        case .lc3SWB:
+            if !superWide.decode(synchronizer.frame, into: output) { return false }
+            concealment.good(output, LC3Codec.frameSamples)
+            return true
+        case .cvsd, .pcm16:
+            return false
+        }
     }
 
     @_noLocks
-    private mutating func concealCodecFrame(_ output: UnsafeMutablePointer<Int16>, _ capacity: Int) -> Int {
-        if capacity < MSBCCodec.frameSamples { return 0 }
-        concealment.lost(output, MSBCCodec.frameSamples)
+    private mutating func concealCodecFrame(
+        _ output: UnsafeMutablePointer<Int16>, _ capacity: Int, isRefused: Bool = false
+    ) -> Int {
+        if capacity < format.codecFrameSamples { return 0 }
+        // The next codec frame overlaps this one in liblc3, which is told that it is lost unless it said so. What it makes
+        // up is noisier than the waveform continued: by 5 dB in and behind single lost codec frames of speech.
+        switch format {
+        case .lc3SWB: if !isRefused { superWide.conceal(into: unheard) }
+        case .mSBC, .cvsd, .pcm16: break
+        }
+        concealment.lost(output, format.codecFrameSamples)
         count(made: 1)
-        return MSBCCodec.frameSamples
+        return format.codecFrameSamples
     }
 
     // MARK: Linear
@@ -206,6 +276,7 @@ package struct LinkReceiver: ~Copyable {
             count(made: frames)
         } else {
             hasHeard = true
+            burst = 0
             counts.frames &+= frames
             concealment.good(samples, frames)
         }
@@ -214,7 +285,9 @@ package struct LinkReceiver: ~Copyable {
     @_noLocks
     private mutating func count(made units: Int) {
         counts.frames &+= units
-        if hasHeard { counts.framesConcealed &+= units }
+        if hasHeard { counts.framesConcealed &+= units } else { counts.framesBefore &+= units }
+        burst &+= units
+        if burst > counts.longestBurst { counts.longestBurst = burst }
     }
 
     @_noLocks
@@ -223,7 +296,8 @@ package struct LinkReceiver: ~Copyable {
     }
 
     @_noLocks
-    private static func isZero(_ packet: UnsafePointer<UInt8>, _ count: Int) -> Bool {
+    private func isZero(_ packet: UnsafePointer<UInt8>, _ count: Int) -> Bool {
+        if count < shortestZeros { return false }
         var index = 0
         while index < count {
             if packet[index] != 0 { return false }

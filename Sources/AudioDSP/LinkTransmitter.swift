@@ -1,7 +1,7 @@
 import CBTCall
 
 /// The sending half of one synchronous link: audio at the link's rate in, packets of any size out (HFP 1.9, wide band
-/// speech: a codec frame of mSBC is sent as header H2, 57 bytes and a byte of padding).
+/// speech: a codec frame of mSBC is sent as header H2, 57 bytes and a byte of padding, one of LC3 as header and 58 bytes).
 ///
 /// Codec frames do not have to fit into packets: what a packet has no room for begins the next one.
 package struct LinkTransmitter: ~Copyable {
@@ -10,6 +10,7 @@ package struct LinkTransmitter: ~Copyable {
 
     package let format: LinkFormat
     private var codec = MSBCCodec()
+    private var superWide = LC3Codec()
     private let samples: UnsafeMutablePointer<Int16>
     /// Coded bytes; the first `sent` of `filled` have gone.
     private let pending: UnsafeMutablePointer<UInt8>
@@ -20,8 +21,8 @@ package struct LinkTransmitter: ~Copyable {
 
     package init(_ format: LinkFormat) {
         self.format = format
-        samples = UnsafeMutablePointer<Int16>.allocate(capacity: MSBCCodec.frameSamples)
-        samples.initialize(repeating: 0, count: MSBCCodec.frameSamples)
+        samples = UnsafeMutablePointer<Int16>.allocate(capacity: LC3Codec.frameSamples)
+        samples.initialize(repeating: 0, count: LC3Codec.frameSamples)
         pending = UnsafeMutablePointer<UInt8>.allocate(capacity: MSBCCodec.frameSamples * 2)
         pending.initialize(repeating: 0, count: MSBCCodec.frameSamples * 2)
     }
@@ -31,15 +32,15 @@ package struct LinkTransmitter: ~Copyable {
         pending.deallocate()
     }
 
-    /// Frames of audio that the next packet of so many bytes takes: often 0 or 120 for mSBC.
+    /// Frames of audio that the next packet of so many bytes takes: often 0 or a codec frame.
     @_noLocks
     package func framesNeeded(packetBytes: Int) -> Int {
         let missing = packetBytes &- (filled &- sent)
         if missing <= 0 { return 0 }
         switch format {
-        case .mSBC:
+        case .mSBC, .lc3SWB:
             let codecFrames = (missing &+ H2Synchronizer.frameBytes &- 1) / H2Synchronizer.frameBytes
-            return codecFrames &* MSBCCodec.frameSamples
+            return codecFrames &* format.codecFrameSamples
         case .cvsd, .pcm16:
             return (missing &+ 1) / 2
         }
@@ -105,7 +106,7 @@ package struct LinkTransmitter: ~Copyable {
     @_noLocks
     private func nextFrames(bytes: Int) -> Int {
         switch format {
-        case .mSBC: return MSBCCodec.frameSamples
+        case .mSBC, .lc3SWB: return format.codecFrameSamples
         case .cvsd, .pcm16:
             let frames = (bytes &+ 1) / 2
             return frames < MSBCCodec.frameSamples ? frames : MSBCCodec.frameSamples
@@ -119,12 +120,15 @@ package struct LinkTransmitter: ~Copyable {
         sent = 0
         switch format {
         case .mSBC:
-            pending[0] = 0x01
-            pending[1] = H2Synchronizer.headerByte(sequence: sequence)
+            header()
             pending[H2Synchronizer.frameBytes &- 1] = 0
-            sequence = (sequence &+ 1) & 3
             // It never refuses a whole frame; were it to, the other side's decoder finds no syncword and conceals.
             if !codec.encode(samples, into: pending + 2) { pending[2] = 0 }
+            filled = H2Synchronizer.frameBytes
+        case .lc3SWB:
+            header()
+            // It never refuses either; the same bytes again would be the last ones heard again.
+            _ = superWide.encode(samples, into: pending + 2)
             filled = H2Synchronizer.frameBytes
         case .cvsd, .pcm16:
             var index = 0
@@ -136,6 +140,14 @@ package struct LinkTransmitter: ~Copyable {
             }
             filled = wanted &* 2
         }
+    }
+
+    /// Begins a codec frame.
+    @_noLocks
+    private mutating func header() {
+        pending[0] = 0x01
+        pending[1] = H2Synchronizer.headerByte(sequence: sequence)
+        sequence = (sequence &+ 1) & 3
     }
 
     /// Fills up with silence; fades out before it and in after it.

@@ -42,7 +42,8 @@ struct LinkPort: ~Copyable {
     private(set) var isSilent = false
     var watch = GapWatch()
 
-    private let isFramed: Bool
+    /// Frames of a codec frame, 0 for none.
+    private let codecFrames: Int
     private var fromBus: Resampler
     private var receiver: LinkReceiver
     /// Frames made up because no packet came at all; not a loss within the stream.
@@ -62,6 +63,7 @@ struct LinkPort: ~Copyable {
         switch codec {
         case .cvsd: format = .cvsd
         case .mSBC: format = .mSBC
+        case .lc3SWB: format = .lc3SWB
         case .pcm(let frames): format = .pcm16(rate: frames)
         }
         rate = format.rate
@@ -70,7 +72,7 @@ struct LinkPort: ~Copyable {
         packetNanoseconds = Int64(packetBytes) * 1_000_000_000 / Int64(bytesPerSecond)
         lastPacket = now
         lastClock = now
-        isFramed = codec == .mSBC
+        codecFrames = format.codecFrameSamples
         fromBus = Resampler(from: busRate, to: rate)
         receiver = LinkReceiver(format)
         transmitter = LinkTransmitter(format)
@@ -203,7 +205,7 @@ struct LinkPort: ~Copyable {
     /// packets are of different sizes, each side can hold back one of the frames.
     @_noLocks
     func slackFrames() -> Int {
-        isFramed && packetBytes != 60 ? 240 : 2
+        codecFrames > 0 && packetBytes != 60 ? 2 &* codecFrames : 2
     }
 
     /// Converts a block of the bus to the link's rate and appends it to `ring`.

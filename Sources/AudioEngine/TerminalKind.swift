@@ -40,6 +40,8 @@ package enum LinkCodec: Equatable, Sendable {
     case cvsd
     /// H2 framing and modified SBC, 16 kHz.
     case mSBC
+    /// H2 framing and LC3, 32 kHz; only where ``LC3Codec/isAvailable``.
+    case lc3SWB
     /// 16 bit at any supported rate: simulated sound cards.
     case pcm(rate: Int)
 }

@@ -8,7 +8,7 @@ struct Entry: ParsableCommand {
         abstract: "Bluetooth headset call bridge: which device carries the call, and why.",
         discussion: """
             DEVICE is one of \(DeviceArgument.accepted).
-            Exit codes: 0 done, 1 refused or failed, 2 a file or a message is not understood (replay, gateway), 3 \
+            Exit codes: 0 done, 1 refused or failed, 2 a file or a message is not understood (replay, gateway, decode), 3 \
             btcalld is not running, 64 wrong command line.
             """,
         subcommands: [
@@ -38,6 +38,7 @@ struct Entry: ParsableCommand {
             DemoCommand.self,
             ReplayCommand.self,
             GatewayCommand.self,
+            DecodeCommand.self,
             LatencyCommand.self,
             BenchCommand.self,
         ])

@@ -30,7 +30,7 @@ package enum StreamFormat: Equatable, Sendable {
     /// Bytes of a packet, as an adapter with transparent data or 16-bit CVSD has them.
     var packetBytes: Int {
         switch self {
-        case .link(.mSBC): 60
+        case .link(.mSBC), .link(.lc3SWB): 60
         case .link, .card: blockFrames * 2
         }
     }
@@ -38,7 +38,8 @@ package enum StreamFormat: Equatable, Sendable {
     var linkFormat: LinkFormat {
         switch self {
         case .link(.mSBC): .mSBC
-        case .link: .cvsd
+        case .link(.lc3SWB): .lc3SWB
+        case .link(.cvsd): .cvsd
         case .card(let rate): .pcm16(rate: rate)
         }
     }

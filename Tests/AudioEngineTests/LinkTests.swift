@@ -50,10 +50,14 @@ extension RealtimeTests {
             #expect(call?.blocksUnsent == 0)
         }
 
-        @Test(arguments: [
-            (LinkCodec.cvsd, LinkFormat.cvsd, 48, 8_000), (.cvsd, .cvsd, 120, 16_000), (.mSBC, .mSBC, 60, 16_000),
-            (.mSBC, .mSBC, 24, 16_000), (.mSBC, .mSBC, 72, 48_000),
-        ])
+        /// Codec, size of packets, rate of the call.
+        private static let links: [(LinkCodec, LinkFormat, Int, Int)] =
+            [
+                (.cvsd, .cvsd, 48, 8_000), (.cvsd, .cvsd, 120, 16_000), (.mSBC, .mSBC, 60, 16_000),
+                (.mSBC, .mSBC, 24, 16_000), (.mSBC, .mSBC, 72, 48_000),
+            ] + (LC3Codec.isAvailable ? [(.lc3SWB, .lc3SWB, 60, 16_000), (.lc3SWB, .lc3SWB, 24, 48_000)] : [])
+
+        @Test(arguments: links)
         func `a counted signal passes a headset link both ways without loss`(
             codec: LinkCodec, format: LinkFormat, packetBytes: Int, callRate: Int
         ) throws {

@@ -38,6 +38,35 @@ extension DaemonTests {
             }
         }
 
+        #if LC3
+            @Test func `A call is heard in super wide band by a headset that has LC3-SWB`() async throws {
+                let configure: (inout Configuration) -> Void = { $0.codecs = [.lc3SWB, .mSBC, .cvsd] }
+                let prepare: (Box) async throws -> Void = { box in
+                    box.outside.addHeadset(
+                        Box.first, name: "headset 1", codecs: [.lc3SWB, .mSBC, .cvsd], microphone: Tone.samples)
+                }
+                try await Box.run(configure: configure, prepare: prepare) { box in
+                    try await box.prefer(.bluetooth)
+                    let ears = try await box.connect(Box.first, codecs: [.cvsd, .mSBC, .lc3SWB])
+                    let registration = try await box.register()
+                    _ = try await registration.reportIncoming(number: "+491701", name: "Gate")
+                    try await ears.hear(.ring)
+                    ears.headset.press(.answer)
+                    try await ears.hear(.indicator("call", 1))
+                    let choice = try #require(Choice.bluetooth(address: "\(Box.first)"))
+                    try await box.route(choice)
+                    #expect(ears.events.contains(.codecSelected(.lc3SWB)))
+                    #expect(try await box.bridge.status().codec == "LC3-SWB")
+                    try await box.playing("headset 1")
+                    try await eventually("the far end hears the headset") {
+                        Tone.isHeard(in: box.telephone.exchange.takeRecorded())
+                    }
+                    ears.headset.press(.hangUp)
+                    try await ears.hear(.indicator("call", 0))
+                }
+            }
+        #endif
+
         @Test func `A ringing call is rejected by AT+CHUP`() async throws {
             try await Box.run { box in
                 let ears = try await box.connect(Box.first)

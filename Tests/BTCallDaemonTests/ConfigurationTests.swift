@@ -1,3 +1,4 @@
+import AudioDSP
 import BTCallDaemon
 import BluetoothTypes
 import ControlLoop
@@ -24,6 +25,17 @@ import Testing
         #expect(configuration.codecs == [.mSBC, .cvsd])
         #expect(configuration.autostart)
         #expect(configuration.localDevices.isEmpty)
+    }
+
+    @Test func `LC3-SWB is a codec where it was built in, else it says how to build it`() throws {
+        let text = "[bluetooth]\ncodecs = lc3-swb, msbc"
+        if LC3Codec.isAvailable {
+            let configuration = try read(text)
+            #expect(configuration.codecs == [.lc3SWB, .mSBC, .cvsd])
+        } else {
+            let error = try #require(refusal(text))
+            #expect(String(describing: error).contains(LC3Codec.howToBuild))
+        }
     }
 
     @Test func `reads every section`() throws {

@@ -166,7 +166,7 @@ package final class SimulatedOutside: PathOpening, AudioLinkOpening {
         let stream = pacer.attach(theirs, .link(codec), microphone: headset.microphone(codec.sampleRate))
         streams.append((headset.name, stream))
         running[address] = stream
-        return OpenAudioLink(descriptor: ours, codec: codec, packetBytesHint: codec == .mSBC ? 60 : 120) {
+        return OpenAudioLink(descriptor: ours, codec: codec, packetBytesHint: codec == .cvsd ? 120 : 60) {
             [pacer] in
             pacer.cut(stream)
             close(ours)

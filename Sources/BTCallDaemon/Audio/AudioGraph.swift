@@ -160,7 +160,12 @@ package final class AudioGraph {
 
     /// Takes an open link over; it is kept alive with silence until it is routed to.
     package func add(link: OpenAudioLink, of address: BluetoothAddress) {
-        let codec: LinkCodec = link.codec == .mSBC ? .mSBC : .cvsd
+        let codec: LinkCodec =
+            switch link.codec {
+            case .cvsd: .cvsd
+            case .mSBC: .mSBC
+            case .lc3SWB: .lc3SWB
+            }
         let kind = TerminalKind.link(
             descriptor: link.descriptor, codec: codec, packetBytesHint: link.packetBytesHint)
         let endpoint = AudioEndpoint.headset(address)

@@ -1,3 +1,4 @@
+import AudioDSP
 package import BTCallAPI
 package import BluetoothTypes
 import Logging
@@ -162,7 +163,8 @@ package enum ConfigurationSection: Equatable {
     }
 
     private static var bluetoothKeys: [ConfigurationKey] {
-        let codecs = "a list of msbc, cvsd"
+        let codecs =
+            LC3Codec.isAvailable ? "a list of lc3-swb, msbc, cvsd" : "a list of msbc, cvsd (\(LC3Codec.howToBuild))"
         let name = "1 to 16 bytes without control characters, quotation marks and semicolons"
         return [
             ConfigurationKey(
@@ -175,6 +177,7 @@ package enum ConfigurationSection: Equatable {
                         switch word.lowercased() {
                         case "msbc": codec = .mSBC
                         case "cvsd": codec = .cvsd
+                        case "lc3-swb" where LC3Codec.isAvailable: codec = .lc3SWB
                         default: throw ConfigurationValueError(accepted: codecs)
                         }
                         if !found.contains(codec) { found.append(codec) }

@@ -21,6 +21,20 @@ BTCALL_REALTIME ssize_t btcall_sbc_decode(
     void *_Nonnull state, const void *_Nonnull input, size_t input_size, void *_Nonnull output, size_t output_size,
     size_t *_Nonnull written) __asm__("sbc_decode");
 
+/// Samples of 16 bits: `LC3_PCM_FORMAT_S16`.
+#define BTCALL_LC3_S16 0
+
+/// `lc3_encode` of liblc3 1.0 on a state that `lc3_setup_encoder` has made; works in that state and on the stack.
+/// Returns 0. Only with the package trait LC3.
+BTCALL_REALTIME int btcall_lc3_encode(
+    void *_Nonnull state, int format, const void *_Nonnull samples, int stride, int frame_bytes, void *_Nonnull frame)
+    __asm__("lc3_encode");
+
+/// `lc3_decode`, likewise; without a frame it makes one up. Returns 0, 1 when it made something up, -1 when it refused.
+BTCALL_REALTIME int btcall_lc3_decode(
+    void *_Nonnull state, const void *_Nullable frame, int frame_bytes, int format, void *_Nonnull samples, int stride)
+    __asm__("lc3_decode");
+
 /// `speex_resampler_process_int` of speexdsp 1.2: allocates only when rates or quality are changed, which is never done.
 BTCALL_REALTIME int btcall_speex_resample(
     void *_Nonnull state, uint32_t channel, const int16_t *_Nonnull input, uint32_t *_Nonnull input_frames,

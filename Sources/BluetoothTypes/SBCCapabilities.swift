@@ -1,0 +1,196 @@
+/// What an A2DP endpoint can do with SBC, or a set of that which two have in common (A2DP 1.4 §4.3.2, codec specific
+/// information elements).
+///
+/// Any four bytes are capabilities; ``select()`` says whether anything can be had with them.
+package struct SBCCapabilities: Hashable, Sendable {
+    package enum ChannelMode: String, Hashable, Sendable, CaseIterable {
+        case mono, dual, stereo, joint
+    }
+
+    package enum Allocation: String, Hashable, Sendable, CaseIterable {
+        case snr, loudness
+    }
+
+    /// The parts of which one value each is chosen.
+    package enum Field: String, Hashable, Sendable, CustomStringConvertible {
+        case rate = "sampling frequency"
+        case mode = "channel mode"
+        case blocks = "block length"
+        case subbands = "number of subbands"
+        case allocation = "allocation method"
+
+        package var description: String { rawValue }
+    }
+
+    /// Frames per second. All lists are in the order of the profile, lowest value first.
+    package var rates: [Int]
+    package var modes: [ChannelMode]
+    package var blocks: [Int]
+    package var subbands: [Int]
+    package var allocations: [Allocation]
+    package var minimumBitpool: Int
+    package var maximumBitpool: Int
+
+    // The values of each field, that of its highest bit first.
+    private static let allRates = [16_000, 32_000, 44_100, 48_000]
+    private static let allBlocks = [4, 8, 12, 16]
+    private static let allSubbands = [4, 8]
+
+    /// Reads four bytes; of another number is `SBCError.wrongSize`.
+    package init(_ bytes: [UInt8]) throws(SBCError) {
+        guard bytes.count == 4 else { throw .wrongSize(bytes.count) }
+        rates = Self.values(Self.allRates, bits: bytes[0] >> 4)
+        modes = Self.values(ChannelMode.allCases, bits: bytes[0] & 0xF)
+        blocks = Self.values(Self.allBlocks, bits: bytes[1] >> 4)
+        subbands = Self.values(Self.allSubbands, bits: bytes[1] >> 2 & 0x3)
+        allocations = Self.values(Allocation.allCases, bits: bytes[1] & 0x3)
+        minimumBitpool = Int(bytes[2])
+        maximumBitpool = Int(bytes[3])
+    }
+
+    private static func values<Value>(_ all: [Value], bits: UInt8) -> [Value] {
+        all.indices.filter { bits >> UInt8(all.count - 1 - $0) & 1 == 1 }.map { all[$0] }
+    }
+
+    /// What both can do. Fields may be empty and the bitpools upside down: nothing in common.
+    package func intersection(_ other: SBCCapabilities) -> SBCCapabilities {
+        var result = self
+        result.rates.removeAll { !other.rates.contains($0) }
+        result.modes.removeAll { !other.modes.contains($0) }
+        result.blocks.removeAll { !other.blocks.contains($0) }
+        result.subbands.removeAll { !other.subbands.contains($0) }
+        result.allocations.removeAll { !other.allocations.contains($0) }
+        result.minimumBitpool = max(minimumBitpool, other.minimumBitpool)
+        result.maximumBitpool = min(maximumBitpool, other.maximumBitpool)
+        return result
+    }
+
+    /// Says what is wrong with the capabilities of one endpoint.
+    package func check() throws(SBCError) {
+        if let field = emptyField { throw .emptyField(field) }
+        guard minimumBitpool <= maximumBitpool else { throw .bitpoolUpsideDown(minimumBitpool, maximumBitpool) }
+        guard SBCConfiguration.bitpools.contains(minimumBitpool), SBCConfiguration.bitpools.contains(maximumBitpool)
+        else { throw .bitpoolOutOfRange(minimumBitpool, maximumBitpool) }
+    }
+
+    /// The best configuration of one endpoint.
+    package func select() throws(SBCError) -> SBCConfiguration {
+        try check()
+        return try best()
+    }
+
+    /// The best configuration that two endpoints have in common, of which each by itself has passed ``check()``.
+    package func select(with other: SBCCapabilities) throws(SBCError) -> SBCConfiguration {
+        let common = intersection(other)
+        if let field = common.emptyField { throw .nothingInCommon(field) }
+        guard common.minimumBitpool <= common.maximumBitpool else {
+            throw .noCommonBitpool(minimumBitpool...maximumBitpool, other.minimumBitpool...other.maximumBitpool)
+        }
+        return try common.best()
+    }
+
+    private var emptyField: Field? {
+        if rates.isEmpty { return .rate }
+        if modes.isEmpty { return .mode }
+        if blocks.isEmpty { return .blocks }
+        if subbands.isEmpty { return .subbands }
+        return allocations.isEmpty ? .allocation : nil
+    }
+
+    /// The highest of each: the rate nearest to that of sound cards, joint stereo, the most blocks and subbands, loudness.
+    /// A mode whose codec frames have no room for the lowest bitpool is passed over.
+    private func best() throws(SBCError) -> SBCConfiguration {
+        guard let rate = rates.max(), let blocks = blocks.max(), let allocation = allocations.last else {
+            throw .emptyField(emptyField ?? .rate)
+        }
+        for mode in modes.reversed() {
+            for subbands in subbands.sorted(by: >) {
+                let maximum = min(maximumBitpool, SBCConfiguration.highestBitpool(mode, subbands: subbands))
+                guard minimumBitpool <= maximum else { continue }
+                return SBCConfiguration(
+                    rate: rate, mode: mode, blocks: blocks, subbands: subbands, allocation: allocation,
+                    minimumBitpool: minimumBitpool, maximumBitpool: maximum)
+            }
+        }
+        throw .bitpoolTooHigh(minimumBitpool)
+    }
+}
+
+/// How two A2DP endpoints use SBC: one value of each field, and the bitpools between which the source chooses.
+package struct SBCConfiguration: Hashable, Sendable {
+    /// What a bitpool can be.
+    package static let bitpools = 2...250
+
+    package let rate: Int
+    package let mode: SBCCapabilities.ChannelMode
+    package let blocks: Int
+    package let subbands: Int
+    package let allocation: SBCCapabilities.Allocation
+    package let minimumBitpool: Int
+    package let maximumBitpool: Int
+
+    /// What the codec frames of a mode have room for (A2DP 1.4 §12.9).
+    static func highestBitpool(_ mode: SBCCapabilities.ChannelMode, subbands: Int) -> Int {
+        let shares =
+            switch mode {
+            case .mono, .dual: 16
+            case .stereo, .joint: 32
+            }
+        return min(shares * subbands, bitpools.upperBound)
+    }
+
+    /// The four bytes that stand for it in `SetConfiguration` and `SelectConfiguration`.
+    package var bytes: [UInt8] {
+        let rateBit: UInt8 =
+            switch rate {
+            case 16_000: 0x80
+            case 32_000: 0x40
+            case 44_100: 0x20
+            default: 0x10
+            }
+        let modeBit: UInt8 =
+            switch mode {
+            case .mono: 0x08
+            case .dual: 0x04
+            case .stereo: 0x02
+            case .joint: 0x01
+            }
+        let blockBit: UInt8 =
+            switch blocks {
+            case 4: 0x80
+            case 8: 0x40
+            case 12: 0x20
+            default: 0x10
+            }
+        let rest: UInt8 = (subbands == 4 ? 0x08 : 0x04) | (allocation == .snr ? 0x02 : 0x01)
+        return [
+            rateBit | modeBit, blockBit | rest, UInt8(clamping: minimumBitpool), UInt8(clamping: maximumBitpool),
+        ]
+    }
+}
+
+/// Why there is no SBC configuration. All of it is what a peer can send; the endpoint is then not used.
+package enum SBCError: Error, Hashable, CustomStringConvertible {
+    case wrongSize(Int)
+    case emptyField(SBCCapabilities.Field)
+    case bitpoolUpsideDown(Int, Int)
+    case bitpoolOutOfRange(Int, Int)
+    case nothingInCommon(SBCCapabilities.Field)
+    case noCommonBitpool(ClosedRange<Int>, ClosedRange<Int>)
+    /// The lowest bitpool is more than the codec frames of all modes have room for.
+    case bitpoolTooHigh(Int)
+
+    package var description: String {
+        switch self {
+        case .wrongSize(let count): "wrong size: SBC capabilities are 4 bytes, not \(count)"
+        case .emptyField(let field): "empty field: no \(field)"
+        case .bitpoolUpsideDown(let low, let high): "the bitpool range is upside down: \(low) to \(high)"
+        case .bitpoolOutOfRange(let low, let high): "the bitpool range \(low) to \(high) is not within 2 to 250"
+        case .nothingInCommon(let field): "nothing in common: no \(field)"
+        case .noCommonBitpool(let first, let second):
+            "nothing in common: bitpools \(first.lowerBound) to \(first.upperBound) and \(second.lowerBound) to "
+                + "\(second.upperBound)"
+        case .bitpoolTooHigh(let low): "the lowest bitpool, \(low), is too high for the channel modes and subbands"
+        }
+    }
+}

@@ -1,0 +1,1 @@
+#include <lc3.h>
