@@ -34,6 +34,11 @@ package final class CallsObject {
         }
     }
 
+    /// Shows properties of a call that are other than before.
+    package func changed(_ record: CallRecord, _ properties: [String]) {
+        bus.propertiesChanged(path: record.path, interface: BTCallName.Interface.call, properties)
+    }
+
     private func emitState(_ record: CallRecord, reason: String) {
         bus.propertiesChanged(
             path: record.path, interface: BTCallName.Interface.call,
@@ -136,6 +141,7 @@ package final class CallsObject {
                 throw reworded(error).busError
             }
         }
+        func property(_ name: String) -> Value { record.description.properties[name] ?? .vardict([:]) }
         /// The call is there: what does not fit is its state.
         func reworded(_ error: APIError) -> APIError {
             switch error.code {
@@ -191,6 +197,10 @@ package final class CallsObject {
                 .init(Name.provider, "s", changes: .constant, get: { .string(record.provider.name) }),
                 .init(Name.index, "y", changes: .constant, get: { .byte(record.description.index) }),
                 .init(Name.startedAt, "t", get: { .uint64(record.startedAt) }),
+                .init(Name.link, "a{sv}", get: { property(Name.link) }),
+                .init(Name.quality, "i", get: { property(Name.quality) }),
+                .init(Name.qualityParts, "a{sv}", changes: .silent, get: { property(Name.qualityParts) }),
+                .init(Name.qualityTotal, "a{sv}", changes: .silent, get: { property(Name.qualityTotal) }),
             ])
     }
 }
