@@ -24,6 +24,8 @@ package struct CallDescription: Hashable, Sendable {
     package var index: UInt8
     /// When the call became active, in milliseconds since 1970-01-01 00:00 UTC; 0 before that.
     package var startedAt: UInt64
+    /// The synchronisation sources of its RTP streams, as far as its application has told them.
+    package var ssrcs: [UInt32] = []
     /// What carries its audio; nil while nothing does.
     package var link: CallLinkDescription?
     /// Of the last seconds, and since the call has audio; nil before.
@@ -53,6 +55,7 @@ package struct CallDescription: Hashable, Sendable {
         provider = try fields.optionalString(BTCallName.Call.provider) ?? ""
         index = try fields.optionalInteger(BTCallName.Call.index) ?? 0
         startedAt = try fields.optionalInteger(BTCallName.Call.startedAt) ?? 0
+        ssrcs = try fields.integers(BTCallName.Call.ssrcs).compactMap { UInt32(exactly: $0) }
         link = try Self.part(BTCallName.Call.link, of: fields).map { fields throws(APIError) in
             try CallLinkDescription(fields)
         }
@@ -82,6 +85,7 @@ package struct CallDescription: Hashable, Sendable {
             BTCallName.Call.provider: .string(provider),
             BTCallName.Call.index: .byte(index),
             BTCallName.Call.startedAt: .uint64(startedAt),
+            BTCallName.Call.ssrcs: .array("u", ssrcs.map { .uint32($0) }),
             BTCallName.Call.link: .vardict(link?.fields ?? [:]),
             BTCallName.Call.quality: .int32(Int32(quality?.score ?? -1)),
             BTCallName.Call.qualityParts: .vardict(quality?.fields ?? [:]),

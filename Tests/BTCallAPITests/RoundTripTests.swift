@@ -73,6 +73,7 @@ import Testing
     @Test func `A call's link and quality are read as they were written`() throws {
         var call = CallDescription(id: "1", state: .active, direction: .incoming, provider: "phone", index: 1)
         call.link = .init(device: .headset(BluetoothAddress(value: 1)), handle: 42, codec: "mSBC", packetBytes: 60)
+        call.ssrcs = [0, .max]
         call.quality = QualityDescription()
         call.quality?.score = 63
         call.quality?.durationMs = 5_000

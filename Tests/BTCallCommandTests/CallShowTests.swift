@@ -21,6 +21,7 @@ import Testing
         var call = CallDescription(
             id: "7ba7b810-9dad-11d1-80b4-00c04fd430c8", state: .active, direction: .outgoing, name: "Alice",
             provider: "phone", index: 2, startedAt: 1_700_000_000_123)
+        call.ssrcs = [7, 4_294_967_295]
         call.link = CallLinkDescription(device: headset, handle: 42, codec: "mSBC", packetBytes: 60)
         var quality = QualityDescription()
         quality.score = 63
@@ -67,6 +68,7 @@ import Testing
             lines.dropFirst(4).joined(separator: "\n") == """
                 Route     bluetooth:AA:BB:CC:DD:EE:0F by HFP, mSBC (newDeviceAvailable)
                 Link      bluetooth:AA:BB:CC:DD:EE:0F, mSBC, packets of 60 bytes, handle 42
+                SSRCs     7, 4294967295
                 Quality   63
 
                 QUALITY       LAST 5 s           WHOLE 187 s
@@ -103,6 +105,10 @@ import Testing
                   "route": "bluetooth:AA:BB:CC:DD:EE:0F",
                   "mode": "hfp",
                   "reason": "newDeviceAvailable",
+                  "ssrcs": [
+                    7,
+                    4294967295
+                  ],
                   "link": {
                     "device": "bluetooth:AA:BB:CC:DD:EE:0F",
                     "handle": 42,
@@ -143,7 +149,8 @@ import Testing
     @Test func `a call without audio has no link and no quality`() async throws {
         await prepare(Self.ringing)
         let object = try await CommandRun.btcall("call", "show", "--json", bus: bus).object
-        #expect(object.keys.sorted() == ["call", "link", "mode", "quality", "reason", "route", "totalQuality"])
+        #expect(
+            object.keys.sorted() == ["call", "link", "mode", "quality", "reason", "route", "ssrcs", "totalQuality"])
         for key in ["link", "quality", "totalQuality"] { #expect("\(object[key] ?? 0)" == "<null>", "\(key)") }
         let lines = try await CommandRun.btcall("call", "show", bus: bus).output
         #expect(lines.contains("Link      none\nQuality   not known\n"))

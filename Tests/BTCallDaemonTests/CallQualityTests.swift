@@ -67,6 +67,27 @@ extension DaemonTests {
                 })
         }
 
+        @Test func `S2.17 the SSRCs that an application reports are shown, and others are refused`() async throws {
+            try await Box.run { box in
+                let registration = try await box.register()
+                let id = try await box.startCall(registration)
+                #expect(try await call(box)?.ssrcs == [])
+                try await registration.update(id, .active, ssrcs: [7, .max])
+                #expect(try await call(box)?.ssrcs == [7, .max])
+                #expect(try await Program(box.address)("call", "show").text.contains("SSRCs     7, 4294967295\n"))
+                let tooMany = await refusal { () throws(BridgeError) in
+                    try await registration.update(id, .held, ssrcs: Array(0..<17))
+                }
+                #expect(tooMany?.code == .invalidArgument)
+                let now = try await call(box)
+                #expect(now?.ssrcs == [7, .max] && now?.state == .active)
+                try await registration.update(id, .held)
+                #expect(try await call(box)?.ssrcs == [7, .max])
+                try await registration.update(id, .ended, ssrcs: [1])
+                #expect(try await box.bridge.calls.list().isEmpty)
+            }
+        }
+
         @Test func `S2.18 5 % dropped mSBC frames lowers the score, recovery raises it`() async throws {
             try await Box.run(
                 configure: Self.impatient,

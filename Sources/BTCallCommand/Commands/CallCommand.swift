@@ -49,6 +49,9 @@ struct CallCommand: ParsableCommand {
             facts.add("Time", CallsCommand.duration(of: call, at: now) ?? "-")
             facts.add("Route", StatusCommand.route(status))
             facts.add("Link", call.link?.text ?? "none")
+            if !call.ssrcs.isEmpty {
+                facts.add("SSRCs", call.ssrcs.map { String($0) }.joined(separator: ", "))
+            }
             facts.add("Quality", call.quality?.score.map { String($0) } ?? "not known")
             guard let quality = call.quality, let total = call.totalQuality else { return facts.lines }
             var table = Table("QUALITY", "LAST \(quality.seconds)", "WHOLE \(total.seconds)")

@@ -19,7 +19,8 @@ extension Call {
     /// The link and the quality as the command line's JSON has them.
     var audioJSON: [(String, JSON)] {
         [
-            ("link", link?.json ?? .null), ("quality", quality?.json ?? .null),
+            ("ssrcs", .array(ssrcs.map { .integer(Int64($0)) })), ("link", link?.json ?? .null),
+            ("quality", quality?.json ?? .null),
             ("totalQuality", totalQuality?.json ?? .null),
         ]
     }

@@ -23,6 +23,8 @@ package final class CallRecord {
     var answeredVia: AnsweredVia?
     /// Whether the engine exchanges audio with the provider for it.
     var hasAudio = false
+    /// As its application has told them.
+    package internal(set) var ssrcs: [UInt32] = []
     /// What became of its audio, for whoever watches it.
     package internal(set) var history: CallHistory?
 
@@ -41,6 +43,7 @@ package final class CallRecord {
             id: uuid, state: Self.word(call.state), direction: call.direction == .incoming ? .incoming : .outgoing,
             number: call.details.number, name: call.details.name, provider: provider.name, index: UInt8(call.index),
             startedAt: startedAt)
+        description.ssrcs = ssrcs
         description.link = history?.carrier.flatMap { CallLinkDescription($0) }
         if let history, !history.isEmpty {
             description.quality = QualityDescription(history.meter.recent)
