@@ -12,6 +12,9 @@ package final class AudioEngine: @unchecked Sendable {
     private struct TerminalRecord {
         let counters: UnsafeMutablePointer<TerminalCounters>
         let isLink: Bool
+        /// Frames per second of what the device plays.
+        let rate: Int
+        let isFramed: Bool
     }
 
     private struct CallRecord {
@@ -197,7 +200,8 @@ package final class AudioEngine: @unchecked Sendable {
                 id: id, link: link, path: path, captureRate: rates.capture, playbackRate: rates.playback,
                 busRate: configuration.busRate, speakerGain: speakerGain, microphoneGain: microphoneGain,
                 counters: counters))
-        terminals[id] = TerminalRecord(counters: counters, isLink: link != nil)
+        terminals[id] = TerminalRecord(
+            counters: counters, isLink: link != nil, rate: rates.playback, isFramed: link?.pointee.isFramed ?? false)
         guard send(Message(.addTerminal, id: id, storage: terminal)) else {
             terminals[id] = nil
             free(terminal: terminal)
@@ -259,11 +263,21 @@ package final class AudioEngine: @unchecked Sendable {
         return result
     }
 
+    /// What was counted of one terminal; nil when there is none of this number.
+    package func counters(ofTerminal id: UInt32) -> EngineCounters.Terminal? {
+        terminals[id].map { snapshot(id, $0) }
+    }
+
+    private func snapshot(_ id: UInt32, _ record: TerminalRecord) -> EngineCounters.Terminal {
+        var result = record.counters.pointee.snapshot(id: id, isLink: record.isLink)
+        result.rate = record.rate
+        result.isFramed = record.isFramed
+        return result
+    }
+
     package func counters() -> EngineCounters {
         var result = EngineCounters()
-        result.terminals = terminals.sorted { $0.key < $1.key }.map {
-            $0.value.counters.pointee.snapshot(id: $0.key, isLink: $0.value.isLink)
-        }
+        result.terminals = terminals.sorted { $0.key < $1.key }.map { snapshot($0.key, $0.value) }
         result.calls = calls.sorted { $0.key < $1.key }.map { $0.value.counters.pointee.snapshot(id: $0.key) }
         result.ticks = threadCounters.pointee.ticks.read()
         result.wakeUps = threadCounters.pointee.wakeUps.read()

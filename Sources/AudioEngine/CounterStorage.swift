@@ -45,6 +45,10 @@ struct TerminalCounters: ~Copyable {
     let gapP99Milliseconds = Counter()
     let silentLimitMilliseconds = Counter()
     let packetBytes = Counter()
+    let deviationMicroseconds = Counter()
+    let intervals = Counter()
+    let packetsDamaged = Counter()
+    let samplesByTimer = Counter()
 
     func snapshot(id: UInt32, isLink: Bool) -> EngineCounters.Terminal {
         var result = EngineCounters.Terminal(id: id, isLink: isLink)
@@ -70,6 +74,10 @@ struct TerminalCounters: ~Copyable {
         result.gapP99Milliseconds = gapP99Milliseconds.read()
         result.silentLimitMilliseconds = silentLimitMilliseconds.read()
         result.packetBytes = packetBytes.read()
+        result.deviationMicroseconds = deviationMicroseconds.read()
+        result.intervals = intervals.read()
+        result.packetsDamaged = packetsDamaged.read()
+        result.samplesByTimer = samplesByTimer.read()
         return result
     }
 }

@@ -31,6 +31,17 @@ package struct EngineCounters: Equatable, Sendable {
         package var gapP99Milliseconds = 0
         package var silentLimitMilliseconds = 0
         package var packetBytes = 0
+        /// By how much the times between packets were off what their size says, in sum over `intervals` of them.
+        package var deviationMicroseconds = 0
+        package var intervals = 0
+        /// Packets that came with a bad status.
+        package var packetsDamaged = 0
+        /// As `framesByTimer`, in samples.
+        package var samplesByTimer = 0
+        /// Frames per second of what the device plays.
+        package var rate = 0
+        /// Decoded and concealed frames are codec frames of 7.5 ms; otherwise samples.
+        package var isFramed = false
     }
 
     package struct Call: Equatable, Sendable {

@@ -41,13 +41,20 @@ struct LinkPort: ~Copyable {
     private var debtEnds: Int64 = 0
     private(set) var isSilent = false
     var watch = GapWatch()
+    /// By how much the times between packets were off the time that a packet stands for, in sum, and how many they were.
+    private var deviationNanoseconds: Int64 = 0
+    private var intervals = 0
 
     /// Frames of a codec frame, 0 for none.
     private let codecFrames: Int
+    /// Codec frames of 7.5 ms instead of samples.
+    var isFramed: Bool { codecFrames > 0 }
     private var fromBus: Resampler
     private var receiver: LinkReceiver
     /// Frames made up because no packet came at all; not a loss within the stream.
     private var concealedByTimer = 0
+    /// The same in samples.
+    private var samplesByTimer = 0
     private var transmitter: LinkTransmitter
     let bytes: UnsafeMutablePointer<UInt8>
     let pcm: UnsafeMutablePointer<Int16>
@@ -116,6 +123,9 @@ struct LinkPort: ~Copyable {
             silence = gap
         } else if received > 0 {
             watch.record(gap)
+            let off = gap &- packetNanoseconds
+            deviationNanoseconds &+= off < 0 ? 0 &- off : off
+            intervals &+= 1
         }
         if received == 0 { debt = 0 }
         let isNewSize = learnSize(count)
@@ -190,6 +200,7 @@ struct LinkPort: ~Copyable {
         let before = receiver.counters.framesConcealed
         let frames = receiver.conceal(bytes: packetBytes, into: pcm, capacity: Self.pcmFrames)
         concealedByTimer &+= receiver.counters.framesConcealed &- before
+        samplesByTimer &+= frames
         return frames
     }
 
@@ -240,6 +251,10 @@ struct LinkPort: ~Copyable {
         counters.pointee.gapP99Milliseconds.set(watch.percentile)
         counters.pointee.silentLimitMilliseconds.set(Int(watch.limit() / 1_000_000))
         counters.pointee.packetBytes.set(packetBytes)
+        counters.pointee.deviationMicroseconds.set(Int(deviationNanoseconds / 1_000))
+        counters.pointee.intervals.set(intervals)
+        counters.pointee.packetsDamaged.set(codec.damagedPackets)
+        counters.pointee.samplesByTimer.set(samplesByTimer)
     }
 }
 

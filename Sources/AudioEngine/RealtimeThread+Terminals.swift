@@ -119,6 +119,7 @@ extension RealtimeThread {
             let frames = link.pointee.conceal()
             terminal.pointee.counters.pointee.packetsByTimer.add(1)
             exchange(terminal, link, frames)
+            link.pointee.publish(terminal.pointee.counters)
         }
         if link.pointee.becameSilent(now: now, grace: grace) {
             terminal.pointee.counters.pointee.silences.add(1)

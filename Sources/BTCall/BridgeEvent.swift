@@ -10,6 +10,8 @@ public enum BridgeEvent: Hashable, Sendable {
     /// Comes before any change of the call's state.
     case callAdded(Call)
     case callStateChanged(Call.ID, Call.State, reason: String?)
+    /// The figure 0…100 of the last seconds; nil before the call has audio.
+    case callQualityChanged(Call.ID, Int?)
     /// Comes after the state `ended`.
     case callRemoved(Call.ID, reason: String?)
     case mutedChanged(Bool)

@@ -45,6 +45,14 @@ public struct Call: Hashable, Sendable, Identifiable {
     public let index: Int
     /// When it became active, in milliseconds since 1970-01-01 00:00 UTC; nil before that.
     public let startedAtMs: Int64?
+    /// The synchronisation sources of its RTP streams, as far as its application has told them.
+    public let ssrcs: [UInt32]
+    /// What carries its audio; nil while nothing does.
+    public let link: CallLink?
+    /// How good its audio was in the last five seconds that it had any; nil before.
+    public let quality: CallQuality?
+    /// The same since the call has audio.
+    public let totalQuality: CallQuality?
 
     init(_ description: CallDescription) {
         id = ID(text: description.id)
@@ -59,6 +67,10 @@ public struct Call: Hashable, Sendable, Identifiable {
         provider = description.provider
         index = Int(description.index)
         startedAtMs = description.startedAt == 0 ? nil : Int64(clamping: description.startedAt)
+        ssrcs = description.ssrcs
+        link = description.link.map { CallLink($0) }
+        quality = description.quality.map { CallQuality($0) }
+        totalQuality = description.totalQuality.map { CallQuality($0) }
     }
 }
 

@@ -87,14 +87,17 @@ extension BridgeEvent {
             return [.buttonPressed(address: "\(address)", button: button)]
         case ("org.freedesktop.DBus.Properties", "PropertiesChanged"):
             guard signal.arguments.count >= 2, let values = signal.arguments[1].vardictValue else { return [] }
-            return propertyEvents(interface: texts[0], Fields(values, of: texts[0]))
+            return propertyEvents(interface: texts[0], path: signal.path, Fields(values, of: texts[0]))
         default:
             return []
         }
     }
 
-    private static func propertyEvents(interface: String, _ fields: Fields) -> [BridgeEvent] {
+    private static func propertyEvents(interface: String, path: String, _ fields: Fields) -> [BridgeEvent] {
         switch interface {
+        case BTCallName.Interface.call:
+            guard let quality = fields.values[BTCallName.Call.quality]?.integerValue else { return [] }
+            return [.callQualityChanged(Call.ID(path: path), (0...100).contains(quality) ? Int(quality) : nil)]
         case BTCallName.Interface.calls:
             guard let muted = fields.values[BTCallName.Calls.muted]?.boolValue else { return [] }
             return [.mutedChanged(muted)]

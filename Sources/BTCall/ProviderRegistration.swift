@@ -38,12 +38,13 @@ public final class ProviderRegistration: Sendable {
     /// Tells how the call goes on at the other side.
     ///
     /// - Parameters:
-    ///   - state: `.alerting`, `.active`, `.held` or `.ended`.
+    ///   - state: `.alerting`, `.active`, `.held` or `.ended`; the present one when it is not to change.
     ///   - reason: why it ended; the other side hung up when nothing is said.
-    public func update(_ call: Call.ID, _ state: Call.State, reason: Call.EndReason? = nil)
-        async throws(BridgeError)
-    {
-        try await proxy.update(call, state, reason: reason)
+    ///   - ssrcs: the synchronisation sources of the call's RTP streams, 16 at most, for diagnosis; nil leaves them.
+    public func update(
+        _ call: Call.ID, _ state: Call.State, reason: Call.EndReason? = nil, ssrcs: [UInt32]? = nil
+    ) async throws(BridgeError) {
+        try await proxy.update(call, state, reason: reason, ssrcs: ssrcs)
     }
 
     /// Ends all its calls and the registration.
@@ -97,8 +98,12 @@ final class ProviderProxy {
         return Call.ID(path: call)
     }
 
-    func update(_ call: Call.ID, _ state: Call.State, reason: Call.EndReason?) async throws(BridgeError) {
-        let options: [String: Value] = reason.map { ["reason": .string($0.rawValue)] } ?? [:]
+    func update(
+        _ call: Call.ID, _ state: Call.State, reason: Call.EndReason?, ssrcs: [UInt32]?
+    ) async throws(BridgeError) {
+        var options: [String: Value] = [:]
+        if let reason { options["reason"] = .string(reason.rawValue) }
+        if let ssrcs { options["ssrcs"] = .array("u", ssrcs.map { .uint32($0) }) }
         try await connection.request(
             call.path, BTCallName.Interface.call, BTCallName.Call.update, [.string(state.rawValue), .vardict(options)])
     }

@@ -95,6 +95,11 @@ package enum BTCallName {
         package static let provider = "Provider"
         package static let index = "Index"
         package static let startedAt = "StartedAt"
+        package static let ssrcs = "SSRCs"
+        package static let link = "Link"
+        package static let quality = "Quality"
+        package static let qualityParts = "QualityParts"
+        package static let qualityTotal = "QualityTotal"
     }
 
     package enum CallProvider {

@@ -24,6 +24,13 @@ package struct CallDescription: Hashable, Sendable {
     package var index: UInt8
     /// When the call became active, in milliseconds since 1970-01-01 00:00 UTC; 0 before that.
     package var startedAt: UInt64
+    /// The synchronisation sources of its RTP streams, as far as its application has told them.
+    package var ssrcs: [UInt32] = []
+    /// What carries its audio; nil while nothing does.
+    package var link: CallLinkDescription?
+    /// Of the last seconds, and since the call has audio; nil before.
+    package var quality: QualityDescription?
+    package var totalQuality: QualityDescription?
 
     package init(
         id: String, state: State, direction: Direction, number: String? = nil, name: String? = nil, provider: String,
@@ -48,6 +55,23 @@ package struct CallDescription: Hashable, Sendable {
         provider = try fields.optionalString(BTCallName.Call.provider) ?? ""
         index = try fields.optionalInteger(BTCallName.Call.index) ?? 0
         startedAt = try fields.optionalInteger(BTCallName.Call.startedAt) ?? 0
+        ssrcs = try fields.integers(BTCallName.Call.ssrcs).compactMap { UInt32(exactly: $0) }
+        link = try Self.part(BTCallName.Call.link, of: fields).map { fields throws(APIError) in
+            try CallLinkDescription(fields)
+        }
+        quality = try Self.part(BTCallName.Call.qualityParts, of: fields).map { fields throws(APIError) in
+            try QualityDescription(fields)
+        }
+        totalQuality = try Self.part(BTCallName.Call.qualityTotal, of: fields).map { fields throws(APIError) in
+            try QualityDescription(fields)
+        }
+    }
+
+    /// - Returns: a property of type `a{sv}`; nil for an empty one.
+    private static func part(_ name: String, of fields: Fields) throws(APIError) -> Fields? {
+        guard let value = fields.values[name] else { return nil }
+        let part = try Fields(value, of: name)
+        return part.values.isEmpty ? nil : part
     }
 
     /// All properties by name.
@@ -61,6 +85,11 @@ package struct CallDescription: Hashable, Sendable {
             BTCallName.Call.provider: .string(provider),
             BTCallName.Call.index: .byte(index),
             BTCallName.Call.startedAt: .uint64(startedAt),
+            BTCallName.Call.ssrcs: .array("u", ssrcs.map { .uint32($0) }),
+            BTCallName.Call.link: .vardict(link?.fields ?? [:]),
+            BTCallName.Call.quality: .int32(Int32(quality?.score ?? -1)),
+            BTCallName.Call.qualityParts: .vardict(quality?.fields ?? [:]),
+            BTCallName.Call.qualityTotal: .vardict(totalQuality?.fields ?? [:]),
         ]
     }
 }

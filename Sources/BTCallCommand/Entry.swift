@@ -28,6 +28,7 @@ struct Entry: ParsableCommand {
             SessionCommand.self,
             InterruptCommand.self,
             CallsCommand.self,
+            CallCommand.self,
             AnswerCommand.self,
             HangupCommand.self,
             MuteCommand.self,

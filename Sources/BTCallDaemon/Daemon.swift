@@ -55,10 +55,12 @@ package final class Daemon: Activating {
     let headsetProfile: ProfileRegistration
     let outside: Outside
     let quirks: HeadsetQuirks
-    private let audio: CallAudio
+    let audio: CallAudio
+    package let quality: CallQualityMonitor
+    let journal: CallJournal?
     private let locals: LocalDeviceMonitor
     let board: Board
-    private let mute: MuteState
+    let mute: MuteState
     let store: PreferenceStore?
     let kept: PreferenceStore.Preferences
     let logger: Logger
@@ -66,7 +68,7 @@ package final class Daemon: Activating {
     var routerObject: RouterObject?
     var sessionObject: SessionObject?
     private var sleepMonitor: SleepMonitor?
-    private var callsObject: CallsObject?
+    private(set) var callsObject: CallsObject?
     private var audioObject: AudioObject?
     var headsetObjects: HeadsetObjects?
     let levels: HeadsetLevels
@@ -126,6 +128,9 @@ package final class Daemon: Activating {
             logger: logger)
         calls = CallDirectory(bus: bus, deadline: configuration.waits.provider, logger: logger)
         audio = CallAudio(graph: graph, logger: logger)
+        quality = CallQualityMonitor(
+            graph: graph, interval: configuration.waits.quality, window: configuration.waits.qualityWindow)
+        journal = Self.journal(configuration, problems)
         let graph = graph
         mute = MuteState { graph.setMuted($0) }
         let gateway = Self.gateway(configuration)
@@ -187,17 +192,7 @@ package final class Daemon: Activating {
             self?.routerObject?.show(notice)
         }
         graph.onEvent = { [weak self] event in self?.take(event) }
-        calls.audio = audio
-        calls.onRoutingEvent = { [weak self] event in self?.router.handle(event) }
-        calls.onSnapshot = { [weak self] snapshot in
-            self?.headsets.callsChanged(snapshot)
-        }
-        calls.onUnshownSpeech = { [weak self] isOn in self?.headsets.setVirtualCall(isOn) }
-        calls.onChange = { [weak self] change in
-            guard let self else { return }
-            callsObject?.show(change)
-            if calls.calls.isEmpty { mute.set(false) }
-        }
+        joinCalls()
         headsets.onRoutingEvent = { [weak self] event in self?.router.handle(event) }
         headsets.onChange = { [weak self] change in self?.show(change) }
         headsets.quirks = { [quirks] address in quirks.quirks(of: address) }
@@ -269,21 +264,27 @@ package final class Daemon: Activating {
         case .firstPacket(let address, let bytes):
             logger.debug("\(address): packets of \(bytes) bytes")
             admission.firstPacketCame(address)
+            quality.sample()
         case .linkSilent(let address, let milliseconds):
             logger.notice("\(address): nothing received for \(milliseconds) ms")
             headsets.linkSilent(address)
             router.handle(.linkSilent(address))
+            quality.sample()
         case .linkResumed(let address):
             headsets.linkResumed(address)
             router.handle(.linkResumed(address))
-        case .linkLost(let address, let code): headsets.linkLost(address, code: code)
+        case .linkLost(let address, let code):
+            headsets.linkLost(address, code: code)
+            quality.follow()
         case .linkClosed(let address): headsets.linkClosed(address)
         case .pathFailed(let error):
             locals.lost(error)
             router.handle(.localLost(error.device))
+            quality.follow()
         case .callAudioClosed(let call): audio.closed(call)
         case .routed(let endpoint, let gap):
             logger.debug("audio is on \(endpoint?.description ?? "no device"), gap \(gap) µs")
+            quality.follow()
             routerObject?.refresh()
         }
     }

@@ -76,6 +76,11 @@ package final class AudioPacer: Sendable {
         }
     }
 
+    /// Of the packets that the stream sends, each so many is lost on its way; 0 loses none.
+    package func loseEach(_ number: Int, of identifier: UInt32) {
+        state.withLock { state in state.streams.first { $0.identifier == identifier }?.loseEach = number }
+    }
+
     /// What the stream has played so far.
     package func timeline(of identifier: UInt32) -> AudioTimeline? {
         state.withLock { state in

@@ -58,6 +58,9 @@ final class SimulatedStream: @unchecked Sendable {
     private var transmitter: LinkTransmitter
     private var queue: [[Int16]] = []
     private var isPlaying = false
+    /// Each so many packets one is lost on its way; 0 loses none.
+    var loseEach = 0
+    private var packets = 0
     private(set) var timeline: AudioTimeline
     private let scratch: UnsafeMutablePointer<Int16>
     private let packet: UnsafeMutablePointer<UInt8>
@@ -127,6 +130,8 @@ final class SimulatedStream: @unchecked Sendable {
             scratch[offset] = microphone.isEmpty ? 0 : microphone[(start + offset) % microphone.count]
         }
         _ = transmitter.makePacket(packet, format.packetBytes, from: scratch, frames)
+        packets += 1
+        if loseEach > 0, packets % loseEach == 0 { return true }
         let flags = Int32(MSG_DONTWAIT) | Int32(MSG_NOSIGNAL)
         if send(descriptor, packet, format.packetBytes, flags) >= 0 { return true }
         return errno == EAGAIN || errno == EINTR

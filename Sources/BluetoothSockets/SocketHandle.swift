@@ -119,11 +119,14 @@ struct SocketHandle: ~Copyable, Sendable {
 
     /// Whether the controller has set the link up. A request that waits for our answer has no connection handle yet: the
     /// kernel gives 0, or a number above those of the Core Specification (Vol 4 Part E §5.4.3).
-    var isUp: Bool {
+    var isUp: Bool { connectionHandle != nil }
+
+    /// The controller's number of the connection; nil while there is none.
+    var connectionHandle: UInt16? {
         var information = sco_conninfo()
         var length = socklen_t(MemoryLayout<sco_conninfo>.size)
-        guard getsockopt(descriptor, SOL_SCO, SCO_CONNINFO, &information, &length) == 0 else { return false }
-        return (1...0x0EFF).contains(information.hci_handle)
+        guard getsockopt(descriptor, SOL_SCO, SCO_CONNINFO, &information, &length) == 0 else { return nil }
+        return (1...0x0EFF).contains(information.hci_handle) ? information.hci_handle : nil
     }
 
     var peer: BluetoothAddress? {

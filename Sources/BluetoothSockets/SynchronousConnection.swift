@@ -13,6 +13,8 @@ package final class SynchronousConnection {
     package let packetBytesHint: Int
     /// Whether each received packet carries the controller's verdict (`BT_SCM_PKT_STATUS`).
     package let reportsPacketStatus: Bool
+    /// The controller's number of the connection, as `btmon` and `hcitool con` show it; nil when the kernel does not tell.
+    package let handle: UInt16?
     /// Non-blocking, one packet per read and write; -1 after `close` and `take`.
     package private(set) var descriptor: Int32
 
@@ -21,6 +23,7 @@ package final class SynchronousConnection {
         self.codec = codec
         self.reportsPacketStatus = reportsPacketStatus
         packetBytesHint = socket.packetBytesHint
+        handle = socket.connectionHandle
         descriptor = socket.take()
     }
 

@@ -52,7 +52,8 @@ import Testing
                 BTCallName.Call.answer, BTCallName.Call.end, BTCallName.Call.setHeld, BTCallName.Call.sendDTMF,
                 BTCallName.Call.update, BTCallName.Call.stateChanged, BTCallName.Call.id, BTCallName.Call.state,
                 BTCallName.Call.direction, BTCallName.Call.number, BTCallName.Call.name, BTCallName.Call.provider,
-                BTCallName.Call.index, BTCallName.Call.startedAt,
+                BTCallName.Call.index, BTCallName.Call.startedAt, BTCallName.Call.ssrcs, BTCallName.Call.link,
+                BTCallName.Call.quality, BTCallName.Call.qualityParts, BTCallName.Call.qualityTotal,
             ]
         ),
         (

@@ -70,6 +70,34 @@ import Testing
         #expect(try CallDescription(received(call.properties)) == call)
     }
 
+    @Test func `A call's link and quality are read as they were written`() throws {
+        var call = CallDescription(id: "1", state: .active, direction: .incoming, provider: "phone", index: 1)
+        call.link = .init(device: .headset(BluetoothAddress(value: 1)), handle: 42, codec: "mSBC", packetBytes: 60)
+        call.ssrcs = [0, .max]
+        call.quality = QualityDescription()
+        call.quality?.score = 63
+        call.quality?.durationMs = 5_000
+        call.quality?.packets = 633
+        call.quality?.lost = 33
+        call.quality?.concealedMs = 250
+        call.quality?.droppedMs = 10
+        call.quality?.gaps = 1
+        call.quality?.jitterMs = 0.25
+        call.quality?.driftPPM = -12.5
+        call.quality?.retries = 2
+        call.quality?.xruns = 3
+        call.totalQuality = QualityDescription()
+        #expect(try CallDescription(received(call.properties)) == call)
+        #expect(call.properties[BTCallName.Call.quality] == .int32(63))
+        call.link = .init(device: .earpiece)
+        #expect(try CallDescription(received(call.properties)) == call)
+        #expect(call.properties[BTCallName.Call.link]?.vardictValue?["handle"] == .int32(-1))
+        call.totalQuality = nil
+        call.quality = nil
+        #expect(call.properties[BTCallName.Call.quality] == .int32(-1))
+        #expect(try CallDescription(received(call.properties)) == call)
+    }
+
     @Test func `The manager's problems, a headset, a format and options are read as they were written`() throws {
         let manager = ManagerDescription(
             version: "1.0", state: .activating,

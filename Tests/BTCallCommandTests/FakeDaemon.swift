@@ -264,7 +264,8 @@ final class FakeDaemon {
         calls.append(call)
         let types = [
             "Id": "s", "State": "s", "Direction": "s", "Number": "s", "Name": "s", "Provider": "s", "Index": "y",
-            "StartedAt": "t",
+            "StartedAt": "t", "SSRCs": "au", "Link": "a{sv}", "Quality": "i", "QualityParts": "a{sv}",
+            "QualityTotal": "a{sv}",
         ]
         let callInterface = ExportedInterface(
             BTCallName.Interface.call,

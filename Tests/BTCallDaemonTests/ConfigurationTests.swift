@@ -38,6 +38,16 @@ import Testing
         }
     }
 
+    @Test func `the record of calls is off, and its numbers too, unless the file says otherwise`() throws {
+        #expect(try read("").callRecord == nil)
+        #expect(try !read("").recordsNumbers)
+        let configuration = try read("[calls]\nrecord = /var/lib/btcall/calls.jsonl\nrecordNumbers = yes")
+        #expect(configuration.callRecord == "/var/lib/btcall/calls.jsonl" && configuration.recordsNumbers)
+        #expect(try read("[calls]\nrecord =").callRecord == nil)
+        #expect(refusal("[calls]\nrecord = calls.jsonl")?.accepted == "it is an absolute path; empty for none")
+        #expect(refusal("[calls]\nrecordNumbers = perhaps")?.line == 2)
+    }
+
     @Test func `reads every section`() throws {
         let configuration = try read(
             """

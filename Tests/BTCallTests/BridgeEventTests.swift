@@ -53,6 +53,15 @@ import Testing
                     .settingChanged(name: "codec", value: nil),
                 ])
         #expect(changed(BTCallName.Interface.calls, ["Muted": true]) == [.mutedChanged(true)])
+        for (value, quality) in [(63, 63), (0, 0), (-1, nil)] as [(Int32, Int?)] {
+            let id = "6ba7b810-9dad-11d1-80b4-00c04fd430c8"
+            #expect(
+                events(
+                    BTCallPath.call(id), "org.freedesktop.DBus.Properties", "PropertiesChanged",
+                    [.string(BTCallName.Interface.call), .vardict(["Quality": .int32(value)]), .strings([])])
+                    == [.callQualityChanged(Call.ID(text: id), quality)])
+        }
+        #expect(changed(BTCallName.Interface.call, ["State": "active"]) == [])
         let device = DeviceDescription(device: .earpiece, name: "Handset", isAvailable: true)
         #expect(
             changed(BTCallName.Interface.router, ["Devices": .vardicts([device.fields])])

@@ -55,6 +55,11 @@ package final class SimulatedOutside: PathOpening, AudioLinkOpening {
         if let kept = pacer.cut(stream, keepingOpen: true) { dead.append(kept) }
     }
 
+    /// Of the packets that a headset's link sends, each so many is lost on its way; 0 loses none.
+    package func loseEach(_ number: Int, of address: BluetoothAddress) {
+        if let stream = running[address] { pacer.loseEach(number, of: stream) }
+    }
+
     /// A headset that died is in reach again.
     package func revive(_ address: BluetoothAddress) {
         absent.remove(address)
@@ -166,8 +171,10 @@ package final class SimulatedOutside: PathOpening, AudioLinkOpening {
         let stream = pacer.attach(theirs, .link(codec), microphone: headset.microphone(codec.sampleRate))
         streams.append((headset.name, stream))
         running[address] = stream
-        return OpenAudioLink(descriptor: ours, codec: codec, packetBytesHint: codec == .cvsd ? 120 : 60) {
-            [pacer] in
+        return OpenAudioLink(
+            descriptor: ours, codec: codec, packetBytesHint: codec == .cvsd ? 120 : 60,
+            handle: UInt16(truncatingIfNeeded: stream)
+        ) { [pacer] in
             pacer.cut(stream)
             close(ours)
         }

@@ -23,12 +23,16 @@ struct CallsCommand: BridgeCommand {
         for call in calls {
             table.add(
                 String(call.index), call.state.rawValue, call.direction.rawValue, call.party, call.provider,
-                call.startedAtMs.map { duration(from: $0, to: now.milliseconds) } ?? "-", call.id.description)
+                duration(of: call, at: now) ?? "-", call.id.description)
         }
         return table
     }
 
-    /// Minutes and seconds: `3:07`.
+    /// How long it has been active: `3:07`; nil before it is.
+    static func duration(of call: Call, at now: WallClock) -> String? {
+        call.startedAtMs.map { duration(from: $0, to: now.milliseconds) }
+    }
+
     private static func duration(from start: Int64, to end: Int64) -> String {
         let seconds = max(0, end - start) / 1000
         return "\(seconds / 60):" + (seconds % 60 < 10 ? "0" : "") + String(seconds % 60)

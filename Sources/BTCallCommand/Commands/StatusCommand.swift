@@ -37,7 +37,7 @@ struct StatusCommand: BridgeCommand {
         return lines
     }
 
-    private static func route(_ status: BridgeStatus) -> String {
+    static func route(_ status: BridgeStatus) -> String {
         var text = status.route.description
         let link = [status.mode.map { $0 == "hfp" ? "HFP" : $0.uppercased() }, status.codec].compactMap { $0 }
         if !link.isEmpty { text += " by \(link.joined(separator: ", "))" }

@@ -16,6 +16,15 @@ extension Call {
         ]
     }
 
+    /// The link and the quality as the command line's JSON has them.
+    var audioJSON: [(String, JSON)] {
+        [
+            ("ssrcs", .array(ssrcs.map { .integer(Int64($0)) })), ("link", link?.json ?? .null),
+            ("quality", quality?.json ?? .null),
+            ("totalQuality", totalQuality?.json ?? .null),
+        ]
+    }
+
     /// The other party in words: `Alice (5550100)`.
     var party: String {
         switch (name, number) {
@@ -24,6 +33,33 @@ extension Call {
         case (nil, let number?): number
         case (nil, nil): "unknown number"
         }
+    }
+}
+
+extension CallLink {
+    var json: JSON {
+        [
+            "device": .string(device.description), "handle": JSON(handle), "codec": JSON(codec),
+            "packetBytes": JSON(packetBytes),
+        ]
+    }
+}
+
+extension CallQuality {
+    var json: JSON {
+        [
+            "score": JSON(score),
+            "durationMs": JSON(durationMs),
+            "packets": JSON(packets),
+            "lost": JSON(lost),
+            "concealedMs": JSON(concealedMs),
+            "droppedMs": JSON(droppedMs),
+            "gaps": JSON(gaps),
+            "jitterMs": .number(jitterMs),
+            "driftPPM": .number(driftPPM),
+            "retries": JSON(retries),
+            "xruns": JSON(xruns),
+        ]
     }
 }
 

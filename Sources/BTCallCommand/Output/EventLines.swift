@@ -22,6 +22,8 @@ extension BridgeEvent {
             ]
         case .callRemoved(let id, let reason):
             members += [("id", .string(id.description)), ("reason", JSON(reason))]
+        case .callQualityChanged(let id, let quality):
+            members += [("id", .string(id.description)), ("quality", JSON(quality))]
         case .mutedChanged(let muted):
             members.append(("muted", JSON(muted)))
         case .buttonPressed(let address, let button):
@@ -53,6 +55,7 @@ extension BridgeEvent {
         case .callAdded: "callAdded"
         case .callStateChanged: "callState"
         case .callRemoved: "callRemoved"
+        case .callQualityChanged: "quality"
         case .mutedChanged: "muted"
         case .buttonPressed: "button"
         case .devicesChanged: "devices"
@@ -72,6 +75,7 @@ extension BridgeEvent {
             "\(call.direction.rawValue), \(call.state.rawValue): \(call.party), by \(call.provider)"
         case .callStateChanged(let id, let state, let reason): "\(state.rawValue)\(Self.because(reason))  \(id)"
         case .callRemoved(let id, let reason): "\(id)\(Self.because(reason))"
+        case .callQualityChanged(let id, let quality): "\(quality.map { String($0) } ?? "unknown")  \(id)"
         case .mutedChanged(let muted): muted ? "microphone muted" : "microphone on"
         case .buttonPressed(let address, let button): "\(button) on \(address)"
         case .devicesChanged(let devices): Self.summary(devices)

@@ -259,8 +259,8 @@ final class TestCall: CallProvider {
             report.button(button, address: address)
         case .mutedChanged(let muted):
             report.muted(muted)
-        case .daemonAppeared, .activationFailed, .callAdded, .devicesChanged, .problemsChanged, .stateChanged,
-            .settingChanged:
+        case .daemonAppeared, .activationFailed, .callAdded, .callQualityChanged, .devicesChanged, .problemsChanged,
+            .stateChanged, .settingChanged:
             break
         }
     }

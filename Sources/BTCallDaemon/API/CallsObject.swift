@@ -22,7 +22,7 @@ package final class CallsObject {
     package func show(_ change: CallDirectory.Change) {
         switch change {
         case .added(let record):
-            bus.export([Self.interface(of: record, calls)], at: record.path)
+            bus.export([Self.interface(of: record, calls, bus)], at: record.path)
             emit(BTCallName.Calls.callAdded, [.objectPath(record.path), .vardict(record.description.properties)])
             changed(BTCallName.Calls.calls)
         case .changed(let record): emitState(record, reason: "")
@@ -32,6 +32,11 @@ package final class CallsObject {
             emit(BTCallName.Calls.callRemoved, [.objectPath(record.path), .string(reason.rawValue)])
             changed(BTCallName.Calls.calls)
         }
+    }
+
+    /// Shows properties of a call that are other than before.
+    package func changed(_ record: CallRecord, _ properties: [String]) {
+        bus.propertiesChanged(path: record.path, interface: BTCallName.Interface.call, properties)
     }
 
     private func emitState(_ record: CallRecord, reason: String) {
@@ -125,7 +130,9 @@ package final class CallsObject {
             ])
     }
 
-    private static func interface(of record: CallRecord, _ calls: CallDirectory) -> ExportedInterface {
+    private static func interface(
+        of record: CallRecord, _ calls: CallDirectory, _ bus: BusConnection
+    ) -> ExportedInterface {
         let id = record.identifier
         typealias Name = BTCallName.Call
         func perform(_ request: CallRequest) async throws(BusError) -> [Value] {
@@ -136,6 +143,7 @@ package final class CallsObject {
                 throw reworded(error).busError
             }
         }
+        func property(_ name: String) -> Value { record.description.properties[name] ?? .vardict([:]) }
         /// The call is there: what does not fit is its state.
         func reworded(_ error: APIError) -> APIError {
             switch error.code {
@@ -176,7 +184,13 @@ package final class CallsObject {
                     try reply { () throws(APIError) in
                         let options = try Fields(argument(call, 1), of: "options")
                         let state = try callState(text(call, 0), options)
+                        let ssrcs = try synchronisationSources(options)
                         try calls.update(record, state, from: call.sender)
+                        if let ssrcs, ssrcs != record.ssrcs, !record.call.state.isEnded {
+                            record.ssrcs = ssrcs
+                            bus.propertiesChanged(
+                                path: record.path, interface: BTCallName.Interface.call, [Name.ssrcs])
+                        }
                         return []
                     }
                 },
@@ -191,8 +205,24 @@ package final class CallsObject {
                 .init(Name.provider, "s", changes: .constant, get: { .string(record.provider.name) }),
                 .init(Name.index, "y", changes: .constant, get: { .byte(record.description.index) }),
                 .init(Name.startedAt, "t", get: { .uint64(record.startedAt) }),
+                .init(Name.ssrcs, "au", get: { property(Name.ssrcs) }),
+                .init(Name.link, "a{sv}", get: { property(Name.link) }),
+                .init(Name.quality, "i", get: { property(Name.quality) }),
+                .init(Name.qualityParts, "a{sv}", changes: .silent, get: { property(Name.qualityParts) }),
+                .init(Name.qualityTotal, "a{sv}", changes: .silent, get: { property(Name.qualityTotal) }),
             ])
     }
+}
+
+/// What a provider tells of its RTP streams; nil when it tells nothing.
+private func synchronisationSources(_ options: Fields) throws(APIError) -> [UInt32]? {
+    guard options.values["ssrcs"] != nil else { return nil }
+    let numbers = try options.integers("ssrcs")
+    let sources = numbers.compactMap { UInt32(exactly: $0) }
+    guard sources.count == numbers.count, sources.count <= 16 else {
+        throw APIError(.invalidArgument, "ssrcs is not accepted; accepted: at most 16 numbers of 32 bits")
+    }
+    return sources
 }
 
 /// The words that a provider may report.

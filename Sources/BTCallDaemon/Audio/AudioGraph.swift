@@ -11,15 +11,19 @@ package final class OpenAudioLink {
     package let codec: VoiceCodec
     /// Size of the first packets to expect, in bytes; the size of those received counts.
     package let packetBytesHint: Int
+    /// The controller's number of the connection; nil where there is none.
+    package let handle: UInt16?
     private var release: (@ControlPlane () -> Void)?
 
     /// - Parameter release: closes the descriptor; called once.
     package init(
-        descriptor: Int32, codec: VoiceCodec, packetBytesHint: Int, release: @escaping @ControlPlane () -> Void
+        descriptor: Int32, codec: VoiceCodec, packetBytesHint: Int, handle: UInt16? = nil,
+        release: @escaping @ControlPlane () -> Void
     ) {
         self.descriptor = descriptor
         self.codec = codec
         self.packetBytesHint = packetBytesHint
+        self.handle = handle
         self.release = release
     }
 
@@ -70,16 +74,19 @@ package final class AudioGraph {
         let endpoint: AudioEndpoint
         let close: @ControlPlane () -> Void
         let codec: VoiceCodec?
+        let handle: UInt16?
         var phase = Phase.open
         /// The engine has reported its end; nothing more is to be said about it.
         var hasFailed = false
 
         init(
-            identifier: UInt32, endpoint: AudioEndpoint, codec: VoiceCodec?, close: @escaping @ControlPlane () -> Void
+            identifier: UInt32, endpoint: AudioEndpoint, codec: VoiceCodec?, handle: UInt16?,
+            close: @escaping @ControlPlane () -> Void
         ) {
             self.identifier = identifier
             self.endpoint = endpoint
             self.codec = codec
+            self.handle = handle
             self.close = close
         }
     }
@@ -169,7 +176,7 @@ package final class AudioGraph {
         let kind = TerminalKind.link(
             descriptor: link.descriptor, codec: codec, packetBytesHint: link.packetBytesHint)
         let endpoint = AudioEndpoint.headset(address)
-        guard let terminal = add(kind, endpoint, codec: link.codec, close: link.close) else {
+        guard let terminal = add(kind, endpoint, codec: link.codec, handle: link.handle, close: link.close) else {
             link.close()
             onEvent?(.linkLost(address, code: 0))
             return
@@ -236,11 +243,19 @@ package final class AudioGraph {
     /// Whether no device and no link is open, nor being closed.
     package var isQuiet: Bool { terminals.isEmpty }
     package func counters() -> EngineCounters { engine.counters() }
+    package func counters(ofTerminal identifier: UInt32) -> EngineCounters.Terminal? {
+        engine.counters(ofTerminal: identifier)
+    }
+    /// The terminal that carries the audio; nil while none does.
+    package var routedTerminal: UInt32? { routed }
     package func endpoint(ofTerminal identifier: UInt32) -> AudioEndpoint? {
         terminals.first { $0.identifier == identifier }?.endpoint
     }
     package func codec(ofTerminal identifier: UInt32) -> VoiceCodec? {
         terminals.first { $0.identifier == identifier }?.codec
+    }
+    package func handle(ofTerminal identifier: UInt32) -> UInt16? {
+        terminals.first { $0.identifier == identifier }?.handle
     }
 
     // MARK: Steps
@@ -250,9 +265,11 @@ package final class AudioGraph {
     }
 
     private func add(
-        _ kind: TerminalKind, _ endpoint: AudioEndpoint, codec: VoiceCodec?, close: @escaping @ControlPlane () -> Void
+        _ kind: TerminalKind, _ endpoint: AudioEndpoint, codec: VoiceCodec?, handle: UInt16? = nil,
+        close: @escaping @ControlPlane () -> Void
     ) -> Terminal? {
-        let terminal = Terminal(identifier: nextIdentifier, endpoint: endpoint, codec: codec, close: close)
+        let terminal = Terminal(
+            identifier: nextIdentifier, endpoint: endpoint, codec: codec, handle: handle, close: close)
         do throws(AudioEngineError) {
             try engine.addTerminal(terminal.identifier, kind)
         } catch {

@@ -356,7 +356,7 @@ package final class CallDirectory {
 
     /// Audio exists while the call is alerting (early media) or active.
     private func exchangeAudio(_ record: CallRecord) {
-        let isWanted = record.call.state == .active || record.call.state == .alerting
+        let isWanted = record.hasSpeech
         guard isWanted != record.hasAudio else { return }
         record.hasAudio = isWanted
         guard isWanted else {

@@ -1,3 +1,4 @@
+import AudioDSP
 package import BTCallAPI
 import BluetoothTypes
 package import ControlLoop
@@ -13,6 +14,7 @@ package final class CallRecord {
     package let uuid: String
     package let provider: CallProviderProxy
     package internal(set) var call: Call
+    package let appearedAt = WallClock.now
     /// Milliseconds since 1970 at which it became active; 0 before.
     package internal(set) var startedAt: UInt64 = 0
     /// The same on the monotonic clock; nil before.
@@ -21,6 +23,10 @@ package final class CallRecord {
     var answeredVia: AnsweredVia?
     /// Whether the engine exchanges audio with the provider for it.
     var hasAudio = false
+    /// As its application has told them.
+    package internal(set) var ssrcs: [UInt32] = []
+    /// What became of its audio, for whoever watches it.
+    package internal(set) var history: CallHistory?
 
     init(call: Call, provider: CallProviderProxy) {
         identifier = call.id
@@ -33,11 +39,21 @@ package final class CallRecord {
     package var audioIdentifier: UInt32 { identifier.value }
 
     package var description: CallDescription {
-        CallDescription(
+        var description = CallDescription(
             id: uuid, state: Self.word(call.state), direction: call.direction == .incoming ? .incoming : .outgoing,
             number: call.details.number, name: call.details.name, provider: provider.name, index: UInt8(call.index),
             startedAt: startedAt)
+        description.ssrcs = ssrcs
+        description.link = history?.carrier.flatMap { CallLinkDescription($0) }
+        if let history, !history.isEmpty {
+            description.quality = QualityDescription(history.meter.recent)
+            description.totalQuality = QualityDescription(history.meter.total)
+        }
+        return description
     }
+
+    /// Whether there is audio to be heard: early media, and the call itself.
+    var hasSpeech: Bool { call.state == .active || call.state == .alerting }
 
     func markStarted() {
         guard startedAt == 0 else { return }

@@ -65,6 +65,9 @@ package struct Configuration: Sendable {
         package var incident = Duration.seconds(1)
         /// Between a change of a headset's volume and the file, and between two writes of it.
         package var volumes = Duration.seconds(5)
+        /// Between two looks at the quality of a call, and over how long it is.
+        package var quality = Duration.seconds(1)
+        package var qualityWindow = Duration.seconds(5)
 
         package init() {}
     }
@@ -89,6 +92,10 @@ package struct Configuration: Sendable {
     package var memory: [Int: String] = [:]
     /// For headsets that ask (+CNUM); nil: none is told.
     package var ownNumber: String?
+    /// The file that gets a line for each call that has ended; nil keeps no record.
+    package var callRecord: String?
+    /// The other party's number and name are in it.
+    package var recordsNumbers = false
     /// Serves headsets that have only the Headset Profile.
     package var headsetProfile = false
     /// What a headset is shown while its audio is used without a call.

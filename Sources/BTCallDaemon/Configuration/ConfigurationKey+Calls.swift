@@ -1,13 +1,17 @@
 import BTCallAPI
 import HandsFree
 
-/// `[calls]`: what a headset may ask of the telephony beside the calls themselves.
+/// `[calls]`: what a headset may ask of the telephony beside the calls themselves, and what is kept of them.
 extension ConfigurationSection {
     /// Places of the memory that a headset dials from with ATD>n;
     private static let places = 1...99
 
     static var callKeys: [ConfigurationKey] {
-        [memoryKey, ownNumberKey]
+        [
+            memoryKey, ownNumberKey, recordKey,
+            boolean(
+                "recordNumbers", "no", "the record has the numbers and names of others", .restart, \.recordsNumbers),
+        ]
     }
 
     private static var memoryKey: ConfigurationKey {
@@ -42,6 +46,17 @@ extension ConfigurationSection {
                     throw ConfigurationValueError(accepted: accepted)
                 }
                 configuration.ownNumber = value.isEmpty ? nil : value
+            })
+    }
+
+    private static var recordKey: ConfigurationKey {
+        let accepted = "an absolute path; empty for none"
+        return ConfigurationKey(
+            "record", "", "a file that gets a line of JSON for each call that has ended", accepted: accepted,
+            effect: .restart, read: { $0.callRecord ?? "" },
+            apply: { configuration, value throws(ConfigurationValueError) in
+                guard value.isEmpty || value.hasPrefix("/") else { throw ConfigurationValueError(accepted: accepted) }
+                configuration.callRecord = value.isEmpty ? nil : value
             })
     }
 

@@ -62,7 +62,8 @@ package final class SynchronousLinkOpener: AudioLinkOpening {
         guard connection.descriptor >= 0 else { throw .lost }
         let bytes = connection.codec == .cvsd ? connection.packetBytesHint : min(60, connection.packetBytesHint)
         return OpenAudioLink(
-            descriptor: connection.descriptor, codec: connection.codec, packetBytesHint: bytes
+            descriptor: connection.descriptor, codec: connection.codec, packetBytesHint: bytes,
+            handle: connection.handle
         ) { connection.close() }
     }
 

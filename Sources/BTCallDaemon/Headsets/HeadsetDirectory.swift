@@ -253,6 +253,7 @@ package final class HeadsetDirectory: LinkOpening {
             unheard[address] = (codecHint, timeout)
             return
         }
+        if attempt > 1 { admission.onRetry?(address) }
         session.openLink(codecHint: codecHint, timeout: timeout)
     }
 

@@ -18,6 +18,8 @@ package final class LinkAdmission {
     private let graph: AudioGraph
     /// Least time between the close of a headset's link and its next open.
     package var pause: Duration
+    /// The set-up of a headset's link has to be tried again.
+    package var onRetry: (@ControlPlane (BluetoothAddress) -> Void)?
     private let logger: Logger
     private var busyWith: BluetoothAddress?
     private var isCancelled = false
@@ -82,6 +84,7 @@ package final class LinkAdmission {
         isCancelled = false
         defer { busyWith = nil }
         for attempt in 1...attempts {
+            if attempt > 1 { onRetry?(address) }
             if let closed = closedAt[address] { await ControlLoop.shared.sleep(until: closed.advanced(by: pause)) }
             guard !isCancelled else { return .cancelled }
             do throws(AudioLinkError) {

@@ -1,0 +1,90 @@
+import ArgumentParser
+import BTCall
+import ControlLoop
+
+/// One call.
+struct CallCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "call", abstract: "One call: what carries it, and how well.",
+        subcommands: [Show.self], defaultSubcommand: Show.self)
+
+    struct Show: BridgeCommand {
+        static let configuration = CommandConfiguration(
+            commandName: "show", abstract: "Show a call, its route and link, and the quality of its audio.",
+            discussion: """
+                Without CALL the one that is active, else held, else any other. The quality is a figure from 0 to 100; \
+                `org.btcall.Call1` has the formula.
+                """)
+
+        @Argument(help: CallArgument.help)
+        var call: String?
+
+        @OptionGroup var options: CommonOptions
+
+        func perform(on bridge: CallBridge, _ output: Output) async throws {
+            let status = try await bridge.status()
+            let chosen = try CallArgument.choose(
+                call, among: status.calls,
+                in: [[.active], [.held], [.dialing, .alerting, .ringing, .waiting]], absent: "there is no call")
+            if options.json {
+                output.print(Self.json(chosen, status))
+            } else {
+                Self.lines(chosen, status, now: .now).forEach(output.print)
+            }
+        }
+
+        static func json(_ call: Call, _ status: BridgeStatus) -> JSON {
+            let route: [(String, JSON)] = [
+                ("route", .string(status.route.description)), ("mode", JSON(status.mode)),
+                ("reason", JSON(status.reason)),
+            ]
+            return .object([("call", call.json)] + route + call.audioJSON)
+        }
+
+        static func lines(_ call: Call, _ status: BridgeStatus, now: WallClock) -> [String] {
+            var facts = Facts()
+            facts.add("Call", "\(call.index), \(call.direction.rawValue), \(call.state.rawValue): \(call.party)")
+            facts.add("Id", call.id.description)
+            facts.add("Provider", call.provider)
+            facts.add("Time", CallsCommand.duration(of: call, at: now) ?? "-")
+            facts.add("Route", StatusCommand.route(status))
+            facts.add("Link", call.link?.text ?? "none")
+            if !call.ssrcs.isEmpty {
+                facts.add("SSRCs", call.ssrcs.map { String($0) }.joined(separator: ", "))
+            }
+            facts.add("Quality", call.quality?.score.map { String($0) } ?? "not known")
+            guard let quality = call.quality, let total = call.totalQuality else { return facts.lines }
+            var table = Table("QUALITY", "LAST \(quality.seconds)", "WHOLE \(total.seconds)")
+            for (row, other) in zip(quality.rows, total.rows) { table.add(row.name, row.value, other.value) }
+            return facts.lines + [""] + table.lines
+        }
+    }
+}
+
+extension CallLink {
+    /// For people: `bluetooth:AA:BB:CC:DD:EE:FF, mSBC, packets of 60 bytes, handle 42`.
+    var text: String {
+        let parts = [
+            device.description, codec, packetBytes.map { "packets of \($0) bytes" }, handle.map { "handle \($0)" },
+        ]
+        return parts.compactMap { $0 }.joined(separator: ", ")
+    }
+}
+
+extension CallQuality {
+    var seconds: String { "\(durationMs / 1000) s" }
+
+    var rows: [(name: String, value: String)] {
+        [
+            ("score", score.map { String($0) } ?? "-"),
+            ("lost", "\(lost) of \(packets + lost) packets"),
+            ("concealed", "\(concealedMs) ms"),
+            ("dropped here", "\(droppedMs) ms"),
+            ("gaps", String(gaps)),
+            ("jitter", "\(jitterMs) ms"),
+            ("drift", "\(Int(driftPPM.rounded())) ppm"),
+            ("retries", String(retries)),
+            ("xruns", String(xruns)),
+        ]
+    }
+}
