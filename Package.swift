@@ -136,7 +136,15 @@ let package = Package(
         .executableTarget(
             name: "CommandBench", dependencies: ["BluetoothTypes", "HandsFree", "Telephony"],
             path: "Tests/Benchmarks/CommandBench", swiftSettings: common),
-        .testTarget(name: "AudioDSPTests", dependencies: ["AudioDSP", "CBTCall"], swiftSettings: common),
+        // Speech, codecs and lossy links: what the concealment is measured with, in tests and benchmark.
+        .target(
+            name: "ConcealmentTrial", dependencies: ["AudioDSP"], path: "Tests/ConcealmentTrial",
+            swiftSettings: common),
+        .executableTarget(
+            name: "ConcealmentBench", dependencies: ["AudioDSP", "ConcealmentTrial"],
+            path: "Tests/Benchmarks/ConcealmentBench", swiftSettings: common),
+        .testTarget(
+            name: "AudioDSPTests", dependencies: ["AudioDSP", "CBTCall", "ConcealmentTrial"], swiftSettings: common),
         .testTarget(
             name: "AudioEngineTests", dependencies: ["AudioEngine", "AudioDSP", "CBTCall"], swiftSettings: common),
         .testTarget(name: "ALSATests", dependencies: ["ALSA", "CALSA", "ControlLoop"], swiftSettings: common),

@@ -120,6 +120,7 @@ package struct LinkReceiver: ~Copyable {
         concealment.lost(output, made)
         switch format {
         case .mSBC, .lc3SWB:
+            if made >= format.codecFrameSamples { keepDecoderInStep() }
             // Rounded up: counted is how often it happened, not for how long.
             count(made: (made &+ format.codecFrameSamples &- 1) / format.codecFrameSamples)
         case .cvsd, .pcm16:
@@ -234,8 +235,18 @@ package struct LinkReceiver: ~Copyable {
         case .mSBC, .cvsd, .pcm16: break
         }
         concealment.lost(output, format.codecFrameSamples)
+        keepDecoderInStep()
         count(made: 1)
         return format.codecFrameSamples
+    }
+
+    /// The decoder of mSBC gets what was made up, so that the next codec frame joins on.
+    @_noLocks
+    private mutating func keepDecoderInStep() {
+        switch format {
+        case .mSBC: codec.follow(&concealment)
+        case .lc3SWB, .cvsd, .pcm16: break
+        }
     }
 
     // MARK: Linear

@@ -12,10 +12,16 @@ package struct MSBCCodec: ~Copyable {
 
     private let encoder: UnsafeMutablePointer<sbc_t>
     private let decoder: UnsafeMutablePointer<sbc_t>
+    private let waveSamples: UnsafeMutablePointer<Int16>
+    private let waveFrame: UnsafeMutablePointer<UInt8>
 
     package init() {
         encoder = Self.makeState()
         decoder = Self.makeState()
+        waveSamples = UnsafeMutablePointer<Int16>.allocate(capacity: Self.frameSamples)
+        waveSamples.initialize(repeating: 0, count: Self.frameSamples)
+        waveFrame = UnsafeMutablePointer<UInt8>.allocate(capacity: Self.frameBytes)
+        waveFrame.initialize(repeating: 0, count: Self.frameBytes)
     }
 
     deinit {
@@ -23,6 +29,8 @@ package struct MSBCCodec: ~Copyable {
         sbc_finish(decoder)
         encoder.deallocate()
         decoder.deallocate()
+        waveSamples.deallocate()
+        waveFrame.deallocate()
     }
 
     /// Encodes 120 frames of `samples` to 57 bytes of `frame`. Returns false when the library refused (our mistake).
@@ -45,6 +53,25 @@ package struct MSBCCodec: ~Copyable {
             decoder, frame, Self.frameBytes, samples, Self.frameSamples * 2, &written)
         return used == Self.frameBytes && written == Self.frameSamples * 2
     }
+
+    /// Has the decoder go through the frame that was just made up in place of a lost one, as if that had been received.
+    ///
+    /// The filters of coder and decoder together last `delaySamples`: without this, so much of the next codec frame is
+    /// mixed with what was before the loss. The coder, which a receiver has no other use for, looks as far ahead.
+    @_noLocks
+    package mutating func follow(_ concealment: inout PacketLossConcealment) {
+        // One codec frame more before it, for the coder's own filter.
+        var start = Self.delaySamples &- 2 &* Self.frameSamples
+        while start < 0 {
+            concealment.wave(from: start, Self.frameSamples, into: waveSamples)
+            if !encode(waveSamples, into: waveFrame) { return }
+            start &+= Self.frameSamples
+        }
+        _ = decode(waveFrame, into: waveSamples)
+    }
+
+    /// How much later audio comes out of the decoder than it went into the coder.
+    package static var delaySamples: Int { @_noLocks get { 73 } }
 
     private static func makeState() -> UnsafeMutablePointer<sbc_t> {
         let state = UnsafeMutablePointer<sbc_t>.allocate(capacity: 1)

@@ -1,28 +1,47 @@
 import CBTCall
+import Glibc
 
-/// Makes up lost audio from what was heard before, without delaying what arrives (waveform substitution).
+/// Makes up lost audio from what was heard before, without delaying what arrives (waveform extrapolation).
 ///
-/// A loss continues with the last pitch period, repeated; after 10 ms it fades, after 60 ms it is silent. The first good
-/// frames after a loss are faded over from the made-up ones.
+/// At the beginning of a loss the pitch period is found to a fraction of a frame, together with how it glides: within the
+/// 15 to 20 ms that a burst of lost packets lasts, a voice moves so much that repeating the last period drifts out of phase
+/// and is worse than silence. Each made-up frame is then what was a period before, the period gliding on.
+///
+/// How loud it is follows from how well speech can be foretold at all: the longer ago the last good frame, the quieter, for
+/// the least error (Sources/BTCallDaemon/BTCallDaemon.docc/Audio.md has the figures). After 60 ms it is silent. The first
+/// good frames after a loss are faded over from the made-up ones.
 package struct PacketLossConcealment: ~Copyable {
     private let rate: Int
     private let history: UnsafeMutablePointer<Float>
     private let historyFrames: Int
-    private let cycle: UnsafeMutablePointer<Float>
+    /// The end of what was heard (`reach` frames) and behind it what is made up.
+    private let line: UnsafeMutablePointer<Float>
+    private let reach: Int
+    private let weights: UnsafeMutablePointer<Float>
+    private let weightFrames: Int
     private let minimumPeriod: Int
     private let maximumPeriod: Int
     private let windowFrames: Int
-    /// The search looks at only every so many frames first: it costs the same at all rates.
+    /// The searches look at only every so many frames: they cost the same at all rates.
     private let stride: Int
-    private let holdFrames: Int
-    private let fadeFrames: Int
+    private let endFrames: Int
     private let jointFrames: Int
+    /// The period follows its glide less and less.
+    private let glideDecay: Float
+    /// Share of each neighbour in the mean that every period passes: what is high cannot be foretold as long as what is low.
+    private let smoothing: Float
 
-    private var period: Int
-    private var position = 0
+    private var period: Float
+    private var glide: Float = 0
     private var gain: Float = 0
-    /// The step at the beginning of the loss, let out over `jointFrames`.
+    private var neighbours: Float = 0
+    /// By how much what was heard last is higher than what the wave would have there: let out over `jointFrames`.
     private var step: Float = 0
+    /// The same where a loss goes on before the last one was faded over, at `joint`.
+    private var jointStep: Float = 0
+    private var joint = 0
+    /// Frames behind `reach` in `line`.
+    private var extrapolated = 0
     /// Frames made up in the present loss; goes on counting while the next good ones are faded in.
     private var made = 0
     private var blendFrames = 0
@@ -35,23 +54,32 @@ package struct PacketLossConcealment: ~Copyable {
     package init(rate: Int) {
         self.rate = rate
         minimumPeriod = rate / 400
-        maximumPeriod = rate * 15 / 1000
-        windowFrames = rate / 100
+        maximumPeriod = rate * 16 / 1000
+        windowFrames = rate / 80
         stride = rate < 16_000 ? 1 : rate / 8_000
-        holdFrames = rate / 100
-        fadeFrames = rate / 20
-        jointFrames = rate / 800
-        period = minimumPeriod
-        historyFrames = windowFrames + maximumPeriod + stride
+        endFrames = rate * 60 / 1000
+        jointFrames = rate / 600
+        glideDecay = 1 - 1 / (Float(rate) * 0.015)
+        smoothing = rate < 16_000 ? 0.07 : 0.15
+        period = Float(minimumPeriod)
+        weightFrames = rate / 50
+        // The longest period refined, gliding, and what interpolation needs beside it.
+        reach = maximumPeriod * 115 / 100 + 8
+        historyFrames = weightFrames + weightFrames / 32 + reach
         history = UnsafeMutablePointer<Float>.allocate(capacity: historyFrames)
         history.initialize(repeating: 0, count: historyFrames)
-        cycle = UnsafeMutablePointer<Float>.allocate(capacity: maximumPeriod + 1)
-        cycle.initialize(repeating: 0, count: maximumPeriod + 1)
+        line = UnsafeMutablePointer<Float>.allocate(capacity: reach + endFrames)
+        line.initialize(repeating: 0, count: reach + endFrames)
+        weights = UnsafeMutablePointer<Float>.allocate(capacity: weightFrames)
+        for index in 0..<weightFrames {
+            weights[index] = Float(exp(-2 * Double(weightFrames - index) / Double(weightFrames)))
+        }
     }
 
     deinit {
         history.deallocate()
-        cycle.deallocate()
+        line.deallocate()
+        weights.deallocate()
     }
 
     /// Takes frames that arrived; after a loss it changes their beginning (2.5 to 10 ms) in place.
@@ -64,36 +92,64 @@ package struct PacketLossConcealment: ~Copyable {
             blendFrames = wanted < longest ? wanted : longest
             blended = 0
         }
+        if blended < blendFrames { extrapolate(to: made &+ blendFrames &- blended) }
         var index = 0
         while index < frames && blended < blendFrames {
-            let old = nextMadeUp()
+            let old = madeUp(made)
+            made &+= 1
             blended &+= 1
             let share = Float(blended) / Float(blendFrames)
             samples[index] = Self.sample(old + (Float(samples[index]) - old) * share)
             index &+= 1
         }
-        remember(samples, frames)
+        let kept = shift(frames)
+        index = 0
+        while index < kept {
+            history[historyFrames &- kept &+ index] = Float(samples[frames &- kept &+ index])
+            index &+= 1
+        }
     }
 
     /// Makes up `frames` frames.
     ///
-    /// - Complexity: the first of a loss searches for the pitch: about 10 000 multiplications at any rate.
+    /// - Complexity: the first of a loss searches for the pitch: about 50 000 multiplications at any rate.
     @_noLocks
     package mutating func lost(_ output: UnsafeMutablePointer<Int16>, _ frames: Int) {
         if frames <= 0 { return }
         if !isConcealing {
             isConcealing = true
             // Lost again before the last loss was faded over: it is still the same one.
-            if blended >= blendFrames { begin() }
+            if blended >= blendFrames {
+                begin()
+            } else {
+                join()
+            }
             blendFrames = 0
             blended = 0
         }
+        extrapolate(to: made &+ frames)
+        let kept = shift(frames)
         var index = 0
         while index < frames {
-            output[index] = Self.sample(nextMadeUp())
+            output[index] = Self.sample(madeUp(made))
+            let place = index &- (frames &- kept)
+            if place >= 0 { history[historyFrames &- kept &+ place] = madeUp(made) }
+            made &+= 1
             index &+= 1
         }
-        remember(output, frames)
+    }
+
+    /// The wave from `start` frames after the end of what was given out: negative for what was heard or made up before, at
+    /// most 20 ms, and positive for what `lost` would give next. Only while concealing.
+    @_noLocks
+    package mutating func wave(from start: Int, _ frames: Int, into output: UnsafeMutablePointer<Int16>) {
+        extrapolate(to: made &+ start &+ frames)
+        var index = 0
+        while index < frames {
+            let number = made &+ start &+ index
+            output[index] = Self.sample(number < 0 ? history[historyFrames &+ start &+ index] : madeUp(number))
+            index &+= 1
+        }
     }
 
     /// Forgets what was heard, as for a new link.
@@ -110,50 +166,223 @@ package struct PacketLossConcealment: ~Copyable {
         made = 0
     }
 
+    // MARK: Made up
+
+    /// The made-up frame of that number in this loss, as it is heard.
     @_noLocks
-    private mutating func nextMadeUp() -> Float {
-        if made >= holdFrames &+ fadeFrames { return 0 }
-        var value = cycle[position] * gain
-        position &+= 1
-        if position == period { position = 0 }
-        if made < jointFrames {
-            value += step * (1 - Float(made &+ 1) / Float(jointFrames &+ 1))
-        }
-        if made > holdFrames { value *= 1 - Float(made &- holdFrames) / Float(fadeFrames) }
-        made &+= 1
-        return value
+    private func madeUp(_ number: Int) -> Float {
+        if number >= endFrames { return 0 }
+        let value = line[reach &+ number] * height(Float(number) / Float(endFrames))
+        return number < joint ? value : value + jointStep * letOut(number &- joint)
     }
 
-    /// Finds the period and cuts one out.
+    /// What is left of a step so many frames later, without a corner at either end.
+    @_noLocks
+    private func letOut(_ frames: Int) -> Float {
+        if frames >= jointFrames { return 0 }
+        let part = Float(frames &+ 1) / Float(jointFrames &+ 1)
+        return (1 + 2 * part) * (1 - part) * (1 - part)
+    }
+
+    /// The gain of least error for speech, at a part of 60 ms; from 37.5 ms on a fade.
+    @_noLocks
+    private func height(_ part: Float) -> Float {
+        if part < 0.125 { return 1 - part * (0.13 / 0.125) }
+        if part < 0.25 { return 0.87 - (part - 0.125) * (0.22 / 0.125) }
+        if part < 0.375 { return 0.65 - (part - 0.25) * (0.23 / 0.125) }
+        if part < 0.625 { return 0.42 }
+        return (1 - part) * (0.42 / 0.375)
+    }
+
+    /// Fills `line` as far as to have so many made-up frames; no further than to the end of the fade.
+    @_noLocks
+    private mutating func extrapolate(to frames: Int) {
+        let wanted = frames < endFrames ? frames : endFrames
+        while extrapolated < wanted {
+            let place = reach &+ extrapolated
+            // Within bounds whatever was heard: what grows without end would not be a number in the end.
+            // The way from what was heard is part of the wave, else the step comes back after each period.
+            let value = continued(at: place, period) + step * letOut(extrapolated)
+            line[place] = Self.clamp(value, -32_768, 32_767)
+            period += glide
+            glide *= glideDecay
+            extrapolated &+= 1
+        }
+    }
+
+    /// What `line` has a period before that place, as it goes on there.
+    @_noLocks
+    private func continued(at place: Int, _ period: Float) -> Float {
+        let source = Float(place) - period
+        let before = Int(source)
+        let part = source - Float(before)
+        let base = line + before
+        let value = Self.interpolate(base, part)
+        if neighbours == 0 { return gain * value }
+        let sides = Self.interpolate(base - 1, part) + Self.interpolate(base + 1, part)
+        return gain * (value + neighbours * (sides - 2 * value))
+    }
+
+    /// Has the made-up wave begin where the one that was heard ends.
+    @_noLocks
+    private mutating func join() {
+        joint = made
+        jointStep = history[historyFrames &- 1] - madeUp(made &- 1)
+    }
+
+    /// Finds the period and what it needs to go on.
     @_noLocks
     private mutating func begin() {
         made = 0
-        position = 0
-        let end = history + historyFrames
-        let window = end - windowFrames
-        let (lag, likeness) = findPeriod(window)
-        period = lag
-        gain = likeness
-        // The end of the cycle is turned into what came before its beginning, so that it repeats without a step.
-        let turn = lag / 4
-        var index = 0
-        while index < lag {
-            var value = (end - lag)[index]
-            let turned = index &- (lag &- turn)
-            if turned >= 0 {
-                let share = Float(turned &+ 1) / Float(turn)
-                value += ((end - 2 * lag)[index] - value) * share
-            }
-            cycle[index] = value
-            index &+= 1
+        extrapolated = 0
+        let found = findPeriod()
+        period = found.period
+        glide = found.glide
+        gain = found.gain > 1.05 ? 1.05 : found.gain
+        neighbours = smoothing
+        if gain < 0.6 { gain = 0.6 }
+        if found.likeness < 0.25 {
+            // No voice: noise, which a short period would make a tone of.
+            neighbours = 0
+            glide = 0
+            while period < Float(maximumPeriod) / 2 { period *= 2 }
         }
-        let last = end[-1]
-        step = last - (end - lag)[-1] * gain
+        btcall_move(line, history + (historyFrames &- reach), reach &* MemoryLayout<Float>.stride)
+        joint = 0
+        jointStep = 0
+        step = 0
+        if found.isSilent {
+            gain = 0
+            return
+        }
+        step = line[reach &- 1] - continued(at: reach &- 1, period - glide)
     }
 
-    /// The lag at which the last frames were most like those before, and by what factor they follow from them.
+    // MARK: The period
+
+    private struct Fit {
+        var period: Float
+        /// By how many frames the period grows in a frame.
+        var glide: Float
+        var gain: Float = 0
+        /// The square of the correlation, 0 to 1.
+        var likeness: Float = -1
+        var isSilent = false
+        /// `likeness`, less what glides are improbable.
+        var score: Float = -10
+    }
+
     @_noLocks
-    private func findPeriod(_ window: UnsafeMutablePointer<Float>) -> (lag: Int, likeness: Float) {
+    private func findPeriod() -> Fit {
+        let lag = Float(findLag())
+        if hasEnded() {
+            var fit = Fit(period: lag, glide: 0)
+            fit.isSilent = true
+            return fit
+        }
+        // The best of three glides after one step each, then two more steps.
+        var best = refine(Fit(period: lag, glide: 0), steps: 1)
+        if best.isSilent { return best }
+        let rising = refine(Fit(period: lag, glide: -0.01), steps: 1)
+        if rising.score > best.score { best = rising }
+        let falling = refine(Fit(period: lag, glide: 0.01), steps: 1)
+        if falling.score > best.score { best = falling }
+        return refine(best, steps: 2)
+    }
+
+    /// Gauss and Newton's way to the period and glide of the smallest difference between the last 20 ms and what was a
+    /// period before; the last frames count most.
+    @_noLocks
+    private func refine(_ start: Fit, steps: Int) -> Fit {
+        let end = history + historyFrames
+        let origin = Float(historyFrames)
+        var best = start
+        best.score = -10
+        var (period, glide) = (start.period, start.glide)
+        let (lowest, highest) = (period * 0.95, period * 1.05)
+        let most = Float(stride) * 2
+        var left = steps
+        while true {
+            var (xx, xy, yy) = (Float(1), Float(0), Float(1))
+            // Sums for the slope of the wave by period and by glide.
+            var (pp, pg, gg, xp, xg, yp, yg) = (Float(0), Float(0), Float(0), Float(0), Float(0), Float(0), Float(0))
+            var index = 0
+            while index < weightFrames {
+                let back = Float(index &- weightFrames)
+                let source = origin + back - (period + glide * back)
+                let before = Int(source)
+                let part = source - Float(before)
+                let base = history + before
+                let (a, b, c, d) = (base[-1], base[0], base[1], base[2])
+                let first = 0.5 * (c - a)
+                let second = 0.5 * (2 * a - 5 * b + 4 * c - d)
+                let third = 0.5 * (3 * (b - c) + d - a)
+                let value = b + part * (first + part * (second + part * third))
+                let slope = -(first + part * (2 * second + 3 * part * third))
+                let byGlide = slope * back
+                let heard = end[index &- weightFrames]
+                let weight = weights[index]
+                let (weightedHeard, weightedValue, weightedSlope) = (weight * heard, weight * value, weight * slope)
+                xx += weightedHeard * heard
+                xy += weightedHeard * value
+                yy += weightedValue * value
+                pp += weightedSlope * slope
+                pg += weightedSlope * byGlide
+                gg += weight * byGlide * byGlide
+                xp += weightedHeard * slope
+                xg += weightedHeard * byGlide
+                yp += weightedValue * slope
+                yg += weightedValue * byGlide
+                index &+= stride
+            }
+            let gain = xy / yy
+            let likeness = xy > 0 ? gain * xy / xx : 0
+            let score = likeness - Self.improbability * glide * glide
+            if score > best.score {
+                best.period = period
+                best.glide = glide
+                best.gain = gain
+                best.likeness = likeness
+                best.score = score
+            }
+            if xx < 64 {
+                best.isSilent = true
+                return best
+            }
+            if left == 0 { return best }
+            if gain < 0.1 { return best }
+            left &-= 1
+            let a = gain * gain * pp
+            let b = gain * gain * pg
+            let c = gain * gain * gg + Self.improbability * xx
+            let p = gain * (xp - gain * yp)
+            let g = gain * (xg - gain * yg) - Self.improbability * xx * glide
+            let determinant = a * c - b * b
+            if !(determinant > 1e-6 * a * c) { return best }
+            period += Self.clamp((p * c - g * b) / determinant, -most, most)
+            glide += Self.clamp((g * a - p * b) / determinant, -0.01, 0.01)
+            period = Self.clamp(period, lowest, highest)
+            glide = Self.clamp(glide, -0.03, 0.03)
+        }
+    }
+
+    /// How much likeness a glide has to gain, by its square.
+    private static var improbability: Float { @_noLocks get { 60 } }
+
+    /// The last 5 ms are 30 dB below the 20 ms before: what was heard there does not come back.
+    @_noLocks
+    private func hasEnded() -> Bool {
+        let frames = weightFrames / 4
+        let end = history + historyFrames
+        let last = btcall_inner_product(end - frames, end - frames, frames, 1)
+        let before = btcall_inner_product(end - 5 * frames, end - 5 * frames, 4 * frames, 1) / 4
+        return last < before / 1_000
+    }
+
+    /// The lag at which the last frames were most like those before.
+    @_noLocks
+    private func findLag() -> Int {
+        let window = history + historyFrames - windowFrames
         var best = minimumPeriod
         var bestScore: Float = -1
         var lag = minimumPeriod
@@ -165,26 +394,7 @@ package struct PacketLossConcealment: ~Copyable {
             }
             lag &+= stride
         }
-        if stride > 1 {
-            var fine = best &- stride &+ 1
-            let end = best &+ stride &- 1
-            bestScore = -1
-            while fine <= end {
-                let score = fine < minimumPeriod || fine > maximumPeriod ? -1 : likeness(window, lag: fine, stride: 1)
-                if score > bestScore {
-                    bestScore = score
-                    best = fine
-                }
-                fine &+= 1
-            }
-        }
-        let product = btcall_inner_product(window, window - best, windowFrames, 1)
-        let energy = btcall_inner_product(window - best, window - best, windowFrames, 1)
-        if energy < 1 { return (best, 0) }
-        var factor = product / energy
-        if factor > 1 { factor = 1 }
-        if factor < 0.3 { factor = 0.3 }
-        return (best, factor)
+        return best
     }
 
     @_noLocks
@@ -195,16 +405,29 @@ package struct PacketLossConcealment: ~Copyable {
         return product * product / (energy + 1)
     }
 
+    // MARK: Small parts
+
+    /// Makes room for new frames at the end of the history; returns how many of them it keeps, the last ones.
     @_noLocks
-    private mutating func remember(_ samples: UnsafeMutablePointer<Int16>, _ frames: Int) {
+    private func shift(_ frames: Int) -> Int {
         let kept = frames < historyFrames ? frames : historyFrames
-        let old = historyFrames &- kept
-        btcall_move(history, history + kept, old &* MemoryLayout<Float>.stride)
-        var index = 0
-        while index < kept {
-            history[old &+ index] = Float(samples[frames &- kept &+ index])
-            index &+= 1
-        }
+        btcall_move(history, history + kept, (historyFrames &- kept) &* MemoryLayout<Float>.stride)
+        return kept
+    }
+
+    /// The wave a `part` of a frame after `base`, by a cubic through its neighbours.
+    @_noLocks
+    private static func interpolate(_ base: UnsafeMutablePointer<Float>, _ part: Float) -> Float {
+        let (a, b, c, d) = (base[-1], base[0], base[1], base[2])
+        let third = 3 * (b - c) + d - a
+        return b + 0.5 * part * (c - a + part * (2 * a - 5 * b + 4 * c - d + part * third))
+    }
+
+    @_noLocks
+    private static func clamp(_ value: Float, _ lowest: Float, _ highest: Float) -> Float {
+        // In this order what is not a number is the lowest.
+        if value > highest { return highest }
+        return value > lowest ? value : lowest
     }
 
     @_noLocks

@@ -46,6 +46,8 @@ private struct Processing: ~Copyable {
         frames += receiver.conceal(frames: 120, into: narrow, capacity: 480)
         concealment.good(narrow, 120)
         concealment.lost(narrow, 120)
+        concealment.wave(from: -47, 120, into: narrow)
+        codec.follow(&concealment)
         let result = up.process(narrow, 120, wide, 360)
         adaptive.setDrift(ppm: drift.update(level: ring.available))
         let back = adaptive.process(wide, result.made, narrow, 480)
