@@ -40,12 +40,10 @@ struct PathPort: ~Copyable {
     private var debtEnds: Int64 = 0
 
     private var resampler: AdaptiveResampler
-    private var drift: DriftController
+    private var steering: PlaybackSteering
     /// Frames above the ceiling of the queue, to be left out of the next block.
     private var excessFrames = 0
     private var mustTopUp = false
-    /// The level of the queue over half a second; negative: not known.
-    private var smoothedQueue = -1.0
     let pcm: UnsafeMutablePointer<Int16>
     /// Frames in the card's format; `maximumFrameBytes` are the most that a frame takes.
     private let interleaved: UnsafeMutableRawPointer
@@ -72,7 +70,7 @@ struct PathPort: ~Copyable {
         self.descriptors = descriptors
         self.descriptorCount = descriptorCount
         resampler = AdaptiveResampler(from: busRate, to: path.playbackRate)
-        drift = DriftController(target: target, rate: path.playbackRate)
+        steering = PlaybackSteering(target: target, rate: path.playbackRate)
         pcm = UnsafeMutablePointer<Int16>.allocate(capacity: Self.chunkFrames)
         pcm.initialize(repeating: 0, count: Self.chunkFrames)
         let bytes = Self.chunkFrames * Self.maximumFrameBytes
@@ -99,7 +97,7 @@ struct PathPort: ~Copyable {
         if isStarted { return 0 }
         isStarted = true
         mustTopUp = true
-        smoothedQueue = -1
+        steering.restart()
         startedAt = now
         lastCapture = now
         nextTimer = now &+ RealtimeThread.tickNanoseconds
@@ -217,7 +215,7 @@ struct PathPort: ~Copyable {
     /// Returns 0, or -errno when the device is gone. An underrun is repaired and counted.
     @_noLocks
     mutating func flush(
-        _ ring: borrowing SampleRing, steer: Bool, _ counters: UnsafeMutablePointer<TerminalCounters>
+        _ ring: borrowing SampleRing, now: Int64, steer: Bool, _ counters: UnsafeMutablePointer<TerminalCounters>
     ) -> Int {
         guard let playback, isStarted else { return 0 }
         var attempts = 0
@@ -248,27 +246,12 @@ struct PathPort: ~Copyable {
         let queued = playbackBufferFrames - room + ring.available
         counters.pointee.queuedMilliseconds.set(queued * 1000 / playbackRate)
         if steer {
-            let ppm = correction(for: queued)
+            let ppm = steering.update(queued: queued, now: now)
             resampler.setDrift(ppm: ppm)
-            excessFrames = drift.excess(level: queued)
+            excessFrames = steering.excess(queued: queued)
             counters.pointee.driftMilliPPM.set(Int(ppm * 1000))
         }
         return 0
-    }
-
-    /// What to change the ratio by, in ppm, with `queued` frames in the queue.
-    ///
-    /// The loop only sees small errors. A large one has another cause than the clocks, a stall for instance: it is worked
-    /// off at a fixed pace, which stays far below what is heard, and nothing is learned from it.
-    @_noLocks
-    private mutating func correction(for queued: Int) -> Double {
-        if smoothedQueue < 0 { smoothedQueue = Double(queued) }
-        smoothedQueue += (Double(queued) - smoothedQueue) / 50
-        let milliseconds = (Double(targetFrames) - smoothedQueue) * 1000 / Double(playbackRate)
-        if milliseconds < 4 && milliseconds > -4 { return drift.update(level: queued) }
-        drift.reset()
-        let pace = milliseconds > 0 ? 400.0 : -400.0
-        return drift.learnedPPM + pace
     }
 
     /// Fills the queue up to its target before the first block of a routed path: time has passed since it was started.
@@ -310,8 +293,7 @@ struct PathPort: ~Copyable {
     ) -> Int {
         if !isRecoverable(code) { return code }
         counters.pointee.playbackXruns.add(1)
-        drift.reset()
-        smoothedQueue = -1
+        steering.restart()
         let prepared = snd_pcm_prepare(playback)
         if prepared < 0 { return Int(prepared) }
         let filled = fill(playback, silence: targetFrames)
