@@ -146,7 +146,8 @@ let package = Package(
         .testTarget(
             name: "AudioDSPTests", dependencies: ["AudioDSP", "CBTCall", "ConcealmentTrial"], swiftSettings: common),
         .testTarget(
-            name: "AudioEngineTests", dependencies: ["AudioEngine", "AudioDSP", "CBTCall"], swiftSettings: common),
+            name: "AudioEngineTests", dependencies: ["AudioEngine", "AudioDSP", "CALSA", "CBTCall"],
+            swiftSettings: common),
         .testTarget(name: "ALSATests", dependencies: ["ALSA", "CALSA", "ControlLoop"], swiftSettings: common),
         .testTarget(
             name: "BoardInputTests", dependencies: ["BoardInput", "BluetoothTypes", "CBTCall", "ControlLoop"],

@@ -3,7 +3,7 @@ import Glibc
 
 /// What is wanted of a PCM; what it got stands in `PCMHandle`.
 package struct PCMConfiguration: Equatable, Sendable {
-    /// Frames per second; the nearest of 48000, 44100, 32000, 16000 and 8000 that the device has is taken.
+    /// Frames per second; the nearest of 48000, 44100, 32000, 24000, 16000 and 8000 that the device has is taken.
     package var rate: Int
     /// 1 or 2; the other one is taken when the device does not have it.
     package var channels: Int
@@ -20,7 +20,7 @@ package struct PCMConfiguration: Equatable, Sendable {
     }
 }
 
-/// One open direction of a sound device: 16 bit, interleaved, non-blocking, started by hand.
+/// One open direction of a sound device: interleaved, non-blocking, started by hand.
 ///
 /// Opening and closing belong to the control side. While the real-time thread has the handle, nobody else uses it.
 package final class PCMHandle: @unchecked Sendable {
@@ -28,13 +28,29 @@ package final class PCMHandle: @unchecked Sendable {
         case playback, capture
     }
 
+    /// How one sample lies in memory, little-endian; in the order in which they are tried.
+    package enum Format: Sendable, CaseIterable {
+        case s16, s32, s24, s24Packed, f32
+
+        fileprivate var alsa: snd_pcm_format_t {
+            switch self {
+            case .s16: SND_PCM_FORMAT_S16_LE
+            case .s32: SND_PCM_FORMAT_S32_LE
+            case .s24: SND_PCM_FORMAT_S24_LE
+            case .s24Packed: SND_PCM_FORMAT_S24_3LE
+            case .f32: SND_PCM_FORMAT_FLOAT_LE
+            }
+        }
+    }
+
     /// The rates that the audio path works with, best first.
-    package static let rates = [48_000, 44_100, 32_000, 16_000, 8_000]
+    package static let rates = [48_000, 44_100, 32_000, 24_000, 16_000, 8_000]
 
     package let device: String
     package let direction: Direction
     /// `snd_pcm_t *`; valid until `close`.
     package let pcm: OpaquePointer
+    package let format: Format
     /// Frames per second.
     package let rate: Int
     /// 1 or 2.
@@ -60,6 +76,7 @@ package final class PCMHandle: @unchecked Sendable {
             var setup = PCMSetup(pcm: handle, device: device, direction: direction)
             try setup.negotiate(wanted)
             try setup.setStart()
+            format = setup.format
             rate = setup.rate
             channels = setup.channels
             periodFrames = setup.periodFrames
@@ -89,6 +106,7 @@ private struct PCMSetup {
     let pcm: OpaquePointer
     let device: String
     let direction: PCMHandle.Direction
+    var format = PCMHandle.Format.s16
     var rate = 0
     var channels = 0
     var periodFrames = 0
@@ -108,9 +126,16 @@ private struct PCMSetup {
         guard snd_pcm_hw_params_set_access(pcm, parameters, SND_PCM_ACCESS_RW_INTERLEAVED) >= 0 else {
             throw .unsupported(device: device, what: "has no interleaved access; put plug: in front of its name")
         }
-        guard snd_pcm_hw_params_set_format(pcm, parameters, SND_PCM_FORMAT_S16_LE) >= 0 else {
-            throw .unsupported(device: device, what: "has no 16-bit format; put plug: in front of its name")
+        // One that is refused leaves the parameters as they were; most cards take the first.
+        guard
+            let taken = PCMHandle.Format.allCases.first(where: {
+                snd_pcm_hw_params_set_format(pcm, parameters, $0.alsa) >= 0
+            })
+        else {
+            throw .unsupported(
+                device: device, what: "has none of the formats S16, S32, S24, S24_3LE, FLOAT; put plug: in front")
         }
+        format = taken
         let countsInOrder = wanted.channels == 2 ? [2, 1] : [1, 2]
         guard
             let count = countsInOrder.first(where: {
@@ -128,7 +153,8 @@ private struct PCMSetup {
             })
         else {
             throw .unsupported(
-                device: device, what: "has none of the rates 48000, 44100, 32000, 16000, 8000; put plug: in front")
+                device: device,
+                what: "has none of the rates 48000, 44100, 32000, 24000, 16000, 8000; put plug: in front")
         }
         rate = found
         try check(snd_pcm_hw_params_set_rate(pcm, parameters, UInt32(found), 0), "snd_pcm_hw_params_set_rate")

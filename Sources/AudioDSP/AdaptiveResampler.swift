@@ -188,7 +188,8 @@ package struct AdaptiveResampler: ~Copyable {
         half: Int, phases: Int, bandwidth: Double, reach: Int
     ) -> UnsafeMutablePointer<Float> {
         let beta = 8.2
-        let cutoff = 0.92
+        // At 8 kHz 3400 Hz has to pass; what folds down instead stays above 3600 Hz.
+        let cutoff = reach == 24 ? 0.92 : 0.95
         let taps = 2 * half
         let filters = UnsafeMutablePointer<Float>.allocate(capacity: (phases + 1) * taps)
         for phase in 0...phases {

@@ -1,13 +1,13 @@
 /// Holds the queue between two clocks at its target by telling a resampler how much to give (DESIGN.md section 5).
 ///
 /// A slow loop: proportional to how far the smoothed level is off, plus what it has learned of the clocks. It settles in
-/// about a minute and stays within ±1000 ppm, which nobody hears. What it cannot hold, `excess` cuts off.
+/// half a minute and stays within ±1000 ppm, which nobody hears. What it cannot hold, `excess` cuts off.
 package struct DriftController: Sendable {
     /// Half a second: the level jumps by a block or a period all the time.
     private static let smoothing = 0.5
     /// Per second; critically damped with `learning`.
-    private static let pull = 0.12
-    private static let learning = 0.0036
+    private static let pull = 0.28
+    private static let learning = 0.0196
     private static let limitPPM = 1000.0
 
     /// Frames to hold, and never to exceed.

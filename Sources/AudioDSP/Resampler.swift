@@ -3,9 +3,11 @@ import CSpeexDSP
 
 /// Converts audio between two fixed rates (speexdsp, quality 3: 1.5 ms delay at 16 kHz, 85 dB).
 ///
+/// Where one of them is 8 kHz it is quality 4 and 4 ms: with 3 the upper end of speech, 3400 Hz, is 1.05 dB down already.
 /// From the first call on whole 10 ms blocks give whole 10 ms blocks. With equal rates it copies.
 package struct Resampler: ~Copyable {
     private static let quality: Int32 = 3
+    private static let narrowQuality: Int32 = 4
 
     private let state: OpaquePointer?
     /// How much later the audio comes out, in frames of the output's rate.
@@ -22,7 +24,8 @@ package struct Resampler: ~Copyable {
             return
         }
         var code: Int32 = 0
-        let made = speex_resampler_init(1, UInt32(from), UInt32(to), Self.quality, &code)
+        let quality = min(from, to) < 12_000 ? Self.narrowQuality : Self.quality
+        let made = speex_resampler_init(1, UInt32(from), UInt32(to), quality, &code)
         precondition(made != nil && code == 0, "speexdsp is out of memory")
         state = made
         delayFrames = Int(speex_resampler_get_output_latency(made))

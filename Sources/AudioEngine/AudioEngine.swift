@@ -1,4 +1,4 @@
-import AudioDSP
+package import AudioDSP
 import CBTCall
 import Glibc
 
@@ -21,6 +21,9 @@ package final class AudioEngine: @unchecked Sendable {
         let counters: UnsafeMutablePointer<CallCounters>
         let storage: CallPointer
     }
+
+    /// The rates of calls and devices, in frames per second; each is converted to that of the internal mix.
+    package static let rates = [8_000, 16_000, 24_000, 32_000, 44_100, 48_000]
 
     /// Readable when there are events; then call `takeEvents`. Owned by the engine.
     package let eventDescriptor: Int32
@@ -112,18 +115,19 @@ package final class AudioEngine: @unchecked Sendable {
 
     // MARK: Calls
 
-    /// Adds the audio of a call: a SOCK_SEQPACKET socket, one message = 10 ms of S16LE, mono (INTERFACES.md section 2).
+    /// Adds the audio of a call: a SOCK_SEQPACKET socket, one message = 10 ms (INTERFACES.md section 2).
     ///
     /// - Parameters:
     ///   - id: not that of another attached call.
     ///   - descriptor: owned by the engine from now on, also when this throws.
-    ///   - rate: 8000, 16000, 32000 or 48000 frames per second.
+    ///   - rate: one of `rates`, in frames per second.
+    ///   - layout: of the samples in a message.
     ///   - active: clocked: the provider gets a block each 10 ms and answers each with one.
     package func attachCall(
-        _ id: UInt32, descriptor: Int32, rate: Int, active: Bool
+        _ id: UInt32, descriptor: Int32, rate: Int, layout: SampleLayout = SampleLayout(), active: Bool
     ) throws(AudioEngineError) {
         do throws(AudioEngineError) {
-            try checkCall(id, rate: rate)
+            try checkCall(id, rate: rate, channels: layout.channels)
         } catch {
             close(descriptor)
             throw error
@@ -133,7 +137,8 @@ package final class AudioEngine: @unchecked Sendable {
         let port = CallPointer.allocate(capacity: 1)
         port.initialize(
             to: CallPort(
-                id: id, descriptor: descriptor, rate: rate, busRate: configuration.busRate, counters: counters))
+                id: id, descriptor: descriptor, rate: rate, layout: layout, busRate: configuration.busRate,
+                counters: counters))
         let record = CallRecord(counters: counters, storage: port)
         calls[id] = record
         heldCalls.append(record)
@@ -340,14 +345,14 @@ package final class AudioEngine: @unchecked Sendable {
         call.deinitialize(count: 1).deallocate()
     }
 
-    private func checkCall(_ id: UInt32, rate: Int) throws(AudioEngineError) {
-        guard [8_000, 16_000, 32_000, 48_000].contains(rate) else { throw .unsupportedFormat(rate: rate, channels: 1) }
+    private func checkCall(_ id: UInt32, rate: Int, channels: Int) throws(AudioEngineError) {
+        try check(rate: rate, channels: channels)
         guard calls[id] == nil else { throw .duplicate(id) }
         guard heldCalls.count < RealtimeThread.maximumCalls else { throw .tooMany(limit: RealtimeThread.maximumCalls) }
     }
 
     private func check(rate: Int, channels: Int) throws(AudioEngineError) {
-        guard [8_000, 16_000, 32_000, 44_100, 48_000].contains(rate), (1...2).contains(channels) else {
+        guard Self.rates.contains(rate), (1...2).contains(channels) else {
             throw .unsupportedFormat(rate: rate, channels: channels)
         }
     }

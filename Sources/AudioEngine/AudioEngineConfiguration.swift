@@ -24,7 +24,7 @@ package struct AudioEngineConfiguration: Sendable {
 package enum AudioEngineError: Error, Equatable, Sendable {
     /// A system or alsa-lib call failed. Not expected.
     case failed(call: String, code: Int32)
-    /// Not 8000, 16000, 32000, 44100 or 48000 frames per second, or not 1 or 2 channels.
+    /// None of `AudioEngine.rates`, or not 1 or 2 channels.
     case unsupportedFormat(rate: Int, channels: Int)
     /// All places are taken.
     case tooMany(limit: Int)

@@ -3,6 +3,7 @@ import CBTCall
 import Glibc
 
 /// The thread's side of one call: a packet socket to the provider, one message for each 10 ms (INTERFACES.md section 2).
+/// Its queue is one channel of 16 bit at the call's rate, whatever the messages are.
 ///
 /// The provider answers one block for each that it gets. So the blocks in flight and in the queue are always as many as
 /// were sent first (`prime`), however unevenly the clock ticks.
@@ -40,32 +41,48 @@ struct CallPort: ~Copyable {
     /// Where its descriptor stands in the poll set.
     var pollIndex = -1
 
+    private let layout: SampleLayout
+    private let blockBytes: Int
     private var downlink: SampleRing
     private var toBus: Resampler
     private var fromBus: Resampler
     private let block: UnsafeMutablePointer<Int16>
-    /// One frame longer than a block, so that a message that is too long shows.
-    private let received: UnsafeMutablePointer<Int16>
+    /// A message of the provider; one frame longer than a block, so that a message that is too long shows.
+    private let received: UnsafeMutableRawPointer
+    /// A message to the provider where its samples are not those of `block`; else empty.
+    private let message: UnsafeMutableRawPointer
 
     /// - Parameter counters: owned by the control side, which frees it after this port.
-    init(id: UInt32, descriptor: Int32, rate: Int, busRate: Int, counters: UnsafeMutablePointer<CallCounters>) {
+    init(
+        id: UInt32, descriptor: Int32, rate: Int, layout: SampleLayout, busRate: Int,
+        counters: UnsafeMutablePointer<CallCounters>
+    ) {
         self.id = id
         self.descriptor = descriptor
         self.rate = rate
+        self.layout = layout
         self.counters = counters
         blockFrames = rate / 100
+        blockBytes = blockFrames * layout.frameBytes
         downlink = SampleRing(capacity: blockFrames * Self.ringBlocks)
         toBus = Resampler(from: rate, to: busRate)
         fromBus = Resampler(from: busRate, to: rate)
         block = UnsafeMutablePointer<Int16>.allocate(capacity: blockFrames)
         block.initialize(repeating: 0, count: blockFrames)
-        received = UnsafeMutablePointer<Int16>.allocate(capacity: blockFrames + 1)
-        received.initialize(repeating: 0, count: blockFrames + 1)
+        received = Self.room(blockBytes + layout.frameBytes)
+        message = Self.room(layout.isPlain ? 0 : blockBytes)
     }
 
     deinit {
         block.deallocate()
         received.deallocate()
+        message.deallocate()
+    }
+
+    private static func room(_ bytes: Int) -> UnsafeMutableRawPointer {
+        let room = UnsafeMutableRawPointer.allocate(byteCount: bytes, alignment: 16)
+        room.initializeMemory(as: UInt8.self, repeating: 0, count: bytes)
+        return room
     }
 
     /// When something has to happen without an answer of the provider; `Int64.max` for never.
@@ -118,12 +135,12 @@ struct CallPort: ~Copyable {
     /// none, or -1 - errno when the descriptor is closed (-1) or broken.
     @_noLocks
     mutating func receive(now: Int64) -> Int {
-        let bytes = btcall_receive_block(descriptor, received, (blockFrames + 1) * 2)
+        let bytes = btcall_receive_block(descriptor, received, blockBytes + layout.frameBytes)
         if bytes <= 0 {
             if bytes == -Int(EAGAIN) { return 0 }
             return -1 &+ bytes
         }
-        if bytes != blockFrames * 2 {
+        if bytes != blockBytes {
             counters.pointee.blocksBad.add(1)
             return 1
         }
@@ -132,7 +149,12 @@ struct CallPort: ~Copyable {
             counters.pointee.blocksDiscarded.add(1)
             return 1
         }
-        _ = downlink.write(received, blockFrames)
+        if layout.isPlain {
+            _ = downlink.write(received.assumingMemoryBound(to: Int16.self), blockFrames)
+        } else {
+            layout.read(received, blockFrames, into: block)
+            _ = downlink.write(block, blockFrames)
+        }
         counters.pointee.blocksQueued.set(downlink.available / blockFrames)
         if !isWaiting { return 1 }
         phase = .clocked
@@ -186,7 +208,13 @@ struct CallPort: ~Copyable {
 
     @_noLocks
     private mutating func send() -> Int32 {
-        let sent = btcall_send_packet(descriptor, block, blockFrames * 2)
+        let sent: Int
+        if layout.isPlain {
+            sent = btcall_send_packet(descriptor, block, blockBytes)
+        } else {
+            layout.write(block, blockFrames, to: message)
+            sent = btcall_send_packet(descriptor, message, blockBytes)
+        }
         if sent >= 0 {
             counters.pointee.blocksSent.add(1)
             return 0

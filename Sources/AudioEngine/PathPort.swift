@@ -14,8 +14,8 @@ struct PathPort: ~Copyable {
     let playbackRate: Int
     private let captureRate: Int
     private let busRate: Int
-    private let playbackChannels: Int
-    private let captureChannels: Int
+    private let playbackLayout: SampleLayout
+    private let captureLayout: SampleLayout
     private let playbackBufferFrames: Int
     /// Frames that the playback buffer is kept filled with.
     private let targetFrames: Int
@@ -40,14 +40,14 @@ struct PathPort: ~Copyable {
     private var debtEnds: Int64 = 0
 
     private var resampler: AdaptiveResampler
-    private var drift: DriftController
+    private var steering: PlaybackSteering
     /// Frames above the ceiling of the queue, to be left out of the next block.
     private var excessFrames = 0
     private var mustTopUp = false
-    /// The level of the queue over half a second; negative: not known.
-    private var smoothedQueue = -1.0
     let pcm: UnsafeMutablePointer<Int16>
-    private let interleaved: UnsafeMutablePointer<Int16>
+    /// Frames in the card's format; `maximumFrameBytes` are the most that a frame takes.
+    private let interleaved: UnsafeMutableRawPointer
+    private static var maximumFrameBytes: Int { @_noLocks get { 8 } }
 
     /// - Parameters:
     ///   - path: streams that are prepared.
@@ -61,8 +61,8 @@ struct PathPort: ~Copyable {
         playbackRate = path.playbackRate
         captureRate = path.captureRate
         self.busRate = busRate
-        playbackChannels = path.playbackChannels
-        captureChannels = path.captureChannels
+        playbackLayout = SampleLayout(path.playbackFormat, channels: path.playbackChannels)
+        captureLayout = SampleLayout(path.captureFormat, channels: path.captureChannels)
         playbackBufferFrames = path.playbackBufferFrames
         capturePeriodFrames = path.capturePeriodFrames
         captureBufferFrames = path.captureBufferFrames
@@ -70,11 +70,12 @@ struct PathPort: ~Copyable {
         self.descriptors = descriptors
         self.descriptorCount = descriptorCount
         resampler = AdaptiveResampler(from: busRate, to: path.playbackRate)
-        drift = DriftController(target: target, rate: path.playbackRate)
+        steering = PlaybackSteering(target: target, rate: path.playbackRate)
         pcm = UnsafeMutablePointer<Int16>.allocate(capacity: Self.chunkFrames)
         pcm.initialize(repeating: 0, count: Self.chunkFrames)
-        interleaved = UnsafeMutablePointer<Int16>.allocate(capacity: Self.chunkFrames * 2)
-        interleaved.initialize(repeating: 0, count: Self.chunkFrames * 2)
+        let bytes = Self.chunkFrames * Self.maximumFrameBytes
+        interleaved = UnsafeMutableRawPointer.allocate(byteCount: bytes, alignment: 16)
+        interleaved.initializeMemory(as: UInt8.self, repeating: 0, count: bytes)
     }
 
     deinit {
@@ -96,7 +97,7 @@ struct PathPort: ~Copyable {
         if isStarted { return 0 }
         isStarted = true
         mustTopUp = true
-        smoothedQueue = -1
+        steering.restart()
         startedAt = now
         lastCapture = now
         nextTimer = now &+ RealtimeThread.tickNanoseconds
@@ -141,7 +142,7 @@ struct PathPort: ~Copyable {
             let possible = (now &- startedAt) / 1_000_000 * Int64(captureRate) / 900
             if capturedFrames - captureBufferFrames - Self.chunkFrames > Int(possible) { isUnclocked = true }
             let late = lateFrames(Int(frames), now: now)
-            toMono(Int(frames), from: late)
+            captureLayout.read(interleaved + late * captureLayout.frameBytes, Int(frames) - late, into: pcm)
             return Int(frames) - late
         }
         if frames == 0 || frames == -Int(EAGAIN) || frames == -Int(EINTR) { return 0 }
@@ -214,7 +215,7 @@ struct PathPort: ~Copyable {
     /// Returns 0, or -errno when the device is gone. An underrun is repaired and counted.
     @_noLocks
     mutating func flush(
-        _ ring: borrowing SampleRing, steer: Bool, _ counters: UnsafeMutablePointer<TerminalCounters>
+        _ ring: borrowing SampleRing, now: Int64, steer: Bool, _ counters: UnsafeMutablePointer<TerminalCounters>
     ) -> Int {
         guard let playback, isStarted else { return 0 }
         var attempts = 0
@@ -229,7 +230,7 @@ struct PathPort: ~Copyable {
             if room > Self.chunkFrames { room = Self.chunkFrames }
             if room == 0 { break }
             let frames = ring.peek(pcm, room, offset: 0)
-            toChannels(frames)
+            playbackLayout.write(pcm, frames, to: interleaved)
             let written = Int(snd_pcm_writei(playback, interleaved, UInt(frames)))
             if written > 0 {
                 _ = ring.discard(written)
@@ -245,27 +246,12 @@ struct PathPort: ~Copyable {
         let queued = playbackBufferFrames - room + ring.available
         counters.pointee.queuedMilliseconds.set(queued * 1000 / playbackRate)
         if steer {
-            let ppm = correction(for: queued)
+            let ppm = steering.update(queued: queued, now: now)
             resampler.setDrift(ppm: ppm)
-            excessFrames = drift.excess(level: queued)
+            excessFrames = steering.excess(queued: queued)
             counters.pointee.driftMilliPPM.set(Int(ppm * 1000))
         }
         return 0
-    }
-
-    /// What to change the ratio by, in ppm, with `queued` frames in the queue.
-    ///
-    /// The loop only sees small errors. A large one has another cause than the clocks, a stall for instance: it is worked
-    /// off at a fixed pace, which stays far below what is heard, and nothing is learned from it.
-    @_noLocks
-    private mutating func correction(for queued: Int) -> Double {
-        if smoothedQueue < 0 { smoothedQueue = Double(queued) }
-        smoothedQueue += (Double(queued) - smoothedQueue) / 50
-        let milliseconds = (Double(targetFrames) - smoothedQueue) * 1000 / Double(playbackRate)
-        if milliseconds < 4 && milliseconds > -4 { return drift.update(level: queued) }
-        drift.reset()
-        let pace = milliseconds > 0 ? 400.0 : -400.0
-        return drift.learnedPPM + pace
     }
 
     /// Fills the queue up to its target before the first block of a routed path: time has passed since it was started.
@@ -284,7 +270,7 @@ struct PathPort: ~Copyable {
         }
         if missing > Self.chunkFrames { missing = Self.chunkFrames }
         if missing <= 0 { return }
-        clear(interleaved, missing * 2)
+        silence(missing)
         _ = snd_pcm_writei(playback, interleaved, UInt(missing))
     }
 
@@ -307,8 +293,7 @@ struct PathPort: ~Copyable {
     ) -> Int {
         if !isRecoverable(code) { return code }
         counters.pointee.playbackXruns.add(1)
-        drift.reset()
-        smoothedQueue = -1
+        steering.restart()
         let prepared = snd_pcm_prepare(playback)
         if prepared < 0 { return Int(prepared) }
         let filled = fill(playback, silence: targetFrames)
@@ -318,7 +303,7 @@ struct PathPort: ~Copyable {
     /// Writes so many frames of silence to a stream. Returns 0 or -errno.
     @_noLocks
     private mutating func fill(_ playback: OpaquePointer, silence: Int) -> Int32 {
-        clear(interleaved, Self.chunkFrames * 2)
+        self.silence(Self.chunkFrames)
         var left = silence
         while left > 0 {
             let piece = left < Self.chunkFrames ? left : Self.chunkFrames
@@ -337,7 +322,7 @@ struct PathPort: ~Copyable {
         while done < frames {
             let piece = frames - done < busRate / 100 ? frames - done : busRate / 100
             let made = resampler.process(samples + done, piece, pcm, Self.chunkFrames).made
-            toChannels(made)
+            playbackLayout.write(pcm, made, to: interleaved)
             let written = snd_pcm_writei(playback, interleaved, UInt(made))
             if written < 0 && written != -Int(EAGAIN) { return Int32(truncatingIfNeeded: written) }
             done += piece
@@ -353,37 +338,9 @@ struct PathPort: ~Copyable {
         return code == -EBADFD ? 0 : code
     }
 
+    /// Silence is zero in every format.
     @_noLocks
-    private func toMono(_ frames: Int, from first: Int) {
-        var index = first
-        if captureChannels == 1 {
-            while index < frames {
-                pcm[index - first] = interleaved[index]
-                index += 1
-            }
-            return
-        }
-        while index < frames {
-            let sum = Int32(interleaved[2 * index]) + Int32(interleaved[2 * index + 1])
-            pcm[index - first] = Int16(truncatingIfNeeded: sum >> 1)
-            index += 1
-        }
-    }
-
-    @_noLocks
-    private func toChannels(_ frames: Int) {
-        var index = 0
-        if playbackChannels == 1 {
-            while index < frames {
-                interleaved[index] = pcm[index]
-                index += 1
-            }
-            return
-        }
-        while index < frames {
-            interleaved[2 * index] = pcm[index]
-            interleaved[2 * index + 1] = pcm[index]
-            index += 1
-        }
+    private func silence(_ frames: Int) {
+        clear(interleaved.assumingMemoryBound(to: Int16.self), (frames * playbackLayout.frameBytes + 1) / 2)
     }
 }

@@ -253,7 +253,7 @@ extension RealtimeThread {
                     coming: terminal.pointee.playback.available + captured * path.pointee.playbackRate / busRate)
             }
             let code = path.pointee.flush(
-                terminal.pointee.playback, steer: same(terminal, master), terminal.pointee.counters)
+                terminal.pointee.playback, now: now, steer: same(terminal, master), terminal.pointee.counters)
             if code < 0 { fail(terminal, code: Int32(truncatingIfNeeded: -code)) }
         }
         terminal.pointee.enforceCeiling()

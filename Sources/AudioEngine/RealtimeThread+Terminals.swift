@@ -233,7 +233,8 @@ extension RealtimeThread {
         if terminal.pointee.isFailed || terminal.pointee.isIdle { return true }
         if now >= terminal.pointee.endDeadline { return true }
         if let path = terminal.pointee.path {
-            let code = path.pointee.flush(terminal.pointee.playback, steer: false, terminal.pointee.counters)
+            let code = path.pointee.flush(
+                terminal.pointee.playback, now: now, steer: false, terminal.pointee.counters)
             return code < 0 || path.pointee.isDrained()
         }
         return terminal.pointee.playback.available == 0

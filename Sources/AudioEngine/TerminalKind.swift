@@ -1,4 +1,6 @@
-/// Streams of a sound card that the control side has opened: non-blocking, 16 bit, interleaved, parameters set, a start
+package import AudioDSP
+
+/// Streams of a sound card that the control side has opened: non-blocking, interleaved, parameters set, a start
 /// threshold that is never reached. The handles stay its own; the real-time thread uses them until `terminalRemoved`.
 package struct ALSAPath: @unchecked Sendable {
     /// `snd_pcm_t *`; nil where the path has no such direction.
@@ -10,6 +12,8 @@ package struct ALSAPath: @unchecked Sendable {
     /// 1 or 2; the same signal goes to both, and their mean is taken.
     package var playbackChannels: Int
     package var captureChannels: Int
+    package var playbackFormat = SampleFormat.s16
+    package var captureFormat = SampleFormat.s16
     package var playbackPeriodFrames: Int
     package var playbackBufferFrames: Int
     package var capturePeriodFrames: Int

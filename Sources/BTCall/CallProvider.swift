@@ -70,35 +70,63 @@ public struct CallProviderDescription: Hashable, Sendable {
 
     /// What people call the application.
     public var name: String
-    /// Frames per second of the call's audio: 8000, 16000, 32000 or 48000.
+    /// Frames per second of the call's audio: 8000, 16000, 24000, 32000, 44100 or 48000.
     public var rate: Int
+    public var sampleFormat: CallAudio.SampleFormat
+    /// 1 or 2. Both get the same; of what comes back their mean is taken.
+    public var channels: Int
     public var capabilities: Set<Capability>
     /// False for announcements, and for an application that does not know what becomes of its calls: it reports an outgoing
     /// call while it has audio. Headsets are not shown these calls; the daemon's setting `virtualCall` says what they are
     /// shown instead.
     public var hasCallState: Bool
 
-    public init(name: String, rate: Int = 16000, capabilities: Set<Capability> = [], hasCallState: Bool = true) {
+    public init(
+        name: String, rate: Int = 16000, sampleFormat: CallAudio.SampleFormat = .s16, channels: Int = 1,
+        capabilities: Set<Capability> = [], hasCallState: Bool = true
+    ) {
         self.hasCallState = hasCallState
         self.name = name
         self.rate = rate
+        self.sampleFormat = sampleFormat
+        self.channels = channels
         self.capabilities = capabilities
     }
 
     var options: ProviderOptions {
         ProviderOptions(
-            name: name, audio: .descriptor, rate: rate,
+            name: name, audio: .descriptor,
+            format: AudioFormat(rate: rate, sample: sampleFormat.sample, channels: channels),
             capabilities: Set(capabilities.compactMap { ProviderOptions.Capability(rawValue: $0.rawValue) }),
             hasCallState: hasCallState)
     }
 }
 
-/// The audio of a call: a duplex socket, one message for each 10 ms of signed 16-bit samples, one channel.
+/// The audio of a call: a duplex socket, one message for each 10 ms, in the format that was asked for; the channels are
+/// interleaved.
 ///
 /// The daemon is the clock: send one block for each block received. End of file is the end of the audio, not of the call.
 public final class CallAudio: Sendable {
+    /// One sample, little-endian.
+    public enum SampleFormat: Hashable, Sendable, CaseIterable {
+        /// Signed 16 bit.
+        case s16
+        /// 32 bit floating point, from -1 to 1.
+        case f32
+
+        var sample: AudioFormat.Sample {
+            switch self {
+            case .s16: .s16
+            case .f32: .f32
+            }
+        }
+    }
+
     /// Frames per second.
     public let rate: Int
+    public let sampleFormat: SampleFormat
+    /// 1 or 2.
+    public let channels: Int
     /// Frames of one block.
     public let blockFrames: Int
     private let descriptor: PassedDescriptor
@@ -106,6 +134,8 @@ public final class CallAudio: Sendable {
     init(_ descriptor: PassedDescriptor, _ format: AudioFormat) {
         self.descriptor = descriptor
         rate = format.rate
+        sampleFormat = format.sample == .s16 ? .s16 : .f32
+        channels = format.channels
         blockFrames = format.blockFrames
     }
 

@@ -209,12 +209,7 @@ final class ProviderProxy {
         do {
             format = try AudioFormat(Fields(values, of: "AudioReady format"))
         } catch {
-            throw .failed(error.message)
-        }
-        guard format.channels == 1, format.sampleFormat == "S16LE", ProviderOptions.rates.contains(format.rate),
-            format.blockFrames == format.rate / 100
-        else {
-            throw .notSupported("the audio has to be S16LE, one channel, in blocks of 10 ms")
+            throw .notSupported(error.message)
         }
         return CallAudio(descriptor, format)
     }

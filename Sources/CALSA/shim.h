@@ -1,1 +1,2 @@
 #include <alsa/asoundlib.h>
+#include <alsa/pcm_external.h>

@@ -12,6 +12,7 @@ struct PCMHandleTests {
         let handle = try PCMHandle("null", .playback)
         #expect(handle.rate == 48_000)
         #expect(handle.channels == 1)
+        #expect(handle.format == .s16)
         #expect(handle.periodFrames == 480)
         #expect(handle.bufferFrames >= 48 * 80)
         #expect(try PCMHandle("null", .capture).bufferFrames >= 48 * 400)
@@ -20,12 +21,37 @@ struct PCMHandleTests {
         handle.close()
     }
 
-    @Test(arguments: [8_000, 16_000, 44_100, 48_000])
+    @Test(arguments: [8_000, 16_000, 24_000, 32_000, 44_100, 48_000])
     func `the nearest rate is taken`(rate: Int) throws {
         let handle = try PCMHandle("null", .capture, PCMConfiguration(rate: rate, channels: 2))
         #expect(handle.rate == rate)
         #expect(handle.channels == 2)
         #expect(handle.periodFrames == rate / 100)
+    }
+
+    @Test func `a device without 16 bit is opened with what it has, and one that has nothing known is refused`() throws
+    {
+        let path = FileManager.default.temporaryDirectory.appendingPathComponent("btcall-\(UUID()).conf").path
+        try """
+        pcm.floatOnly { type lfloat slave { pcm null format S16_LE } }
+        pcm.lawOnly { type mulaw slave { pcm null format S16_LE } }
+        """.write(toFile: path, atomically: true, encoding: .utf8)
+        setenv("ALSA_CONFIG_PATH", "/usr/share/alsa/alsa.conf:\(path)", 1)
+        defer {
+            unsetenv("ALSA_CONFIG_PATH")
+            try? FileManager.default.removeItem(atPath: path)
+        }
+        for direction in [PCMHandle.Direction.playback, .capture] {
+            let handle = try PCMHandle("floatOnly", direction)
+            #expect(handle.format == .f32 && handle.rate == 48_000 && handle.channels == 1)
+            handle.close()
+        }
+        #expect(
+            throws: ALSAError.unsupported(
+                device: "lawOnly", what: "has none of the formats S16, S32, S24, S24_3LE, FLOAT; put plug: in front")
+        ) {
+            try PCMHandle("lawOnly", .playback)
+        }
     }
 
     @Test func `nothing is played before it is started by hand`() throws {

@@ -108,9 +108,18 @@ import Testing
             codecReason: "mSBC failed", battery: 0, speakerVolume: 15, microphoneVolume: 3,
             audioPolicy: ["calls": "notAllowed", "inbandRing": "allowed"])
         #expect(try HeadsetDescription(received(headset.properties)) == headset)
-        #expect(try AudioFormat(received(AudioFormat(rate: 8000).fields)) == AudioFormat(rate: 8000))
+        for rate in AudioFormat.rates {
+            for sample in AudioFormat.Sample.allCases {
+                for channels in 1...2 {
+                    let format = AudioFormat(rate: rate, sample: sample, channels: channels)
+                    #expect(try AudioFormat(received(format.fields)) == format)
+                    #expect(try AudioFormat(options: received(format.options)) == format)
+                }
+            }
+        }
         let provider = ProviderOptions(
-            name: "phone", audio: .pcm, rate: 48000, capabilities: [.dtmf, .hold], hasCallState: false)
+            name: "phone", audio: .pcm, format: AudioFormat(rate: 44100, sample: .f32, channels: 2),
+            capabilities: [.dtmf, .hold], hasCallState: false)
         #expect(try ProviderOptions(received(provider.fields)) == provider)
         let report = ReportOptions(name: "Alice", isVideo: true, state: .alerting)
         #expect(try ReportOptions(received(report.outgoingFields)) == report)
@@ -187,8 +196,20 @@ import Testing
             message { _ = try ProviderOptions(received(["rate": "16000"])) }
                 == "rate in test has to be of type integer, not s")
         #expect(
-            message { _ = try ProviderOptions(received(["rate": .uint32(44100)])) }
-                == "rate in test is 44100; accepted: 8000, 16000, 32000, 48000")
+            message { _ = try ProviderOptions(received(["rate": .uint32(22050)])) }
+                == "rate in test is 22050; accepted: 8000, 16000, 24000, 32000, 44100, 48000")
+        #expect(
+            message { _ = try ProviderOptions(received(["format": "S24"])) }
+                == "format in test is \"S24\"; accepted: S16, F32")
+        #expect(
+            message { _ = try ProviderOptions(received(["channels": .uint32(3)])) }
+                == "channels in test is 3; accepted: 1, 2")
+        #expect(
+            message { _ = try AudioFormat(received(["rate": .uint32(8000), "format": "S24LE"])) }
+                == "format in test is \"S24LE\"; accepted: S16LE, F32LE")
+        #expect(
+            message { _ = try AudioFormat(received(["rate": .uint32(8000), "blockFrames": .uint32(160)])) }
+                == "test is 8000 frames per second, 1 channels, 160 frames in a block")
         #expect(
             message { _ = try ProviderOptions(received(["audio": "tcp"])) }
                 == "audio in test is \"tcp\"; accepted: fd, pcm")

@@ -397,7 +397,7 @@ final class FakeDaemon {
         } catch {
             return
         }
-        let format = AudioFormat(rate: provider.options.rate)
+        let format = provider.options.format
         let theirs = PassedDescriptor(taking: ends[1])
         _ = await ask(
             BTCallName.CallProvider.audioReady,
@@ -435,7 +435,7 @@ final class FakeDaemon {
 
     private func sendBlock() {
         guard let audio, let provider else { return }
-        let frames = provider.options.rate / 100
+        let frames = provider.options.format.rate / 100
         if loopFrames > 0 {
             microphone += (0..<frames).map {
                 let place = sentFrames + $0 - loopFrames

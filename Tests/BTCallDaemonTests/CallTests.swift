@@ -67,6 +67,28 @@ extension DaemonTests {
             }
         #endif
 
+        @Test(arguments: [
+            Telephone.Format(rate: 44100, sampleFormat: .f32, channels: 2),
+            Telephone.Format(rate: 8000, sampleFormat: .s16, channels: 2),
+        ])
+        func `S1.23 An application gets the audio in the format it asked for, and is heard in it`(
+            format: Telephone.Format
+        ) async throws {
+            try await Box.run { box in
+                try await box.prefer(.bluetooth)
+                _ = try await box.connect(Box.first, codecs: [.cvsd, .mSBC])
+                let registration = try await box.register([], format)
+                _ = try await box.startCall(registration)
+                let choice = try #require(Choice.bluetooth(address: "\(Box.first)"))
+                try await box.route(choice)
+                try await box.playing("headset 1")
+                try await eventually("the far end hears the headset") {
+                    Tone.isHeard(in: box.telephone.exchange.takeRecorded())
+                }
+                #expect(box.telephone.format == format)
+            }
+        }
+
         @Test func `A ringing call is rejected by AT+CHUP`() async throws {
             try await Box.run { box in
                 let ears = try await box.connect(Box.first)

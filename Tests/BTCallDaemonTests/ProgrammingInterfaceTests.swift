@@ -104,7 +104,9 @@ extension DaemonTests {
                 #expect(
                     await set(headset, "Headset1", "MicrophoneVolume", .byte(99)) == "org.btcall.Error.InvalidArgument")
                 let options: [(String, Value)] = [
-                    ("rate", .uint32(44100)), ("rate", "fast"), ("audio", "tape"), ("capabilities", .strings(["fly"])),
+                    ("rate", .uint32(22050)), ("rate", "fast"), ("format", "S24"), ("format", .uint32(16)),
+                    ("channels", .uint32(0)), ("channels", .uint32(3)), ("audio", "tape"),
+                    ("capabilities", .strings(["fly"])),
                     ("name", .uint32(1)),
                 ]
                 for (name, value) in options {

@@ -1,3 +1,5 @@
+package import AudioDSP
+package import BTCall
 import Glibc
 import Synchronization
 
@@ -69,25 +71,39 @@ package final class AudioExchange: Sendable {
         }
     }
 
+    /// Takes what the daemon gave, in the format that it has.
+    package func start(_ audio: CallAudio, onEnd: @escaping @Sendable () -> Void) {
+        let layout =
+            switch audio.sampleFormat {
+            case .s16: SampleLayout(.s16, channels: audio.channels)
+            case .f32: SampleLayout(.f32, channels: audio.channels)
+            }
+        start(audio.takeDescriptor(), blockFrames: audio.blockFrames, layout: layout, onEnd: onEnd)
+    }
+
     /// Starts the thread; audio that still runs is ended first.
     ///
     /// - Parameters:
     ///   - descriptor: the socket; it is closed when the audio ends.
+    ///   - layout: of the samples in a block.
     ///   - onEnd: called on the thread when the audio has ended.
-    package func start(_ descriptor: Int32, blockFrames: Int, onEnd: @escaping @Sendable () -> Void) {
+    package func start(
+        _ descriptor: Int32, blockFrames: Int, layout: SampleLayout = SampleLayout(),
+        onEnd: @escaping @Sendable () -> Void
+    ) {
         stop()
         state.withLock { state in
             state.descriptor = descriptor
             state.onEnd = onEnd
         }
-        let work = Work(exchange: self, descriptor: descriptor, blockFrames: blockFrames)
+        let work = Work(exchange: self, descriptor: descriptor, blockFrames: blockFrames, layout: layout)
         var thread = pthread_t()
         let code = pthread_create(
             &thread, nil,
             { argument in
                 guard let argument else { return nil }
                 let work = Unmanaged<Work>.fromOpaque(argument).takeRetainedValue()
-                work.exchange.run(work.descriptor, blockFrames: work.blockFrames)
+                work.exchange.run(work.descriptor, blockFrames: work.blockFrames, work.layout)
                 return nil
             }, Unmanaged.passRetained(work).toOpaque())
         guard code == 0 else {
@@ -112,29 +128,38 @@ package final class AudioExchange: Sendable {
         let exchange: AudioExchange
         let descriptor: Int32
         let blockFrames: Int
+        let layout: SampleLayout
 
-        init(exchange: AudioExchange, descriptor: Int32, blockFrames: Int) {
+        init(exchange: AudioExchange, descriptor: Int32, blockFrames: Int, layout: SampleLayout) {
             self.exchange = exchange
             self.descriptor = descriptor
             self.blockFrames = blockFrames
+            self.layout = layout
         }
     }
 
-    private func run(_ descriptor: Int32, blockFrames: Int) {
+    private func run(_ descriptor: Int32, blockFrames: Int, _ layout: SampleLayout) {
+        let size = 4 * blockFrames * layout.frameBytes
+        let message = UnsafeMutableRawPointer.allocate(byteCount: size, alignment: 16)
+        defer { message.deallocate() }
         var incoming = [Int16](repeating: 0, count: 4 * blockFrames)
         var outgoing = [Int16](repeating: 0, count: blockFrames)
         var last: Int?
         while true {
-            let bytes = recv(descriptor, &incoming, 2 * incoming.count, 0)
+            let bytes = recv(descriptor, message, size, 0)
             if bytes < 0 && errno == EINTR { continue }
             guard bytes > 0 else { break }
+            let frames = bytes / layout.frameBytes
+            layout.read(message, frames, into: &incoming)
             let now = Self.milliseconds
-            received(incoming[..<(bytes / 2)], gapMs: last.map { now - $0 } ?? 0, &outgoing)
+            received(incoming[..<frames], gapMs: last.map { now - $0 } ?? 0, &outgoing)
             last = now
             let flags = Int32(MSG_NOSIGNAL | MSG_DONTWAIT)
-            let taken = send(descriptor, &outgoing, 2 * outgoing.count, flags)
+            layout.write(outgoing, blockFrames, to: message)
+            let block = blockFrames * layout.frameBytes
+            let taken = send(descriptor, message, block, flags)
             state.withLock { state in
-                if taken == 2 * outgoing.count {
+                if taken == block {
                     state.counters.blocksSent += 1
                 } else {
                     state.counters.blocksRefused += 1

@@ -25,6 +25,6 @@ final class DemoProvider: CallProvider {
 
     func audioReady(_ call: Call.ID, _ audio: CallAudio) async {
         state.withLock { state in state.startedAt = state.startedAt ?? clock() }
-        exchange.start(audio.takeDescriptor(), blockFrames: audio.blockFrames) {}
+        exchange.start(audio) {}
     }
 }

@@ -24,7 +24,8 @@ struct LatencyCommand: BridgeCommand {
     var count = 5
 
     @Option(
-        help: ArgumentHelp("Frames per second of the call: 8000, 16000, 32000 or 48000.", valueName: "rate"))
+        help: ArgumentHelp(
+            "Frames per second of the call: 8000, 16000, 24000, 32000, 44100 or 48000.", valueName: "rate"))
     var rate = 16_000
 
     @OptionGroup var options: CommonOptions

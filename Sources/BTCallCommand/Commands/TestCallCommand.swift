@@ -39,7 +39,7 @@ struct TestCallCommand: BridgeCommand {
 
     @Option(
         help: ArgumentHelp(
-            "What the far end plays: tone:HZ, or a WAV file (16 bit, 8000, 16000, 32000 or 48000 frames per second).",
+            "What the far end plays: tone:HZ, or a WAV file (16 bit, at a rate that --rate accepts).",
             valueName: "tone:hz|file.wav"),
         transform: TestCallCommand.source)
     var farEnd = FarEnd.Source.tone(hertz: 440)
@@ -48,9 +48,15 @@ struct TestCallCommand: BridgeCommand {
     var loop = false
 
     @Option(
-        help: ArgumentHelp("Frames per second of a tone's call: 8000, 16000, 32000 or 48000. A file has its own."),
+        help: "Frames per second of a tone's call: 8000, 16000, 24000, 32000, 44100 or 48000. A file has its own.",
         transform: TestCallCommand.rate)
     var rate = 16000
+
+    @Option(help: "Ask for the audio in this sample format: S16 or F32.", transform: TestCallCommand.format)
+    var format = CallAudio.SampleFormat.s16
+
+    @Option(help: "Ask for the audio in one or two channels.", transform: TestCallCommand.channels)
+    var channels = 1
 
     @Option(help: ArgumentHelp("Write what the call sends to this WAV file.", valueName: "file.wav"))
     var record: String?
@@ -82,7 +88,7 @@ struct TestCallCommand: BridgeCommand {
         TestCall.Plan(
             direction: direction == .incoming && !announcement ? .incoming : .outgoing, number: number, name: name,
             isDialledHere: direction == .dialled && !announcement, hasCallState: !announcement,
-            answerAfter: answerAfter, talk: seconds, recording: record)
+            answerAfter: answerAfter, talk: seconds, recording: record, format: format, channels: channels)
     }
 
     private static func source(_ text: String) throws -> FarEnd.Source {
@@ -97,6 +103,19 @@ struct TestCallCommand: BridgeCommand {
             throw ValidationError("accepted: \(WaveFile.rates.map(String.init).joined(separator: ", "))")
         }
         return rate
+    }
+
+    private static func format(_ text: String) throws -> CallAudio.SampleFormat {
+        switch text {
+        case "S16": return .s16
+        case "F32": return .f32
+        default: throw ValidationError("accepted: S16, F32")
+        }
+    }
+
+    private static func channels(_ text: String) throws -> Int {
+        guard let count = Int(text), (1...2).contains(count) else { throw ValidationError("accepted: 1, 2") }
+        return count
     }
 
     private static func duration(_ text: String) throws -> Duration {

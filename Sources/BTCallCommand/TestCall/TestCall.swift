@@ -20,6 +20,9 @@ final class TestCall: CallProvider {
         var talk: Duration?
         /// Where what the call sends is written.
         var recording: String?
+        /// How the daemon is to give the audio.
+        var format = CallAudio.SampleFormat.s16
+        var channels = 1
     }
 
     private enum Phase: Equatable {
@@ -97,8 +100,8 @@ final class TestCall: CallProvider {
 
     private func offer(on bridge: CallBridge) async throws {
         let description = CallProviderDescription(
-            name: "test-call", rate: rate, capabilities: plan.isDialledHere ? [.hold, .dtmf, .dial] : [.hold, .dtmf],
-            hasCallState: plan.hasCallState)
+            name: "test-call", rate: rate, sampleFormat: plan.format, channels: plan.channels,
+            capabilities: plan.isDialledHere ? [.hold, .dtmf, .dial] : [.hold, .dtmf], hasCallState: plan.hasCallState)
         let registration = try await bridge.register(self, as: description)
         self.registration = registration
         report.routeIs(try await bridge.audioDeviceManager.activeRoute())
@@ -328,7 +331,7 @@ final class TestCall: CallProvider {
         }
         audioRuns = true
         report.audioBegan()
-        exchange.start(audio.takeDescriptor(), blockFrames: audio.blockFrames) {
+        exchange.start(audio) {
             Task { @ControlPlane in self.audioEnded() }
         }
     }

@@ -1,4 +1,5 @@
 import ALSA
+import AudioDSP
 import AudioEngine
 package import ControlLoop
 package import Routing
@@ -30,15 +31,18 @@ package final class ALSAPathOpener: PathOpening {
             path.playback = playback?.pcm
             path.playbackRate = playback?.rate ?? 0
             path.playbackChannels = playback?.channels ?? 0
+            path.playbackFormat = Self.format(playback)
             path.playbackPeriodFrames = playback?.periodFrames ?? 0
             path.playbackBufferFrames = playback?.bufferFrames ?? 0
             path.capture = capture?.pcm
             path.captureRate = capture?.rate ?? 0
             path.captureChannels = capture?.channels ?? 0
+            path.captureFormat = Self.format(capture)
             path.capturePeriodFrames = capture?.periodFrames ?? 0
             path.captureBufferFrames = capture?.bufferFrames ?? 0
-            let summary = [playback, capture].compactMap { $0.map { "\($0.device) \($0.rate) Hz" } }.joined(
-                separator: ", ")
+            let summary = [playback, capture].compactMap { $0.map { "\($0.device) \($0.format) \($0.rate) Hz" } }
+                .joined(
+                    separator: ", ")
             return OpenPath(terminal: .path(path), summary: summary) {
                 playback?.close()
                 capture?.close()
@@ -77,6 +81,16 @@ package final class ALSAPathOpener: PathOpening {
 
     private func open(_ name: String, _ direction: PCMHandle.Direction) throws(ALSAError) -> PCMHandle {
         try PCMHandle(name, direction, PCMConfiguration(periodMilliseconds: periodMilliseconds))
+    }
+
+    private static func format(_ handle: PCMHandle?) -> SampleFormat {
+        switch handle?.format {
+        case .s16, nil: .s16
+        case .s32: .s32
+        case .s24: .s24
+        case .s24Packed: .s24Packed
+        case .f32: .f32
+        }
     }
 
     private static func error(_ kind: LocalDevice, _ error: ALSAError) -> PathError {

@@ -1,3 +1,4 @@
+package import AudioDSP
 package import AudioEngine
 package import BluetoothTypes
 package import ControlLoop
@@ -218,8 +219,10 @@ package final class AudioGraph {
     // MARK: Calls
 
     /// - Parameter descriptor: becomes the engine's.
-    package func attachCall(_ identifier: UInt32, descriptor: Int32, rate: Int) throws(AudioEngineError) {
-        try engine.attachCall(identifier, descriptor: descriptor, rate: rate, active: true)
+    package func attachCall(
+        _ identifier: UInt32, descriptor: Int32, rate: Int, layout: SampleLayout
+    ) throws(AudioEngineError) {
+        try engine.attachCall(identifier, descriptor: descriptor, rate: rate, layout: layout, active: true)
     }
 
     package func setCallActive(_ identifier: UInt32, _ active: Bool) { engine.setCallActive(identifier, active) }

@@ -1,3 +1,4 @@
+import AudioDSP
 import AudioEngine
 import BTCallAPI
 package import ControlLoop
@@ -29,7 +30,9 @@ package final class CallAudio: CallAudioExchange {
         _ = fcntl(ends[1], F_SETFL, fcntl(ends[1], F_GETFL) & ~O_NONBLOCK)
         let theirs = PassedDescriptor(taking: ends[1])
         do throws(AudioEngineError) {
-            try graph.attachCall(record.audioIdentifier, descriptor: ends[0], rate: record.provider.options.rate)
+            let format = record.provider.options.format
+            try graph.attachCall(
+                record.audioIdentifier, descriptor: ends[0], rate: format.rate, layout: format.layout)
         } catch {
             logger.error("call \(record.uuid) has no audio: \(error)")
             return nil
@@ -46,5 +49,14 @@ package final class CallAudio: CallAudioExchange {
     /// The provider closed its end: the audio is over, the call is not.
     package func closed(_ identifier: UInt32) {
         if let path = paths.removeValue(forKey: identifier) { logger.info("\(path): the provider closed the audio") }
+    }
+}
+
+extension AudioFormat {
+    fileprivate var layout: SampleLayout {
+        switch sample {
+        case .s16: SampleLayout(.s16, channels: channels)
+        case .f32: SampleLayout(.f32, channels: channels)
+        }
     }
 }

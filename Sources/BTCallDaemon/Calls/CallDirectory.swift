@@ -366,7 +366,7 @@ package final class CallDirectory {
         guard let descriptor = audio?.begin(record) else { return }
         Task { @ControlPlane in
             do throws(APIError) {
-                try await record.provider.audioReady(record.path, descriptor, rate: record.provider.options.rate)
+                try await record.provider.audioReady(record.path, descriptor, record.provider.options.format)
             } catch {
                 logger.warning("call \(record.uuid) has no audio: \(error)")
             }
@@ -415,7 +415,7 @@ package final class CallDirectory {
 /// Where the audio of calls goes: the audio graph, or nothing in a test of calls alone.
 @ControlPlane
 package protocol CallAudioExchange: AnyObject {
-    /// - Returns: the provider's end of the descriptor of a call (one message is 10 ms of mono S16LE); nil when there can be none (logged).
+    /// - Returns: the provider's end of the descriptor of a call (one message is 10 ms in the provider's format); nil when there can be none (logged).
     func begin(_ record: CallRecord) -> PassedDescriptor?
     func end(_ record: CallRecord)
 }

@@ -50,10 +50,12 @@ package final class CallProviderProxy {
     }
 
     /// Hands the application its end of a call's audio.
-    package func audioReady(_ call: String, _ descriptor: PassedDescriptor, rate: Int) async throws(APIError) {
+    package func audioReady(
+        _ call: String, _ descriptor: PassedDescriptor, _ format: AudioFormat
+    ) async throws(APIError) {
         _ = try await perform(
             BTCallName.CallProvider.audioReady,
-            [.objectPath(call), .unixDescriptor(descriptor), .vardict(AudioFormat(rate: rate).fields)])
+            [.objectPath(call), .unixDescriptor(descriptor), .vardict(format.fields)])
     }
 
     /// Tells the application that its registration is over; nothing is expected back.

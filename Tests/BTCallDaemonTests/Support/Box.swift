@@ -160,8 +160,14 @@ final class Box {
         return ears
     }
 
-    func register(_ capabilities: Set<CallProviderDescription.Capability> = []) async throws -> ProviderRegistration {
-        try await bridge.register(telephone, as: .init(name: "test", capabilities: capabilities))
+    func register(
+        _ capabilities: Set<CallProviderDescription.Capability> = [], _ format: Telephone.Format = Telephone.Format()
+    ) async throws -> ProviderRegistration {
+        try await bridge.register(
+            telephone,
+            as: .init(
+                name: "test", rate: format.rate, sampleFormat: format.sampleFormat, channels: format.channels,
+                capabilities: capabilities))
     }
 
     /// A call that the other side has answered.

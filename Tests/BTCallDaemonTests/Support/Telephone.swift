@@ -19,11 +19,18 @@ final class Telephone: CallProvider {
         case released
     }
 
+    struct Format: Hashable, Sendable {
+        var rate = 16000
+        var sampleFormat = CallAudio.SampleFormat.s16
+        var channels = 1
+    }
+
     enum Manner: Sendable { case willing, refusing(String), silent }
 
     private struct State {
         var requests: [Request] = []
         var manner = Manner.willing
+        var format: Format?
     }
 
     /// What the far end says, and what it hears.
@@ -31,6 +38,8 @@ final class Telephone: CallProvider {
     private let state = Mutex(State())
 
     var requests: [Request] { state.withLock(\.requests) }
+    /// Of the latest audio.
+    var format: Format? { state.withLock(\.format) }
     var manner: Manner {
         get { state.withLock(\.manner) }
         set { state.withLock { $0.manner = newValue } }
@@ -47,9 +56,12 @@ final class Telephone: CallProvider {
     func performDTMF(_ call: Call.ID, tones: String) async throws(ProviderRefusal) { try await take(.tones(tones)) }
 
     func audioReady(_ call: Call.ID, _ audio: CallAudio) async {
-        state.withLock { $0.requests.append(.audio(call)) }
+        state.withLock {
+            $0.requests.append(.audio(call))
+            $0.format = Format(rate: audio.rate, sampleFormat: audio.sampleFormat, channels: audio.channels)
+        }
         exchange.play()
-        exchange.start(audio.takeDescriptor(), blockFrames: audio.blockFrames) {}
+        exchange.start(audio) {}
     }
 
     func released() async { state.withLock { $0.requests.append(.released) } }

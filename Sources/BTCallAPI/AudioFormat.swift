@@ -1,0 +1,94 @@
+package import DBus
+
+/// How the audio of a descriptor is written: one message is one block of 10 ms, interleaved.
+package struct AudioFormat: Hashable, Sendable {
+    /// One sample, in the words of the options `format`.
+    package enum Sample: String, Hashable, Sendable, CaseIterable {
+        /// Signed 16 bit, little-endian.
+        case s16 = "S16"
+        /// 32 bit floating point from -1 to 1, little-endian.
+        case f32 = "F32"
+
+        /// As `CallProvider1.AudioReady` says it.
+        package var announced: String { rawValue + "LE" }
+    }
+
+    /// The rates that can be asked for, in frames per second.
+    package static let rates = [8000, 16000, 24000, 32000, 44100, 48000]
+
+    /// Frames per second, one of ``rates``.
+    package let rate: Int
+    package let sample: Sample
+    /// 1 or 2.
+    package let channels: Int
+
+    /// - Parameters:
+    ///   - rate: one of ``rates``.
+    ///   - channels: 1 or 2.
+    package init(rate: Int = 16000, sample: Sample = .s16, channels: Int = 1) {
+        self.rate = rate
+        self.sample = sample
+        self.channels = channels
+    }
+
+    /// Frames of one message.
+    package var blockFrames: Int { rate / 100 }
+}
+
+// What an application asks for.
+extension AudioFormat {
+    /// Reads `rate`, `format` and `channels`; what is not said is 16000, `S16`, 1.
+    ///
+    /// - Throws: `.invalidArgument` for what is not accepted, naming what is.
+    package init(options fields: Fields) throws(APIError) {
+        let standard = AudioFormat()
+        self.init(
+            rate: try fields.optionalInteger("rate") ?? standard.rate,
+            sample: try fields.optionalWord("format", of: Sample.self) ?? standard.sample,
+            channels: try fields.optionalInteger("channels") ?? standard.channels)
+        guard Self.rates.contains(rate) else {
+            let accepted = Self.rates.map(String.init).joined(separator: ", ")
+            throw APIError(.invalidArgument, "rate in \(fields.subject) is \(rate); accepted: \(accepted)")
+        }
+        guard channels == 1 || channels == 2 else {
+            throw APIError(.invalidArgument, "channels in \(fields.subject) is \(channels); accepted: 1, 2")
+        }
+    }
+
+    package var options: [String: Value] {
+        [
+            "rate": .uint32(UInt32(clamping: rate)),
+            "format": .string(sample.rawValue),
+            "channels": .uint32(UInt32(clamping: channels)),
+        ]
+    }
+}
+
+// What the daemon announces with a descriptor.
+extension AudioFormat {
+    /// - Throws: `.invalidArgument` for a format that this version does not know.
+    package init(_ fields: Fields) throws(APIError) {
+        let word = try fields.optionalString("format") ?? Sample.s16.announced
+        guard let sample = Sample.allCases.first(where: { $0.announced == word }) else {
+            let accepted = Sample.allCases.map(\.announced).joined(separator: ", ")
+            throw APIError(.invalidArgument, "format in \(fields.subject) is \"\(word)\"; accepted: \(accepted)")
+        }
+        self.init(
+            rate: try fields.integer("rate"), sample: sample, channels: try fields.optionalInteger("channels") ?? 1)
+        let frames = try fields.optionalInteger("blockFrames") ?? blockFrames
+        guard Self.rates.contains(rate), channels == 1 || channels == 2, frames == blockFrames else {
+            throw APIError(
+                .invalidArgument,
+                "\(fields.subject) is \(rate) frames per second, \(channels) channels, \(frames) frames in a block")
+        }
+    }
+
+    package var fields: [String: Value] {
+        [
+            "rate": .uint32(UInt32(clamping: rate)),
+            "channels": .uint32(UInt32(clamping: channels)),
+            "format": .string(sample.announced),
+            "blockFrames": .uint32(UInt32(clamping: blockFrames)),
+        ]
+    }
+}
