@@ -35,6 +35,7 @@ package struct ConcealmentTrial {
         let count = speech.count / packetFrames
         isLost = pattern.losses(packets: count, spared: 500 * 10 / 75, seed: seed)
         switch format {
+        case .lc3SWB: preconditionFailure("a trial is of mSBC or CVSD")
         case .mSBC:
             packets = Self.encode(speech, count)
             reference = Self.decode(packets)
@@ -101,7 +102,7 @@ package struct ConcealmentTrial {
         for (number, lost) in isLost.enumerated() {
             let packet: [UInt8]
             switch format {
-            case .mSBC:
+            case .mSBC, .lc3SWB:
                 packet = packets[number]
             case .cvsd, .pcm16:
                 packet = damaged[(number * packetFrames)..<((number + 1) * packetFrames)].flatMap { sample in
