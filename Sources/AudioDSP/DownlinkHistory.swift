@@ -3,7 +3,7 @@
 ///
 /// When a headset dies, what was given to it since its last sign of life has been heard by nobody. The next device begins
 /// there, so that no word is lost, and catches up in the pauses, of which it leaves out all but 10 ms. While nobody is
-/// behind, nothing is copied and nothing is changed.
+/// behind, nothing is delayed and nothing is changed.
 package struct DownlinkHistory: ~Copyable {
     /// Frames that the listener is behind.
     package private(set) var backlogFrames = 0
@@ -41,13 +41,13 @@ package struct DownlinkHistory: ~Copyable {
         _ = ring.write(block, frames)
         unheardFrames = unheard < 0 ? unheardFrames + frames : unheard
         limit(given: frames)
-        if backlogFrames > 0 { play(block, frames) }
+        if backlogFrames > 0 { play(block, frames, catchesUp: unheard >= 0) }
     }
 
     /// A new device continues for one that has died: gives out again what nobody has heard, from its beginning.
     ///
     /// Copies up to `count` frames, which are the first of it, to `output`, and returns how many; `pass` goes on behind
-    /// them.
+    /// them. They count as unheard until `pass` says otherwise.
     @_noLocks
     package mutating func resume(_ output: UnsafeMutablePointer<Int16>, _ count: Int) -> Int {
         backlogFrames += unheardFrames
@@ -56,6 +56,7 @@ package struct DownlinkHistory: ~Copyable {
         let made = ring.peek(
             output, count < backlogFrames ? count : backlogFrames, offset: ring.available - backlogFrames)
         backlogFrames -= made
+        unheardFrames = made
         return made
     }
 
@@ -77,9 +78,11 @@ package struct DownlinkHistory: ~Copyable {
     }
 
     @_noLocks
-    private mutating func play(_ block: UnsafeMutablePointer<Int16>, _ frames: Int) {
+    private mutating func play(_ block: UnsafeMutablePointer<Int16>, _ frames: Int, catchesUp: Bool) {
         let start = ring.available - frames - backlogFrames
         _ = ring.peek(block, frames, offset: start)
+        // What nobody hears is given out again: it must not be shortened.
+        if !catchesUp { return }
         let piece = longestPiece < backlogFrames ? longestPiece : backlogFrames
         let there = ring.peek(around, frames + piece, offset: start)
         let left = quietFrames(there) - frames

@@ -230,7 +230,8 @@ struct LinkPort: ~Copyable {
     /// -errno.
     @_noLocks
     mutating func send(_ playback: borrowing SampleRing) -> Int {
-        let frames = playback.read(pcm, transmitter.framesNeeded(packetBytes: packetBytes))
+        let needed = transmitter.framesNeeded(packetBytes: packetBytes)
+        let frames = playback.read(pcm, needed < Self.pcmFrames ? needed : Self.pcmFrames)
         let missing = transmitter.makePacket(bytes, packetBytes, from: pcm, frames)
         let sent = btcall_send_packet(descriptor, bytes, packetBytes)
         return sent < 0 ? sent : missing

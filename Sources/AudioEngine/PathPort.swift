@@ -94,10 +94,12 @@ struct PathPort: ~Copyable {
     /// - Parameter lead: frames of the bus, at most `leadFrames`.
     @_noLocks
     mutating func start(now: Int64, lead: UnsafePointer<Int16>, _ leadFrames: Int) -> Int32 {
-        if isStarted { return 0 }
-        isStarted = true
         mustTopUp = true
         steering.restart()
+        excessFrames = 0
+        if isStarted { return 0 }
+        isStarted = true
+        resampler.reset()
         startedAt = now
         lastCapture = now
         nextTimer = now &+ RealtimeThread.tickNanoseconds

@@ -35,17 +35,22 @@ extension RealtimeThread {
     mutating func activate(_ call: CallPointer, _ isActive: Bool) {
         if !isActive {
             call.pointee.pause()
-            forgetDownlink()
+            forgetDownlink(of: call)
             return
         }
-        forgetDownlink()
+        forgetDownlink(of: call)
         let code = call.pointee.prime(blocks: primeBlocks, now: now)
         if code != 0 { close(call, code: code) }
     }
 
-    /// What has been said does not belong to what comes.
+    /// What has been said does not belong to what comes, unless another call goes on.
     @_noLocks
-    private mutating func forgetDownlink() {
+    private mutating func forgetDownlink(of call: CallPointer) {
+        var index = 0
+        while index < Self.maximumCalls {
+            if let other = calls[index], !sameCall(other, call), other.pointee.isClocked { return }
+            index += 1
+        }
         history.forget()
         isBereft = false
     }
@@ -54,7 +59,7 @@ extension RealtimeThread {
     @_noLocks
     mutating func release(_ call: CallPointer) {
         call.pointee.close()
-        forgetDownlink()
+        forgetDownlink(of: call)
         var index = 0
         while index < Self.maximumCalls {
             if sameCall(calls[index], call) {
@@ -206,7 +211,7 @@ extension RealtimeThread {
         var index = 0
         while index < Self.maximumCalls {
             if let call = calls[index], call.pointee.isClocked {
-                if !call.pointee.takeBlock(scratch, tickFrames) { noise.fill(scratch, tickFrames) }
+                if !call.pointee.takeBlock(scratch, tickFrames) { lineNoise.fill(scratch, tickFrames) }
                 Mixer.add(scratch, tickFrames, to: downlink)
             }
             index += 1
@@ -219,8 +224,9 @@ extension RealtimeThread {
     private mutating func remember() {
         if !takesBlocks() { return }
         var unheard = -1
-        if let alive = lastSign(of: master) {
-            unheard = Int((now &- alive) &* Int64(busRate) / 1_000_000_000) + tickFrames
+        if let master, let alive = lastSign(of: master) {
+            let queued = master.pointee.counters.pointee.queuedMilliseconds.read()
+            unheard = (Int((now &- alive) / 1_000_000) + queued) * busRate / 1000 + tickFrames
         }
         history.pass(downlink, tickFrames, unheard: unheard)
     }

@@ -116,7 +116,7 @@ extension RealtimeThread {
         terminal.pointee.state = .running
         // The old one is dead: the new one begins with what it has not played any more.
         var frames = 0
-        if !isHeard(master) { frames = takeLead(path.pointee.leadFrames(), for: terminal) }
+        if hasLostListener() { frames = takeLead(path.pointee.leadFrames(), for: terminal) }
         let code = path.pointee.start(now: now, lead: lead, frames)
         if code != 0 { fail(terminal, code: code) }
     }
@@ -149,14 +149,15 @@ extension RealtimeThread {
         let old = master
         if fading != nil { endFade() }
         let gap = isHeard(old) ? 0 : max64(0, now &- heardUntil)
+        let continues = hasLostListener()
         master = terminal
         pending = nil
-        isBereft = false
+        isBereft = terminal == nil && continues
         crossFade.start()
         fading = old
         if let terminal {
             terminal.pointee.endDeadline = Int64.max
-            prefill(terminal, continues: !isHeard(old))
+            prefill(terminal, continues: continues)
         }
         if let terminal, terminal.pointee.path != nil { terminal.pointee.state = .running }
         report(
@@ -171,7 +172,11 @@ extension RealtimeThread {
         return link.pointee.isAlive(now: now)
     }
 
-    /// Until when somebody has surely heard what was given to this terminal; nil: nobody hears it now.
+    /// Whoever heard the far end does not any more, and nobody has taken the place yet.
+    @_noLocks
+    func hasLostListener() -> Bool { isBereft || master != nil && !isHeard(master) }
+
+    /// Until when somebody has heard what this terminal has played; nil: nobody hears it now.
     @_noLocks
     func lastSign(of terminal: TerminalPointer?) -> Int64? {
         guard isHeard(terminal), let terminal else { return nil }
@@ -217,6 +222,8 @@ extension RealtimeThread {
     mutating func endFade() {
         guard let terminal = fading else { return }
         fading = nil
+        // An orderly end: what comes later has nothing to do with it.
+        if master == nil && !isBereft { history.forget() }
         if !terminal.pointee.isFailed { wind(down: terminal) }
         if terminal.pointee.link != nil && !terminal.pointee.isRemoving { terminal.pointee.endDeadline = Int64.max }
     }

@@ -197,6 +197,8 @@ extension RealtimeThread {
         if same(terminal, master) {
             master = nil
             isBereft = true
+            // The one before it has to be given back: no tick will end its fade.
+            endFade()
             crossFade.cancel()
         }
         if let path = terminal.pointee.path { path.pointee.stop() }

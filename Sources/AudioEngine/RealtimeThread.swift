@@ -54,7 +54,10 @@ struct RealtimeThread: ~Copyable {
     /// What the new device plays began with its first queue: its blocks are not faded in.
     var continuesLead = false
     var muting: Gain
+    /// Towards the far end: as loud as the room.
     var noise: ComfortNoise
+    /// Towards the person: where a provider gives nothing.
+    var lineNoise: ComfortNoise
     /// What the far end said last, for the device that comes after one that has died.
     var history: DownlinkHistory
 
@@ -113,6 +116,7 @@ struct RealtimeThread: ~Copyable {
         // Twice as quick as other changes: done within one tick.
         muting = Gain(rate: busRate / 2)
         noise = ComfortNoise(rate: busRate)
+        lineNoise = ComfortNoise(rate: busRate)
         history = DownlinkHistory(rate: busRate)
         lead = .allocate(capacity: busRate / 2)
         lead.initialize(repeating: 0, count: busRate / 2)

@@ -121,7 +121,39 @@ extension RealtimeTests {
             #expect(silent < 480)
             let steps = heardSteps(samples[...], rate: 48_000)
             #expect(steps.count > 25)
-            #expect(jumps(steps) == [])
+            #expect(jumps(steps) == [], "\(steps.map { "\($0.step):\($0.milliseconds)" })")
+        }
+
+        @Test func `a card that comes after an orderly end does not begin with what was heard before`() throws {
+            let file = FileManager.default.temporaryDirectory.appendingPathComponent("btcall-\(UUID()).raw").path
+            defer { try? FileManager.default.removeItem(atPath: file) }
+            let bench = try EngineBench()
+            let headset = try bench.makeHeadset(1, .mSBC, .mSBC, packetBytes: 60, source: { _ in 0 })
+            bench.engine.route(to: 1)
+            #expect(bench.wait { isRouted($0, 1) } != nil)
+            let provider = try bench.makeCall(7, rate: 16_000, source: tone(1_000, rate: 16_000))
+            let playback = try #require(Library.open("file:FILE=\(file),FORMAT=raw", 0))
+            try bench.engine.addTerminal(2, .path(ALSAPath(playback: playback)))
+            #expect(bench.waitUntil { provider.blocks >= 80 })
+            bench.engine.route(to: nil)
+            #expect(bench.wait { isRouted($0, nil) } != nil)
+            let blocks = provider.blocks
+            #expect(bench.waitUntil { provider.blocks >= blocks + 20 })
+            bench.engine.route(to: 2)
+            #expect(bench.wait { isRouted($0, 2) } != nil)
+            #expect(bench.waitUntil { provider.blocks >= blocks + 50 })
+            bench.engine.removeTerminal(2)
+            #expect(bench.wait { $0 == .terminalRemoved(2) } != nil)
+            headset.peer.stop()
+            provider.stop()
+            bench.engine.stop()
+            close(headset.descriptor)
+            Library.close(playback)
+            let data = try Data(contentsOf: URL(fileURLWithPath: file))
+            let samples = data.withUnsafeBytes { Array($0.bindMemory(to: Int16.self)) }
+            // The whole queue of 50 ms is silence.
+            #expect(samples.prefix { $0 == 0 }.count >= 2_300)
+            #expect(samples.contains { abs($0) > 4_000 })
         }
     }
 }

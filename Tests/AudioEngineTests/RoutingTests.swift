@@ -156,6 +156,30 @@ extension RealtimeTests {
             close(card.descriptor)
         }
 
+        @Test func `a device that dies just after the cut does not keep the one before it`() throws {
+            let bench = try EngineBench()
+            let card = try bench.makeHeadset(
+                1, .pcm(rate: 48_000), .pcm16(rate: 48_000), packetBytes: 960, source: { _ in 0 })
+            let headset = try bench.makeHeadset(2, .mSBC, .mSBC, packetBytes: 60, source: { _ in 0 })
+            bench.engine.route(to: 1)
+            #expect(bench.wait { isRouted($0, 1) } != nil)
+            let provider = try bench.makeCall(7, rate: 16_000, source: { _ in 0 })
+            #expect(bench.waitUntil { provider.blocks >= 30 })
+            bench.engine.route(to: 2)
+            #expect(bench.wait { isRouted($0, 2) } != nil)
+            bench.engine.removeTerminal(1)
+            // Within the 20 ms of the fade.
+            shutdown(headset.peer.descriptor, Int32(SHUT_RDWR))
+            #expect(bench.wait { if case .terminalFailed(2, _) = $0 { true } else { false } } != nil)
+            #expect(bench.wait { $0 == .terminalRemoved(1) } != nil)
+            headset.peer.stop()
+            card.peer.stop()
+            provider.stop()
+            bench.engine.stop()
+            close(card.descriptor)
+            close(headset.descriptor)
+        }
+
         @Test func `a routed terminal that is removed fades out and leaves the call without a device`() throws {
             let bench = try EngineBench()
             let headset = try bench.makeHeadset(1, .mSBC, .mSBC, packetBytes: 60, source: { _ in 0 })
