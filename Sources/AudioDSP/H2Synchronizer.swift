@@ -3,8 +3,8 @@ import CBTCall
 /// Finds codec frames in the bytes of a transparent link (HFP 1.9, wide band speech, synchronisation header H2).
 ///
 /// A codec frame is 60 bytes: a header of two (0x01 and a sequence number of two bits, each sent twice), and 57 of mSBC
-/// with one of padding, or 58 of LC3. Packets need not begin with one. A search takes a whole header with syncword and reserved bytes. In step,
-/// the next codec frame is expected right behind the last one, and much is forgiven there:
+/// with one of padding, or 58 of LC3. Packets need not begin with one. A search takes a whole header with syncword and
+/// reserved bytes. In step, the next codec frame is expected right behind the last one, and much is forgiven there:
 ///
 /// - Damaged bytes keep the place of what they stand for: a header within them is not looked at, nor its number.
 /// - Of the header and the syncword one may be wrong. The decoder says what the rest is worth.
@@ -47,7 +47,8 @@ package struct H2Synchronizer: ~Copyable {
     private var isHeaderSound = false
     /// Codec frames in a row whose padding was zero, as it should be; counted up to `trustedPaddings`.
     private var zeroPaddings = 0
-    /// Bytes of the buffer that came damaged lie before this index.
+    /// Bytes of the buffer that came damaged lie from the first of these indices to before the second; 0 for none.
+    private var damagedStart = 0
     private var damagedEnd = 0
 
     /// A codec frame is complete; true until the next `consume`.
@@ -104,7 +105,10 @@ package struct H2Synchronizer: ~Copyable {
             buffer[fill] = bytes[taken]
             fill &+= 1
             taken &+= 1
-            if isDamaged { damagedEnd = fill }
+            if isDamaged {
+                if damagedEnd == 0 { damagedStart = fill &- 1 }
+                damagedEnd = fill
+            }
             if hasSyncword { look() } else { lookForHeader() }
             if fill == Self.frameBytes && (hasSyncword || isInStep) || fill > Self.frameBytes &+ 1 {
                 complete()
@@ -130,6 +134,7 @@ package struct H2Synchronizer: ~Copyable {
         lastSequence = -1
         repeats = 0
         zeroPaddings = 0
+        damagedStart = 0
         damagedEnd = 0
         hasFrame = false
         skippedBeforeFrame = 0
@@ -143,7 +148,7 @@ package struct H2Synchronizer: ~Copyable {
         hasFrame = false
         // Of LC3 the next header may have been there to confirm the last one.
         fill &-= Self.frameBytes
-        damagedEnd = damagedEnd > Self.frameBytes ? damagedEnd &- Self.frameBytes : 0
+        dropDamaged(Self.frameBytes)
         btcall_move(buffer, buffer + Self.frameBytes, fill)
         skippedBeforeFrame = 0
         if fill > 0 { noteHeader() }
@@ -153,7 +158,8 @@ package struct H2Synchronizer: ~Copyable {
     @_noLocks
     private mutating func look() {
         if fill > Self.patternBytes {
-            if patternEnds(at: buffer + fill) {
+            // Controllers give a packet that they have lost as a copy of an older one.
+            if damagedEnd <= fill &- Self.patternBytes, patternEnds(at: buffer + fill) {
                 skip(fill &- Self.patternBytes)
                 noteHeader()
             }
@@ -190,9 +196,13 @@ package struct H2Synchronizer: ~Copyable {
     private func isHeaderOrPart() -> Bool {
         if buffer[0] != 0x01 { return false }
         if fill > 1 && Self.sequence(of: buffer[1]) < 0 { return false }
-        if fill > Self.frameBytes && buffer[Self.frameBytes] != 0x01 { return false }
-        return fill <= Self.frameBytes &+ 1 || Self.sequence(of: buffer[Self.frameBytes &+ 1]) >= 0
+        if fill > Self.frameBytes && buffer[Self.frameBytes] != 0x01 && !isDamaged(Self.frameBytes) { return false }
+        let last = Self.frameBytes &+ 1
+        return fill <= last || Self.sequence(of: buffer[last]) >= 0 || isDamaged(last)
     }
+
+    @_noLocks
+    private func isDamaged(_ index: Int) -> Bool { index >= damagedStart && index < damagedEnd }
 
     /// A header with one wrong bit at most.
     @_noLocks
@@ -241,7 +251,7 @@ package struct H2Synchronizer: ~Copyable {
     private mutating func complete() {
         hasFrame = true
         isInStep = true
-        frameIsDamaged = damagedEnd > 0 || hasSyncword && !isWhole()
+        frameIsDamaged = damagedEnd > 0 && damagedStart < Self.frameBytes || hasSyncword && !isWhole()
         if damagedEnd == 0 { notePadding() }
         framesMissedBefore = 0
         isNumbered = false
@@ -268,7 +278,9 @@ package struct H2Synchronizer: ~Copyable {
     @_noLocks
     private func isWhole() -> Bool {
         let end = buffer + Self.frameBytes
-        if zeroPaddings == Self.trustedPaddings && end[-1] != 0 { return false }
+        // One wrong bit is a wrong bit; the first byte of a header is what one missing byte leaves there.
+        let padding = end[-1]
+        if zeroPaddings == Self.trustedPaddings && (padding == 0x01 || padding.nonzeroBitCount > 1) { return false }
         if end[-2] == 0x01 && Self.sequence(of: end[-1]) >= 0 { return false }
         if end[-3] == 0x01 && Self.sequence(of: end[-2]) >= 0 && end[-1] == 0xAD { return false }
         if end[-4] != 0x01 || Self.sequence(of: end[-3]) < 0 { return true }
@@ -294,8 +306,15 @@ package struct H2Synchronizer: ~Copyable {
         bytesSkipped &+= count
         skippedBeforeFrame &+= count
         fill &-= count
-        damagedEnd = damagedEnd > count ? damagedEnd &- count : 0
+        dropDamaged(count)
         btcall_move(buffer, buffer + count, fill)
+    }
+
+    /// The first `count` bytes of the buffer go.
+    @_noLocks
+    private mutating func dropDamaged(_ count: Int) {
+        damagedStart = damagedStart > count ? damagedStart &- count : 0
+        damagedEnd = damagedEnd > count ? damagedEnd &- count : 0
     }
 
     /// The buffer may be the beginning of a codec frame.

@@ -1,9 +1,9 @@
 /// What a link's receiver has seen since it was made.
 ///
-/// A unit is a codec frame (7.5 ms) for mSBC and an audio frame otherwise.
+/// A unit is a codec frame (7.5 ms) for mSBC and LC3-SWB, and an audio frame otherwise.
 package struct LinkCounters: Equatable, Sendable {
     package var packets = 0
-    /// Packets with a bad status; for mSBC also packets of zeros.
+    /// Packets with a bad status; with a codec also packets of zeros, from 8 bytes (mSBC) or 60 (LC3-SWB).
     package var damagedPackets = 0
     /// Units given, concealed ones included.
     package var frames = 0
@@ -13,7 +13,7 @@ package struct LinkCounters: Equatable, Sendable {
     package var framesBefore = 0
     /// The most units in a row that were made up, or silence before the first good one.
     package var longestBurst = 0
-    /// How often the sequence number of mSBC was not the next one.
+    /// How often the sequence number of a codec frame was not the next one.
     package var sequenceGaps = 0
     /// Codec frames missing by those numbers; of four in a row they tell none.
     package var framesMissed = 0

@@ -83,12 +83,13 @@ package struct LinkQuality: Equatable, Sendable {
 
     /// What happened since an earlier reading of the same counters.
     ///
-    /// A figure that is smaller than it was counts as 0: late packets take back what was taken for lost.
+    /// A figure that is smaller than it was counts as 0, but for the packets that are lost: those that come late after all
+    /// take back what was taken for lost, here and in the sum.
     package func since(_ earlier: LinkQuality) -> LinkQuality {
         var result = self
         result.duration = max(.zero, duration - earlier.duration)
         result.packetsReceived = max(0, packetsReceived - earlier.packetsReceived)
-        result.packetsLost = max(0, packetsLost - earlier.packetsLost)
+        result.packetsLost = packetsLost - earlier.packetsLost
         result.concealed = max(.zero, concealed - earlier.concealed)
         result.dropped = max(.zero, dropped - earlier.dropped)
         result.gaps = max(0, gaps - earlier.gaps)

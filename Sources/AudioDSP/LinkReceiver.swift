@@ -4,7 +4,7 @@ import CBTCall
 /// band speech; packet status: BlueZ `doc/sco-protocol.rst`).
 ///
 /// Lost is what came in a packet with a bad status, what the decoder refuses, and what the sequence numbers say is
-/// missing; with a codec also a packet of zeros. A lost packet keeps its place: the search goes on behind it. Bytes in
+/// missing; with a codec also a packet of zeros that is too long to be a part of a codec frame. A lost packet keeps its place: the search goes on behind it. Bytes in
 /// which no codec frame is found stand for concealed audio too (silence before the first one), so that the audio keeps
 /// time with the packets. After `conceal` sequence numbers add nothing: the time is already filled.
 package struct LinkReceiver: ~Copyable {
@@ -93,10 +93,10 @@ package struct LinkReceiver: ~Copyable {
     }
 
     /// The most frames that a packet of so many bytes can give: with a codec when three codec frames are missing before
-    /// each.
+    /// each, and each begins with the last four bytes of the one before.
     package static func mostFrames(_ format: LinkFormat, of packetBytes: Int) -> Int {
         switch format {
-        case .mSBC, .lc3SWB: (packetBytes / H2Synchronizer.frameBytes + 2) * 4 * format.codecFrameSamples
+        case .mSBC, .lc3SWB: (packetBytes / (H2Synchronizer.frameBytes - 4) + 2) * 4 * format.codecFrameSamples
         case .cvsd, .pcm16: packetBytes / 2 + 1
         }
     }
@@ -144,7 +144,7 @@ package struct LinkReceiver: ~Copyable {
         }
     }
 
-    /// Forgets everything but the counters, as for a new link.
+    /// Forgets everything but the counters and the codec's own memory (10 ms), as for a new link.
     @_noLocks
     package mutating func reset() {
         synchronizer.reset()

@@ -118,8 +118,8 @@ package struct PacketLossConcealment: ~Copyable {
         if frames <= 0 { return }
         if !isConcealing {
             isConcealing = true
-            // Lost again before the last loss was faded over: it is still the same one.
-            if blended >= blendFrames {
+            // Lost again before the last loss was faded over: it is still the same one, unless its wave is nearly over.
+            if blended >= blendFrames || made >= endFrames / 2 {
                 begin()
             } else {
                 join()

@@ -124,9 +124,9 @@ final class SimulatedStream: @unchecked Sendable {
     }
 
     private func sendPacket(at nanoseconds: Int64) -> Bool {
-        let frames = transmitter.framesNeeded(packetBytes: format.packetBytes)
+        let frames = min(transmitter.framesNeeded(packetBytes: format.packetBytes), Self.capacity)
         let start = Int(nanoseconds * Int64(format.rate) / 1_000_000_000)
-        for offset in 0..<min(frames, Self.capacity) {
+        for offset in 0..<frames {
             scratch[offset] = microphone.isEmpty ? 0 : microphone[(start + offset) % microphone.count]
         }
         _ = transmitter.makePacket(packet, format.packetBytes, from: scratch, frames)

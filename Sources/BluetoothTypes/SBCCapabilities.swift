@@ -79,8 +79,10 @@ package struct SBCCapabilities: Hashable, Sendable {
         return try best()
     }
 
-    /// The best configuration that two endpoints have in common, of which each by itself has passed ``check()``.
+    /// The best configuration that two endpoints have in common, of which each has to be right by itself.
     package func select(with other: SBCCapabilities) throws(SBCError) -> SBCConfiguration {
+        try check()
+        try other.check()
         let common = intersection(other)
         if let field = common.emptyField { throw .nothingInCommon(field) }
         guard common.minimumBitpool <= common.maximumBitpool else {

@@ -100,6 +100,71 @@ struct H2SynchronizerTests {
         #expect(states == [false, true, false])
     }
 
+    /// The codec frames found, each with whether it counts as damaged.
+    private func feed(
+        _ packets: [(bytes: [UInt8], isDamaged: Bool)], to synchronizer: inout H2Synchronizer
+    ) -> [(body: [UInt8], isDamaged: Bool)] {
+        var found: [(body: [UInt8], isDamaged: Bool)] = []
+        for packet in packets {
+            var taken = 0
+            while taken < packet.bytes.count {
+                taken += packet.bytes.withUnsafeBufferPointer { buffer in
+                    guard let base = buffer.baseAddress else { return 0 }
+                    return synchronizer.consume(base + taken, packet.bytes.count - taken, isDamaged: packet.isDamaged)
+                }
+                if synchronizer.hasFrame {
+                    let body = Array(UnsafeBufferPointer(start: synchronizer.frame, count: 57))
+                    found.append((body, synchronizer.frameIsDamaged))
+                }
+            }
+        }
+        return found
+    }
+
+    @Test func `an old packet that stands for a lost one does not put the search out of step`() {
+        let bytes = Array(coded.flatMap { $0 }[..<1_200])
+        var packets = stride(from: 0, to: bytes.count, by: 24).map {
+            (bytes: Array(bytes[$0..<$0 + 24]), isDamaged: false)
+        }
+        // The copy of one with a header in it, where none belongs.
+        packets[11] = (packets[10].bytes, true)
+        var synchronizer = H2Synchronizer()
+        let found = feed(packets, to: &synchronizer)
+        #expect(found.map(\.body).count == 20)
+        #expect(found.indices.filter { found[$0].isDamaged } == [4])
+        #expect(synchronizer.resyncs == 0 && synchronizer.bytesSkipped == 0)
+    }
+
+    @Test(arguments: 0..<8)
+    func `a wrong bit in the padding costs nothing, unless it looks like a header`(bit: Int) {
+        var stream = coded
+        stream[9][59] ^= 1 << bit
+        var synchronizer = H2Synchronizer()
+        let found = feed(stream.map { ($0, false) }, to: &synchronizer)
+        #expect(found.map(\.body) == bodies)
+        #expect(found.indices.filter { found[$0].isDamaged } == (bit == 0 ? [9] : []))
+    }
+
+    @Test func `without a syncword the packet behind a codec frame does not make it bad`() {
+        // 58 bytes of LC3 each, whatever they are.
+        let frames: [[UInt8]] = (0..<12).map { number in
+            let header: [UInt8] = [0x01, H2Stream.numbers[number % 4]]
+            let body: [UInt8] = (0..<58).map { UInt8((number * 59 + $0 * 7) % 250 + 2) }
+            return header + body
+        }
+        for damaged in 1..<10 {
+            var packets = frames.map { (bytes: $0, isDamaged: false) }
+            packets[damaged].isDamaged = true
+            // Its bytes are nothing, or as they should be.
+            if damaged % 2 == 0 { packets[damaged].bytes = [UInt8](repeating: 0xEE, count: 60) }
+            var synchronizer = H2Synchronizer(hasSyncword: false)
+            let found = feed(packets, to: &synchronizer)
+            #expect(found.indices.filter { found[$0].isDamaged } == [damaged], "packet \(damaged)")
+            #expect(found.count == 12)
+            #expect(synchronizer.resyncs == 0 && synchronizer.bytesSkipped == 0)
+        }
+    }
+
     @Test func `random bytes never trap and are all accounted for`() {
         var random = SeededRandom(6)
         let alphabet: [UInt8] = [0x01, 0x08, 0x38, 0xAD, 0x00, 0x55]

@@ -107,8 +107,20 @@ import Testing
         var before = second(lost: 9)
         before.duration = .seconds(2)
         let since = second(lost: 1).since(before)
-        #expect(since.packetsLost == 0 && since.duration == .zero && since.concealed == .zero)
+        #expect(since.duration == .zero && since.concealed == .zero)
         #expect(since.score == nil)
+    }
+
+    @Test func `late packets take back what was taken for lost, in the sum as well`() {
+        var meter = LinkQualityMeter(window: .seconds(5))
+        var before = LinkQuality()
+        for (number, lost) in [10, 4, 4].enumerated() {
+            var reading = second(lost: lost)
+            reading.duration = .seconds(number + 1)
+            meter.add(reading.since(before))
+            before = reading
+        }
+        #expect(meter.total.packetsLost == 4)
     }
 
     @Test func `five per cent loss lowers the recent figure, and recovery raises it; the total keeps it`() throws {

@@ -63,6 +63,27 @@ struct PacketLossConcealmentTests {
         #expect(lost[960...].allSatisfy { $0 == 0 })
     }
 
+    @Test func `one good packet in a long loss is gone on from, not cut off`() {
+        let (rate, block) = (16_000, 120)
+        let clean = Signals.tone(400, rate: rate, frames: rate)
+        var concealment = PacketLossConcealment(rate: rate)
+        var heard: [Int16] = []
+        for number in 0..<(clean.count / block) {
+            var samples = Array(clean[number * block..<(number + 1) * block])
+            if (40..<52).contains(number) || (53..<54).contains(number) {
+                concealment.lost(&samples, block)
+            } else {
+                concealment.good(&samples, block)
+            }
+            heard += samples
+        }
+        let again = heard[53 * block..<54 * block]
+        #expect(again.contains { abs(Int($0)) > 1_000 })
+        let usual = zip(clean, clean.dropFirst()).map { abs(Int($0) - Int($1)) }.max() ?? 0
+        let steps = (52 * block..<55 * block).map { abs(Int(heard[$0]) - Int(heard[$0 - 1])) }
+        #expect((steps.max() ?? 0) < 2 * usual)
+    }
+
     @Test func `without any loss nothing is changed`() {
         var concealment = PacketLossConcealment(rate: 8_000)
         let clean = Signals.voice(rate: 8_000, frames: 2_400)

@@ -28,7 +28,7 @@ import Testing
     @Test(arguments: [
         ["select"], ["select", "earpiece", "--clear"], ["mute"], ["mute", "maybe"], ["dance"],
         ["status", "--bus", "x"],
-        ["test-call", "--far-end", "tone:3"], ["test-call", "--rate", "44100"], ["test-call", "--seconds", "-1"],
+        ["test-call", "--far-end", "tone:3"], ["test-call", "--rate", "44000"], ["test-call", "--seconds", "-1"],
         ["test-call", "--answer-after", "soon"], ["test-call", "--incoming", "--outgoing"], ["prefer"],
         ["config", "--reset"], ["config", "exclude", "earpiece", "--reset"], ["exclude", "--remove"],
         ["exclude", "earpiece", "--clear"], ["exclude", "none"], ["exclude", "radio"],

@@ -68,14 +68,15 @@ struct SBCDecoding {
         return try attempt(which) { () throws(SBCError) in try SBCCapabilities(bytes) }
     }
 
-    /// Absent is null: `selected` with an error, `error` without.
+    /// Has `selected` or `error`; what could not be read of the capabilities is null.
     var document: JSON {
-        .object([
+        let outcome = selected.map { ("selected", Self.document($0)) } ?? ("error", JSON(error))
+        return .object([
             ("rates", Self.list(capabilities?.rates)), ("modes", Self.list(capabilities?.modes.map(\.rawValue))),
             ("blocks", Self.list(capabilities?.blocks)), ("subbands", Self.list(capabilities?.subbands)),
             ("allocation", Self.list(capabilities?.allocations.map(\.rawValue))),
             ("minBitpool", JSON(capabilities?.minimumBitpool)), ("maxBitpool", JSON(capabilities?.maximumBitpool)),
-            ("selected", selected.map(Self.document) ?? .null), ("error", JSON(error)),
+            outcome,
         ])
     }
 
