@@ -20,7 +20,8 @@ extension DaemonTests {
 
         @Test func `S0.1 two look-ups give the same object, and two clients see one state`() async throws {
             // What is measured of the call's audio is not looked at between two questions.
-            try await Box.run(configure: { $0.waits.quality = .seconds(60) }) { box in
+            let configure: (inout Configuration) -> Void = { $0.waits.quality = .seconds(60) }
+            try await Box.run(configure: configure) { box in
                 #expect(box.bridge.audioDeviceManager === box.bridge.audioDeviceManager)
                 let other = try await CallBridge(bus: .address("\(box.address)"))
                 try await box.bridge.audioDeviceManager.setAudioDevice(.bluetooth)

@@ -1,7 +1,7 @@
 """Speech of espeak-ng for ConcealmentBench: speech.py DIRECTORY
 
-Makes DIRECTORY/NAME-RATE.raw (16 bit, mono) for NAME espeak, which the concealment was tuned with, and espeak2, which it was
-not. Needs espeak-ng and the PyPI packages numpy and scipy.
+Makes DIRECTORY/NAME-RATE.raw (16 bit, mono) for NAME espeak, which the concealment was tuned with, and espeak2, which
+variants were compared on. Needs espeak-ng and the PyPI packages numpy and scipy.
 """
 
 import pathlib

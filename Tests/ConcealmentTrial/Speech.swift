@@ -26,7 +26,7 @@ package struct Speech {
         Voice(name: "child", pitch: 270, formantScale: 1.3, pace: 3.5, breath: 0.06),
     ]
 
-    /// Nobody looked at these while the concealment was made.
+    /// No constant of the concealment was fitted to these; variants of it were compared on them.
     package static let heldOut = [
         Voice(name: "slow man", pitch: 108, formantScale: 1.03, pace: 3.2, breath: 0.04),
         Voice(name: "fast man", pitch: 140, formantScale: 0.98, pace: 5.5, breath: 0.02),

@@ -46,8 +46,8 @@ package struct CallHistory: Sendable {
         meter = LinkQualityMeter(window: window)
     }
 
-    /// Nothing has carried the call, and nothing failed to.
-    package var isEmpty: Bool { meter.total == LinkQuality() }
+    /// Nothing has carried the call yet.
+    package var isEmpty: Bool { meter.total.duration == .zero }
 
     /// What carries the call; nil while nothing does.
     package var carrier: Carrier? {

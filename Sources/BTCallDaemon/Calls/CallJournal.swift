@@ -16,6 +16,8 @@ package final class CallJournal {
     private let path: String
     private let withNumbers: Bool
     private let problems: ProblemList
+    /// The last line was not written to its end.
+    private var isTorn = false
 
     /// - Parameters:
     ///   - path: absolute; made when it does not exist, its directory is not.
@@ -29,7 +31,8 @@ package final class CallJournal {
     package func write(_ record: CallRecord, _ reason: CallEndReason) {
         let line = Self.line(record, reason, ended: .now, withNumbers: withNumbers)
         do throws(SystemError) {
-            try append(line + "\n")
+            try append((isTorn ? "\n" : "") + line + "\n")
+            isTorn = false
             problems.end(Self.problem)
         } catch {
             problems.begin(
@@ -49,7 +52,10 @@ package final class CallJournal {
             if count < 0, errno == EINTR { continue }
             guard count >= 0 else { throw SystemError("write") }
             // The rest would come after somebody else's line.
-            guard count == bytes.count else { throw SystemError(call: "write", code: ENOSPC) }
+            guard count == bytes.count else {
+                isTorn = count > 0 || isTorn
+                throw SystemError(call: "write", code: ENOSPC)
+            }
             return
         }
     }
