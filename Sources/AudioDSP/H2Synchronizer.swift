@@ -278,9 +278,8 @@ package struct H2Synchronizer: ~Copyable {
     @_noLocks
     private func isWhole() -> Bool {
         let end = buffer + Self.frameBytes
-        // One wrong bit is a wrong bit; the first byte of a header is what one missing byte leaves there.
-        let padding = end[-1]
-        if zeroPaddings == Self.trustedPaddings && (padding == 0x01 || padding.nonzeroBitCount > 1) { return false }
+        // A wrong bit there costs the codec frame, too: missing bytes are far more frequent, and often leave a byte of one bit.
+        if zeroPaddings == Self.trustedPaddings && end[-1] != 0 { return false }
         if end[-2] == 0x01 && Self.sequence(of: end[-1]) >= 0 { return false }
         if end[-3] == 0x01 && Self.sequence(of: end[-2]) >= 0 && end[-1] == 0xAD { return false }
         if end[-4] != 0x01 || Self.sequence(of: end[-3]) < 0 { return true }
