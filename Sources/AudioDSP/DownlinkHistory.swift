@@ -17,10 +17,13 @@ package struct DownlinkHistory: ~Copyable {
     private var peak = 0
     private static var inaudible: Int { @_noLocks get { 60 } }
     private let around: UnsafeMutablePointer<Int16>
+    /// From what is left out to what follows it, 10 ms.
+    private var fade: CrossFade
 
     /// - Parameter rate: frames per second of the bus.
     package init(rate: Int) {
         ring = SampleRing(capacity: rate / 2)
+        fade = CrossFade(rate: rate, milliseconds: 10)
         longestPiece = rate * 3 / 200
         let capacity = rate / 100 + longestPiece
         around = UnsafeMutablePointer<Int16>.allocate(capacity: capacity)
@@ -87,12 +90,8 @@ package struct DownlinkHistory: ~Copyable {
         let there = ring.peek(around, frames + piece, offset: start)
         let left = quietFrames(there) - frames
         if left <= 0 { return }
-        var index = 0
-        while index < frames {
-            let change = Int(around[index + left]) - Int(around[index])
-            block[index] = Int16(truncatingIfNeeded: Int(around[index]) + change * index / frames)
-            index += 1
-        }
+        fade.start()
+        fade.blend(from: around, to: around + left, into: block, frames)
         backlogFrames -= left
     }
 
