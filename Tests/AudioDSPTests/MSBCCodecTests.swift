@@ -1,4 +1,5 @@
 import AudioDSP
+import ConcealmentTrial
 import Testing
 
 struct MSBCCodecTests {

@@ -1,4 +1,5 @@
 import AudioDSP
+import ConcealmentTrial
 import Testing
 
 /// The search for codec frames that have no syncword, those of LC3-SWB.
