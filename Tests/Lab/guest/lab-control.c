@@ -41,6 +41,15 @@ static void find(const char *name, snd_ctl_elem_id_t *id)
 	exit(1);
 }
 
+/* The same, with what it is like and room for its value. */
+static void look_up(const char *name, snd_ctl_elem_id_t *id, snd_ctl_elem_info_t *info, snd_ctl_elem_value_t *value)
+{
+	find(name, id);
+	snd_ctl_elem_info_set_id(info, id);
+	check(name, snd_ctl_elem_info(control, info));
+	snd_ctl_elem_value_set_id(value, id);
+}
+
 static void add(snd_ctl_elem_iface_t interface, const char *name, long max)
 {
 	snd_ctl_elem_info_t *info;
@@ -65,10 +74,7 @@ static void set(const char *name, long wanted)
 	snd_ctl_elem_info_alloca(&info);
 	snd_ctl_elem_value_alloca(&value);
 	snd_ctl_elem_id_alloca(&id);
-	find(name, id);
-	snd_ctl_elem_info_set_id(info, id);
-	check(name, snd_ctl_elem_info(control, info));
-	snd_ctl_elem_value_set_id(value, id);
+	look_up(name, id, info, value);
 	for (unsigned i = 0; i < snd_ctl_elem_info_get_count(info); i++) {
 		if (snd_ctl_elem_info_get_type(info) == SND_CTL_ELEM_TYPE_BOOLEAN)
 			snd_ctl_elem_value_set_boolean(value, i, wanted != 0);
@@ -86,10 +92,7 @@ static void get(const char *name)
 	snd_ctl_elem_info_alloca(&info);
 	snd_ctl_elem_value_alloca(&value);
 	snd_ctl_elem_id_alloca(&id);
-	find(name, id);
-	snd_ctl_elem_info_set_id(info, id);
-	check(name, snd_ctl_elem_info(control, info));
-	snd_ctl_elem_value_set_id(value, id);
+	look_up(name, id, info, value);
 	check(name, snd_ctl_elem_read(control, value));
 	int is_boolean = snd_ctl_elem_info_get_type(info) == SND_CTL_ELEM_TYPE_BOOLEAN;
 	printf("%ld\n", is_boolean ? (long)snd_ctl_elem_value_get_boolean(value, 0) : snd_ctl_elem_value_get_integer(value, 0));
