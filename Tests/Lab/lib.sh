@@ -110,8 +110,8 @@ own_losses() { statistics | jq .data.lost.data; }                               
 connected() { device_json bluetooth:$1 | jq -e .available >/dev/null; }          # ADDRESS
 calls_are() { [ "$(json 'map(.state) | join(" ")' calls)" = "$1" ]; }            # "active held"
 owns_name() { busctl --system --timeout=2 call org.freedesktop.DBus / org.freedesktop.DBus GetNameOwner s "$1"; }
-# A configuration for loopback cards: 0 is the earpiece, 1 the loudspeaker. About every 30 s the guest stands still for up
-# to 125 ms, so that a headset which is well seems silent for 160: that must not move a call.
+# A configuration for loopback cards: 0 is the earpiece, 1 the loudspeaker. The guest stands still for up to 75 ms at times,
+# so that a headset which is well seems silent for 100: that must not move a call.
 lab_config() {
 	cat <<-EOF
 	[device earpiece]
@@ -121,7 +121,7 @@ lab_config() {
 	playback = hw:1,0
 	capture = hw:1,0
 	[routing]
-	silentLimitMs = 210
+	silentLimitMs = 160
 	EOF
 }
 start_btcalld() { # [CONFIG FILE]: $BTCALLD_ENV may hold NAME=VALUE words for its environment
