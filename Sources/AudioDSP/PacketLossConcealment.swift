@@ -26,6 +26,7 @@ package struct PacketLossConcealment: ~Copyable {
     private let stride: Int
     private let endFrames: Int
     private let jointFrames: Int
+    private let slopeFrames: Int
     /// The period follows its glide less and less.
     private let glideDecay: Float
     /// Share of each neighbour in the mean that every period passes: what is high cannot be foretold as long as what is low.
@@ -35,10 +36,10 @@ package struct PacketLossConcealment: ~Copyable {
     private var glide: Float = 0
     private var gain: Float = 0
     private var neighbours: Float = 0
-    /// By how much what was heard last is higher than what the wave would have there: let out over `jointFrames`.
-    private var step: Float = 0
+    /// By how much what was heard last is higher and rises more in a frame than what the wave would have there.
+    private var step = Step()
     /// The same where a loss goes on before the last one was faded over, at `joint`.
-    private var jointStep: Float = 0
+    private var jointStep = Step()
     private var joint = 0
     /// Frames behind `reach` in `line`.
     private var extrapolated = 0
@@ -58,9 +59,10 @@ package struct PacketLossConcealment: ~Copyable {
         windowFrames = rate / 80
         stride = rate < 16_000 ? 1 : rate / 8_000
         endFrames = rate * 60 / 1000
-        jointFrames = rate / 600
+        jointFrames = rate / 1250
+        slopeFrames = rate * 3 / 8000
         glideDecay = 1 - 1 / (Float(rate) * 0.015)
-        smoothing = rate < 16_000 ? 0.07 : 0.15
+        smoothing = rate < 16_000 ? 0.07 : 0.2
         period = Float(minimumPeriod)
         weightFrames = rate / 50
         // The longest period refined, gliding, and what interpolation needs beside it.
@@ -173,15 +175,27 @@ package struct PacketLossConcealment: ~Copyable {
     private func madeUp(_ number: Int) -> Float {
         if number >= endFrames { return 0 }
         let value = line[reach &+ number] * height(Float(number) / Float(endFrames))
-        return number < joint ? value : value + jointStep * letOut(number &- joint)
+        return number < joint ? value : value + letOut(jointStep, number &- joint)
     }
 
-    /// What is left of a step so many frames later, without a corner at either end.
+    /// What one wave has more than another at a frame, and in how much the frame there is higher than the one before.
+    private struct Step {
+        var height: Float = 0
+        var slope: Float = 0
+    }
+
+    /// What is left of a step so many frames later, without a corner at either end: where only the height is let out, the
+    /// wave turns sharply whenever a loss begins in the middle of a pulse, and that is heard as a click.
     @_noLocks
-    private func letOut(_ frames: Int) -> Float {
+    private func letOut(_ step: Step, _ frames: Int) -> Float {
         if frames >= jointFrames { return 0 }
         let part = Float(frames &+ 1) / Float(jointFrames &+ 1)
-        return (1 + 2 * part) * (1 - part) * (1 - part)
+        let height = step.height * (1 + 2 * part) * (1 - part) * (1 - part)
+        // Its slope says less of how the wave goes on than its height does: it is over earlier.
+        if frames &+ 1 >= slopeFrames { return height }
+        let time = Float(frames &+ 1)
+        let left = 1 - time / Float(slopeFrames)
+        return height + step.slope * time * left * left
     }
 
     /// The gain of least error for speech, at a part of 60 ms; from 37.5 ms on a fade.
@@ -202,7 +216,7 @@ package struct PacketLossConcealment: ~Copyable {
             let place = reach &+ extrapolated
             // Within bounds whatever was heard: what grows without end would not be a number in the end.
             // The way from what was heard is part of the wave, else the step comes back after each period.
-            let value = continued(at: place, period) + step * letOut(extrapolated)
+            let value = continued(at: place, period) + letOut(step, extrapolated)
             line[place] = Self.clamp(value, -32_768, 32_767)
             period += glide
             glide *= glideDecay
@@ -227,7 +241,9 @@ package struct PacketLossConcealment: ~Copyable {
     @_noLocks
     private mutating func join() {
         joint = made
-        jointStep = history[historyFrames &- 1] - madeUp(made &- 1)
+        jointStep = Step()
+        let height = history[historyFrames &- 1] - madeUp(made &- 1)
+        jointStep = Step(height: height, slope: height - (history[historyFrames &- 2] - madeUp(made &- 2)))
     }
 
     /// Finds the period and what it needs to go on.
@@ -240,7 +256,7 @@ package struct PacketLossConcealment: ~Copyable {
         glide = found.glide
         gain = found.gain > 1.05 ? 1.05 : found.gain
         neighbours = smoothing
-        if gain < 0.6 { gain = 0.6 }
+        if gain < 0.5 { gain = 0.5 }
         if found.likeness < 0.25 {
             // No voice: noise, which a short period would make a tone of.
             neighbours = 0
@@ -249,13 +265,15 @@ package struct PacketLossConcealment: ~Copyable {
         }
         btcall_move(line, history + (historyFrames &- reach), reach &* MemoryLayout<Float>.stride)
         joint = 0
-        jointStep = 0
-        step = 0
+        jointStep = Step()
+        step = Step()
         if found.isSilent {
             gain = 0
             return
         }
-        step = line[reach &- 1] - continued(at: reach &- 1, period - glide)
+        let height = line[reach &- 1] - continued(at: reach &- 1, period - glide)
+        let before = line[reach &- 2] - continued(at: reach &- 2, period - 2 * glide)
+        step = Step(height: height, slope: height - before)
     }
 
     // MARK: The period

@@ -39,6 +39,33 @@ struct ConcealmentQualityTests {
         }
     }
 
+    /// The wave turned sharply at the beginning of one of these losses, in the middle of a pulse.
+    @Test func `concealment leaves no click in a minute with a tenth lost`() {
+        let trial = ConcealmentTrial(.mSBC, Speech.samples(rate: 16_000, seconds: 15), .random(10))
+        let ours = trial.figures(trial.heard(.concealment))
+        #expect(ours.losses > 700)
+        #expect(ours.clicks == 0)
+    }
+
+    @Test(arguments: [8_000, 16_000, 48_000])
+    func `a loss in the middle of a pulse leaves no corner where the made-up wave begins`(rate: Int) {
+        // Before the loss the wave leaves its course, and it is back with the last frame, risen by `slope` in each.
+        let (frames, rising) = (rate / 10, rate / 2_000)
+        let slope = 5_000 / rising
+        var heard = Signals.tone(200, rate: rate, frames: frames, amplitude: 2_000)
+        for index in 1..<rising { heard[frames - 1 - index] -= Int16(slope * index) }
+        var concealment = PacketLossConcealment(rate: rate)
+        concealment.good(&heard, frames)
+        var made = [Int16](repeating: 0, count: rate / 100)
+        concealment.lost(&made, made.count)
+        let joint = (Array(heard.suffix(2)) + made).map { Int($0) }
+        let bends = (1...(rate / 1_000)).map { index in
+            let (before, here, after) = (joint[index - 1], joint[index], joint[index + 1])
+            return abs(before - 2 * here + after)
+        }
+        #expect(bends.allSatisfy { $0 < slope * 3 / 4 }, "\(slope): \(bends)")
+    }
+
     @Test func `the click detector finds planted steps and nothing in whole speech`() {
         let speech = Speech.samples(rate: 16_000, seconds: 4)
         #expect(ClickDetector.clicks(in: speech, reference: speech, rate: 16_000).isEmpty)
