@@ -1,5 +1,6 @@
 import AudioDSP
 import ConcealmentTrial
+import Glibc
 import Testing
 
 /// What is asked of the concealment, on speech through the codecs and `LinkReceiver`. `ConcealmentBench` has more of it.
@@ -64,6 +65,24 @@ struct ConcealmentQualityTests {
             return abs(before - 2 * here + after)
         }
         #expect(bends.allSatisfy { $0 < slope * 3 / 4 }, "\(slope): \(bends)")
+    }
+
+    /// The search adds up energies from lag to lag: a rounding error of a loud one made a silent lag the best of all.
+    @Test func `a voice that has only begun is not taken for the silence before it`() {
+        for height in 9_000..<9_200 {
+            let (frames, begun) = (800, 100)
+            let wave = (0..<(frames + 60)).map { index in
+                let phase = 2 * Double.pi * Double(index - frames + begun) / 36
+                if index < frames - begun { return Int16(index % 3 == 0 ? 1 : 0) }
+                return Int16((Double(height) * sin(phase) + 6_000 * sin(2 * phase + 1)).rounded())
+            }
+            var heard = Array(wave[..<frames])
+            var concealment = PacketLossConcealment(rate: 8_000)
+            concealment.good(&heard, frames)
+            var made = [Int16](repeating: 0, count: 60)
+            concealment.lost(&made, 60)
+            #expect(Signals.ratio(made, to: Array(wave[frames...])) > 15, "\(height)")
+        }
     }
 
     @Test func `the click detector finds planted steps and nothing in whole speech`() {
