@@ -18,6 +18,9 @@ package struct PacketLossConcealment: ~Copyable {
     private let line: UnsafeMutablePointer<Float>
     private let reach: Int
     private let weights: UnsafeMutablePointer<Float>
+    /// Every `stride`th frame of the history's end, for the searches.
+    private let coarse: UnsafeMutablePointer<Float>
+    private let coarseFrames: Int
     private let weightFrames: Int
     private let minimumPeriod: Int
     private let maximumPeriod: Int
@@ -26,6 +29,7 @@ package struct PacketLossConcealment: ~Copyable {
     private let stride: Int
     private let endFrames: Int
     private let jointFrames: Int
+    private let slopeFrames: Int
     /// The period follows its glide less and less.
     private let glideDecay: Float
     /// Share of each neighbour in the mean that every period passes: what is high cannot be foretold as long as what is low.
@@ -35,10 +39,10 @@ package struct PacketLossConcealment: ~Copyable {
     private var glide: Float = 0
     private var gain: Float = 0
     private var neighbours: Float = 0
-    /// By how much what was heard last is higher than what the wave would have there: let out over `jointFrames`.
-    private var step: Float = 0
+    /// By how much what was heard last is higher and rises more in a frame than what the wave would have there.
+    private var step = Step()
     /// The same where a loss goes on before the last one was faded over, at `joint`.
-    private var jointStep: Float = 0
+    private var jointStep = Step()
     private var joint = 0
     /// Frames behind `reach` in `line`.
     private var extrapolated = 0
@@ -58,9 +62,10 @@ package struct PacketLossConcealment: ~Copyable {
         windowFrames = rate / 80
         stride = rate < 16_000 ? 1 : rate / 8_000
         endFrames = rate * 60 / 1000
-        jointFrames = rate / 600
+        jointFrames = rate / 1250
+        slopeFrames = rate * 3 / 8000
         glideDecay = 1 - 1 / (Float(rate) * 0.015)
-        smoothing = rate < 16_000 ? 0.07 : 0.15
+        smoothing = rate < 16_000 ? 0.07 : 0.2
         period = Float(minimumPeriod)
         weightFrames = rate / 50
         // The longest period refined, gliding, and what interpolation needs beside it.
@@ -70,9 +75,13 @@ package struct PacketLossConcealment: ~Copyable {
         history.initialize(repeating: 0, count: historyFrames)
         line = UnsafeMutablePointer<Float>.allocate(capacity: reach + endFrames)
         line.initialize(repeating: 0, count: reach + endFrames)
-        weights = UnsafeMutablePointer<Float>.allocate(capacity: weightFrames)
-        for index in 0..<weightFrames {
-            weights[index] = Float(exp(-2 * Double(weightFrames - index) / Double(weightFrames)))
+        coarseFrames = windowFrames / stride + maximumPeriod / stride
+        coarse = UnsafeMutablePointer<Float>.allocate(capacity: coarseFrames)
+        coarse.initialize(repeating: 0, count: coarseFrames)
+        let steps = weightFrames / stride
+        weights = UnsafeMutablePointer<Float>.allocate(capacity: steps)
+        for index in 0..<steps {
+            (weights + index).initialize(to: Float(exp(-2 * Double(steps - index) / Double(steps))))
         }
     }
 
@@ -80,6 +89,7 @@ package struct PacketLossConcealment: ~Copyable {
         history.deallocate()
         line.deallocate()
         weights.deallocate()
+        coarse.deallocate()
     }
 
     /// Takes frames that arrived; after a loss it changes their beginning (2.5 to 10 ms) in place.
@@ -173,15 +183,27 @@ package struct PacketLossConcealment: ~Copyable {
     private func madeUp(_ number: Int) -> Float {
         if number >= endFrames { return 0 }
         let value = line[reach &+ number] * height(Float(number) / Float(endFrames))
-        return number < joint ? value : value + jointStep * letOut(number &- joint)
+        return number < joint ? value : value + letOut(jointStep, number &- joint)
     }
 
-    /// What is left of a step so many frames later, without a corner at either end.
+    /// What one wave has more than another at a frame, and in how much the frame there is higher than the one before.
+    private struct Step {
+        var height: Float = 0
+        var slope: Float = 0
+    }
+
+    /// What is left of a step so many frames later, without a corner at either end: where only the height is let out, the
+    /// wave turns sharply whenever a loss begins in the middle of a pulse, and that is heard as a click.
     @_noLocks
-    private func letOut(_ frames: Int) -> Float {
+    private func letOut(_ step: Step, _ frames: Int) -> Float {
         if frames >= jointFrames { return 0 }
         let part = Float(frames &+ 1) / Float(jointFrames &+ 1)
-        return (1 + 2 * part) * (1 - part) * (1 - part)
+        let height = step.height * (1 + 2 * part) * (1 - part) * (1 - part)
+        // Its slope says less of how the wave goes on than its height does: it is over earlier.
+        if frames &+ 1 >= slopeFrames { return height }
+        let time = Float(frames &+ 1)
+        let left = 1 - time / Float(slopeFrames)
+        return height + step.slope * time * left * left
     }
 
     /// The gain of least error for speech, at a part of 60 ms; from 37.5 ms on a fade.
@@ -202,7 +224,7 @@ package struct PacketLossConcealment: ~Copyable {
             let place = reach &+ extrapolated
             // Within bounds whatever was heard: what grows without end would not be a number in the end.
             // The way from what was heard is part of the wave, else the step comes back after each period.
-            let value = continued(at: place, period) + step * letOut(extrapolated)
+            let value = continued(at: place, period) + letOut(step, extrapolated)
             line[place] = Self.clamp(value, -32_768, 32_767)
             period += glide
             glide *= glideDecay
@@ -227,7 +249,9 @@ package struct PacketLossConcealment: ~Copyable {
     @_noLocks
     private mutating func join() {
         joint = made
-        jointStep = history[historyFrames &- 1] - madeUp(made &- 1)
+        jointStep = Step()
+        let height = history[historyFrames &- 1] - madeUp(made &- 1)
+        jointStep = Step(height: height, slope: height - (history[historyFrames &- 2] - madeUp(made &- 2)))
     }
 
     /// Finds the period and what it needs to go on.
@@ -240,7 +264,7 @@ package struct PacketLossConcealment: ~Copyable {
         glide = found.glide
         gain = found.gain > 1.05 ? 1.05 : found.gain
         neighbours = smoothing
-        if gain < 0.6 { gain = 0.6 }
+        if gain < 0.5 { gain = 0.5 }
         if found.likeness < 0.25 {
             // No voice: noise, which a short period would make a tone of.
             neighbours = 0
@@ -249,13 +273,15 @@ package struct PacketLossConcealment: ~Copyable {
         }
         btcall_move(line, history + (historyFrames &- reach), reach &* MemoryLayout<Float>.stride)
         joint = 0
-        jointStep = 0
-        step = 0
+        jointStep = Step()
+        step = Step()
         if found.isSilent {
             gain = 0
             return
         }
-        step = line[reach &- 1] - continued(at: reach &- 1, period - glide)
+        let height = line[reach &- 1] - continued(at: reach &- 1, period - glide)
+        let before = line[reach &- 2] - continued(at: reach &- 2, period - 2 * glide)
+        step = Step(height: height, slope: height - before)
     }
 
     // MARK: The period
@@ -268,8 +294,19 @@ package struct PacketLossConcealment: ~Copyable {
         /// The square of the correlation, 0 to 1.
         var likeness: Float = -1
         var isSilent = false
-        /// `likeness`, less what glides are improbable.
+        /// `likeness`, less what glides are improbable; -10 for a fit that was not tried yet.
         var score: Float = -10
+        /// Where the next step from here leads; the fit itself where no step is worth it.
+        var nextPeriod: Float
+        var nextGlide: Float
+
+        @_noLocks
+        init(period: Float, glide: Float) {
+            self.period = period
+            self.glide = glide
+            nextPeriod = period
+            nextGlide = glide
+        }
     }
 
     @_noLocks
@@ -293,54 +330,27 @@ package struct PacketLossConcealment: ~Copyable {
     /// Gauss and Newton's way to the period and glide of the smallest difference between the last 20 ms and what was a
     /// period before; the last frames count most.
     @_noLocks
-    private func refine(_ start: Fit, steps: Int) -> Fit {
-        let end = history + historyFrames
-        let origin = Float(historyFrames)
+    private func refine(_ start: Fit, steps tries: Int) -> Fit {
+        let steps = weightFrames / stride
         var best = start
-        best.score = -10
-        var (period, glide) = (start.period, start.glide)
-        let (lowest, highest) = (period * 0.95, period * 1.05)
+        let (lowest, highest) = (start.period * 0.95, start.period * 1.05)
+        var period = Self.clamp(start.nextPeriod, lowest, highest)
+        var glide = start.nextGlide
         let most = Float(stride) * 2
-        var left = steps
-        while true {
-            var (xx, xy, yy) = (Float(1), Float(0), Float(1))
-            // Sums for the slope of the wave by period and by glide.
-            var (pp, pg, gg, xp, xg, yp, yg) = (Float(0), Float(0), Float(0), Float(0), Float(0), Float(0), Float(0))
-            var index = 0
-            while index < weightFrames {
-                let back = Float(index &- weightFrames)
-                let source = origin + back - (period + glide * back)
-                let before = Int(source)
-                let part = source - Float(before)
-                let base = history + before
-                let (a, b, c, d) = (base[-1], base[0], base[1], base[2])
-                let first = 0.5 * (c - a)
-                let second = 0.5 * (2 * a - 5 * b + 4 * c - d)
-                let third = 0.5 * (3 * (b - c) + d - a)
-                let value = b + part * (first + part * (second + part * third))
-                let slope = -(first + part * (2 * second + 3 * part * third))
-                let byGlide = slope * back
-                let heard = end[index &- weightFrames]
-                let weight = weights[index]
-                let (weightedHeard, weightedValue, weightedSlope) = (weight * heard, weight * value, weight * slope)
-                xx += weightedHeard * heard
-                xy += weightedHeard * value
-                yy += weightedValue * value
-                pp += weightedSlope * slope
-                pg += weightedSlope * byGlide
-                gg += weight * byGlide * byGlide
-                xp += weightedHeard * slope
-                xg += weightedHeard * byGlide
-                yp += weightedValue * slope
-                yg += weightedValue * byGlide
-                index &+= stride
-            }
+        // Where it was tried already, that is not done again.
+        var left = start.score == -10 ? tries &+ 1 : tries
+        while left > 0 {
+            left &-= 1
+            let sums = btcall_compare_periods(
+                history, Int32(truncatingIfNeeded: historyFrames), coarse + (coarseFrames &- steps), weights,
+                Int32(truncatingIfNeeded: steps), Int32(truncatingIfNeeded: stride), period, glide)
+            let (xx, xy, yy) = (sums.heard_heard + 1, sums.heard_before, sums.before_before + 1)
             let gain = xy / yy
             let likeness = xy > 0 ? gain * xy / xx : 0
             let score = likeness - Self.improbability * glide * glide
-            if score > best.score {
-                best.period = period
-                best.glide = glide
+            let isBest = score > best.score
+            if isBest {
+                best = Fit(period: period, glide: glide)
                 best.gain = gain
                 best.likeness = likeness
                 best.score = score
@@ -349,21 +359,24 @@ package struct PacketLossConcealment: ~Copyable {
                 best.isSilent = true
                 return best
             }
-            if left == 0 { return best }
             if gain < 0.1 { return best }
-            left &-= 1
-            let a = gain * gain * pp
-            let b = gain * gain * pg
-            let c = gain * gain * gg + Self.improbability * xx
-            let p = gain * (xp - gain * yp)
-            let g = gain * (xg - gain * yg) - Self.improbability * xx * glide
+            let a = gain * gain * sums.slope_slope
+            let b = gain * gain * sums.slope_turn
+            let c = gain * gain * sums.turn_turn + Self.improbability * xx
+            let p = gain * (sums.heard_slope - gain * sums.before_slope)
+            let g = gain * (sums.heard_turn - gain * sums.before_turn) - Self.improbability * xx * glide
             let determinant = a * c - b * b
             if !(determinant > 1e-6 * a * c) { return best }
             period += Self.clamp((p * c - g * b) / determinant, -most, most)
             glide += Self.clamp((g * a - p * b) / determinant, -0.01, 0.01)
-            period = Self.clamp(period, lowest, highest)
             glide = Self.clamp(glide, -0.03, 0.03)
+            if isBest {
+                best.nextPeriod = period
+                best.nextGlide = glide
+            }
+            period = Self.clamp(period, lowest, highest)
         }
+        return best
     }
 
     /// How much likeness a glide has to gain, by its square.
@@ -374,35 +387,48 @@ package struct PacketLossConcealment: ~Copyable {
     private func hasEnded() -> Bool {
         let frames = weightFrames / 4
         let end = history + historyFrames
-        let last = btcall_inner_product(end - frames, end - frames, frames, 1)
-        let before = btcall_inner_product(end - 5 * frames, end - 5 * frames, 4 * frames, 1) / 4
+        let last = btcall_inner_product(end - frames, end - frames, frames)
+        let before = btcall_inner_product(end - 5 * frames, end - 5 * frames, 4 * frames) / 4
         return last < before / 1_000
     }
 
-    /// The lag at which the last frames were most like those before.
+    /// The lag at which the last frames were most like those before, by normalised correlation.
     @_noLocks
     private func findLag() -> Int {
-        let window = history + historyFrames - windowFrames
-        var best = minimumPeriod
+        let first = history + (historyFrames &- coarseFrames &* stride)
+        var index = 0
+        while index < coarseFrames {
+            coarse[index] = first[index &* stride]
+            index &+= 1
+        }
+        let count = windowFrames / stride
+        let window = coarse + (coarseFrames &- count)
+        var lag = minimumPeriod / stride
+        let longest = maximumPeriod / stride
+        // From lag to lag one frame comes in and one goes out. In Double nothing is left of a loud one that is gone, which
+        // would be much beside a wave that has only begun.
+        var energy = 0.0
+        index = 0
+        while index < count {
+            let frame = Double(window[index &- lag])
+            energy += frame * frame
+            index &+= 1
+        }
+        var best = lag
         var bestScore: Float = -1
-        var lag = minimumPeriod
-        while lag <= maximumPeriod {
-            let score = likeness(window, lag: lag, stride: stride)
+        while true {
+            let product = btcall_inner_product(window, window - lag, count)
+            let score = product > 0 ? product * product / (Float(energy) + 1) : -1
             if score > bestScore {
                 bestScore = score
                 best = lag
             }
-            lag &+= stride
+            if lag >= longest { break }
+            lag &+= 1
+            let (come, gone) = (Double(window[-lag]), Double(window[count &- lag]))
+            energy += come * come - gone * gone
         }
-        return best
-    }
-
-    @_noLocks
-    private func likeness(_ window: UnsafeMutablePointer<Float>, lag: Int, stride: Int) -> Float {
-        let product = btcall_inner_product(window, window - lag, windowFrames, stride)
-        if product <= 0 { return -1 }
-        let energy = btcall_inner_product(window - lag, window - lag, windowFrames, stride)
-        return product * product / (energy + 1)
+        return best &* stride
     }
 
     // MARK: Small parts

@@ -1,5 +1,6 @@
 import AudioDSP
 import ConcealmentTrial
+import Glibc
 import Testing
 
 /// What is asked of the concealment, on speech through the codecs and `LinkReceiver`. `ConcealmentBench` has more of it.
@@ -36,6 +37,51 @@ struct ConcealmentQualityTests {
             let trial = ConcealmentTrial(format, Speech.samples(rate: format.rate, seconds: 8), pattern)
             #expect(trial.figures(trial.heard(.concealment)).clicks == 0)
             #expect(trial.figures(trial.heard(.repetition)).clicks > 10)
+        }
+    }
+
+    /// The wave turned sharply at the beginning of one of these losses, in the middle of a pulse.
+    @Test func `concealment leaves no click in a minute with a tenth lost`() {
+        let trial = ConcealmentTrial(.mSBC, Speech.samples(rate: 16_000, seconds: 15), .random(10))
+        let ours = trial.figures(trial.heard(.concealment))
+        #expect(ours.losses > 700)
+        #expect(ours.clicks == 0)
+    }
+
+    @Test(arguments: [8_000, 16_000, 48_000])
+    func `a loss in the middle of a pulse leaves no corner where the made-up wave begins`(rate: Int) {
+        // Before the loss the wave leaves its course, and it is back with the last frame, risen by `slope` in each.
+        let (frames, rising) = (rate / 10, rate / 2_000)
+        let slope = 5_000 / rising
+        var heard = Signals.tone(200, rate: rate, frames: frames, amplitude: 2_000)
+        for index in 1..<rising { heard[frames - 1 - index] -= Int16(slope * index) }
+        var concealment = PacketLossConcealment(rate: rate)
+        concealment.good(&heard, frames)
+        var made = [Int16](repeating: 0, count: rate / 100)
+        concealment.lost(&made, made.count)
+        let joint = (Array(heard.suffix(2)) + made).map { Int($0) }
+        let bends = (1...(rate / 1_000)).map { index in
+            let (before, here, after) = (joint[index - 1], joint[index], joint[index + 1])
+            return abs(before - 2 * here + after)
+        }
+        #expect(bends.allSatisfy { $0 < slope * 3 / 4 }, "\(slope): \(bends)")
+    }
+
+    /// The search adds up energies from lag to lag: a rounding error of a loud one made a silent lag the best of all.
+    @Test func `a voice that has only begun is not taken for the silence before it`() {
+        for height in 9_000..<9_200 {
+            let (frames, begun) = (800, 100)
+            let wave = (0..<(frames + 60)).map { index in
+                let phase = 2 * Double.pi * Double(index - frames + begun) / 36
+                if index < frames - begun { return Int16(index % 3 == 0 ? 1 : 0) }
+                return Int16((Double(height) * sin(phase) + 6_000 * sin(2 * phase + 1)).rounded())
+            }
+            var heard = Array(wave[..<frames])
+            var concealment = PacketLossConcealment(rate: 8_000)
+            concealment.good(&heard, frames)
+            var made = [Int16](repeating: 0, count: 60)
+            concealment.lost(&made, 60)
+            #expect(Signals.ratio(made, to: Array(wave[frames...])) > 15, "\(height)")
         }
     }
 

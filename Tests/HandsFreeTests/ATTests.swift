@@ -1,6 +1,7 @@
 import BluetoothTypes
 import HandsFree
 import Telephony
+import TestSupport
 import Testing
 
 @Suite struct ATReaderTests {
@@ -103,7 +104,7 @@ import Testing
     }
 
     @Test func `nothing in a name or number can end a line or a string, or be long`() {
-        var random = SeededRandom(seed: 1)
+        var random = SeededGenerator(seed: 1)
         for _ in 0..<2000 {
             let scalars = (0..<random.below(120)).compactMap { _ in Unicode.Scalar(UInt32(random.below(0x2100))) }
             var text = ""
@@ -180,7 +181,7 @@ import Testing
     /// Every bit that the record and +BRSF share is the same in both, whatever is configured (HFP 1.9 §5.3).
     @Test(arguments: randomCourses(200))
     func `service record and BRSF agree in every bit that they share`(_ seed: Int) {
-        var random = SeededRandom(seed: UInt64(seed))
+        var random = SeededGenerator(seed: UInt64(seed))
         var configuration = AudioGatewayConfiguration()
         configuration.features = AudioGatewayFeatures(rawValue: UInt32(random.below(0x8000)))
         configuration.codecs = VoiceCodec.allCases.filter { _ in random.below(2) == 0 }
@@ -237,23 +238,4 @@ import Testing
         #expect(quota.take(at: Instant(nanoseconds: .max)) == true)
         #expect(quota.take(at: .zero) == true)
     }
-}
-
-/// SplitMix64: the same numbers everywhere.
-struct SeededRandom: RandomNumberGenerator {
-    private var state: UInt64
-
-    init(seed: UInt64) {
-        state = seed
-    }
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var value = state
-        value = (value ^ value >> 30) &* 0xBF58_476D_1CE4_E5B9
-        value = (value ^ value >> 27) &* 0x94D0_49BB_1331_11EB
-        return value ^ value >> 31
-    }
-
-    mutating func below(_ bound: Int) -> Int { Int(next() % UInt64(bound)) }
 }

@@ -1,6 +1,7 @@
 import BluetoothTypes
 import HandsFree
 import Telephony
+import TestSupport
 import Testing
 
 @Suite struct AudioGatewayFuzzTests {
@@ -15,7 +16,7 @@ import Testing
 
     @Test(arguments: randomCourses(20))
     func `random bytes never trap and every line gets one final answer`(_ seed: Int) {
-        var random = SeededRandom(seed: UInt64(seed))
+        var random = SeededGenerator(seed: UInt64(seed))
         var configuration = AudioGatewayConfiguration()
         configuration.quota.burst = 10_000
         configuration.quota.perSecond = 10_000
@@ -57,7 +58,7 @@ import Testing
 
     @Test(arguments: randomCourses(20))
     func `random events keep the rules of the protocol`(_ seed: Int) {
-        var random = SeededRandom(seed: UInt64(seed) &+ 1000)
+        var random = SeededGenerator(seed: UInt64(seed) &+ 1000)
         var configuration = AudioGatewayConfiguration()
         configuration.quota.burst = 10_000
         configuration.codecs = [.lc3SWB, .mSBC, .cvsd]
@@ -81,7 +82,7 @@ import Testing
 
     @Test(arguments: randomCourses(10))
     func `a headset of the Headset Profile hears RING, volumes and replies, and nothing else`(_ seed: Int) {
-        var random = SeededRandom(seed: UInt64(seed) &+ 2000)
+        var random = SeededGenerator(seed: UInt64(seed) &+ 2000)
         var configuration = AudioGatewayConfiguration()
         configuration.quota.burst = 10_000
         configuration.profile = .headset
@@ -114,7 +115,7 @@ struct RulesKeeper {
         watch(gateway.bytesReceived(Array((line + "\r").utf8), at: now))
     }
 
-    mutating func step(_ random: inout SeededRandom) {
+    mutating func step(_ random: inout SeededGenerator) {
         now = now.advanced(by: .milliseconds(Int64(random.below(400))))
         var wakeUps = 0
         while let next = deadline, next <= now, wakeUps < 5 {
@@ -145,13 +146,13 @@ struct RulesKeeper {
         }
     }
 
-    private mutating func complete(_ random: inout SeededRandom) {
+    private mutating func complete(_ random: inout SeededGenerator) {
         guard !pending.isEmpty else { return }
         let id = pending.removeFirst()
         watch(gateway.requestCompleted(id, random.below(2) == 0 ? .done : .failed(.notAllowed), at: now))
     }
 
-    private mutating func answerAudio(_ random: inout SeededRandom) {
+    private mutating func answerAudio(_ random: inout SeededGenerator) {
         guard case .connecting(let codec) = gateway.audioState else { return }
         let failures: [AudioFailure] = [.refused, .busy, .cancelled]
         if random.below(2) == 0 {
@@ -161,7 +162,7 @@ struct RulesKeeper {
         }
     }
 
-    private func randomCalls(_ random: inout SeededRandom) -> CallSnapshot {
+    private func randomCalls(_ random: inout SeededGenerator) -> CallSnapshot {
         let states: [CallState] = [.dialing, .alerting, .incoming, .waiting, .active, .held, .setup]
         return CallSnapshot(
             (1...3).compactMap { index in

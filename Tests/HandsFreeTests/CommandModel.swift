@@ -1,5 +1,6 @@
 import HandsFree
 import Telephony
+import TestSupport
 
 /// What must be answered to a command line, worked out from the profile alone: a table of commands, each with what it may
 /// look like and what it is worth in the state that the commands before it left.
@@ -78,7 +79,7 @@ struct CommandModel {
     /// The headset has said its features.
     private var knowsHeadset = false
 
-    init(random: inout SeededRandom) {
+    init(random: inout SeededGenerator) {
         // Codec negotiation, enhanced voice recognition and its text have dialogues of their own.
         gateway = UInt32(random.below(0x8000)) & ~0x3200
         headset = UInt32(random.below(0x1000)) & ~0xC80
@@ -108,7 +109,7 @@ struct CommandModel {
 
     // MARK: A command at random
 
-    mutating func command(_ random: inout SeededRandom) -> Command {
+    mutating func command(_ random: inout SeededGenerator) -> Command {
         let commands = [
             basic, features, indicators, reporting, activation, threeWay, hfIndicators, hfValue, notifications,
             callControl,
@@ -124,7 +125,7 @@ struct CommandModel {
     }
 
     /// As headsets write it: in either case, with blanks and line feeds.
-    private static func spelled(_ line: String, _ random: inout SeededRandom) -> String {
+    private static func spelled(_ line: String, _ random: inout SeededGenerator) -> String {
         guard !line.contains("\"") else { return line }
         var line = random.below(4) == 0 ? line.lowercased() : line
         if random.below(4) == 0 {
@@ -135,13 +136,13 @@ struct CommandModel {
 
     private typealias Case = (String, Answer)
 
-    private func pick<T>(_ list: [T], _ random: inout SeededRandom) -> T { list[random.below(list.count)] }
+    private func pick<T>(_ list: [T], _ random: inout SeededGenerator) -> T { list[random.below(list.count)] }
 
-    private var basic: (inout Self, inout SeededRandom) -> Case {
+    private var basic: (inout Self, inout SeededGenerator) -> Case {
         { _, random in (["", "AT"][random.below(2)], .ok) }
     }
 
-    private var features: (inout Self, inout SeededRandom) -> Case {
+    private var features: (inout Self, inout SeededGenerator) -> Case {
         { model, random in
             let wrong = model.pick(
                 ["AT+BRSF=", "AT+BRSF", "AT+BRSF?", "AT+BRSF=x", "AT+BRSF=-1", "AT+BRSF=1,2"], &random)
@@ -151,7 +152,7 @@ struct CommandModel {
         }
     }
 
-    private var indicators: (inout Self, inout SeededRandom) -> Case {
+    private var indicators: (inout Self, inout SeededGenerator) -> Case {
         { model, random in
             let states = Set(model.calls.calls.map(\.state))
             let isUp = states.contains(.active) || states.contains(.held)
@@ -168,7 +169,7 @@ struct CommandModel {
         }
     }
 
-    private var reporting: (inout Self, inout SeededRandom) -> Case {
+    private var reporting: (inout Self, inout SeededGenerator) -> Case {
         { model, random in
             model.pick(
                 [
@@ -179,7 +180,7 @@ struct CommandModel {
         }
     }
 
-    private var activation: (inout Self, inout SeededRandom) -> Case {
+    private var activation: (inout Self, inout SeededGenerator) -> Case {
         { model, random in
             let fields = (0..<random.below(22)).map { _ in ["", "0", "1"][random.below(3)] }
             let list = fields.joined(separator: ",")
@@ -188,7 +189,7 @@ struct CommandModel {
         }
     }
 
-    private var threeWay: (inout Self, inout SeededRandom) -> Case {
+    private var threeWay: (inout Self, inout SeededGenerator) -> Case {
         { model, random in
             let isByIndex = model.has(7)
             let offered =
@@ -205,7 +206,7 @@ struct CommandModel {
         }
     }
 
-    private var hfIndicators: (inout Self, inout SeededRandom) -> Case {
+    private var hfIndicators: (inout Self, inout SeededGenerator) -> Case {
         { model, random in
             switch random.below(4) {
             case 0:
@@ -219,7 +220,7 @@ struct CommandModel {
         }
     }
 
-    private var hfValue: (inout Self, inout SeededRandom) -> Case {
+    private var hfValue: (inout Self, inout SeededGenerator) -> Case {
         { model, random in
             let good = model.pick(["1,0", "1,1", "2,0", "2,100"], &random)
             let bad = model.pick(["1,2", "2,101", "3,0", "2", "", "2,", ",2", "2,5,1", "x,1", "2,4294967295"], &random)
@@ -228,7 +229,7 @@ struct CommandModel {
         }
     }
 
-    private var notifications: (inout Self, inout SeededRandom) -> Case {
+    private var notifications: (inout Self, inout SeededGenerator) -> Case {
         { model, random in
             let name = model.pick(["CLIP", "CCWA", "CMEE"], &random)
             let value = model.pick(["0", "1", "2", "", "x"], &random)
@@ -239,7 +240,7 @@ struct CommandModel {
         }
     }
 
-    private var callControl: (inout Self, inout SeededRandom) -> Case {
+    private var callControl: (inout Self, inout SeededGenerator) -> Case {
         { model, random in
             switch random.below(3) {
             case 0: return ("ATA", model.calls.answer.map { .ask($0) } ?? .error)
@@ -251,7 +252,7 @@ struct CommandModel {
         }
     }
 
-    private var dialling: (inout Self, inout SeededRandom) -> Case {
+    private var dialling: (inout Self, inout SeededGenerator) -> Case {
         { model, random in
             if random.below(4) == 0 { return ("AT+BLDN", model.lastDialed.map { .ask("dial \($0)") } ?? .error) }
             return model.pick(
@@ -265,7 +266,7 @@ struct CommandModel {
         }
     }
 
-    private var lists: (inout Self, inout SeededRandom) -> Case {
+    private var lists: (inout Self, inout SeededGenerator) -> Case {
         { model, random in
             switch random.below(4) {
             case 0: return ("AT+CLCC", model.has(6) ? .ok(model.calls.listed) : .ok)
@@ -278,7 +279,7 @@ struct CommandModel {
         }
     }
 
-    private var network: (inout Self, inout SeededRandom) -> Case {
+    private var network: (inout Self, inout SeededGenerator) -> Case {
         { model, random in
             let name = model.configuration.networkOperator
             return model.pick(
@@ -289,14 +290,14 @@ struct CommandModel {
         }
     }
 
-    private var hold: (inout Self, inout SeededRandom) -> Case {
+    private var hold: (inout Self, inout SeededGenerator) -> Case {
         { model, random in
             model.pick(
                 [("AT+BTRH?", .ok), ("AT+BTRH=0", .error), ("AT+BTRH=2", .error), ("AT+BTRH=3", .error)], &random)
         }
     }
 
-    private var tones: (inout Self, inout SeededRandom) -> Case {
+    private var tones: (inout Self, inout SeededGenerator) -> Case {
         { model, random in
             let tone = model.pick(["0", "9", "*", "#", "A", "D"], &random)
             let bad = model.pick(["", "E", "12", "1,x", "1,2,3"], &random)
@@ -305,7 +306,7 @@ struct CommandModel {
         }
     }
 
-    private var volumes: (inout Self, inout SeededRandom) -> Case {
+    private var volumes: (inout Self, inout SeededGenerator) -> Case {
         { model, random in
             let name = model.pick(["VGS", "VGM"], &random)
             let good = random.below(16)
@@ -314,7 +315,7 @@ struct CommandModel {
         }
     }
 
-    private var audio: (inout Self, inout SeededRandom) -> Case {
+    private var audio: (inout Self, inout SeededGenerator) -> Case {
         { model, random in
             switch random.below(5) {
             case 0: return ("AT+NREC=0", model.has(1) ? .ok : .error)
@@ -328,7 +329,7 @@ struct CommandModel {
         }
     }
 
-    private var identity: (inout Self, inout SeededRandom) -> Case {
+    private var identity: (inout Self, inout SeededGenerator) -> Case {
         { model, random in
             model.pick(
                 [
@@ -339,7 +340,7 @@ struct CommandModel {
         }
     }
 
-    private var apple: (inout Self, inout SeededRandom) -> Case {
+    private var apple: (inout Self, inout SeededGenerator) -> Case {
         { model, random in
             model.pick(
                 [
@@ -351,7 +352,7 @@ struct CommandModel {
         }
     }
 
-    private var plantronics: (inout Self, inout SeededRandom) -> Case {
+    private var plantronics: (inout Self, inout SeededGenerator) -> Case {
         { model, random in
             model.pick(
                 [
@@ -361,7 +362,7 @@ struct CommandModel {
         }
     }
 
-    private var csr: (inout Self, inout SeededRandom) -> Case {
+    private var csr: (inout Self, inout SeededGenerator) -> Case {
         { model, random in
             model.pick(
                 [
@@ -374,7 +375,7 @@ struct CommandModel {
         }
     }
 
-    private var android: (inout Self, inout SeededRandom) -> Case {
+    private var android: (inout Self, inout SeededGenerator) -> Case {
         { model, random in
             model.pick(
                 [
@@ -386,7 +387,7 @@ struct CommandModel {
     }
 
     /// Lines that are no command, or one that nobody knows.
-    private var nonsense: (inout Self, inout SeededRandom) -> Case {
+    private var nonsense: (inout Self, inout SeededGenerator) -> Case {
         { model, random in
             let letters = Array("QXYZ")
             let word = String((0..<1 + random.below(8)).map { _ in letters[random.below(letters.count)] })

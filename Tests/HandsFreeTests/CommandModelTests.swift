@@ -1,13 +1,14 @@
 import BluetoothTypes
 import HandsFree
 import Telephony
+import TestSupport
 import Testing
 
 /// Command lines at random, alone and in heaps, against the model of what must be answered.
 @Suite struct CommandModelTests {
     @Test(arguments: randomCourses(200))
     func `every command line gets what the model says, in its turn, and exactly one final result code`(_ seed: Int) {
-        var random = SeededRandom(seed: UInt64(seed) &+ 7000)
+        var random = SeededGenerator(seed: UInt64(seed) &+ 7000)
         var course = CommandCourse(random: &random)
         for _ in 0..<60 { course.heap(&random) }
     }
@@ -22,14 +23,14 @@ private struct CommandCourse {
     private var said: [String] = []
     private var pending: GatewayRequestID?
 
-    init(random: inout SeededRandom) {
+    init(random: inout SeededGenerator) {
         model = CommandModel(random: &random)
         gateway = AudioGateway(configuration: model.configuration, calls: CallSnapshot(model.calls.calls))
         note(gateway.start(at: now))
     }
 
     /// A few commands in one piece or in many; the requests among them are completed as they come.
-    mutating func heap(_ random: inout SeededRandom) {
+    mutating func heap(_ random: inout SeededGenerator) {
         var bytes: [UInt8] = []
         var expected: [CommandModel.Answer] = []
         var errors: [Bool] = []

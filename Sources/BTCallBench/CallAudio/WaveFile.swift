@@ -1,3 +1,4 @@
+import AudioEngine
 import Glibc
 
 /// What is wrong with a WAV file, or with the disk it is on.
@@ -14,7 +15,7 @@ package struct WaveFileError: Error, Hashable, CustomStringConvertible {
 /// A WAV file in memory: 16-bit samples of one channel.
 package struct WaveFile: Equatable, Sendable {
     /// The rates of a call.
-    package static let rates = [8000, 16000, 24000, 32000, 44100, 48000]
+    package static let rates = AudioEngine.rates
 
     /// Frames per second, one of ``rates``.
     package let rate: Int

@@ -53,9 +53,24 @@ BTCALL_REALTIME void btcall_move(void *_Nonnull to, const void *_Nonnull from, s
 BTCALL_REALTIME float btcall_interpolated_product(
     const float *_Nonnull samples, const float *_Nonnull low, const float *_Nonnull high, size_t count, float fraction);
 
-/// The inner product of every `stride`-th of `count` values.
-BTCALL_REALTIME float btcall_inner_product(
-    const float *_Nonnull left, const float *_Nonnull right, size_t count, size_t stride);
+/// The inner product of `count` values.
+BTCALL_REALTIME float btcall_inner_product(const float *_Nonnull left, const float *_Nonnull right, size_t count);
+
+/// Weighted sums over a wave that was heard (`heard`), what it was a period before (`before`), and how that changes with the
+/// period (`slope`) and with the period's glide (`turn`).
+struct btcall_period_sums {
+    float heard_heard, heard_before, before_before;
+    float slope_slope, slope_turn, turn_turn;
+    float heard_slope, heard_turn, before_slope, before_turn;
+};
+
+/// Compares the end of a history with what was a period before, interpolated by a cubic, at every `stride`-th value. The
+/// period is `period` at the end and grows by `glide` from value to value.
+///
+/// `history` has `frames` values; `heard_values` are `steps` of them, the last one `stride` before the end, with their `weights`.
+BTCALL_REALTIME struct btcall_period_sums btcall_compare_periods(
+    const float *_Nonnull history, int frames, const float *_Nonnull heard_values, const float *_Nonnull weights,
+    int steps, int stride, float period, float glide);
 
 /// The square root of a value that is not negative.
 BTCALL_REALTIME float btcall_square_root(float value);

@@ -1,0 +1,97 @@
+import BTCall
+import BTCallBench
+import BTCallDaemon
+import BluetoothTypes
+import ControlLoop
+import Routing
+import Testing
+
+/// The application says when there is audio.
+extension DaemonTests.FeatureTests {
+    @Test func `S0.10 with manual audio nothing is opened until the session is activated`() async throws {
+        try await Box.run { box in
+            try await box.bridge.session.setManual(true)
+            #expect(try await box.bridge.session.isManual())
+            let setting = try await box.bridge.settings().first { $0.key == "routing.manualAudio" }
+            #expect(setting?.value == "true" && setting?.origin == .runtime)
+            try await box.prefer(.bluetooth)
+            _ = try await box.connect(Box.first)
+            let registration = try await box.register()
+            let call = try await box.startCall(registration)
+            try await eventually("the application has the audio") { box.telephone.requests == [.audio(call)] }
+            // The start's grace has long passed when the far end has been sent as much silence.
+            var silence = 0
+            try await eventually("half a second of silence goes to the far end") {
+                silence += box.telephone.exchange.takeRecorded().count
+                return silence > 8000
+            }
+            #expect(box.outside.opened.isEmpty && box.daemon.graph.isQuiet)
+            #expect(try await box.bridge.audioDeviceManager.activeRoute() == .none)
+            let session = try await box.bridge.session.activate()
+            try await box.route(first)
+            session.release()
+            try await box.route(.none)
+            try await box.bridge.session.setManual(false)
+            try await box.route(first)
+        }
+    }
+
+    @Test func `S0.11 audio starts within 500 ms of the activation, and killing the client ends it`() async throws {
+        try await Box.run(
+            configure: { $0.routing.manualAudio = true },
+            body: { box in
+                try await box.prefer(.none)
+                let registration = try await box.register()
+                let call = try await box.startCall(registration)
+                #expect(try await box.bridge.audioDeviceManager.activeRoute() == .none)
+                let start = ControlLoop.now
+                let session = try await box.bridge.session.activate()
+                try await box.playing("earpiece")
+                #expect(start.duration(to: ControlLoop.now) < .milliseconds(500))
+                #expect(try await box.bridge.session.isActive())
+                session.release()
+                try await box.route(.none)
+                #expect(try await !box.bridge.session.isActive())
+                // A client that gets no chance to say anything: the shell kills its parent, which holds the session.
+                let program = try Program(box.address)
+                let run = try await program(
+                    "session", "activate", "--", "/bin/sh", "-c",
+                    "until \"$0\" status | grep -q '^Route *earpiece'; do :; done; kill -9 $PPID", program.path)
+                #expect(run.status == 128 + 9)
+                try await eventually("the session is over") { try await !box.bridge.session.isActive() }
+                try await box.route(.none)
+                try await eventually("the audio is free") { box.daemon.graph.isQuiet }
+                #expect(try await box.bridge.calls.list().map(\.id) == [call])
+            })
+    }
+
+    @Test func `S0.12 a deactivated session closes the path, and the call is still up`() async throws {
+        try await Box.run(
+            configure: { $0.routing.manualAudio = true },
+            body: { box in
+                try await box.prefer(.none)
+                let registration = try await box.register()
+                let call = try await box.startCall(registration)
+                let holds = [
+                    try await box.bridge.session.activate(), try await box.bridge.session.activate(),
+                ]
+                let other = try await CallBridge(bus: .address("\(box.address)"))
+                let third = try await other.session.activate()
+                try await box.route(.earpiece)
+                try await box.bridge.session.deactivate()
+                // Somebody else still holds it.
+                #expect(try await box.bridge.session.isActive())
+                #expect(try await box.bridge.audioDeviceManager.activeRoute() == .earpiece)
+                let again = await refusal { () throws(BridgeError) in try await box.bridge.session.deactivate() }
+                #expect(again?.code == .wrongState)
+                try await other.session.deactivate()
+                try await box.route(.none)
+                #expect(try await box.bridge.status().reason == "sessionDeactivated")
+                try await eventually("nothing is open") { box.daemon.graph.isQuiet }
+                #expect(try await box.bridge.calls.list().map(\.id) == [call])
+                #expect(try await box.bridge.calls.list().map(\.state) == [.active])
+                for hold in holds + [third] { hold.release() }
+                await other.close()
+            })
+    }
+}
