@@ -193,7 +193,10 @@ package final class AudioEngine: @unchecked Sendable {
                     fallbackAfter: configuration.fallbackAfter.wholeNanoseconds, now: btcall_monotonic_nanoseconds()))
             rates = (port.pointee.rate, port.pointee.rate)
             link = port
-        case .path(let streams):
+        case .path(var streams):
+            // What is said of a direction that there is not means nothing.
+            if streams.playback == nil { streams.playbackRate = configuration.busRate }
+            if streams.capture == nil { streams.captureRate = configuration.busRate }
             path = try makePath(streams)
             rates = (streams.captureRate, streams.playbackRate)
         }

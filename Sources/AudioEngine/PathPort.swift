@@ -200,12 +200,14 @@ struct PathPort: ~Copyable {
         return late
     }
 
-    /// Converts a block of the bus to the card's rate, at the ratio that holds the queue, and appends it to `ring`.
+    /// Converts a block of the bus to the card's rate, at the ratio that holds the queue, and appends it to `ring`; a path that
+    /// does not play takes nothing.
     @_noLocks
     mutating func convert(
         _ block: UnsafePointer<Int16>, _ frames: Int, into ring: borrowing SampleRing,
         _ counters: UnsafeMutablePointer<TerminalCounters>
     ) {
+        if playback == nil { return }
         let result = resampler.process(block, frames, pcm, Self.chunkFrames)
         let dropped = excessFrames < result.made ? excessFrames : result.made
         excessFrames = 0

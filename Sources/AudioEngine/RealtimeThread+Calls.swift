@@ -122,8 +122,16 @@ extension RealtimeThread {
             }
             isPatienceSpent = false
             if result == 2 { clockStarted(call) }
-            call.pointee.enforceLimit(blocks: downlinkLimitBlocks, isRouted: master != nil, now: now)
+            call.pointee.enforceLimit(blocks: waitingLimit(), isRouted: master != nil, now: now)
         }
+    }
+
+    /// Blocks of a call that may wait. While nobody takes any no more wait than were asked for first: the first device would
+    /// play everything as much later, to the end of the call.
+    @_noLocks
+    private func waitingLimit() -> Int {
+        if takesBlocks() || primeBlocks >= downlinkLimitBlocks { return downlinkLimitBlocks }
+        return primeBlocks < 1 ? 1 : primeBlocks
     }
 
     /// After a stall there may be more to exchange at once than the providers had blocks in store for. They answer as soon

@@ -6,7 +6,7 @@ package struct ALSAPath: @unchecked Sendable {
     /// `snd_pcm_t *`; nil where the path has no such direction.
     package var playback: OpaquePointer?
     package var capture: OpaquePointer?
-    /// Frames per second.
+    /// Frames per second. What is said of a direction that there is not is not looked at.
     package var playbackRate: Int
     package var captureRate: Int
     /// 1 or 2; the same signal goes to both, and their mean is taken.

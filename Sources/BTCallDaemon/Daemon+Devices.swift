@@ -48,22 +48,21 @@ extension Daemon {
             unavailableBecause: unavailability(listing, word, card))
         // A direction without a card is not there, whatever the policy would like.
         if card?.playback != nil { description.output = listing.output?.description }
-        if hasMicrophone(word, listing, card) {
-            description.input = listing.input.flatMap { $0 == .none ? nil : $0.description }
-        }
+        description.input = input(word, listing, card)?.description
         description.state = router.policy.state(of: listing.device, at: ControlLoop.now).rawValue
         description.isDuplex = description.output != nil && description.input != nil
         if description.output != nil || description.input != nil { description.rates = Self.localRates }
         return description
     }
 
-    /// Headphones are used with the board's microphone.
-    private func hasMicrophone(
+    /// Headphones are used with the board's microphone, as is a wired headset whose card does not record.
+    private func input(
         _ word: DeviceWord, _ listing: RoutingPolicy.Listing, _ card: Configuration.SoundCard?
-    ) -> Bool {
-        if card?.capture != nil { return true }
-        return word == .wiredHeadset && listing.input == .builtinMic
-            && [.speakerphone, .earpiece].contains { configuration.localDevices[$0]?.capture != nil }
+    ) -> AudioInput? {
+        guard let input = listing.input, input != .none else { return nil }
+        if card?.capture != nil { return input }
+        let hasBuiltin = [.speakerphone, .earpiece].contains { configuration.localDevices[$0]?.capture != nil }
+        return word == .wiredHeadset && hasBuiltin ? .builtinMic : nil
     }
 
     /// What keeps a local device away is known better here than by the policy.

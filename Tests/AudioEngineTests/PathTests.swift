@@ -80,6 +80,37 @@ extension RealtimeTests {
             #expect(lowestToneShare(heard.dropFirst(4_800).prefix(40_000), hertz: 1_000, rate: 48_000) > 0.98)
         }
 
+        @Test(arguments: [0, 1])
+        func `a path with one direction works without numbers for the other, and loses nothing`(stream: Int32) throws {
+            let bench = try EngineBench()
+            let pcm = try #require(Library.open("null", stream))
+            var path = ALSAPath()
+            if stream == 0 {
+                path.playback = pcm
+                path.captureRate = 0
+                path.captureChannels = 0
+                path.capturePeriodFrames = 0
+                path.captureBufferFrames = 0
+            } else {
+                path.capture = pcm
+                path.playbackRate = 0
+                path.playbackChannels = 0
+                path.playbackPeriodFrames = 0
+                path.playbackBufferFrames = 0
+            }
+            try bench.engine.addTerminal(1, .path(path))
+            bench.engine.route(to: 1)
+            #expect(bench.wait { isRouted($0, 1) } != nil)
+            let provider = try bench.makeCall(7, rate: 16_000, source: tone(1_000, rate: 16_000))
+            #expect(bench.waitUntil { provider.blocks >= 60 })
+            #expect(bench.engine.counters().terminals.map(\.overrunFrames) == [0])
+            bench.engine.removeTerminal(1)
+            #expect(bench.wait { $0 == .terminalRemoved(1) } != nil)
+            provider.stop()
+            bench.engine.stop()
+            Library.close(pcm)
+        }
+
         @Test(arguments: [false, true])
         func `a card that follows a dead headset begins with what that one did not play any more`(closes: Bool) throws {
             let file = FileManager.default.temporaryDirectory.appendingPathComponent("btcall-\(UUID()).raw").path

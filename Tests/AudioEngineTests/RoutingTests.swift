@@ -123,7 +123,8 @@ extension RealtimeTests {
             let counted = bench.call(7)
             #expect(counted?.blocksMissing == 0)
             #expect(counted?.blocksDropped == 0)
-            #expect((counted?.blocksQueued ?? 99) <= 6)
+            // As many as were asked for first: more would delay the first device for the whole call.
+            #expect((counted?.blocksQueued ?? 99) <= 5)
             provider.stop()
             #expect(bench.wait { $0 == .callClosed(7, code: 0) } != nil)
             #expect(bench.call(7) == nil)

@@ -1,3 +1,4 @@
+import AudioEngine
 import BTCallDaemon
 import BluetoothTypes
 import BoardInput
@@ -256,8 +257,25 @@ import Testing
         #expect(!paths.setWiredMicrophone(false))
         #expect(paths.setWiredMicrophone(true))
         #expect(try !capture())
+        // A card that does not record is used with the board's whatever the socket says.
+        configuration.localDevices[.wiredHeadset] = .init(playback: "null", capture: nil)
+        let path = try ALSAPathOpener(configuration: configuration).openPath(.wiredHeadset)
+        #expect(path.summary.contains("plug:null"))
+        path.close()
+        configuration.localDevices[.wiredHeadset] = .init(playback: "null", capture: "null")
         // Without another microphone there is nothing to change.
         configuration.localDevices[.speakerphone] = nil
         #expect(!ALSAPathOpener(configuration: configuration).setWiredMicrophone(false))
+    }
+
+    @Test(arguments: [("null", nil), (nil, "null"), ("null", "null")] as [(String?, String?)])
+    func `a device with one direction can carry a call`(playback: String?, capture: String?) throws {
+        var configuration = Configuration()
+        configuration.localDevices = [.earpiece: .init(playback: playback, capture: capture)]
+        let path = try ALSAPathOpener(configuration: configuration).openPath(.earpiece)
+        defer { path.close() }
+        let engine = try AudioEngine()
+        try engine.addTerminal(1, path.terminal)
+        engine.stop()
     }
 }

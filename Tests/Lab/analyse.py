@@ -1,11 +1,14 @@
 #!/usr/bin/env python3
 """Says what recordings hold. Prints one JSON object; run in the directory with the recordings and the lab's logs.
 
-    analyse.py make FILE SECONDS [RATE [CODE]]           a counted signal as WAV
+    analyse.py make FILE SECONDS [RATE [CODE]] [--tone HZ FROM TO]
+                                                         a counted signal as WAV; a tone instead of it from FROM to TO
     analyse.py decode [--code N] [--hole MS] FILE...     which part of a counted signal was heard when, and what is missing
     analyse.py tone FILE HZ [--from T] [--to T] [--start T | --end T] [--limit MS]
                                                          share of the energy at HZ in windows of 1/8 s, without the
                                                          windows in which the lab stalled for more than MS (40)
+    analyse.py delay SAID HEARD [--code N] [--edge S]    how long a counted signal took from one recording to the other: in
+                                                         all, and its last S seconds (10) against the first
     analyse.py stalls [--limit MS] [--from T] [--to T]   when the lab itself stood still
     analyse.py clock                                     guest clock against lab time
 
@@ -25,6 +28,7 @@ import counted
 # A stall reaches the recordings later than it happens: what is queued between headset and sound card.
 STALL_BEFORE, STALL_AFTER = 0.02, 0.20
 PAUSE = 0.2                                            # packets later than this did not merely jitter
+DELAY_MIN, DELAY_MAX = -0.1, 5.0                       # of a signal, in seconds: a clock may be a little off
 
 
 class GuestClock:
@@ -194,6 +198,43 @@ def tone(recording, hz, begin, end, limit_ms):
     return out
 
 
+def delay(said, heard, code, edge):
+    """Milliseconds from a sample's time in one recording to the same sample's time in the other, every 20 ms of it.
+
+    What was said has to be the signal itself; what was heard may drift, be late by up to DELAY_MAX, and have holes.
+    """
+    if said.times is None or heard.times is None:
+        raise SystemExit("no times beside a recording")
+    sources = counted.courses(said.pcm, said.rate, code)
+    at, late = [], []
+    for start, end, places, positions in counted.courses(heard.pcm, heard.rate, code):
+        for place in np.arange(start + 0.05, end - 0.05, counted.SYMBOL_SECONDS):
+            position = float(np.interp(place, places, positions)) + max(0.0, place - places[-1])
+            now = float(heard.time_of(place))
+            found = [d for d in (now - t for t in _said_at(said, sources, position)) if DELAY_MIN <= d <= DELAY_MAX]
+            if found:
+                at.append(now)
+                late.append(1000 * min(found, key=abs))
+    out = {"code": code, "pairs": len(late), "clock_bound_ms": max(said.bound_ms, heard.bound_ms)}
+    if late:
+        at, late = np.array(at), np.array(late)
+        first, last = np.median(late[at <= at[0] + edge]), np.median(late[at >= at[-1] - edge])
+        out.update(seconds=round(float(at[-1] - at[0]), 3), median_ms=round(float(np.median(late)), 2),
+                   least_ms=round(float(late.min()), 2), p95_ms=round(float(np.percentile(late, 95)), 2),
+                   most_ms=round(float(late.max()), 2), first_ms=round(float(first), 2), last_ms=round(float(last), 2),
+                   drift_ms=round(float(last - first), 2))
+    return out
+
+
+def _said_at(said, sources, position):
+    """The moments at which a position of the signal was said: it comes again in every period, and may have been begun again."""
+    for start, end, places, positions in sources:
+        base = float(places[0] - positions[0])         # the place of position 0
+        turns = np.arange(np.ceil((start - base - position) / counted.PERIOD_SECONDS),
+                          (end - base - position) / counted.PERIOD_SECONDS)
+        yield from (float(said.time_of(base + position + turn * counted.PERIOD_SECONDS)) for turn in turns)
+
+
 def decode(paths, code, hole_ms):
     """Each recording alone, and all together: signal positions nobody heard, moments at which nothing was heard."""
     files, heard = [], []
@@ -280,6 +321,7 @@ def main():
     v = verbs.add_parser("make")
     v.add_argument("file"), v.add_argument("seconds", type=float)
     v.add_argument("rate", type=int, nargs="?", default=48000), v.add_argument("code", type=int, nargs="?", default=0)
+    v.add_argument("--tone", type=float, nargs=3)
     v = verbs.add_parser("decode")
     v.add_argument("file", nargs="+"), v.add_argument("--code", type=int, default=0)
     v.add_argument("--hole", type=float, default=5.0)
@@ -291,15 +333,20 @@ def main():
     v = verbs.add_parser("stalls")
     v.add_argument("--limit", type=float, default=40.0)
     v.add_argument("--from", dest="begin", type=float), v.add_argument("--to", dest="end", type=float)
+    v = verbs.add_parser("delay")
+    v.add_argument("said"), v.add_argument("heard"), v.add_argument("--code", type=int, default=0)
+    v.add_argument("--edge", type=float, default=10.0)
     verbs.add_parser("clock")
     a = p.parse_args()
     if a.verb == "make":
-        counted.write_wav(a.file, a.seconds, a.rate, a.code)
+        counted.write_wav(a.file, a.seconds, a.rate, a.code, tone=a.tone)
         result = {"file": a.file, "seconds": a.seconds, "rate": a.rate, "code": a.code}
     elif a.verb == "decode":
         result = decode(a.file, a.code, a.hole)
     elif a.verb == "tone":
         result = tone(Recording(a.file, a.start, a.end_time), a.hz, a.begin, a.end, a.limit)
+    elif a.verb == "delay":
+        result = delay(Recording(a.said), Recording(a.heard), a.code, a.edge)
     elif a.verb == "clock":
         result = GuestClock().report()
     else:

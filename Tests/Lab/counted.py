@@ -98,12 +98,17 @@ class Source:
         return piece
 
 
-def write_wav(path, seconds, rate=48000, code=0, amplitude=DEFAULT_AMPLITUDE):
+def write_wav(path, seconds, rate=48000, code=0, amplitude=DEFAULT_AMPLITUDE, tone=None):
+    """The signal from its beginning; with tone = (hz, from, to) a tone in its place between these two moments."""
+    pcm = samples(rate, 0, int(seconds * rate), code, amplitude)
+    if tone:
+        hz, index = tone[0], np.arange(int(tone[1] * rate), min(len(pcm), int(tone[2] * rate)))
+        pcm[index] = np.round(32767 * amplitude * np.sin(2 * np.pi * hz / rate * index)).astype(np.int16)
     with wave.open(path, "wb") as w:
         w.setnchannels(1)
         w.setsampwidth(2)
         w.setframerate(rate)
-        w.writeframes(samples(rate, 0, int(seconds * rate), code, amplitude).astype("<i2").tobytes())
+        w.writeframes(pcm.astype("<i2").tobytes())
 
 
 def read_wav(path):
@@ -352,6 +357,13 @@ def decode(pcm, rate, code=0):
              "slip_ms": round(1000 * s.slip() / RATE, 2),
              "level_dbfs": round(20 * np.log10(max(decoder.level(s.start, max(1, s.end - s.start)), 1e-6)), 1)}
             for s in decoder.decode()]
+
+
+def courses(pcm, rate, code=0):
+    """Segments as (start, end, places, positions) in seconds: at these places of the recording these positions are heard."""
+    decoder = Decoder(resample(np.asarray(pcm, dtype=np.float64), rate), code)
+    return [(s.start / RATE, s.end / RATE, np.array([at for at, _ in s.lags]) / RATE,
+             np.array([at + lag for at, lag in s.lags]) / RATE) for s in decoder.decode()]
 
 
 def gaps(segments):

@@ -43,6 +43,7 @@ class Take:
         self.number, self.codec, self.rate = number, codec, 16000 if codec == "msbc" else 8000
         self.opened, self.closed = lab_time(), None
         self.heard, self.times = bytearray(), []             # PCM; (first sample of a packet, when it came)
+        self.said, self.said_times = bytearray(), []         # PCM; (sample behind a packet, when it went)
         self.rx_bytes = self.rx_packets = self.tx_packets = self.tx_late = 0
         self.rx_first = self.rx_last = self.tx_first = self.tx_last = None
         self.rx_gaps = []
@@ -60,24 +61,28 @@ class Take:
             self.times.append((len(self.heard) // 2, now))
             self.heard += pcm
 
-    def sent(self, late):
+    def sent(self, pcm, late):
         self.tx_last = lab_time()
+        self.said += pcm
+        self.said_times.append((len(self.said) // 2, self.tx_last))
         self.tx_first = self.tx_first or self.tx_last
         self.tx_packets += 1
         self.tx_late += late
 
-    def write(self, path):
-        """The received audio as WAV, and its time beside it."""
+    def write(self, path, heard=True):
+        """What the headset heard, or what its microphone did, as WAV, and its time beside it."""
+        pcm, times = (self.heard, self.times) if heard else (self.said, self.said_times)
         with wave.open(path, "wb") as w:
             w.setnchannels(1)
             w.setsampwidth(2)
             w.setframerate(self.rate)
-            w.writeframes(bytes(self.heard))
+            w.writeframes(bytes(pcm))
         with open((path[:-4] if path.endswith(".wav") else path) + ".times", "w") as f:
             f.write("# clock lab\n# mode arrival\n")
-            f.writelines(f"{sample} {time:.6f}\n" for sample, time in self.times)
+            f.writelines(f"{sample} {time:.6f}\n" for sample, time in times)
+        begin, end = (self.rx_first, self.rx_last) if heard else (self.tx_first, self.tx_last)
         return {"file": os.path.basename(path), "take": self.number, "codec": self.codec, "rate": self.rate,
-                "seconds": round(len(self.heard) / 2 / self.rate, 3), "begin": self.rx_first, "end": self.rx_last}
+                "seconds": round(len(pcm) / 2 / self.rate, 3), "begin": begin, "end": end}
 
     def summary(self):
         return {"take": self.number, "codec": self.codec, "opened": self.opened, "closed": self.closed,
@@ -459,7 +464,7 @@ class Headset:
                 self.device.host.send_sco_sdu(link.handle, data)
                 sent += 1
                 delay = start + sent * PACKET_SECONDS - lab_time()
-                self.takes[-1].sent(late=delay <= 0)
+                self.takes[-1].sent(pcm, late=delay <= 0)
                 if delay > 0:
                     await asyncio.sleep(delay)
                 elif delay < -0.5:                               # host stalled: do not burst for ever
@@ -652,8 +657,8 @@ class Headset:
             return self.sco_stats(float(a[0]) if a else None, float(a[1]) if len(a) > 1 else None)
         elif verb == "sco-reset":
             self.reset_counters()
-        elif verb == "wav":
-            return self.take(a[1] if len(a) > 1 else None).write(os.path.join(self.lab.dir, a[0]))
+        elif verb in ("wav", "mic-wav"):
+            return self.take(a[1] if len(a) > 1 else None).write(os.path.join(self.lab.dir, a[0]), heard=verb == "wav")
         elif verb == "takes":
             return [t.summary() for t in self.takes]
         elif verb == "a2dp":

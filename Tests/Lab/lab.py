@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The lab's host side: a radio, a controller for the guest, and the headsets, in one process.
 
-    lab.py --hci-socket PATH --ctl-socket PATH [--ctl-socket PATH2] --dir DIR [--headsets 2]
+    lab.py --hci-socket PATH --ctl-socket PATH [--ctl-socket PATH2] [--qemu-socket PATH] --dir DIR [--headsets 2]
 
 The guest's host stack is whoever connects to --hci-socket and speaks H4. Control is one line in, one line out
 ("OK {json}" / "ERR text") on each control socket:   h1|h2|lab COMMAND [ARGUMENTS]   (see README.md).
@@ -26,6 +26,7 @@ os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
 import radio
 from clock import lab_time, say
 from headset import GUEST, Headset
+from machine import Machine
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 
@@ -35,6 +36,7 @@ class Lab:
         self.dir, self.sco_mtu = args.dir, args.sco_mtu
         self.air = radio.Radio()
         self.guest = None
+        self.machine = Machine(args.qemu_socket)
         self.headsets = {}
         self.snoop = open(args.snoop, "wb", buffering=0) if args.snoop else None
         if self.snoop:
@@ -93,7 +95,9 @@ class Lab:
                         "guest_sco_to_host": self.guest.sco_out, "cpu_s": round(time.process_time(), 2)}
             case "analyse":
                 return await self.analyse(args)
-        raise ValueError("lab time|say|air|stalls|analyse")
+            case "qemu":
+                return await self.machine.command(args[0], dict(word.split("=", 1) for word in args[1:]))
+        raise ValueError("lab time|say|air|stalls|analyse|qemu")
 
     async def analyse(self, args):
         """Another process, and a modest one: the headsets must keep their pace."""
@@ -111,6 +115,7 @@ async def main():
     p = argparse.ArgumentParser()
     p.add_argument("--hci-socket", required=True)
     p.add_argument("--ctl-socket", action="append", default=[])
+    p.add_argument("--qemu-socket", help="QEMU's control socket (QMP)")
     p.add_argument("--dir", default=".")
     p.add_argument("--headsets", type=int, default=2)
     p.add_argument("--codecs", default="cvsd,msbc")

@@ -297,6 +297,51 @@ class Analysis(unittest.TestCase):
         self.assertGreater(result["excluded"], 0)
         self.assertEqual(result["share_min"], 1.0)
 
+    def test_delay_of_a_signal_that_was_begun_again(self):
+        """Counted signal, a tone, counted signal from its beginning: heard 35 ms later, on the guest's clock, in blocks of 10 ms."""
+        self.clock()
+        tone = 13000 * np.sin(2 * np.pi * 1000 * np.arange(6 * 16000) / 16000)
+        said = np.concatenate([signal(10, code=2), tone, signal(10, code=2)])
+        self.exchange(said, np.concatenate([np.zeros(560), said]), self.OFFSET + 100)
+        result = analyse.delay(analyse.Recording("said.wav"), analyse.Recording("heard.wav"), 2, 5.0)
+        self.assertGreater(result["pairs"], 900)
+        self.assertAlmostEqual(result["seconds"], 26, delta=0.3)
+        for name in ("median_ms", "first_ms", "last_ms"):
+            self.assertAlmostEqual(result[name], 35, delta=1.5, msg=name)
+        self.assertLess(abs(result["drift_ms"]), 0.5)
+        self.assertEqual(analyse.delay(analyse.Recording("said.wav"), analyse.Recording("heard.wav"), 1, 5.0)["pairs"], 0)
+
+    def test_delay_that_grows(self):
+        """100 ppm for 28 s, then 20 ms that are left out."""
+        self.clock()
+        said = signal(28, code=1)
+        drifting = np.interp(np.arange(0, len(said) - 10) * 0.9999, np.arange(len(said)), said.astype(float))
+        self.exchange(said, np.concatenate([np.zeros(320), drifting]), self.OFFSET + 100)
+        result = analyse.delay(analyse.Recording("said.wav"), analyse.Recording("heard.wav"), 1, 2.0)
+        self.assertAlmostEqual(result["drift_ms"], 2.6, delta=0.5)
+        self.assertAlmostEqual(result["first_ms"], 20.1, delta=1.5)
+        self.exchange(said, np.concatenate([np.zeros(320), without(said, 16000, 14, 20)]), self.OFFSET + 100)
+        result = analyse.delay(analyse.Recording("said.wav"), analyse.Recording("heard.wav"), 1, 2.0)
+        self.assertAlmostEqual(result["drift_ms"], -20, delta=1)
+
+    def exchange(self, said, heard, begin):
+        """Packets of 7.5 ms as a microphone says them, blocks of 10 ms as the far end hears them, up to 4 ms late."""
+        random = np.random.RandomState(7)
+        self.write("said", said, 16000)
+        self.log("said.times", "# clock lab", "# mode arrival",
+                 *(f"{i} {begin + i / 16000:.6f}" for i in range(120, len(said) + 1, 120)))
+        self.write("heard", heard, 16000)
+        self.log("heard.times", "# clock guest", "# mode arrival",
+                 *(f"{i} {begin - self.OFFSET + i / 16000 + random.uniform(0, 0.004) - 0.002:.6f}" for i in range(0, len(heard), 160)))
+
+    def test_tone_in_the_place_of_the_signal(self):
+        counted.write_wav("far.wav", 12, 16000, 0, tone=(1000, 4, 8))
+        pcm, rate = counted.read_wav("far.wav")
+        segments = counted.decode(pcm, rate)
+        self.assertEqual([(round(s["position"]), round(s["position_end"])) for s in segments], [(0, 4), (8, 12)])
+        self.write("far", pcm * 32768, rate)
+        self.assertEqual(analyse.tone(analyse.Recording("far.wav"), 1000, "+4", "-4", 40.0)["share_min"], 1.0)
+
     def test_stalls_of_guest_and_headset_are_on_one_clock(self):
         self.clock("stall 105.500000 50.0", "path 106.000000 41.0", "stall 107.000000 39.0")
         self.log("headset-stalls.log", f"{self.OFFSET + 105.4:.6f} {self.OFFSET + 105.5:.6f} headset")

@@ -72,10 +72,10 @@ package final class ALSAPathOpener: PathOpening {
         return captureName(.wiredHeadset, wired) != old
     }
 
-    /// Headphones without microphone are used with the board's (routing policy §4); where it has none, with what the socket
-    /// has.
+    /// Headphones without microphone are used with the board's (routing policy §4), those whose card does not record as
+    /// well; where the board has none, with what the socket has.
     private func captureName(_ kind: LocalDevice, _ device: Configuration.SoundCard) -> String? {
-        guard kind == .wiredHeadset, !usesWiredMicrophone else { return device.capture }
+        guard kind == .wiredHeadset, !usesWiredMicrophone || device.capture == nil else { return device.capture }
         return devices[.speakerphone]?.capture ?? devices[.earpiece]?.capture ?? device.capture
     }
 
