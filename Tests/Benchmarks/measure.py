@@ -280,7 +280,7 @@ def print_table(result):
     if not instructions:
         print("Instructions are not available: neither `perf` with a counter (virtual machines rarely have one) nor "
               "valgrind.")
-    print("The target for CPU is a comparison with BlueALSA side by side, which this benchmark does not make.")
+    print("The target for CPU is a comparison with BlueALSA side by side: scripts/bench peers.")
 
 
 def main():

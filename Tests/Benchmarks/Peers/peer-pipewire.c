@@ -1,4 +1,5 @@
-/* A telephony application on PipeWire: one stream each way, with 10 ms of latency asked for.
+/* A telephony application on PipeWire: one stream each way, with 11 ms of latency asked for:
+ * that is a period of 512 samples at 48 kHz, 10.7 ms, since PipeWire rounds down to a power of two.
  *
  * usage: peer-pipewire RATE FAR.wav BASENAME
  *
@@ -88,7 +89,7 @@ static struct pw_stream *open_stream(struct pw_core *core, unsigned rate, enum s
 	int in = direction == PW_DIRECTION_INPUT;
 	struct pw_properties *properties = pw_properties_new(PW_KEY_MEDIA_TYPE, "Audio",
 		PW_KEY_MEDIA_CATEGORY, in ? "Capture" : "Playback", PW_KEY_MEDIA_ROLE, "Communication", NULL);
-	pw_properties_setf(properties, PW_KEY_NODE_LATENCY, "%u/%u", rate / 100, rate);
+	pw_properties_setf(properties, PW_KEY_NODE_LATENCY, "%u/%u", rate * 11 / 1000, rate);
 	struct pw_stream *stream = pw_stream_new(core, in ? "peer capture" : "peer playback", properties);
 	pw_stream_add_listener(stream, &hooks[in], events, NULL);
 	const struct spa_pod *format = spa_format_audio_raw_build(&builder, SPA_PARAM_EnumFormat,

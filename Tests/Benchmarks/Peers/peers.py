@@ -109,11 +109,12 @@ def told(run, number):
         words = line.split()
         if words and words[0] == "told" and (at := float(clock.to_lab(float(words[1])))) > run["lost"]["tx_last"]:
             return at - run["lost"]["tx_last"]
-    for line in analyse.read_lines(f"{number}-monitor"):
-        at, _, event = line.partition(" ")
-        at = float(at) + run["offset"]
-        if at > run["lost"]["tx_last"] and json.loads(event).get("event") == "routeChanged":
-            return at - run["lost"]["tx_last"]
+    # What `btcall test-call` printed, by the guest's clock: "11:17:21.101  route: earpiece (linkSilent)".
+    for line in analyse.read_lines(f"{number}-routes"):
+        hours, minutes, seconds = line.split()[0].split(":")
+        at = 3600 * int(hours) + 60 * int(minutes) + float(seconds) - (run["lost"]["tx_last"] - run["offset"]) % 86400
+        if (at := at % 86400) < 3600:
+            return at
     return None
 
 
