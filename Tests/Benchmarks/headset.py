@@ -1,7 +1,8 @@
 """The far side of the benchmark: an org.bluez with one paired headset that has mSBC, on a bus of its own.
 
-Usage: headset.py BUS-ADDRESS SCO-SOCKET
+Usage: headset.py BUS-ADDRESS SCO-SOCKET [cvsd]
 
+With "cvsd" it has that codec only, and asks for nothing after the service level connection, which some refuse.
 Commands on standard input, one a line: "connect" hands a connection to the program that registered the Hands-Free Audio
 Gateway. Standard output tells "ready", "profile", "connected" (service level connection), "link" (first audio packet),
 "closed RECEIVED SENT" (packets of the link).
@@ -56,15 +57,29 @@ def speech_packets(seconds):
     return packets
 
 
+def cvsd_packets(seconds):
+    """The same as the controller gives it with CVSD: 60 samples at 8 kHz each 7.5 ms."""
+    packets, phase, count = [], 0.0, 0
+    for _ in range(int(seconds / PERIOD)):
+        frame = (ctypes.c_int16 * 60)()
+        for index in range(60):
+            at = count / 8000
+            phase += 2 * math.pi * (300 + 2200 * (at % 1)) / 8000
+            frame[index] = int(9000 * abs(math.sin(2 * math.pi * at)) * math.sin(phase))
+            count += 1
+        packets.append(bytes(frame))
+    return packets
+
+
 class Link(threading.Thread):
     """Answers audio connections; sends a packet each 7.5 ms and counts what comes back."""
 
-    def __init__(self, path):
+    def __init__(self, path, packets):
         super().__init__(daemon=True)
         self.listener = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self.listener.bind(path)
         self.listener.listen(1)
-        self.packets = speech_packets(10)
+        self.packets = packets
 
     def run(self):
         try:
@@ -99,12 +114,14 @@ class Link(threading.Thread):
 class HandsFree(threading.Thread):
     """The headset's AT side: sets the service level connection up and agrees to every codec."""
 
-    def __init__(self, stream):
+    def __init__(self, stream, is_narrow):
         super().__init__(daemon=True)
         self.stream = stream
+        self.is_narrow = is_narrow
 
     def run(self):
-        commands = ["AT+BRSF=148", "AT+BAC=1,2", "AT+CIND=?", "AT+CIND?", "AT+CMER=3,0,0,1", "AT+CLIP=1"]
+        setup = ["AT+CIND=?", "AT+CIND?", "AT+CMER=3,0,0,1"]
+        commands = ["AT+BRSF=20", *setup] if self.is_narrow else ["AT+BRSF=148", "AT+BAC=1,2", *setup, "AT+CLIP=1"]
         self.send(commands.pop(0))
         buffer = b""
         while data := self.stream.recv(4096):
@@ -129,6 +146,7 @@ class Root(dbus.service.Object):
     @dbus.service.method("org.freedesktop.DBus.ObjectManager", out_signature="a{oa{sa{sv}}}")
     def GetManagedObjects(self):
         return {
+            "/org/bluez": {"org.bluez.ProfileManager1": {}},
             ADAPTER: {"org.bluez.Adapter1": {
                 "Address": "00:00:5E:00:53:00", "Name": "bench", "Alias": "bench", "Powered": True,
                 "Class": dbus.UInt32(0x400000)}},
@@ -142,6 +160,7 @@ class Root(dbus.service.Object):
 
 class ProfileManager(dbus.service.Object):
     profile = None
+    is_narrow = False
 
     @dbus.service.method("org.bluez.ProfileManager1", in_signature="osa{sv}", sender_keyword="sender")
     def RegisterProfile(self, path, uuid, options, sender=None):
@@ -154,7 +173,7 @@ class ProfileManager(dbus.service.Object):
 
     def connect(self, bus):
         ours, theirs = socket.socketpair()
-        HandsFree(ours).start()
+        HandsFree(ours, self.is_narrow).start()
         owner, path = self.profile
         bus.call_async(owner, path, "org.bluez.Profile1", "NewConnection", "oha{sv}",
                        (dbus.ObjectPath(DEVICE), dbus.types.UnixFd(theirs), dbus.Dictionary({}, signature="sv")),
@@ -166,7 +185,8 @@ def main():
     bus = dbus.bus.BusConnection(sys.argv[1])
     Root(bus, "/")
     manager = ProfileManager(bus, "/org/bluez")
-    Link(sys.argv[2]).start()
+    manager.is_narrow = sys.argv[3:] == ["cvsd"]
+    Link(sys.argv[2], cvsd_packets(10) if manager.is_narrow else speech_packets(10)).start()
     bus.request_name("org.bluez")
 
     def command(source, _):

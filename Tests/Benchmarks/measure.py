@@ -35,6 +35,8 @@ class Failure(Exception):
 
 
 class Bench:
+    rate = 16000  # of the call
+
     def __init__(self, daemon, command, redirect):
         self.daemon_program, self.command_program, self.redirect = daemon, command, redirect
         self.folder = tempfile.mkdtemp(prefix="btcall-bench-")
@@ -198,7 +200,8 @@ class Bench:
     def begin_call(self, seconds):
         if self.btcall("prefer", "bluetooth").wait() != 0:
             raise Failure("btcall prefer bluetooth failed")
-        call = self.btcall("test-call", "--outgoing", "--far-end", "tone:440", "--seconds", str(seconds + 8), "--json")
+        call = self.btcall("test-call", "--outgoing", "--far-end", "tone:440", "--rate", str(self.rate),
+                           "--seconds", str(seconds + 8), "--json")
         self.started.append(call)
         self.expect("link")
         time.sleep(3)
@@ -277,7 +280,7 @@ def print_table(result):
     if not instructions:
         print("Instructions are not available: neither `perf` with a counter (virtual machines rarely have one) nor "
               "valgrind.")
-    print("The target for CPU is a comparison with BlueALSA side by side, which this benchmark does not make.")
+    print("The target for CPU is a comparison with BlueALSA side by side: scripts/bench peers.")
 
 
 def main():
@@ -297,4 +300,5 @@ def main():
             json.dump(result, file, indent=2)
 
 
-main()
+if __name__ == "__main__":
+    main()
