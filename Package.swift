@@ -152,8 +152,13 @@ let package = Package(
         .executableTarget(
             name: "ConcealmentBench", dependencies: ["AudioDSP", "ConcealmentTrial"],
             path: "Tests/Benchmarks/ConcealmentBench", swiftSettings: common),
+        // Rooms with echoes: what voice processing is measured with, in tests and by `btcall bench voice`.
+        .target(
+            name: "VoiceTrial", dependencies: ["AudioDSP", "ConcealmentTrial"], path: "Tests/VoiceTrial",
+            swiftSettings: common),
         .testTarget(
-            name: "AudioDSPTests", dependencies: ["AudioDSP", "CBTCall", "ConcealmentTrial"], swiftSettings: common),
+            name: "AudioDSPTests", dependencies: ["AudioDSP", "CBTCall", "ConcealmentTrial", "VoiceTrial"],
+            swiftSettings: common),
         .testTarget(
             name: "AudioEngineTests", dependencies: ["AudioEngine", "AudioDSP", "CALSA", "CBTCall"],
             swiftSettings: common),
