@@ -104,7 +104,7 @@ let package = Package(
             name: "BTCallBench",
             dependencies: [
                 "BTCallDaemon", "BTCallSimulator", "BTCall", "BluetoothTypes", "BluetoothSockets", "BlueZ",
-                "AudioDSP", "AudioEngine", "ControlLoop", "DBus", "Routing", logging,
+                "AudioDSP", "AudioEngine", "ControlLoop", "DBus", "Routing", "ConcealmentTrial", "VoiceTrial", logging,
             ],
             swiftSettings: common),
         .executableTarget(
@@ -113,7 +113,7 @@ let package = Package(
             name: "BTCallCommand",
             dependencies: [
                 "AudioDSP", "BTCall", "BTCallAPI", "BTCallBench", "BTCallSimulator", "BluetoothSockets",
-                "BluetoothTypes", "ControlLoop", "DBus", "HandsFree", "Telephony", argumentParser,
+                "BluetoothTypes", "ControlLoop", "DBus", "HandsFree", "Telephony", "VoiceTrial", argumentParser,
             ],
             swiftSettings: common),
 
