@@ -33,7 +33,9 @@ let package = Package(
         .library(name: "BTCallSimulator", targets: ["BTCallSimulator"]),
     ],
     traits: [
-        .trait(name: "LC3", description: "Super wide band speech (LC3-SWB), with liblc3.")
+        .default(enabledTraits: ["WebRTC"]),
+        .trait(name: "LC3", description: "Super wide band speech (LC3-SWB), with liblc3."),
+        .trait(name: "WebRTC", description: "Echo cancellation with webrtc-audio-processing, else speexdsp."),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
@@ -50,6 +52,10 @@ let package = Package(
         .systemLibrary(name: "CLC3", providers: [.apt(["liblc3-dev"])]),
         .systemLibrary(name: "CINIH", pkgConfig: "inih", providers: [.apt(["libinih-dev"])]),
         .target(name: "CBTCall"),
+        // Empty without the trait.
+        .target(
+            name: "CVoiceProcessing", cSettings: [.define("BTCALL_WEBRTC", .when(traits: ["WebRTC"]))],
+            linkerSettings: [.linkedLibrary("webrtc_audio_processing", .when(traits: ["WebRTC"]))]),
 
         // Pure: decide.
         .target(name: "BluetoothTypes", swiftSettings: pure),
@@ -60,7 +66,10 @@ let package = Package(
         // Real time: move samples.
         .target(
             name: "AudioDSP",
-            dependencies: ["CBTCall", "CSBC", "CSpeexDSP", .target(name: "CLC3", condition: .when(traits: ["LC3"]))],
+            dependencies: [
+                "CBTCall", "CSBC", "CSpeexDSP", .target(name: "CLC3", condition: .when(traits: ["LC3"])),
+                .target(name: "CVoiceProcessing", condition: .when(traits: ["WebRTC"])),
+            ],
             swiftSettings: common),
         .target(name: "AudioEngine", dependencies: ["AudioDSP", "CALSA", "CBTCall"], swiftSettings: common),
 
@@ -95,7 +104,7 @@ let package = Package(
             name: "BTCallBench",
             dependencies: [
                 "BTCallDaemon", "BTCallSimulator", "BTCall", "BluetoothTypes", "BluetoothSockets", "BlueZ",
-                "AudioDSP", "AudioEngine", "ControlLoop", "DBus", "Routing", logging,
+                "AudioDSP", "AudioEngine", "ControlLoop", "DBus", "Routing", "ConcealmentTrial", "VoiceTrial", logging,
             ],
             swiftSettings: common),
         .executableTarget(
@@ -104,7 +113,7 @@ let package = Package(
             name: "BTCallCommand",
             dependencies: [
                 "AudioDSP", "BTCall", "BTCallAPI", "BTCallBench", "BTCallSimulator", "BluetoothSockets",
-                "BluetoothTypes", "ControlLoop", "DBus", "HandsFree", "Telephony", argumentParser,
+                "BluetoothTypes", "ControlLoop", "DBus", "HandsFree", "Telephony", "VoiceTrial", argumentParser,
             ],
             swiftSettings: common),
 
@@ -143,8 +152,13 @@ let package = Package(
         .executableTarget(
             name: "ConcealmentBench", dependencies: ["AudioDSP", "ConcealmentTrial"],
             path: "Tests/Benchmarks/ConcealmentBench", swiftSettings: common),
+        // Rooms with echoes: what voice processing is measured with, in tests and by `btcall bench voice`.
+        .target(
+            name: "VoiceTrial", dependencies: ["AudioDSP", "ConcealmentTrial"], path: "Tests/VoiceTrial",
+            swiftSettings: common),
         .testTarget(
-            name: "AudioDSPTests", dependencies: ["AudioDSP", "CBTCall", "ConcealmentTrial"], swiftSettings: common),
+            name: "AudioDSPTests", dependencies: ["AudioDSP", "CBTCall", "ConcealmentTrial", "VoiceTrial"],
+            swiftSettings: common),
         .testTarget(
             name: "AudioEngineTests", dependencies: ["AudioEngine", "AudioDSP", "CALSA", "CBTCall"],
             swiftSettings: common),

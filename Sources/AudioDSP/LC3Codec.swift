@@ -26,7 +26,8 @@ package struct LC3Codec: ~Copyable {
     }
 
     /// How to get a program that has it.
-    package static let howToBuild = "LC3-SWB is not in this build: install liblc3-dev and build with `--traits LC3`"
+    package static let howToBuild =
+        "LC3-SWB is not in this build: install liblc3-dev and build with `--traits WebRTC,LC3`"
 
     #if LC3
         private let encoderMemory: UnsafeMutableRawPointer

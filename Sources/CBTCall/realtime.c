@@ -227,10 +227,10 @@ int btcall_lock_memory(void)
     return mlockall(MCL_CURRENT | MCL_FUTURE | MCL_ONFAULT) == 0 ? 0 : errno;
 }
 
-// Only what the thread runs: the program itself and the libraries that realtime.h and dsp.h name.
+// Only what the thread runs: the program itself and the libraries that realtime.h, dsp.h and CVoiceProcessing.h name.
 static int is_realtime_code(const char *name)
 {
-    static const char *const libraries[] = { "libasound", "libsbc", "libspeexdsp" };
+    static const char *const libraries[] = { "libasound", "libsbc", "libspeexdsp", "libwebrtc_audio" };
     if (name == NULL || name[0] == '\0')
         return 1;
     for (size_t i = 0; i < sizeof libraries / sizeof libraries[0]; i++)

@@ -111,7 +111,7 @@ import Testing
     struct LC3LinkTests {
         @Test func `without the trait the codec says so`() {
             #expect(!LC3Codec.isAvailable)
-            #expect(LC3Codec.howToBuild.hasSuffix("`--traits LC3`"))
+            #expect(LC3Codec.howToBuild.hasSuffix("`--traits WebRTC,LC3`"))
         }
     }
 #endif

@@ -25,7 +25,8 @@ package enum SpeechSource {
         }
     }
 
-    private static func synthesise(_ text: String, voice: String, pitch: Int) throws(Failure) -> [Int16] {
+    /// At 16 kHz, as loud as the synthesiser speaks.
+    static func synthesise(_ text: String, voice: String, pitch: Int) throws(Failure) -> [Int16] {
         let file = FileManager.default.temporaryDirectory.appending(path: "btcall-speech-\(UUID().uuidString).wav")
         defer { try? FileManager.default.removeItem(at: file) }  // A file in the temporary directory may stay.
         let process = Process()

@@ -43,6 +43,24 @@ BTCALL_REALTIME int btcall_speex_resample(
 /// `speex_resampler_reset_mem`: forgets what has gone in.
 BTCALL_REALTIME int btcall_speex_reset(void *_Nonnull state) __asm__("speex_resampler_reset_mem");
 
+/// `speex_echo_cancellation` of speexdsp 1.2 on what `speex_echo_state_init` has made: one block of that length of the
+/// microphone and of the loudspeaker. Works in that state and on the stack; allocates nothing. It would print a message
+/// when what comes out has been much louder than what went in for 50 blocks: who calls it resets it before.
+BTCALL_REALTIME void btcall_speex_cancel(
+    void *_Nonnull state, const int16_t *_Nonnull near, const int16_t *_Nonnull far, int16_t *_Nonnull output)
+    __asm__("speex_echo_cancellation");
+
+/// `speex_echo_state_reset`: forgets the echo path.
+BTCALL_REALTIME void btcall_speex_reset_echo(void *_Nonnull state) __asm__("speex_echo_state_reset");
+
+/// `speex_preprocess_run`: takes noise, and what is left of the echo, out of one block in place; likewise.
+BTCALL_REALTIME int btcall_speex_preprocess(void *_Nonnull state, int16_t *_Nonnull samples)
+    __asm__("speex_preprocess_run");
+
+/// `speex_preprocess_ctl`: sets a value in the state.
+BTCALL_REALTIME int btcall_speex_preprocess_set(void *_Nonnull state, int request, void *_Nullable value)
+    __asm__("speex_preprocess_ctl");
+
 // MARK: Kernels
 
 /// Copies `count` bytes; the two may overlap.

@@ -1,0 +1,399 @@
+import CBTCall
+
+/// Makes of what a microphone gives what the far end should hear: without hum, echo and noise, at one level.
+///
+/// High pass, echo canceller, noise suppressor and automatic gain, each of which can be switched without a click at any
+/// time; what is switched off costs little, and the delay stays. The libraries work at 16 kHz (8 kHz on a bus of 8 kHz); what
+/// is above that in a faster stream goes past them and is lowered as they lower the upper end of theirs, because echo and
+/// noise are there, too.
+///
+/// Made on the control thread, then of the real-time thread alone: no call allocates, locks or waits.
+package struct VoiceProcessor: ~Copyable {
+    package let kind: VoiceProcessingKind
+    /// Frames per second.
+    package let rate: Int
+    /// What comes out is so much later than what went in, also when it is bypassed.
+    package let delayFrames: Int
+    package private(set) var stages: VoiceStages
+    package private(set) var isBypassed = false
+
+    /// Somebody speaks into the microphone, near it: what the loudspeaker gives does not count. Also when bypassed.
+    package var isSpeaking: Bool {
+        @_noLocks get { detector.isSpeaking }
+    }
+
+    /// Echo delays that are known, in milliseconds; beyond it is this one.
+    package static let longestFarDelay = 500
+    /// What the libraries are given, in milliseconds: from 35 earlier to 80 later webrtc finds the echo.
+    private static var nominalDelay: Int { @_noLocks get { 40 } }
+    /// Blocks that the far end counts as loud after it was.
+    private static var farHold: Int { @_noLocks get { 30 } }
+    /// -60 dB, as a mean square.
+    private static var farQuiet: Float { @_noLocks get { 1_074 } }
+    /// What has lost 12 dB to the echo canceller was echo.
+    private static var echoLoss: Float { @_noLocks get { 16 } }
+
+    private let frames: Int
+    /// Of the libraries' blocks, and how many frames of the bus are one of theirs.
+    private let coreFrames: Int
+    private let factor: Int
+
+    private var library: VoiceLibrary
+    private var highPass: HighPass
+    private var detector: SpeechDetector
+    private var gain: AutomaticGain
+    private var highPassWeight: Weight
+    private var echo: StageSwitch
+    private var noise: StageSwitch
+    private var processed: Weight
+
+    // At the libraries' rate.
+    private var farLine: SampleDelay
+    private var echoLine: SampleDelay
+    private var noiseLine: SampleDelay
+    private var dryLine: SampleDelay
+    private var farHeld = 0
+    /// Blocks with a loud far end until the echo canceller can be relied on.
+    private var newBlocks = 100
+    private static var blocksToLearn: Int { @_noLocks get { 100 } }
+    private var lateEnergy: Float = 0
+
+    // Between that and the bus, where they differ.
+    private var nearDown: Resampler
+    private var farDown: Resampler
+    private var up: Resampler
+    /// As late as the libraries' audio before it goes up, and after.
+    private var highLine: SampleDelay
+    private var upLine: SampleDelay
+    private var dryBusLine: SampleDelay
+    private var highGain: Float = 1
+
+    // What lies between the steps.
+    private let narrow: UnsafeMutablePointer<Int16>
+    private let wide: UnsafeMutablePointer<Int16>
+    private let far: UnsafeMutablePointer<Float>
+    private let raw: UnsafeMutablePointer<Float>
+    private let near: UnsafeMutablePointer<Float>
+    private let late: UnsafeMutablePointer<Float>
+    private let made: UnsafeMutablePointer<Float>
+    private let core: UnsafeMutablePointer<Float>
+    private let dry: UnsafeMutablePointer<Float>
+    private let high: UnsafeMutablePointer<Float>
+    private let result: UnsafeMutablePointer<Float>
+    private let memory: UnsafeMutablePointer<Float>
+
+    /// - Parameters:
+    ///   - kind: whose echo canceller.
+    ///   - rate: frames per second of both directions: 8000, 16000, 32000 or 48000.
+    ///   - farDelayMilliseconds: see ``reset(farDelayMilliseconds:)``.
+    package init(
+        _ kind: VoiceProcessingKind, rate: Int, stages: VoiceStages = .all, farDelayMilliseconds: Int = 40
+    ) throws(VoiceProcessorError) {
+        guard [8_000, 16_000, 32_000, 48_000].contains(rate) else { throw .unsupportedRate(rate) }
+        let coreRate = min(rate, 16_000)
+        let library = try VoiceLibrary(kind, rate: coreRate)
+        let coreDelay = library.echoDelay + library.noiseDelay
+        self.kind = kind
+        self.rate = rate
+        self.stages = stages
+        frames = rate / 100
+        coreFrames = coreRate / 100
+        factor = rate / coreRate
+        nearDown = Resampler(from: rate, to: coreRate)
+        farDown = Resampler(from: rate, to: coreRate)
+        up = Resampler(from: coreRate, to: rate)
+        let beforeUp = nearDown.delayFrames * factor + coreDelay * factor
+        delayFrames = beforeUp + up.delayFrames
+        highLine = SampleDelay(beforeUp)
+        upLine = SampleDelay(up.delayFrames)
+        dryBusLine = SampleDelay(delayFrames)
+        farLine = SampleDelay(
+            Self.kept(farDelayMilliseconds) * coreRate / 1000, maximum: Self.longestFarDelay * coreRate / 1000)
+        echoLine = SampleDelay(library.echoDelay)
+        noiseLine = SampleDelay(library.noiseDelay)
+        dryLine = SampleDelay(coreDelay)
+        echo = StageSwitch(rate: coreRate, isOn: stages.contains(.echoCancellation))
+        noise = StageSwitch(
+            rate: coreRate,
+            isOn: stages.contains(.noiseSuppression)
+                || (library.finishesEchoWithNoise && stages.contains(.echoCancellation)))
+        self.library = library
+        highPass = HighPass(rate: coreRate)
+        highPassWeight = Weight(rate: coreRate, isOn: stages.contains(.highPass))
+        detector = SpeechDetector(rate: coreRate)
+        gain = AutomaticGain(rate: rate)
+        processed = Weight(rate: rate, isOn: true)
+        narrow = .allocate(capacity: coreFrames)
+        narrow.initialize(repeating: 0, count: coreFrames)
+        wide = .allocate(capacity: frames)
+        wide.initialize(repeating: 0, count: frames)
+        memory = .allocate(capacity: 9 * frames)
+        memory.initialize(repeating: 0, count: 9 * frames)
+        far = memory
+        raw = memory + frames
+        near = memory + 2 * frames
+        late = memory + 3 * frames
+        made = memory + 4 * frames
+        core = memory + 5 * frames
+        dry = memory + 6 * frames
+        high = memory + 7 * frames
+        result = memory + 8 * frames
+    }
+
+    deinit {
+        narrow.deallocate()
+        wide.deallocate()
+        memory.deallocate()
+    }
+
+    // MARK: Switches
+
+    /// Does these stages and no others from here on; each comes and goes within 20 ms.
+    @_noLocks
+    package mutating func setStages(_ stages: VoiceStages) {
+        self.stages = stages
+        let takesEcho = stages.has(.echoCancellation)
+        highPassWeight.set(stages.has(.highPass))
+        echo.set(takesEcho)
+        noise.set(stages.has(.noiseSuppression) || (library.finishesEchoWithNoise && takesEcho))
+    }
+
+    /// Lets the microphone through as it is, as late as before, while everything goes on adapting.
+    @_noLocks
+    package mutating func setBypassed(_ isBypassed: Bool) {
+        self.isBypassed = isBypassed
+        processed.set(!isBypassed)
+    }
+
+    /// Another loudspeaker, microphone or room: forgets the echo path, the noise and the level of speech, not the gain.
+    ///
+    /// - Parameter farDelayMilliseconds: from a block's being given as the far end to its echo's coming back, as far as the
+    ///   buffers of both sound cards and the air tell, 0 to 500. 30 ms less or 80 ms more do no harm.
+    @_noLocks
+    package mutating func reset(farDelayMilliseconds: Int) {
+        farLine.set(Self.kept(farDelayMilliseconds) &* coreFrames / 10)
+        echo.reset()
+        noise.reset()
+        detector.forgetRoom()
+        gain.forgetLevel()
+    }
+
+    /// How much of a far delay is kept off the library, in milliseconds.
+    @_noLocks
+    private static func kept(_ milliseconds: Int) -> Int {
+        let most = milliseconds < longest ? milliseconds : longest
+        return most > nominalDelay ? most &- nominalDelay : 0
+    }
+
+    private static var longest: Int { @_noLocks get { 500 } }
+
+    // MARK: Audio
+
+    /// Changes 10 ms of the microphone in place.
+    ///
+    /// - Parameters:
+    ///   - samples: a hundredth of `rate` frames.
+    ///   - far: as many that the loudspeaker is given at the same time; silence where nothing is.
+    @_noLocks
+    package mutating func process(_ samples: UnsafeMutablePointer<Int16>, far farSamples: UnsafePointer<Int16>) {
+        takeFar(farSamples)
+        takeNear(samples)
+        takeEcho()
+        takeNoise()
+        dryLine.process(raw, into: dry, coreFrames)
+        detector.listen(core, isEcho: echoLeft())
+        if factor == 1 {
+            btcall_move(result, core, frames &* 4)
+        } else {
+            widen(samples)
+        }
+        // With an echo in it, it is not the near end's level.
+        let isSpeech = detector.isSpeaking && detector.isLoud && !isFarLoud
+        gain.process(result, isOn: stages.has(.automaticGain), isSpeech: isSpeech)
+        processed.blend(dry, result, into: result, frames)
+        VoiceSamples.round(result, into: samples, frames)
+    }
+
+    @_noLocks
+    private mutating func takeFar(_ samples: UnsafePointer<Int16>) {
+        if factor == 1 {
+            VoiceSamples.widen(samples, into: far, coreFrames)
+        } else {
+            _ = farDown.process(samples, frames, narrow, coreFrames)
+            VoiceSamples.widen(narrow, into: far, coreFrames)
+        }
+        farLine.process(far, into: far, coreFrames)
+        let power = btcall_inner_product(far, far, coreFrames, 1) / Float(coreFrames)
+        if power > Self.farQuiet {
+            farHeld = Self.farHold
+        } else if farHeld > 0 {
+            farHeld &-= 1
+        }
+    }
+
+    @_noLocks
+    private mutating func takeNear(_ samples: UnsafePointer<Int16>) {
+        if factor == 1 {
+            VoiceSamples.widen(samples, into: raw, coreFrames)
+        } else {
+            _ = nearDown.process(samples, frames, narrow, coreFrames)
+            VoiceSamples.widen(narrow, into: raw, coreFrames)
+        }
+        highPass.process(raw, into: near, coreFrames)
+        highPassWeight.blend(raw, near, into: near, coreFrames)
+    }
+
+    /// From `near` to `core`; `late` is `near` as late.
+    @_noLocks
+    private mutating func takeEcho() {
+        echoLine.process(near, into: late, coreFrames)
+        let step = echo.next()
+        if step.resets {
+            library.resetEcho()
+            newBlocks = Self.blocksToLearn
+        }
+        if step.runs {
+            library.cancel(far, near, into: made)
+            echo.weight.blend(late, made, into: core, coreFrames)
+        } else {
+            btcall_move(core, late, coreFrames &* 4)
+        }
+    }
+
+    /// From `core` to `core`; `late` stays, `high` is used.
+    @_noLocks
+    private mutating func takeNoise() {
+        noiseLine.process(core, into: high, coreFrames)
+        let step = noise.next()
+        if step.resets { library.resetNoise() }
+        if step.runs {
+            library.suppress(
+                near: near, core, into: made, echo: stages.has(.echoCancellation),
+                noise: stages.has(.noiseSuppression))
+            noise.weight.blend(high, made, into: core, coreFrames)
+        } else {
+            btcall_move(core, high, coreFrames &* 4)
+        }
+    }
+
+    /// What is left in `core` is mostly echo: the loudspeaker has just been loud, and most has been taken out. So it is for
+    /// the first second of a new echo path, whatever is left.
+    @_noLocks
+    private mutating func echoLeft() -> Bool {
+        // The noise suppressor is up to a block later.
+        let before = lateEnergy
+        lateEnergy = btcall_inner_product(late, late, coreFrames, 1)
+        if !isFarLoud { return false }
+        if newBlocks > 0 {
+            newBlocks &-= 1
+            return true
+        }
+        return btcall_inner_product(core, core, coreFrames, 1) * Self.echoLoss
+            < (before > lateEnergy ? before : lateEnergy)
+    }
+
+    /// There is an echo to be reckoned with.
+    private var isFarLoud: Bool {
+        @_noLocks get { farHeld > 0 && stages.has(.echoCancellation) }
+    }
+
+    /// From `core`, `dry` and the microphone to `result` and `dry` at the bus's rate.
+    ///
+    /// What is above the libraries' rate is the microphone less what they were given of it, as late. One conversion does for
+    /// both: up goes the difference of what they gave and what they were given, lowered as the high part is.
+    @_noLocks
+    private mutating func widen(_ samples: UnsafePointer<Int16>) {
+        let before = highGain
+        followHighGain()
+        let step = (highGain - before) / Float(frames)
+        var index = 0
+        while index < coreFrames {
+            core[index] -= (before + step * Float(index &* factor)) * dry[index]
+            index &+= 1
+        }
+        VoiceSamples.round(core, into: narrow, coreFrames)
+        _ = up.process(narrow, coreFrames, wide, frames)
+        VoiceSamples.widen(samples, into: dry, frames)
+        highLine.process(dry, into: high, frames)
+        index = 0
+        while index < frames {
+            high[index] *= before + step * Float(index)
+            index &+= 1
+        }
+        upLine.process(high, into: high, frames)
+        index = 0
+        while index < frames {
+            result[index] = Float(wide[index]) + high[index]
+            index &+= 1
+        }
+        dryBusLine.process(dry, into: dry, frames)
+    }
+
+    /// As much as the libraries lower the upper end of what they are given, by second differences; never more than 1.
+    @_noLocks
+    private mutating func followHighGain() {
+        if echo.weight.isOff && noise.weight.isOff {
+            highGain += 0.4 * (1 - highGain)
+            if highGain > 0.999 { highGain = 1 }
+            return
+        }
+        var (given, left): (Float, Float) = (1, 1)
+        var index = 2
+        while index < coreFrames {
+            let was = dry[index] - 2 * dry[index &- 1] + dry[index &- 2]
+            let became = core[index] - 2 * core[index &- 1] + core[index &- 2]
+            given += was * was
+            left += became * became
+            index &+= 1
+        }
+        let wanted = left < given ? btcall_square_root(left / given) : 1
+        highGain = wanted < highGain ? wanted : highGain + 0.4 * (wanted - highGain)
+    }
+}
+
+/// When a stage runs, begins anew and is heard.
+struct StageSwitch: Sendable {
+    private(set) var isOn: Bool
+    var weight: Weight
+    private var mustReset = false
+    /// Blocks that it runs before it is heard.
+    private var settling = 0
+    /// 112 frames of 8 kHz are in the libraries.
+    private static var settlingBlocks: Int { @_noLocks get { 2 } }
+
+    init(rate: Int, isOn: Bool) {
+        self.isOn = isOn
+        weight = Weight(rate: rate, isOn: isOn)
+        mustReset = !isOn
+    }
+
+    @_noLocks
+    mutating func set(_ isOn: Bool) { self.isOn = isOn }
+
+    /// Begins anew as soon as it is not heard.
+    @_noLocks
+    mutating func reset() { mustReset = true }
+
+    /// What to do with the next block; the weight is then right for it.
+    @_noLocks
+    mutating func next() -> (runs: Bool, resets: Bool) {
+        var resets = false
+        if isOn && mustReset && weight.value == 0 {
+            resets = true
+            mustReset = false
+            settling = Self.settlingBlocks
+        }
+        if isOn && !mustReset {
+            if settling > 0 {
+                settling &-= 1
+            } else {
+                weight.set(true)
+            }
+            return (true, resets)
+        }
+        // What has not run knows nothing of the present.
+        if !isOn { mustReset = true }
+        weight.set(false)
+        return (weight.value > 0, resets)
+    }
+}
