@@ -1,4 +1,4 @@
-import AudioEngine
+package import AudioEngine
 package import BTCallAPI
 package import BlueZ
 import BluetoothSockets
@@ -26,6 +26,8 @@ package final class Daemon: Activating {
         package var board: (any BoardOpening)?
         /// What the kernel says of Bluetooth controllers.
         package var controllers = ControllerFacts()
+        /// What the audio engine is asked for; the configuration adds its own.
+        package var engine = AudioEngineConfiguration()
 
         package init(
             paths: any PathOpening, opener: any AudioLinkOpening, board: (any BoardOpening)? = nil,
@@ -106,9 +108,10 @@ package final class Daemon: Activating {
             wanted: Set(configuration.localDevices.keys), paths: outside.paths, problems: problems,
             isToldOfCards: board.watchesCards, interval: configuration.waits.localDevice)
         do throws(AudioEngineError) {
-            var engineConfiguration = AudioEngineConfiguration()
+            var engineConfiguration = outside.engine
             engineConfiguration.primeBlocks = configuration.callQueueBlocks
             let engine = try AudioEngine(engineConfiguration)
+            if !engine.isRealtime { Self.warnOfLateness(engine, engineConfiguration, logger) }
             let limit = configuration.routing.silentLimit
             graph = try Self.graph(engine, outside.paths, limit > .zero ? limit : nil, logger)
         } catch {
@@ -164,6 +167,17 @@ package final class Daemon: Activating {
         } catch {
             throw .failed(call: error.call, code: error.code)
         }
+    }
+
+    private static func warnOfLateness(
+        _ engine: AudioEngine, _ configuration: AudioEngineConfiguration, _ logger: Logger
+    ) {
+        logger.warning(
+            """
+            the audio thread has no real-time priority: sound cards play \(engine.playbackQueue) behind instead of \
+            \(configuration.playbackQueue), and a busy machine may still be heard; give the unit LimitRTPRIO=20 or \
+            AmbientCapabilities=CAP_SYS_NICE, and restart it
+            """)
     }
 
     static func gateway(_ configuration: Configuration) -> AudioGatewayConfiguration {
