@@ -50,6 +50,9 @@ let package = Package(
         .systemLibrary(name: "CLC3", providers: [.apt(["liblc3-dev"])]),
         .systemLibrary(name: "CINIH", pkgConfig: "inih", providers: [.apt(["libinih-dev"])]),
         .target(name: "CBTCall"),
+        // Has no Swift in it and does not come with the daemon's size: scripts/build-sco-routing builds what ships.
+        .target(name: "CSCORouting"),
+        .executableTarget(name: "btcall-sco-routing", dependencies: ["CSCORouting"]),
 
         // Pure: decide.
         .target(name: "BluetoothTypes", swiftSettings: pure),
@@ -113,6 +116,7 @@ let package = Package(
             name: "TestSupport", dependencies: ["ControlLoop", logging], path: "Tests/TestSupport",
             swiftSettings: common),
         .testTarget(name: "BluetoothTypesTests", dependencies: ["BluetoothTypes"], swiftSettings: common),
+        .testTarget(name: "SCORoutingTests", dependencies: ["CSCORouting"], swiftSettings: common),
         .testTarget(name: "TelephonyTests", dependencies: ["Telephony"], swiftSettings: common),
         .testTarget(
             name: "HandsFreeTests",
