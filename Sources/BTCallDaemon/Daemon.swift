@@ -26,6 +26,8 @@ package final class Daemon: Activating {
         package var board: (any BoardOpening)?
         /// What the kernel says of Bluetooth controllers.
         package var controllers = ControllerFacts()
+        /// The program that tells a controller where to send voice.
+        package var voiceRoutingHelper = VoiceRouting.installedHelper
         /// What the audio engine is asked for; the configuration adds its own.
         package var engine = AudioEngineConfiguration()
 
@@ -153,11 +155,15 @@ package final class Daemon: Activating {
         self.admission = admission
         quirks = HeadsetQuirks(
             configuration: configuration, registry: registry, facts: outside.controllers, logger: logger)
+        voiceRouting = VoiceRouting(
+            configuration.scoRouting, helper: outside.voiceRoutingHelper, facts: outside.controllers,
+            problems: problems, logger: logger)
         join()
         export()
     }
 
     let admission: LinkAdmission
+    package let voiceRouting: VoiceRouting
 
     private static func graph(
         _ engine: AudioEngine, _ paths: any PathOpening, _ limit: Duration?, _ logger: Logger
@@ -210,6 +216,10 @@ package final class Daemon: Activating {
         headsets.onRoutingEvent = { [weak self] event in self?.router.handle(event) }
         headsets.onChange = { [weak self] change in self?.show(change) }
         headsets.quirks = { [quirks] address in quirks.quirks(of: address) }
+        admission.advice = { [weak self] address in
+            guard let self else { return "" }
+            return voiceRouting.advice(adapterPath(of: address))
+        }
         joinBoard()
         boardBattery.onChange = { [weak self] in self?.boardBatteryChanged() }
         registry.onEvent = { [weak self] event in self?.take(event) }
@@ -278,6 +288,7 @@ package final class Daemon: Activating {
         case .firstPacket(let address, let bytes):
             logger.debug("\(address): packets of \(bytes) bytes")
             admission.firstPacketCame(address)
+            voiceRouting.packetCame(through: adapterPath(of: address))
             quality.sample()
         case .linkSilent(let address, let milliseconds):
             logger.notice("\(address): nothing received for \(milliseconds) ms")
@@ -350,10 +361,12 @@ package final class Daemon: Activating {
         problems.end("adapter")
         adapterGrace?.cancel()
         adapterGrace = nil
+        voiceRouting.adaptersChanged([])
     }
 
     private func noteAdapters() {
         guard registry.isServicePresent else { return }
+        voiceRouting.adaptersChanged(registry.adapters)
         let powered = registry.adapters.contains(where: \.powered)
         // bluetoothd comes to the bus before its adapters do. Links that outlived it are not over for that.
         if registry.adapters.isEmpty, adapterGrace != nil { return }
