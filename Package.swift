@@ -56,6 +56,9 @@ let package = Package(
         .target(
             name: "CVoiceProcessing", cSettings: [.define("BTCALL_WEBRTC", .when(traits: ["WebRTC"]))],
             linkerSettings: [.linkedLibrary("webrtc_audio_processing", .when(traits: ["WebRTC"]))]),
+        // Has no Swift in it and does not come with the daemon's size: scripts/build-sco-routing builds what ships.
+        .target(name: "CSCORouting"),
+        .executableTarget(name: "btcall-sco-routing", dependencies: ["CSCORouting"]),
 
         // Pure: decide.
         .target(name: "BluetoothTypes", swiftSettings: pure),
@@ -122,6 +125,7 @@ let package = Package(
             name: "TestSupport", dependencies: ["ControlLoop", logging], path: "Tests/TestSupport",
             swiftSettings: common),
         .testTarget(name: "BluetoothTypesTests", dependencies: ["BluetoothTypes"], swiftSettings: common),
+        .testTarget(name: "SCORoutingTests", dependencies: ["CSCORouting"], swiftSettings: common),
         .testTarget(name: "TelephonyTests", dependencies: ["Telephony"], swiftSettings: common),
         .testTarget(
             name: "HandsFreeTests",

@@ -27,8 +27,10 @@ package final class AudioEngine: @unchecked Sendable {
 
     /// Readable when there are events; then call `takeEvents`. Owned by the engine.
     package let eventDescriptor: Int32
-    /// SCHED_FIFO was granted. Without it the thread keeps going, but a busy machine will be heard.
+    /// SCHED_FIFO was granted. Without it the thread keeps going, with a longer queue, but a busy machine may be heard.
     package let isRealtime: Bool
+    /// How full the playback buffers of sound cards are kept, as far as they have room.
+    package let playbackQueue: Duration
     package let isMemoryLocked: Bool
 
     private let configuration: AudioEngineConfiguration
@@ -78,6 +80,7 @@ package final class AudioEngine: @unchecked Sendable {
             { context in context.assumingMemoryBound(to: RealtimeThread.self).pointee.run() }, state)
         self.thread = thread
         isRealtime = thread.is_realtime != 0
+        playbackQueue = isRealtime ? configuration.playbackQueue : configuration.playbackQueueWithoutPriority
         if code != 0 {
             isRunning = false
             throw .failed(call: "pthread_create", code: code)
@@ -227,7 +230,8 @@ package final class AudioEngine: @unchecked Sendable {
         _ = send(Message(.route, id: id ?? Message.noTerminal))
     }
 
-    /// Fades a terminal out, lets it play what it has, at most 100 ms in all, and gives it back: `terminalRemoved`.
+    /// Fades a terminal out, lets it play what it has, and gives it back: `terminalRemoved`,
+    /// within 50 ms more than its queue holds.
     package func removeTerminal(_ id: UInt32) {
         guard terminals[id] != nil else { return }
         _ = send(Message(.removeTerminal, id: id))
@@ -387,7 +391,7 @@ package final class AudioEngine: @unchecked Sendable {
             throw error
         }
         // Room for one tick above the target has to stay.
-        let wanted = Int(configuration.playbackQueue.wholeNanoseconds * Int64(path.playbackRate) / 1_000_000_000)
+        let wanted = Int(playbackQueue.wholeNanoseconds * Int64(path.playbackRate) / 1_000_000_000)
         let target = max(0, min(wanted, path.playbackBufferFrames - path.playbackRate / 50))
         let port = UnsafeMutablePointer<PathPort>.allocate(capacity: 1)
         port.initialize(

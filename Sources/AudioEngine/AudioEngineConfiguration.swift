@@ -10,6 +10,9 @@ package struct AudioEngineConfiguration: Sendable {
     package var downlinkLimitBlocks = 6
     /// How full a sound card's playback buffer is kept. A stall of 10 ms less does not run it dry.
     package var playbackQueue = Duration.milliseconds(50)
+    /// The same where the thread has no real-time priority: among the others it is run up to 33 ms late on a busy machine.
+    /// Twice that in a row, once for the thread and once for the application that answers it, and the 10 ms of a block.
+    package var playbackQueueWithoutPriority = Duration.milliseconds(100)
     /// A clock that has been silent for this long is replaced by a timer until it speaks again.
     package var fallbackAfter = Duration.milliseconds(50)
     /// SCHED_FIFO priority to ask for; 0 does not ask.

@@ -88,6 +88,12 @@ struct PathPort: ~Copyable {
     @_noLocks
     func leadFrames() -> Int { playback == nil || isStarted ? 0 : targetFrames * busRate / playbackRate }
 
+    /// How long the playback's queue lasts when it is at its target.
+    @_noLocks
+    func queueNanoseconds() -> Int64 {
+        playback == nil ? 0 : Int64(targetFrames) &* 1_000_000_000 / Int64(playbackRate)
+    }
+
     /// Starts both streams, the playback with a queue whose end is `lead` and whose beginning is silence.
     ///
     /// Returns 0 or an errno.
@@ -114,11 +120,11 @@ struct PathPort: ~Copyable {
         }
         if let capture {
             if needsPrepare { _ = snd_pcm_prepare(capture) }
-            let code = snd_pcm_start(capture)
-            if code < 0 && code != -EBADFD { return -code }
+            let code = startPrepared(capture)
+            if code < 0 { return -code }
         }
         guard let playback else { return 0 }
-        let code = startFilled(playback)
+        let code = startPrepared(playback)
         return code < 0 ? -code : 0
     }
 
@@ -148,11 +154,7 @@ struct PathPort: ~Copyable {
             return Int(frames) - late
         }
         if frames == 0 || frames == -Int(EAGAIN) || frames == -Int(EINTR) { return 0 }
-        if !isRecoverable(frames) { return Int(frames) }
-        counters.pointee.captureXruns.add(1)
-        var code = snd_pcm_prepare(capture)
-        if code >= 0 { code = snd_pcm_start(capture) }
-        return code < 0 ? Int(code) : 0
+        return recover(capture, isPlayback: false, Int(frames), counters)
     }
 
     /// Reads and forgets what a device that is no clock has to give for one tick, and gives silence for it, so that it is
@@ -227,7 +229,7 @@ struct PathPort: ~Copyable {
             attempts += 1
             var room = Int(snd_pcm_avail_update(playback))
             if room < 0 {
-                let code = recover(playback, room, counters)
+                let code = recover(playback, isPlayback: true, room, counters)
                 if code < 0 { return code }
                 continue
             }
@@ -241,7 +243,7 @@ struct PathPort: ~Copyable {
             } else if written == 0 || written == -Int(EAGAIN) || written == -Int(EINTR) {
                 break
             } else {
-                let code = recover(playback, written, counters)
+                let code = recover(playback, isPlayback: true, written, counters)
                 if code < 0 { return code }
             }
         }
@@ -272,10 +274,7 @@ struct PathPort: ~Copyable {
             let captured = Int(snd_pcm_avail_update(capture))
             if captured > 0 { missing -= captured * playbackRate / captureRate }
         }
-        if missing > Self.chunkFrames { missing = Self.chunkFrames }
-        if missing <= 0 { return }
-        silence(missing)
-        _ = snd_pcm_writei(playback, interleaved, UInt(missing))
+        if missing > 0 { _ = fill(playback, silence: missing) }
     }
 
     /// True when the playback has played everything, or was stopped.
@@ -291,17 +290,27 @@ struct PathPort: ~Copyable {
         code == -Int(EPIPE) || code == -Int(ESTRPIPE) || code == -Int(EBADFD)
     }
 
+    /// The one place where a stream that ran dry or over, or was suspended, is counted and started anew.
+    ///
+    /// Returns 0, or -errno when the device is gone: then nothing is counted.
     @_noLocks
     private mutating func recover(
-        _ playback: OpaquePointer, _ code: Int, _ counters: UnsafeMutablePointer<TerminalCounters>
+        _ stream: OpaquePointer, isPlayback: Bool, _ code: Int, _ counters: UnsafeMutablePointer<TerminalCounters>
     ) -> Int {
         if !isRecoverable(code) { return code }
-        counters.pointee.playbackXruns.add(1)
-        steering.restart()
-        let prepared = snd_pcm_prepare(playback)
+        if isPlayback {
+            counters.pointee.playbackXruns.add(1)
+            steering.restart()
+        } else {
+            counters.pointee.captureXruns.add(1)
+        }
+        let prepared = snd_pcm_prepare(stream)
         if prepared < 0 { return Int(prepared) }
-        let filled = fill(playback, silence: targetFrames)
-        return Int(filled < 0 ? filled : startFilled(playback))
+        if isPlayback {
+            let filled = fill(stream, silence: targetFrames)
+            if filled < 0 { return Int(filled) }
+        }
+        return Int(startPrepared(stream))
     }
 
     /// Writes so many frames of silence to a stream. Returns 0 or -errno.
@@ -336,8 +345,8 @@ struct PathPort: ~Copyable {
 
     /// Starts a prepared stream. Returns 0 or -errno.
     @_noLocks
-    private func startFilled(_ playback: OpaquePointer) -> Int32 {
-        let code = snd_pcm_start(playback)
+    private func startPrepared(_ stream: OpaquePointer) -> Int32 {
+        let code = snd_pcm_start(stream)
         // Running already: the two streams of some cards start together.
         return code == -EBADFD ? 0 : code
     }

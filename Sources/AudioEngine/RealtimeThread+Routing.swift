@@ -62,7 +62,7 @@ extension RealtimeThread {
     private mutating func remove(_ terminal: TerminalPointer) {
         if terminal.pointee.isRemoving { return }
         terminal.pointee.isRemoving = true
-        terminal.pointee.endDeadline = now &+ Self.drainLimit
+        terminal.pointee.endDeadline = now &+ drainLimit(of: terminal)
         if same(terminal, pending) {
             pending = nil
             wind(down: terminal)

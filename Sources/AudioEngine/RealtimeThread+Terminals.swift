@@ -246,7 +246,15 @@ extension RealtimeThread {
     @_noLocks
     mutating func wind(down terminal: TerminalPointer) {
         if terminal.pointee.path != nil && terminal.pointee.isRunning { terminal.pointee.state = .draining }
-        if terminal.pointee.endDeadline == Int64.max { terminal.pointee.endDeadline = now &+ Self.drainLimit }
+        if terminal.pointee.endDeadline == Int64.max { terminal.pointee.endDeadline = now &+ drainLimit(of: terminal) }
+    }
+
+    /// A link's packets hold about as much as a card does.
+    @_noLocks
+    func drainLimit(of terminal: TerminalPointer) -> Int64 {
+        var queue: Int64 = 50_000_000
+        if let path = terminal.pointee.path { queue = max64(queue, path.pointee.queueNanoseconds()) }
+        return queue &+ Self.drainLimit
     }
 
     @_noLocks

@@ -16,7 +16,8 @@ struct RealtimeThread: ~Copyable {
     static var maximumPolls: Int { @_noLocks get { 1 + maximumTerminals * PathPort.maximumDescriptors + maximumCalls } }
     static var tickNanoseconds: Int64 { @_noLocks get { 10_000_000 } }
     static var lateLimit: Int64 { @_noLocks get { 20_000_000 } }
-    static var drainLimit: Int64 { @_noLocks get { 95_000_000 } }
+    /// How long a terminal may take to fade out and to play what it has queued, beside its card's queue.
+    static var drainLimit: Int64 { @_noLocks get { 45_000_000 } }
     /// How long the clock waits at most, once, for providers that are behind after a stall.
     static var holdLimit: Int64 { @_noLocks get { 20_000_000 } }
     /// A path that does not deliver for so long is cut to anyway: it can at least play.

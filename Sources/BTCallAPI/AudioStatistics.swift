@@ -53,6 +53,8 @@ package struct AudioStatistics: Hashable, Sendable {
 
     /// Whether the thread runs with real-time priority.
     package var isRealtime = false
+    /// How full the playback buffers of sound cards are kept, in milliseconds.
+    package var cardQueueMs: UInt64 = 0
     package var lateTicks: UInt64 = 0
     /// All losses of our own making: concealed, missing, dropped, underruns and xruns.
     package var lost: UInt64 = 0
@@ -63,6 +65,7 @@ package struct AudioStatistics: Hashable, Sendable {
 
     package init(_ fields: Fields) throws(APIError) {
         isRealtime = try fields.optionalBool("realtime") ?? false
+        cardQueueMs = try fields.optionalInteger("cardQueueMs") ?? 0
         lateTicks = try fields.optionalInteger("lateTicks") ?? 0
         lost = try fields.optionalInteger("lost") ?? 0
         for element in try fields.dictionaries("terminals") {
@@ -76,6 +79,7 @@ package struct AudioStatistics: Hashable, Sendable {
     package var fields: [String: Value] {
         [
             "realtime": .bool(isRealtime),
+            "cardQueueMs": .uint64(cardQueueMs),
             "lateTicks": .uint64(lateTicks),
             "lost": .uint64(lost),
             "terminals": .vardicts(terminals.map(\.fields)),

@@ -23,6 +23,9 @@ extension Daemon {
             logger: logger)
     }
 
+    /// The adapter that a headset is known to.
+    func adapterPath(of address: BluetoothAddress) -> String? { registry.device(address)?.adapterPath }
+
     func joinHeadsetProfile() {
         headsets.servesHeadsetProfile = configuration.headsetProfile
         headsetProfile.onState = { [weak self] state in self?.take(headsetProfile: state) }

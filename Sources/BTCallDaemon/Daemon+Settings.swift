@@ -29,6 +29,7 @@ extension Daemon {
         boardBattery.source = new.boardBattery
         updateGateway(new)
         if new.headsetProfile != old.headsetProfile { followHeadsetProfile() }
+        voiceRouting.follow(new.scoRouting)
         graph.setCallQueueBlocks(new.callQueueBlocks)
         outside.paths.setPeriod(new.periodMilliseconds)
     }

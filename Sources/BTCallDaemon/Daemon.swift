@@ -1,4 +1,4 @@
-import AudioEngine
+package import AudioEngine
 package import BTCallAPI
 package import BlueZ
 import BluetoothSockets
@@ -26,6 +26,10 @@ package final class Daemon: Activating {
         package var board: (any BoardOpening)?
         /// What the kernel says of Bluetooth controllers.
         package var controllers = ControllerFacts()
+        /// The program that tells a controller where to send voice.
+        package var voiceRoutingHelper = VoiceRouting.installedHelper
+        /// What the audio engine is asked for; the configuration adds its own.
+        package var engine = AudioEngineConfiguration()
 
         package init(
             paths: any PathOpening, opener: any AudioLinkOpening, board: (any BoardOpening)? = nil,
@@ -106,9 +110,10 @@ package final class Daemon: Activating {
             wanted: Set(configuration.localDevices.keys), paths: outside.paths, problems: problems,
             isToldOfCards: board.watchesCards, interval: configuration.waits.localDevice)
         do throws(AudioEngineError) {
-            var engineConfiguration = AudioEngineConfiguration()
+            var engineConfiguration = outside.engine
             engineConfiguration.primeBlocks = configuration.callQueueBlocks
             let engine = try AudioEngine(engineConfiguration)
+            if !engine.isRealtime { Self.warnOfLateness(engine, engineConfiguration, logger) }
             let limit = configuration.routing.silentLimit
             graph = try Self.graph(engine, outside.paths, limit > .zero ? limit : nil, logger)
         } catch {
@@ -150,11 +155,15 @@ package final class Daemon: Activating {
         self.admission = admission
         quirks = HeadsetQuirks(
             configuration: configuration, registry: registry, facts: outside.controllers, logger: logger)
+        voiceRouting = VoiceRouting(
+            configuration.scoRouting, helper: outside.voiceRoutingHelper, facts: outside.controllers,
+            problems: problems, logger: logger)
         join()
         export()
     }
 
     let admission: LinkAdmission
+    package let voiceRouting: VoiceRouting
 
     private static func graph(
         _ engine: AudioEngine, _ paths: any PathOpening, _ limit: Duration?, _ logger: Logger
@@ -164,6 +173,17 @@ package final class Daemon: Activating {
         } catch {
             throw .failed(call: error.call, code: error.code)
         }
+    }
+
+    private static func warnOfLateness(
+        _ engine: AudioEngine, _ configuration: AudioEngineConfiguration, _ logger: Logger
+    ) {
+        logger.warning(
+            """
+            the audio thread has no real-time priority: sound cards play \(engine.playbackQueue) behind instead of \
+            \(configuration.playbackQueue), and a busy machine may still be heard; give the unit LimitRTPRIO=20 or \
+            AmbientCapabilities=CAP_SYS_NICE, and restart it
+            """)
     }
 
     static func gateway(_ configuration: Configuration) -> AudioGatewayConfiguration {
@@ -196,6 +216,10 @@ package final class Daemon: Activating {
         headsets.onRoutingEvent = { [weak self] event in self?.router.handle(event) }
         headsets.onChange = { [weak self] change in self?.show(change) }
         headsets.quirks = { [quirks] address in quirks.quirks(of: address) }
+        admission.advice = { [weak self] address in
+            guard let self else { return "" }
+            return voiceRouting.advice(adapterPath(of: address))
+        }
         joinBoard()
         boardBattery.onChange = { [weak self] in self?.boardBatteryChanged() }
         registry.onEvent = { [weak self] event in self?.take(event) }
@@ -264,6 +288,7 @@ package final class Daemon: Activating {
         case .firstPacket(let address, let bytes):
             logger.debug("\(address): packets of \(bytes) bytes")
             admission.firstPacketCame(address)
+            voiceRouting.packetCame(through: adapterPath(of: address))
             quality.sample()
         case .linkSilent(let address, let milliseconds):
             logger.notice("\(address): nothing received for \(milliseconds) ms")
@@ -336,10 +361,12 @@ package final class Daemon: Activating {
         problems.end("adapter")
         adapterGrace?.cancel()
         adapterGrace = nil
+        voiceRouting.adaptersChanged([])
     }
 
     private func noteAdapters() {
         guard registry.isServicePresent else { return }
+        voiceRouting.adaptersChanged(registry.adapters)
         let powered = registry.adapters.contains(where: \.powered)
         // bluetoothd comes to the bus before its adapters do. Links that outlived it are not over for that.
         if registry.adapters.isEmpty, adapterGrace != nil { return }

@@ -108,7 +108,7 @@ package enum DaemonCommand {
             let opener = SynchronousLinkOpener { headset in
                 registry.device(headset).flatMap { registry.adapter(path: $0.adapterPath)?.address }
             }
-            let outside = Daemon.Outside(
+            var outside = Daemon.Outside(
                 paths: ALSAPathOpener(configuration: configuration), opener: opener, board: LinuxBoard(logger: logger)
             ) {
                 do throws(AudioLinkError) {
@@ -118,6 +118,7 @@ package enum DaemonCommand {
                     return ("links that headsets open are not taken", "\(error)")
                 }
             }
+            outside.controllers = ControllerFacts { ControllerInformation.manufacturer(of: $0) }
             do throws(DaemonError) {
                 let daemon = try Daemon(
                     configuration: configuration, bus: bus, registry: registry, outside: outside, logger: logger)

@@ -27,6 +27,60 @@ extension ControlLoop {
         let child = try spawn(words)
         target.process = child
         await waitUntilEnded(child)
+        return try status(of: child)
+    }
+
+    /// How a child ended whose output was collected.
+    package struct ChildReport: Sendable {
+        /// What it exited with; 128 and the signal's number when a signal ended it.
+        package var status: Int32
+        /// What it wrote to standard output and standard error.
+        package var output: String
+        /// It was killed because its time was over.
+        package var wasKilled: Bool
+    }
+
+    /// Starts a program as `run(_:forwarding:ignoring:)` does, with nothing on its standard input, and waits for its end.
+    ///
+    /// - Parameters:
+    ///   - words: the program and its arguments.
+    ///   - limit: after which it is killed.
+    ///   - most: bytes of output that are kept; the rest is read and dropped.
+    /// - Throws: why it could not be started.
+    @ControlPlane
+    package func run(
+        _ words: [String], within limit: Duration, keeping most: Int
+    ) async throws(SystemError) -> ChildReport {
+        var ends: [Int32] = [-1, -1]
+        _ = try SystemError.check("socketpair") {
+            socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0, &ends)
+        }
+        let output = ChildOutput(ends[0], most)
+        defer { output.close() }
+        let child = try spawn(words, writingTo: ends[1], readBy: output)
+        var wasKilled = false
+        let timer = schedule(after: limit) {
+            wasKilled = true
+            kill(child, SIGKILL)
+        }
+        await waitUntilEnded(child)
+        timer.cancel()
+        output.read()
+        return ChildReport(
+            status: try status(of: child), output: String(decoding: output.bytes, as: UTF8.self), wasKilled: wasKilled)
+    }
+
+    /// - Parameter end: closed here; the child has a copy.
+    @ControlPlane
+    private func spawn(
+        _ words: [String], writingTo end: Int32, readBy output: ChildOutput
+    ) throws(SystemError) -> pid_t {
+        defer { close(end) }
+        output.source = try add(output.descriptor, .readable) { _ in output.read() }
+        return try spawn(words, output: end)
+    }
+
+    private func status(of child: pid_t) throws(SystemError) -> Int32 {
         var status: Int32 = 0
         _ = try SystemError.check("waitpid") { waitpid(child, &status, 0) }
         // As WIFSIGNALED, WTERMSIG and WEXITSTATUS, which are macros.
@@ -34,7 +88,8 @@ extension ControlLoop {
         return signal != 0 ? 128 + signal : (status >> 8) & 0xFF
     }
 
-    private func spawn(_ words: [String]) throws(SystemError) -> pid_t {
+    /// - Parameter output: becomes its standard output and standard error, with nothing to read; nil leaves ours.
+    private func spawn(_ words: [String], output: Int32? = nil) throws(SystemError) -> pid_t {
         guard let program = words.first else { throw SystemError(call: "posix_spawn", code: ENOENT) }
         var attributes = posix_spawnattr_t()
         posix_spawnattr_init(&attributes)
@@ -43,10 +98,18 @@ extension ControlLoop {
         sigemptyset(&none)
         posix_spawnattr_setsigmask(&attributes, &none)
         posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK))
+        var actions = posix_spawn_file_actions_t()
+        posix_spawn_file_actions_init(&actions)
+        defer { posix_spawn_file_actions_destroy(&actions) }
+        if let output {
+            posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
+            posix_spawn_file_actions_adddup2(&actions, output, 1)
+            posix_spawn_file_actions_adddup2(&actions, output, 2)
+        }
         let arguments = words.map { strdup($0) } + [nil]
         defer { for argument in arguments { free(argument) } }
         var child = pid_t()
-        let code = posix_spawnp(&child, program, nil, &attributes, arguments, environ)
+        let code = posix_spawnp(&child, program, &actions, &attributes, arguments, environ)
         guard code == 0 else { throw SystemError(call: program, code: code) }
         return child
     }
@@ -90,5 +153,38 @@ private final class SignalTarget {
 
     func send(_ signal: Int32) {
         if let process { kill(process, signal) }
+    }
+}
+
+/// The reading end of a child's output.
+@ControlPlane
+private final class ChildOutput {
+    let descriptor: Int32
+    private let most: Int
+    var source: DescriptorSource?
+    private(set) var bytes: [UInt8] = []
+
+    init(_ descriptor: Int32, _ most: Int) {
+        self.descriptor = descriptor
+        self.most = most
+    }
+
+    /// Takes what there is.
+    func read() {
+        var piece = [UInt8](repeating: 0, count: 512)
+        while true {
+            let count = recv(descriptor, &piece, piece.count, Int32(MSG_DONTWAIT))
+            if count < 0, errno == EINTR { continue }
+            // At its end it stays readable.
+            if count == 0 { source?.cancel() }
+            guard count > 0 else { return }
+            bytes += piece.prefix(min(count, most - bytes.count))
+        }
+    }
+
+    func close() {
+        source?.cancel()
+        source = nil
+        _ = Glibc.close(descriptor)
     }
 }

@@ -165,6 +165,7 @@ import Testing
     @Test func `Statistics are read as they were written`() throws {
         var statistics = AudioStatistics()
         statistics.isRealtime = true
+        statistics.cardQueueMs = 50
         statistics.lost = 3
         var terminal = AudioStatistics.Terminal(id: 7, device: try headset().device, kind: .link, codec: "mSBC")
         terminal.packetsReceived = .max

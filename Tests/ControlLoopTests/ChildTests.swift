@@ -39,4 +39,46 @@ import Testing
         }
         #expect([3, 128 + SIGUSR1].contains(try await end.value))
     }
+
+    @Test func `what a child says is collected, as far as it is wanted, with its status`() async throws {
+        let script = "echo first; echo second >&2; cat; exit 5"
+        let report = try await loop.run(["sh", "-c", script], within: .seconds(30), keeping: 1000)
+        #expect(report.status == 5 && report.output == "first\nsecond\n" && !report.wasKilled)
+        // More than any buffer between us holds.
+        let long = ["sh", "-c", "head -c 1000000 /dev/zero | tr '\\0' x; exit 6"]
+        let cut = try await loop.run(long, within: .seconds(30), keeping: 10)
+        #expect(cut.status == 6 && cut.output == "xxxxxxxxxx" && !cut.wasKilled)
+    }
+
+    @Test func `a child that takes too long is killed, and what it has said is kept`() async throws {
+        let script = "echo begun; exec sleep 1000"
+        let report = try await loop.run(["sh", "-c", script], within: .milliseconds(300), keeping: 1000)
+        #expect(report.status == 137 && report.wasKilled)
+        #expect(["begun\n", ""].contains(report.output))
+    }
+
+    @Test func `a grandchild that keeps the output open does not keep the report back`() async throws {
+        let script = "sleep 1000 & echo $!; exit 0"
+        let report = try await loop.run(["sh", "-c", script], within: .seconds(30), keeping: 1000)
+        #expect(report.status == 0 && !report.wasKilled)
+        let grandchild = try #require(pid_t(report.output.split(separator: "\n").first ?? ""))
+        #expect(kill(grandchild, SIGKILL) == 0)
+    }
+
+    @Test func `what cannot be started leaves nothing open`() async throws {
+        let before = try openDescriptors()
+        let error = await #expect(throws: SystemError.self) {
+            try await loop.run(["/nonexistent/program"], within: .seconds(1), keeping: 10)
+        }
+        #expect(error == SystemError(call: "/nonexistent/program", code: ENOENT))
+        #expect(try openDescriptors() == before)
+    }
+
+    private func openDescriptors() throws -> Int {
+        let directory = try #require(opendir("/proc/self/fd"))
+        defer { closedir(directory) }
+        var count = 0
+        while readdir(directory) != nil { count += 1 }
+        return count
+    }
 }

@@ -37,6 +37,7 @@ class Lab:
         self.air = radio.Radio()
         self.guest = None
         self.machine = Machine(args.qemu_socket)
+        self.voice = radio.VoiceRouting(int(args.voice == "host")) if args.voice else None
         self.headsets = {}
         self.snoop = open(args.snoop, "wb", buffering=0) if args.snoop else None
         if self.snoop:
@@ -57,6 +58,8 @@ class Lab:
             self.btsnoop(packet, True)
             writer.write(packet)
         self.guest = self.air.add(GUEST, to_guest, self.sco_mtu)
+        if self.voice is not None:
+            self.guest.voice = self.voice
         while data := await reader.read(65536):
             for packet in stream.feed(data):
                 self.btsnoop(packet, False)
@@ -93,11 +96,15 @@ class Lab:
             case "air":
                 return {"ll_packets": self.air.packets, "guest_sco_from_host": self.guest.sco_in,
                         "guest_sco_to_host": self.guest.sco_out, "cpu_s": round(time.process_time(), 2)}
+            case "voice":
+                if self.voice is None:
+                    raise ValueError("the guest's controller is not a Broadcom: --voice pcm")
+                return self.voice.status()
             case "analyse":
                 return await self.analyse(args)
             case "qemu":
                 return await self.machine.command(args[0], dict(word.split("=", 1) for word in args[1:]))
-        raise ValueError("lab time|say|air|stalls|analyse|qemu")
+        raise ValueError("lab time|say|air|voice|stalls|analyse|qemu")
 
     async def analyse(self, args):
         """Another process, and a modest one: the headsets must keep their pace."""
@@ -121,6 +128,7 @@ async def main():
     p.add_argument("--codecs", default="cvsd,msbc")
     p.add_argument("--profile", default="1.8")
     p.add_argument("--sco-mtu", type=int, default=120)
+    p.add_argument("--voice", choices=["pcm", "host"], help="the guest's controller is a Broadcom, wired for this")
     p.add_argument("--snoop", help="write the guest's HCI traffic here (btsnoop)")
     p.add_argument("--debug", action="store_true")
     args = p.parse_args()

@@ -60,6 +60,11 @@ package final class SimulatedOutside: PathOpening, AudioLinkOpening {
         if let stream = running[address] { pacer.loseEach(number, of: stream) }
     }
 
+    /// Links to these headsets come up, and nothing comes in.
+    package var mute: Set<BluetoothAddress> = []
+    /// Links to these headsets come up and are closed by them before anything has come in.
+    package var brief: Set<BluetoothAddress> = []
+
     /// A headset that died is in reach again.
     package func revive(_ address: BluetoothAddress) {
         absent.remove(address)
@@ -168,6 +173,14 @@ package final class SimulatedOutside: PathOpening, AudioLinkOpening {
     private func makeLink(_ address: BluetoothAddress, _ codec: VoiceCodec) throws(AudioLinkError) -> OpenAudioLink {
         guard let headset = headsets[address], headset.codecs.contains(codec) else { throw .refused }
         guard let (ours, theirs) = PacketSocketPair.open() else { throw .failed(SystemError("socketpair")) }
+        if mute.contains(address) || brief.contains(address) {
+            let isBrief = brief.contains(address)
+            if isBrief { close(theirs) }
+            return OpenAudioLink(descriptor: ours, codec: codec, packetBytesHint: 60) {
+                close(ours)
+                if !isBrief { close(theirs) }
+            }
+        }
         let stream = pacer.attach(theirs, .link(codec), microphone: headset.microphone(codec.sampleRate))
         streams.append((headset.name, stream))
         running[address] = stream

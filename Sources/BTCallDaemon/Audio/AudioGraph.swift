@@ -243,6 +243,8 @@ package final class AudioGraph {
     // MARK: Figures
 
     package var isRealtime: Bool { engine.isRealtime }
+    /// How full the buffers of sound cards are kept.
+    package var playbackQueue: Duration { engine.playbackQueue }
     /// Whether no device and no link is open, nor being closed.
     package var isQuiet: Bool { terminals.isEmpty }
     package func counters() -> EngineCounters { engine.counters() }

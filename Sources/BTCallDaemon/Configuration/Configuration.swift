@@ -98,6 +98,8 @@ package struct Configuration: Sendable {
     package var recordsNumbers = false
     /// Serves headsets that have only the Headset Profile.
     package var headsetProfile = false
+    /// Whether controllers are told to send voice to the host.
+    package var scoRouting = VoiceRouting.Wish.leave
     /// What a headset is shown while its audio is used without a call.
     package var virtualCall = VirtualCall.onRequest
     /// Least time in milliseconds between the connection, or the answer, and a headset's audio link, 0…2000.

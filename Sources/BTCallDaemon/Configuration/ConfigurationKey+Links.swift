@@ -5,6 +5,7 @@ import HandsFree
 extension ConfigurationSection {
     static var linkKeys: [ConfigurationKey] {
         let calls = "always, voip or never"
+        let routings = "leave or host"
         return [
             boolean(
                 "headsetProfile", "no", "serve headsets that have only the old Headset Profile (HSP)", .now,
@@ -22,6 +23,16 @@ extension ConfigurationSection {
                 "audioDelayMilliseconds", "200",
                 "least time from a headset's connection, or the answer of a call, to its audio", 0...2000, .reopen,
                 \.audioDelayMilliseconds),
+            ConfigurationKey(
+                "scoRouting", "leave",
+                "tell controllers of Broadcom and Cypress to send voice to the host instead of their PCM pins (host)",
+                accepted: routings, effect: .now, read: { $0.scoRouting.rawValue },
+                apply: { configuration, value throws(ConfigurationValueError) in
+                    guard let found = VoiceRouting.Wish(rawValue: value.lowercased()) else {
+                        throw ConfigurationValueError(accepted: routings)
+                    }
+                    configuration.scoRouting = found
+                }),
         ]
     }
 }

@@ -20,6 +20,8 @@ package final class LinkAdmission {
     package var pause: Duration
     /// The set-up of a headset's link has to be tried again.
     package var onRetry: (@ControlPlane (BluetoothAddress) -> Void)?
+    /// What may be wrong with a link that is up while nothing has come in.
+    package var advice: (@ControlPlane (BluetoothAddress) -> String)?
     private let logger: Logger
     private var busyWith: BluetoothAddress?
     private var isCancelled = false
@@ -100,16 +102,27 @@ package final class LinkAdmission {
                 return isCancelled ? .cancelled : Self.failure(error)
             }
             if await waitForFirstPacket(address) { return nil }
+            let isUp = graph.hasLink(address)
             graph.closeLink(address)
             closedAt[address] = ControlLoop.now
             if isCancelled { return .cancelled }
-            logger.warning(
-                """
-                \(address): the audio link is up and nothing comes in\(attempt < attempts ? "; trying once more" : ""): \
-                if this is so for every headset, the controller sends voice to its PCM pins instead of the host
-                """)
+            noteSilence(of: address, isUp: isUp, isLast: attempt == attempts)
         }
         return .failed
+    }
+
+    /// A link whose other side has closed it says nothing about where the controller sends voice.
+    private func noteSilence(of address: BluetoothAddress, isUp: Bool, isLast: Bool) {
+        let next = isLast ? "" : "; trying once more"
+        guard isUp else {
+            logger.warning("\(address): the audio link ended before anything came in\(next)")
+            return
+        }
+        logger.warning(
+            """
+            \(address): the audio link is up and nothing comes in\(next): \
+            \(advice?(address) ?? "the headset does not send, or the controller keeps it for itself")
+            """)
     }
 
     /// A set-up that was cancelled takes a moment to end; no second one begins before.

@@ -1,13 +1,25 @@
+package import BlueZ
 import Glibc
 package import HandsFree
 
 /// What the kernel says of a Bluetooth controller in sysfs.
 package struct ControllerFacts: Sendable {
     private let directory: String
+    private let manufacturer: @Sendable (String) -> Int?
 
-    /// - Parameter directory: another one in tests.
-    package init(directory: String = "/sys/class/bluetooth") {
+    /// - Parameters:
+    ///   - directory: another one in tests.
+    ///   - manufacturer: who made a controller, where BlueZ does not say it (before 5.69).
+    package init(
+        directory: String = "/sys/class/bluetooth", manufacturer: @escaping @Sendable (String) -> Int? = { _ in nil }
+    ) {
         self.directory = directory
+        self.manufacturer = manufacturer
+    }
+
+    /// The company that made the controller of an adapter, by its assigned number.
+    package func manufacturer(of adapter: DeviceRegistry.Adapter) -> Int? {
+        adapter.manufacturer ?? manufacturer(adapter.controller)
     }
 
     /// - Parameters:

@@ -37,7 +37,7 @@ package final class HeadsetQuirks {
         let device = registry.device(address)
         let path = device?.adapterPath ?? registry.adapters.first(where: \.powered)?.path
         let controller = path.flatMap { registry.adapter(path: $0) }.map { adapter in
-            facts.controller(adapter.controller, manufacturer: adapter.manufacturer)
+            facts.controller(adapter.controller, manufacturer: facts.manufacturer(of: adapter))
         }
         let modalias = device.flatMap { $0.modalias.isEmpty ? nil : $0.modalias }
         return database.explain(

@@ -22,6 +22,7 @@ final class Box {
     let bluez: FakeBlueZ
     let outside: SimulatedOutside
     let board: SimulatedBoard?
+    private let change: (inout Daemon.Outside) -> Void
     /// The telephony application, and its connection to the daemon.
     let telephone = Telephone()
     let bridge: CallBridge
@@ -41,14 +42,16 @@ final class Box {
     ///   - isBlueZRunning: whether bluetoothd is there when the daemon starts.
     ///   - board: nil has no jacks, hooks and mixers.
     ///   - prepare: before the daemon starts.
+    ///   - outside: changes what the daemon is given besides.
     static func run(
         isBlueZRunning: Bool = true, rules: String = "", board: SimulatedBoard? = nil,
         configure: (inout Configuration) -> Void = { _ in }, prepare: (Box) async throws -> Void = { _ in },
+        outside: @escaping (inout Daemon.Outside) -> Void = { _ in },
         body: (Box) async throws -> Void
     ) async throws {
         var configuration = Self.configuration
         configure(&configuration)
-        let box = try await Box(configuration, rules, board)
+        let box = try await Box(configuration, rules, board, outside)
         if isBlueZRunning { try await box.bluez.start() }
         try await prepare(box)
         try await box.start()
@@ -84,9 +87,13 @@ final class Box {
         return configuration
     }
 
-    private init(_ configuration: Configuration, _ rules: String, _ board: SimulatedBoard?) async throws {
+    private init(
+        _ configuration: Configuration, _ rules: String, _ board: SimulatedBoard?,
+        _ change: @escaping (inout Daemon.Outside) -> Void
+    ) async throws {
         self.configuration = configuration
         self.board = board
+        self.change = change
         bus = try FakeBlueZBus(rules: rules)
         address = bus.address
         bluez = FakeBlueZ(on: address)
@@ -105,17 +112,18 @@ final class Box {
         bridge = try await CallBridge(bus: .address("\(address)"))
         connection = try BusConnection(address)
         log = LogLines()
-        daemon = try Self.makeDaemon(configuration, connection, outside, board, log)
+        daemon = try Self.makeDaemon(configuration, connection, outside, board, change, log)
     }
 
     private static func makeDaemon(
         _ configuration: Configuration, _ connection: BusConnection, _ outside: SimulatedOutside,
-        _ board: SimulatedBoard?, _ log: LogLines
+        _ board: SimulatedBoard?, _ change: (inout Daemon.Outside) -> Void, _ log: LogLines
     ) throws -> Daemon {
-        try Daemon(
+        var parts = Daemon.Outside(paths: outside, opener: outside, board: board)
+        change(&parts)
+        return try Daemon(
             configuration: configuration, bus: connection,
-            registry: DeviceRegistry(bus: connection, logger: log.logger),
-            outside: .init(paths: outside, opener: outside, board: board), logger: log.logger)
+            registry: DeviceRegistry(bus: connection, logger: log.logger), outside: parts, logger: log.logger)
     }
 
     private func start() async throws {
@@ -129,7 +137,7 @@ final class Box {
         await daemon.stop()
         connection.close()
         connection = try BusConnection(address)
-        daemon = try Self.makeDaemon(configuration, connection, outside, board, log)
+        daemon = try Self.makeDaemon(configuration, connection, outside, board, change, log)
         try await start()
     }
 

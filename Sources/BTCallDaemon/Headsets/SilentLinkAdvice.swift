@@ -1,0 +1,46 @@
+/// What to do about an audio link that is up while nothing has ever come in, by what is known of its controller.
+package enum SilentLinkAdvice {
+    private static let broadcom = 15
+    private static let cypress = 305
+    private static let texasInstruments = 13
+
+    /// Makers whose controllers on a board's serial port are often wired for voice to PCM pins, by their assigned numbers.
+    private static let makers = [
+        (texasInstruments, "Texas Instruments"), (broadcom, "Broadcom"), (29, "Qualcomm"), (37, "NXP"), (72, "Marvell"),
+        (cypress, "Cypress"), (2, "Intel"), (10, "Cambridge Silicon Radio"), (70, "MediaTek"), (93, "Realtek"),
+    ]
+
+    /// - Parameters:
+    ///   - controller: `hci0`.
+    ///   - maker: its company number, if it is known.
+    ///   - isHeard: other links through it were heard.
+    ///   - isRouted: it was told to send voice to the host, and has confirmed it.
+    package static func text(
+        controller: String, maker: Int?, isHeard: Bool, wish: VoiceRouting.Wish, isRouted: Bool
+    ) -> String {
+        if isHeard {
+            return "links through \(controller) were heard before, so it is this headset, or the radio"
+        }
+        if isRouted {
+            return """
+                \(controller) sends voice to the host, as it was told, so it is this headset, or the radio; if no other headset \
+                is heard either, `dmesg`
+                """
+        }
+        let name = maker.flatMap { number in makers.first { $0.0 == number }?.1 }
+        let known = name.map { "\(controller) is made by \($0)" } ?? maker.map { "\(controller) is of company \($0)" }
+        let every = "if this is so for every headset,"
+        let subject = known.map { "\($0); \(every) it" } ?? "\(every) \(controller)"
+        let fault = "\(subject) sends voice to its PCM pins instead of the host"
+        switch (maker, wish) {
+        case (broadcom, .leave), (cypress, .leave):
+            return "\(fault): `btcall config bluetooth.scoRouting host`"
+        case (broadcom, .host), (cypress, .host):
+            return "\(fault), and telling it otherwise has failed: see `btcall status`"
+        case (texasInstruments, _):
+            return "\(fault): HCI_VS_Write_SCO_Configuration in its init script (ti-connectivity/*.bts) changes that"
+        default:
+            return "\(fault): its firmware, the devicetree or its maker's own HCI command changes that"
+        }
+    }
+}

@@ -1,0 +1,197 @@
+import BTCall
+import BTCallBench
+import BTCallDaemon
+import BTCallSimulator
+import BlueZ
+import BluetoothTypes
+import ControlLoop
+import DBus
+import Foundation
+import Routing
+import TestSupport
+import Testing
+
+@Suite struct SilentLinkAdviceTests {
+    private func advice(
+        _ maker: Int?, _ wish: VoiceRouting.Wish = .leave, isHeard: Bool = false, isRouted: Bool = false
+    ) -> String {
+        SilentLinkAdvice.text(controller: "hci0", maker: maker, isHeard: isHeard, wish: wish, isRouted: isRouted)
+    }
+
+    @Test(arguments: [(15, "Broadcom"), (305, "Cypress")])
+    func `Broadcom's controllers are told by the key, or why that has failed`(maker: Int, name: String) {
+        let start = "hci0 is made by \(name); if this is so for every headset, it sends"
+        let fault = "\(start) voice to its PCM pins instead of the host"
+        #expect(advice(maker) == "\(fault): `btcall config bluetooth.scoRouting host`")
+        #expect(advice(maker, .host) == "\(fault), and telling it otherwise has failed: see `btcall status`")
+    }
+
+    @Test(arguments: [
+        (13, "Texas Instruments", "init script"), (29, "Qualcomm", "devicetree"), (37, "NXP", "devicetree"),
+    ])
+    func `other makers' controllers are named with what changes them`(maker: Int, name: String, remedy: String) {
+        for wish in VoiceRouting.Wish.allCases {
+            let text = advice(maker, wish)
+            #expect(text.hasPrefix("hci0 is made by \(name); ") && text.contains(remedy))
+            #expect(!text.contains("scoRouting"))
+        }
+    }
+
+    @Test func `a maker without a name has its number, and one that is not known none`() {
+        #expect(advice(1234).hasPrefix("hci0 is of company 1234; "))
+        #expect(advice(nil).hasPrefix("if this is so for every headset, hci0 sends voice to its PCM pins"))
+    }
+
+    @Test func `a controller that is heard, or was told, is not to blame`() {
+        #expect(advice(15, isHeard: true).hasPrefix("links through hci0 were heard before, so it is this headset"))
+        #expect(advice(15, .host, isRouted: true).contains("as it was told, so it is this headset"))
+    }
+}
+
+extension DaemonTests {
+    @Suite @ControlPlane struct VoiceRoutingTests {
+        /// A helper that notes each run, and says and does what the test wants.
+        private final class Helper {
+            let directory: URL
+            var words: [String] { ["sh", "-c", "echo \"$0\" >> '\(file("runs"))'; . '\(file("script"))'"] }
+
+            init(_ script: String) throws {
+                directory = FileManager.default.temporaryDirectory.appending(path: "btcall-\(UUID())")
+                try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
+                try set(script)
+            }
+
+            deinit { try? FileManager.default.removeItem(at: directory) }
+
+            private func file(_ name: String) -> String { directory.appending(path: name).path }
+
+            /// `$0` is the controller.
+            func set(_ script: String) throws {
+                try script.write(toFile: file("script"), atomically: true, encoding: .utf8)
+            }
+
+            /// The controllers for which it ran.
+            var runs: [String] {
+                let text = (try? String(contentsOfFile: file("runs"), encoding: .utf8)) ?? ""
+                return text.split(separator: "\n").map { String($0) }
+            }
+        }
+
+        private static let success = "echo \"$0: voice went to the PCM pins and goes to the host now\""
+
+        @Test func `The controller is told at its appearance, and after it was off or away`() async throws {
+            let helper = try Helper(Self.success)
+            try await Box.run(
+                configure: { $0.scoRouting = .host }, outside: { $0.voiceRoutingHelper = helper.words },
+                body: { box in
+                    let line = "notice: hci0: voice went to the PCM pins and goes to the host now"
+                    func told(_ times: Int) async throws {
+                        try await eventually("it was told \(times) times") { box.log.containing(line).count == times }
+                        #expect(helper.runs == [String](repeating: "hci0", count: times))
+                    }
+                    try await told(1)
+                    // Nothing that leaves it on is a reset.
+                    box.bluez.set("Discovering", .bool(true), of: "org.bluez.Adapter1", at: "/org/bluez/hci0")
+                    box.bluez.setPowered(false)
+                    _ = try await box.problem("adapter")
+                    box.bluez.setPowered(true)
+                    try await box.noProblem("adapter")
+                    try await told(2)
+                    box.bluez.stop()
+                    _ = try await box.problem("bluetoothd")
+                    try await box.bluez.start()
+                    try await told(3)
+                    box.bluez.addAdapter("hci1", address: BluetoothAddress(value: 0x0000_5E00_53FF))
+                    try await eventually("the second one was told") { helper.runs.count == 4 }
+                    #expect(helper.runs.last == "hci1")
+                })
+        }
+
+        @Test func `Nothing is run unless it is wanted, and at once when it is`() async throws {
+            let helper = try Helper(Self.success)
+            try await Box.run(
+                outside: { $0.voiceRoutingHelper = helper.words },
+                body: { box in
+                    box.bluez.setPowered(false)
+                    _ = try await box.problem("adapter")
+                    box.bluez.setPowered(true)
+                    try await box.noProblem("adapter")
+                    #expect(helper.runs == [])
+                    try await box.bridge.setSetting("bluetooth.scoRouting", to: "host")
+                    try await eventually("it was told") { helper.runs == ["hci0"] }
+                })
+        }
+
+        @Test func `A failure is a problem with the helper's words, until it is over or not wanted`() async throws {
+            let helper = try Helper("echo \"$0: not permitted: do this\" >&2; exit 1")
+            try await Box.run(
+                configure: { $0.scoRouting = .host }, outside: { $0.voiceRoutingHelper = helper.words },
+                body: { box in
+                    let problem = try await box.problem("scoRouting.hci0")
+                    #expect(problem.what == "hci0: the voice routing is not set: not permitted: do this")
+                    #expect(problem.remedy.contains("switched off and on"))
+                    try helper.set(Self.success)
+                    box.bluez.setPowered(false)
+                    try await box.noProblem("scoRouting.hci0")
+                    box.bluez.setPowered(true)
+                    try await eventually("it was told") { !box.log.containing("goes to the host now").isEmpty }
+                    try helper.set("echo \"$0: of another maker\" >&2; exit 3")
+                    box.bluez.setPowered(false)
+                    _ = try await box.problem("adapter")
+                    box.bluez.setPowered(true)
+                    #expect(try await box.problem("scoRouting.hci0").remedy.contains("scoRouting leave"))
+                    try await box.bridge.setSetting("bluetooth.scoRouting", to: "leave")
+                    try await box.noProblem("scoRouting.hci0")
+                })
+        }
+
+        @Test func `A helper that is not there is a problem that says how to get it`() async throws {
+            try await Box.run(
+                configure: { $0.scoRouting = .host }, outside: { $0.voiceRoutingHelper = ["/nonexistent/helper"] },
+                body: { box in
+                    let problem = try await box.problem("scoRouting.hci0")
+                    #expect(problem.what.contains("/nonexistent/helper") && problem.what.contains("ENOENT"))
+                    #expect(problem.remedy.contains("scripts/build-sco-routing"))
+                })
+        }
+
+        @Test func `A link that is up without a packet is named with maker and remedy`() async throws {
+            try await Box.run(
+                outside: {
+                    $0.controllers = ControllerFacts(
+                        directory: "/nonexistent", manufacturer: { $0 == "hci0" ? 305 : nil })
+                },
+                body: { box in
+                    box.outside.mute = [Box.first]
+                    try await box.prefer(.bluetooth)
+                    _ = try await box.connect(Box.first)
+                    let registration = try await box.register()
+                    _ = try await box.startCall(registration)
+                    try await eventually("the log names it") { !box.log.containing("nothing comes in").isEmpty }
+                    let line = try #require(box.log.containing("nothing comes in").first)
+                    #expect(line.hasPrefix("warning: \(Box.first): the audio link is up and nothing comes in; trying"))
+                    #expect(line.contains("hci0 is made by Cypress") && line.contains("bluetooth.scoRouting host"))
+                    #expect(box.log.containing("nothing received for") == [])
+                    // Once a headset is heard through this controller, it is not the controller's fault.
+                    box.outside.mute = []
+                    try await box.playing("headset 1")
+                    #expect(box.daemon.voiceRouting.advice("/org/bluez/hci0").contains("were heard before"))
+                    #expect(box.daemon.voiceRouting.advice("/org/bluez/hci7").contains("every headset"))
+                })
+        }
+
+        @Test func `A link that the headset closes before it was heard is told apart`() async throws {
+            try await Box.run { box in
+                box.outside.brief = [Box.first]
+                try await box.prefer(.bluetooth)
+                _ = try await box.connect(Box.first)
+                let registration = try await box.register()
+                _ = try await box.startCall(registration)
+                try await eventually("the log says so") {
+                    !box.log.containing("\(Box.first): the audio link ended before anything came in").isEmpty
+                }
+                #expect(box.log.containing("nothing comes in") == [])
+            }
+        }
+    }
+}
