@@ -22,6 +22,10 @@ package final class AudioEngine: @unchecked Sendable {
         let storage: CallPointer
     }
 
+    private struct InjectionRecord {
+        let counters: UnsafeMutablePointer<InjectionCounters>
+    }
+
     /// The rates of calls and devices, in frames per second; each is converted to that of the internal mix.
     package static let rates = [8_000, 16_000, 24_000, 32_000, 44_100, 48_000]
 
@@ -47,6 +51,7 @@ package final class AudioEngine: @unchecked Sendable {
     private var calls: [UInt32: CallRecord] = [:]
     /// Calls whose storage the thread still holds, with the detached ones.
     private var heldCalls: [CallRecord] = []
+    private var injections: [UInt32: InjectionRecord] = [:]
 
     /// Starts the real-time thread.
     package init(_ configuration: AudioEngineConfiguration = AudioEngineConfiguration()) throws(AudioEngineError) {
@@ -110,10 +115,13 @@ package final class AudioEngine: @unchecked Sendable {
             free(terminal: $0)
         } calls: {
             free(call: $0)
+        } injections: {
+            free(injection: $0)
         }
         terminals.removeAll()
         calls.removeAll()
         heldCalls.removeAll()
+        injections.removeAll()
     }
 
     // MARK: Calls
@@ -162,6 +170,51 @@ package final class AudioEngine: @unchecked Sendable {
     package func detachCall(_ id: UInt32) {
         guard calls.removeValue(forKey: id) != nil else { return }
         _ = send(Message(.detachCall, id: id))
+    }
+
+    // MARK: What applications add
+
+    /// Adds what an application says to what goes to the far end, as soon as it is there; while no call is clocked, the
+    /// application waits.
+    ///
+    /// - Parameters:
+    ///   - id: not that of another injection whose `injectionEnded` has not come.
+    ///   - descriptor: owned by the engine from now on, also when this throws. SOCK_SEQPACKET, one message = at most 10 ms,
+    ///     or SOCK_STREAM (`isStream`) with the same bytes.
+    ///   - rate: one of `rates`, in frames per second.
+    ///   - layout: of the samples.
+    package func attachInjection(
+        _ id: UInt32, descriptor: Int32, rate: Int, layout: SampleLayout, isStream: Bool
+    ) throws(AudioEngineError) {
+        do throws(AudioEngineError) {
+            try check(rate: rate, channels: layout.channels)
+            guard injections[id] == nil else { throw .duplicate(id) }
+            guard injections.count < RealtimeThread.maximumInjections else {
+                throw .tooMany(limit: RealtimeThread.maximumInjections)
+            }
+        } catch {
+            close(descriptor)
+            throw error
+        }
+        let counters = UnsafeMutablePointer<InjectionCounters>.allocate(capacity: 1)
+        counters.initialize(to: InjectionCounters())
+        let port = InjectionPointer.allocate(capacity: 1)
+        port.initialize(
+            to: InjectionPort(
+                id: id, descriptor: descriptor, rate: rate, layout: layout, isStream: isStream,
+                busRate: configuration.busRate, counters: counters))
+        injections[id] = InjectionRecord(counters: counters)
+        guard send(Message(.attachInjection, id: id, storage: port)) else {
+            injections[id] = nil
+            free(injection: port)
+            throw .commandQueueFull
+        }
+    }
+
+    /// Ends an injection at once; `injectionEnded` follows.
+    package func detachInjection(_ id: UInt32) {
+        guard injections[id] != nil else { return }
+        _ = send(Message(.detachInjection, id: id))
     }
 
     // MARK: Terminals
@@ -238,9 +291,19 @@ package final class AudioEngine: @unchecked Sendable {
     }
 
     /// Mutes what goes to all calls; digital silence within 20 ms.
-    package func setMuted(_ muted: Bool) {
-        _ = send(Message(.mute, id: 0, number: muted ? 1 : 0))
+    package func setMuting(_ muting: Muting) {
+        _ = send(Message(.mute, id: 0, number: muting.number))
     }
+
+    /// How loud the microphone is to all calls, whichever device it belongs to.
+    ///
+    /// - Parameter gain: linear, 0 is silence; reached by a short ramp.
+    package func setMicrophoneVolume(_ gain: Float) { _ = send(Message(.microphoneVolume, id: 0, gain: gain)) }
+
+    /// How loud what applications add is to all calls.
+    ///
+    /// - Parameter gain: linear, 0 is silence; reached by a short ramp.
+    package func setApplicationVolume(_ gain: Float) { _ = send(Message(.applicationVolume, id: 0, gain: gain)) }
 
     /// - Parameter gain: linear; reached by a short ramp.
     package func setSpeakerGain(_ id: UInt32, _ gain: Float) {
@@ -291,6 +354,9 @@ package final class AudioEngine: @unchecked Sendable {
         var result = EngineCounters()
         result.terminals = terminals.sorted { $0.key < $1.key }.map { snapshot($0.key, $0.value) }
         result.calls = calls.sorted { $0.key < $1.key }.map { $0.value.counters.pointee.snapshot(id: $0.key) }
+        result.injections = injections.sorted { $0.key < $1.key }.map {
+            $0.value.counters.pointee.snapshot(id: $0.key)
+        }
         result.ticks = threadCounters.pointee.ticks.read()
         result.wakeUps = threadCounters.pointee.wakeUps.read()
         result.lateWakeUps = threadCounters.pointee.lateWakeUps.read()
@@ -306,7 +372,8 @@ package final class AudioEngine: @unchecked Sendable {
         switch record.kind {
         case .none, .attachCall, .setCallActive, .detachCall, .addTerminal, .removeTerminal, .route, .mute,
             .speakerGain,
-            .microphoneGain, .silentLimit, .primeBlocks, .stop:
+            .microphoneGain, .silentLimit, .primeBlocks, .stop, .attachInjection, .detachInjection,
+            .microphoneVolume, .applicationVolume:
             return nil
         case .firstPacket: return .firstPacket(terminal: id, packetBytes: Int(record.number))
         case .linkSilent: return .linkSilent(terminal: id, afterMilliseconds: Int(record.number))
@@ -327,6 +394,10 @@ package final class AudioEngine: @unchecked Sendable {
         case .callReleased:
             if let storage = record.storage { free(call: storage.assumingMemoryBound(to: CallPort.self)) }
             return nil
+        case .injectionEnded:
+            if let storage = record.storage { free(injection: storage.assumingMemoryBound(to: InjectionPort.self)) }
+            injections[id] = nil
+            return .injectionEnded(id)
         case .deadlineMissed: return .deadlineMissed(count: Int(record.number))
         case .eventsLost: return .eventsLost(count: Int(record.number))
         }
@@ -350,6 +421,12 @@ package final class AudioEngine: @unchecked Sendable {
         close(call.pointee.descriptor)
         call.pointee.counters.deinitialize(count: 1).deallocate()
         call.deinitialize(count: 1).deallocate()
+    }
+
+    private func free(injection: InjectionPointer) {
+        close(injection.pointee.descriptor)
+        injection.pointee.counters.deinitialize(count: 1).deallocate()
+        injection.deinitialize(count: 1).deallocate()
     }
 
     private func checkCall(_ id: UInt32, rate: Int, channels: Int) throws(AudioEngineError) {

@@ -17,6 +17,8 @@ package enum AudioEngineEvent: Equatable, Sendable {
     case callStarted(UInt32)
     /// The provider closed the descriptor (0), or it failed (errno). The call is detached already.
     case callClosed(UInt32, code: Int32)
+    /// The application has closed its descriptor, and what it said has been said.
+    case injectionEnded(UInt32)
     /// The thread woke more than 20 ms late, this often since the last such report; one report a second at most.
     case deadlineMissed(count: Int)
     /// The event queue was full, because nobody took events.

@@ -107,6 +107,23 @@ struct CallCounters: ~Copyable {
     }
 }
 
+/// What the real-time thread writes about what one application adds.
+struct InjectionCounters: ~Copyable {
+    let blocksReceived = Counter()
+    let blocksTaken = Counter()
+    let blocksMissing = Counter()
+    let blocksBad = Counter()
+
+    func snapshot(id: UInt32) -> EngineCounters.Injection {
+        var result = EngineCounters.Injection(id: id)
+        result.blocksReceived = blocksReceived.read()
+        result.blocksTaken = blocksTaken.read()
+        result.blocksMissing = blocksMissing.read()
+        result.blocksBad = blocksBad.read()
+        return result
+    }
+}
+
 /// What the real-time thread writes about itself.
 struct ThreadCounters: ~Copyable {
     let ticks = Counter()

@@ -61,8 +61,20 @@ package struct EngineCounters: Equatable, Sendable {
         package var blocksQueued = 0
     }
 
+    /// What an application adds to the microphone.
+    package struct Injection: Equatable, Sendable {
+        package var id: UInt32
+        package var blocksReceived = 0
+        package var blocksTaken = 0
+        /// Silence instead, because the application was late with the next one.
+        package var blocksMissing = 0
+        /// Of a wrong size, ignored.
+        package var blocksBad = 0
+    }
+
     package var terminals: [Terminal] = []
     package var calls: [Call] = []
+    package var injections: [Injection] = []
     /// 10 ms steps of all calls.
     package var ticks = 0
     package var wakeUps = 0

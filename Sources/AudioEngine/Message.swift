@@ -8,9 +8,10 @@ struct Message: BitwiseCopyable {
         // Commands.
         case attachCall, setCallActive, detachCall, addTerminal, removeTerminal, route, mute, speakerGain
         case microphoneGain, silentLimit, primeBlocks, stop
+        case attachInjection, detachInjection, microphoneVolume, applicationVolume
         // Events.
         case firstPacket, linkSilent, linkResumed, terminalFailed, terminalRemoved, routed, callStarted, callClosed
-        case callReleased, deadlineMissed, eventsLost
+        case callReleased, deadlineMissed, eventsLost, injectionEnded
     }
 
     var kind: Kind
@@ -18,7 +19,7 @@ struct Message: BitwiseCopyable {
     var id: UInt32
     var number: Int64
     var gain: Float
-    /// A `Terminal` or a `CallPort`.
+    /// A `Terminal`, a `CallPort` or an `InjectionPort`.
     var storage: UnsafeMutableRawPointer?
 
     static var noTerminal: UInt32 { @_noLocks get { UInt32.max } }

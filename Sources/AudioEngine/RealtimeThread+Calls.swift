@@ -293,6 +293,9 @@ extension RealtimeThread {
                 Mixer.add(scratch, tickFrames, to: uplink)
             }
         }
+        microphoneGain.apply(uplink, tickFrames)
+        microphoneGate.apply(uplink, tickFrames)
+        mixInjections(uplink)
         muting.apply(uplink, tickFrames)
     }
 

@@ -10,10 +10,10 @@ extension RealtimeThread {
             switch command.kind {
             case .none, .firstPacket, .linkSilent, .linkResumed, .terminalFailed, .terminalRemoved, .routed,
                 .callStarted,
-                .callClosed, .callReleased, .deadlineMissed, .eventsLost:
+                .callClosed, .callReleased, .deadlineMissed, .eventsLost, .injectionEnded:
                 break
             case .stop: isStopping = true
-            case .mute: muting.set(command.number != 0 ? 0 : 1)
+            case .mute: mute(command.number)
             case .attachCall: attach(command)
             case .setCallActive: if let call = call(command.id) { activate(call, command.number != 0) }
             case .detachCall: if let call = call(command.id) { release(call) }
@@ -28,8 +28,18 @@ extension RealtimeThread {
                     link.pointee.watch.setLimit(command.number < 0 ? nil : command.number)
                 }
             case .primeBlocks: primeBlocks = Int(command.number)
+            case .attachInjection: attachInjection(command)
+            case .detachInjection: detachInjection(command.id)
+            case .microphoneVolume: microphoneGain.set(command.gain)
+            case .applicationVolume: applicationGain.set(command.gain)
             }
         }
+    }
+
+    @_noLocks
+    private mutating func mute(_ number: Int64) {
+        microphoneGate.setMuted(number == Muting.microphoneNumber)
+        muting.setMuted(number == Muting.everythingNumber)
     }
 
     @_noLocks

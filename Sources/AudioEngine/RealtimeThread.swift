@@ -4,6 +4,7 @@ import Glibc
 
 typealias TerminalPointer = UnsafeMutablePointer<Terminal>
 typealias CallPointer = UnsafeMutablePointer<CallPort>
+typealias InjectionPointer = UnsafeMutablePointer<InjectionPort>
 
 /// The thread face of the engine: everything that the real-time thread owns.
 ///
@@ -13,7 +14,12 @@ typealias CallPointer = UnsafeMutablePointer<CallPort>
 struct RealtimeThread: ~Copyable {
     static var maximumTerminals: Int { @_noLocks get { 6 } }
     static var maximumCalls: Int { @_noLocks get { 8 } }
-    static var maximumPolls: Int { @_noLocks get { 1 + maximumTerminals * PathPort.maximumDescriptors + maximumCalls } }
+    static var maximumInjections: Int { @_noLocks get { 8 } }
+    static var maximumPolls: Int {
+        @_noLocks get {
+            1 + maximumTerminals * PathPort.maximumDescriptors + maximumCalls + maximumInjections
+        }
+    }
     static var tickNanoseconds: Int64 { @_noLocks get { 10_000_000 } }
     static var lateLimit: Int64 { @_noLocks get { 20_000_000 } }
     /// How long a terminal may take to fade out and to play what it has queued, beside its card's queue.
@@ -39,6 +45,7 @@ struct RealtimeThread: ~Copyable {
 
     let terminals: UnsafeMutablePointer<TerminalPointer?>
     let calls: UnsafeMutablePointer<CallPointer?>
+    let injections: UnsafeMutablePointer<InjectionPointer?>
     let polls: UnsafeMutablePointer<pollfd>
     var pollCount = 0
 
@@ -54,6 +61,12 @@ struct RealtimeThread: ~Copyable {
     var isBereft = false
     /// What the new device plays began with its first queue: its blocks are not faded in.
     var continuesLead = false
+    /// Of the microphone, before anything is added to it.
+    var microphoneGate: Gain
+    var microphoneGain: Gain
+    /// Of what applications add.
+    var applicationGain: Gain
+    /// Of everything that goes to the far end.
     var muting: Gain
     /// Towards the far end: as loud as the room.
     var noise: ComfortNoise
@@ -81,6 +94,7 @@ struct RealtimeThread: ~Copyable {
     let downlink: UnsafeMutablePointer<Int16>
     let uplink: UnsafeMutablePointer<Int16>
     let scratch: UnsafeMutablePointer<Int16>
+    let injected: UnsafeMutablePointer<Int16>
     /// Where a new device's first samples are made, half a second of the bus.
     let lead: UnsafeMutablePointer<Int16>
 
@@ -105,6 +119,8 @@ struct RealtimeThread: ~Copyable {
         terminals.initialize(repeating: nil, count: Self.maximumTerminals)
         calls = .allocate(capacity: Self.maximumCalls)
         calls.initialize(repeating: nil, count: Self.maximumCalls)
+        injections = .allocate(capacity: Self.maximumInjections)
+        injections.initialize(repeating: nil, count: Self.maximumInjections)
         polls = .allocate(capacity: Self.maximumPolls)
         polls.initialize(repeating: pollfd(), count: Self.maximumPolls)
         downlink = .allocate(capacity: tickFrames)
@@ -113,9 +129,14 @@ struct RealtimeThread: ~Copyable {
         uplink.initialize(repeating: 0, count: tickFrames)
         scratch = .allocate(capacity: tickFrames)
         scratch.initialize(repeating: 0, count: tickFrames)
+        injected = .allocate(capacity: tickFrames)
+        injected.initialize(repeating: 0, count: tickFrames)
         crossFade = CrossFade(rate: busRate, milliseconds: 20)
         // Twice as quick as other changes: done within one tick.
         muting = Gain(rate: busRate / 2)
+        microphoneGate = Gain(rate: busRate / 2)
+        microphoneGain = Gain(rate: busRate)
+        applicationGain = Gain(rate: busRate)
         noise = ComfortNoise(rate: busRate)
         lineNoise = ComfortNoise(rate: busRate)
         history = DownlinkHistory(rate: busRate)
@@ -129,10 +150,12 @@ struct RealtimeThread: ~Copyable {
     deinit {
         terminals.deallocate()
         calls.deallocate()
+        injections.deallocate()
         polls.deallocate()
         downlink.deallocate()
         uplink.deallocate()
         scratch.deallocate()
+        injected.deallocate()
         lead.deallocate()
     }
 
@@ -164,11 +187,13 @@ struct RealtimeThread: ~Copyable {
             }
             servicePolledCalls()
             serviceTerminals()
+            serviceInjections()
         }
         endHold()
         serviceTimers()
         cutIfReady()
         finishEndings()
+        endInjections()
         reportMissedDeadlines()
         if mustSignal {
             mustSignal = false
@@ -202,13 +227,7 @@ struct RealtimeThread: ~Copyable {
     @_noLocks
     func isTimerClock() -> Bool {
         if master != nil { return false }
-        if fading != nil { return true }
-        var index = 0
-        while index < Self.maximumCalls {
-            if let call = calls[index], call.pointee.isClocked { return true }
-            index += 1
-        }
-        return false
+        return fading != nil || hasClockedCall()
     }
 
     @_noLocks
@@ -249,7 +268,7 @@ struct RealtimeThread: ~Copyable {
             }
             index += 1
         }
-        pollCount = count
+        pollCount = preparePollsOfInjections(count)
     }
 
     /// A thread that is woken late must not take its own absence for that of a radio.
@@ -318,7 +337,10 @@ extension Duration {
 
 extension RealtimeThread {
     /// Control side, after the thread has ended: gives out what is still held.
-    func takeBack(_ terminal: (TerminalPointer) -> Void, calls call: (CallPointer) -> Void) {
+    func takeBack(
+        _ terminal: (TerminalPointer) -> Void, calls call: (CallPointer) -> Void,
+        injections injection: (InjectionPointer) -> Void
+    ) {
         for index in 0..<Self.maximumTerminals {
             if let pointer = terminals[index] { terminal(pointer) }
             terminals[index] = nil
@@ -326,6 +348,10 @@ extension RealtimeThread {
         for index in 0..<Self.maximumCalls {
             if let pointer = calls[index] { call(pointer) }
             calls[index] = nil
+        }
+        for index in 0..<Self.maximumInjections {
+            if let pointer = injections[index] { injection(pointer) }
+            injections[index] = nil
         }
     }
 }

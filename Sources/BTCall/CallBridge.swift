@@ -13,6 +13,8 @@ public final class CallBridge: Sendable {
     public let calls: Calls
     /// Audio under external call control.
     public let session: Session
+    /// What the far end hears beside the microphone.
+    public let audio: BridgeAudio
     let connection: BridgeConnection
 
     /// - Throws: `.noBus` when the bus cannot be reached. Whether the daemon is there shows with the first request.
@@ -21,6 +23,7 @@ public final class CallBridge: Sendable {
         audioDeviceManager = AudioDeviceManager(connection: connection)
         calls = Calls(connection: connection)
         session = Session(connection: connection)
+        audio = BridgeAudio(connection: connection)
     }
 
     /// Ends the connection: registered providers are gone, streams of events end.

@@ -1,7 +1,7 @@
 package import DBus
 
 /// How the audio of a descriptor is written: one message is one block of 10 ms, interleaved.
-package struct AudioFormat: Hashable, Sendable {
+package struct AudioFormat: Hashable, Sendable, CustomStringConvertible {
     /// One sample, in the words of the options `format`.
     package enum Sample: String, Hashable, Sendable, CaseIterable {
         /// Signed 16 bit, little-endian.
@@ -33,6 +33,10 @@ package struct AudioFormat: Hashable, Sendable {
 
     /// Frames of one message.
     package var blockFrames: Int { rate / 100 }
+
+    package var description: String {
+        "\(rate) Hz, \(sample.rawValue), \(channels == 1 ? "one channel" : "\(channels) channels")"
+    }
 }
 
 // What an application asks for.

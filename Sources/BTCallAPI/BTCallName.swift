@@ -66,6 +66,10 @@ package enum BTCallName {
 
     package enum Audio {
         package static let statistics = "Statistics"
+        package static let openInjection = "OpenInjection"
+        package static let micVolume = "MicVolume"
+        package static let appVolume = "AppVolume"
+        package static let muteMode = "MuteMode"
     }
 
     package enum Calls {

@@ -60,6 +60,7 @@ package final class Daemon: Activating {
     let outside: Outside
     let quirks: HeadsetQuirks
     let audio: CallAudio
+    let applicationAudio: ApplicationAudio
     package let quality: CallQualityMonitor
     let journal: CallJournal?
     private let locals: LocalDeviceMonitor
@@ -133,11 +134,12 @@ package final class Daemon: Activating {
             logger: logger)
         calls = CallDirectory(bus: bus, deadline: configuration.waits.provider, logger: logger)
         audio = CallAudio(graph: graph, logger: logger)
+        applicationAudio = ApplicationAudio(graph: graph, logger: logger)
         quality = CallQualityMonitor(
             graph: graph, interval: configuration.waits.quality, window: configuration.waits.qualityWindow)
         journal = Self.journal(configuration, problems)
         let graph = graph
-        mute = MuteState { graph.setMuted($0) }
+        mute = MuteState { graph.setMuting($0) }
         let gateway = Self.gateway(configuration)
         var registration = ProfileRegistration.Configuration.handsFreeAudioGateway(features: gateway.sdpFeatures)
         registration.version = gateway.version.rawValue
@@ -271,7 +273,7 @@ package final class Daemon: Activating {
             codec: { [weak self] in self?.graph.codec(ofLink: $0) },
             onPreference: { [weak self] in self?.keepPreferences() }, notes: { [weak self] in self?.board.notes ?? [] })
         callsObject = CallsObject(bus: bus, calls: calls, mute: mute)
-        audioObject = AudioObject(bus: bus, graph: graph, audio: audio)
+        audioObject = AudioObject(bus: bus, graph: graph, audio: audio, applications: applicationAudio, mute: mute)
         headsetObjects = HeadsetObjects(bus: bus, headsets: headsets)
         // Why a device is not available is a problem as well.
         let show = problems.onChange
@@ -307,6 +309,7 @@ package final class Daemon: Activating {
             router.handle(.localLost(error.device))
             quality.follow()
         case .callAudioClosed(let call): audio.closed(call)
+        case .injectionEnded(let injection): applicationAudio.ended(injection)
         case .routed(let endpoint, let gap):
             logger.debug("audio is on \(endpoint?.description ?? "no device"), gap \(gap) µs")
             quality.follow()

@@ -77,6 +77,15 @@ ssize_t btcall_receive_block(int descriptor, void *buffer, size_t size)
     return received < 0 ? -errno : received;
 }
 
+ssize_t btcall_receive_part(int descriptor, void *buffer, size_t size)
+{
+    ssize_t received;
+    do
+        received = recv(descriptor, buffer, size, MSG_DONTWAIT);
+    while (received < 0 && errno == EINTR);
+    return received < 0 ? -errno : received;
+}
+
 ssize_t btcall_send_packet(int descriptor, const void *buffer, size_t size)
 {
     ssize_t sent;

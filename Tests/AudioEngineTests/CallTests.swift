@@ -15,13 +15,13 @@ extension RealtimeTests {
             #expect(bench.wait { isRouted($0, 1) } != nil)
             let provider = try bench.makeCall(7, rate: 16_000, source: { _ in 0 })
             #expect(bench.waitUntil { provider.blocks >= 50 })
-            bench.engine.setMuted(true)
+            bench.engine.setMuting(.everything)
             let muted = provider.received.count
             #expect(bench.waitUntil { provider.received.count >= muted + 160 * 12 })
             // Two blocks for 20 ms, one that was on its way.
             let silence = provider.received[(muted + 160 * 3)..<(muted + 160 * 12)]
             #expect(silence.allSatisfy { $0 == 0 })
-            bench.engine.setMuted(false)
+            bench.engine.setMuting(.off)
             let unmuted = provider.received.count
             #expect(bench.waitUntil { provider.received.count >= unmuted + 160 * 20 })
             #expect(lowestToneShare(provider.received[(unmuted + 160 * 4)...], hertz: 1_000, rate: 16_000) > 0.98)

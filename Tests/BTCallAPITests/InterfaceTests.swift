@@ -36,7 +36,13 @@ import Testing
                 BTCallName.Session.active,
             ]
         ),
-        (BTCallName.Interface.audio, [BTCallName.Audio.statistics]),
+        (
+            BTCallName.Interface.audio,
+            [
+                BTCallName.Audio.statistics, BTCallName.Audio.openInjection, BTCallName.Audio.micVolume,
+                BTCallName.Audio.appVolume, BTCallName.Audio.muteMode,
+            ]
+        ),
         (
             BTCallName.Interface.calls,
             [

@@ -105,7 +105,7 @@ package struct EngineCourse {
 
     private func change(_ step: Int) {
         if step % 5 == 0 { engine.route(to: UInt32(step / 5 % 3 + 1)) }
-        if step % 7 == 0 { engine.setMuted(step / 7 % 2 == 0) }
+        if step % 7 == 0 { engine.setMuting(step / 7 % 2 == 0 ? .everything : .off) }
         engine.setSpeakerGain(UInt32(step % 3 + 1), Float(step % 4 + 1) / 4)
         engine.setMicrophoneGain(UInt32(step % 3 + 1), Float(step % 4 + 1) / 4)
         _ = engine.takeEvents()

@@ -4,17 +4,21 @@ import ControlLoop
 
 struct VolumeCommand: BridgeCommand {
     static let configuration = CommandConfiguration(
-        commandName: "volume", abstract: "List and set the volumes of connected headsets.",
+        commandName: "volume", abstract: "List and set the volumes of connected headsets, and of what the far end hears.",
         discussion: """
             ROLE is speaker or microphone, VALUE a number from 0 to 15. What is set is kept for the headset, over its connections
             and over restarts; a speaker's is at most the key volumeCeiling of the configuration.
+
+            With mic or application as ROLE, VALUE is a number from 0.0 (digital silence) to 1.0 (as it is): how loud the far
+            end hears the microphone, of whichever device, or what `btcall play` and other programs add to it. That lasts
+            until btcalld ends. Without VALUE the present one is shown.
             """)
 
-    @Argument(help: "speaker or microphone.", transform: VolumeCommand.role)
-    var role: AudioDeviceManager.VolumeRole?
+    @Argument(help: "speaker, microphone, mic or application.", transform: VolumeCommand.role)
+    var role: Role?
 
-    @Argument(help: "0 to 15, where 15 is the loudest.", transform: VolumeCommand.volume)
-    var value: Int?
+    @Argument(help: "0 to 15, where 15 is the loudest; 0.0 to 1.0 for mic and application.")
+    var value: String?
 
     @Option(
         help: ArgumentHelp(
@@ -24,15 +28,42 @@ struct VolumeCommand: BridgeCommand {
 
     @OptionGroup var options: CommonOptions
 
+    /// Whose volume.
+    enum Role: Sendable {
+        case headset(AudioDeviceManager.VolumeRole)
+        case mic, application
+    }
+
     func validate() throws {
-        if role != nil, value == nil { throw ValidationError("ROLE needs a VALUE from 0 to 15.") }
+        switch role {
+        case .headset:
+            guard let value else { throw ValidationError("ROLE needs a VALUE from 0 to 15.") }
+            guard let number = Int(value), (0...15).contains(number) else {
+                throw ValidationError("VALUE is \(value); accepted: 0 to 15")
+            }
+        case .mic, .application:
+            guard headset == nil else {
+                throw ValidationError("--headset is for the volumes that a headset has: speaker and microphone.")
+            }
+            guard let value else { return }
+            guard let number = Double(value), (0...1).contains(number) else {
+                throw ValidationError("VALUE is \(value); accepted: 0.0 to 1.0")
+            }
+        case nil: break
+        }
     }
 
     func perform(on bridge: CallBridge, _ output: Output) async throws {
+        let wanted: AudioDeviceManager.VolumeRole?
+        switch role {
+        case .mic, .application: return try await mix(bridge, output)
+        case .headset(let role): wanted = role
+        case nil: wanted = nil
+        }
         var headsets = try await Self.connected(bridge)
-        if let role, let value {
+        if let wanted, let value = value.flatMap({ Int($0) }) {
             let headset = try Self.find(self.headset, headsets)
-            try await bridge.audioDeviceManager.setVolume(value, of: role, on: headset.choice)
+            try await bridge.audioDeviceManager.setVolume(value, of: wanted, on: headset.choice)
             headsets = try await Self.connected(bridge).filter { $0.choice == headset.choice }
         } else if headset != nil {
             headsets = [try Self.find(headset, headsets)]
@@ -43,6 +74,27 @@ struct VolumeCommand: BridgeCommand {
             output.print("no headset is connected")
         } else {
             Self.table(headsets).lines.forEach(output.print)
+        }
+    }
+
+    /// The volumes of what the far end hears.
+    @ControlPlane
+    private func mix(_ bridge: CallBridge, _ output: Output) async throws {
+        if let value = value.flatMap({ Double($0) }) {
+            if case .mic = role {
+                try await bridge.audio.setMicrophoneVolume(value)
+            } else {
+                try await bridge.audio.setApplicationVolume(value)
+            }
+        }
+        let microphone = try await bridge.audio.microphoneVolume()
+        let application = try await bridge.audio.applicationVolume()
+        if options.json {
+            output.print(["mic": .number(microphone), "application": .number(application)])
+        } else if case .mic = role {
+            output.print("mic \(microphone)")
+        } else {
+            output.print("application \(application)")
         }
     }
 
@@ -92,17 +144,12 @@ struct VolumeCommand: BridgeCommand {
         ]
     }
 
-    private static func role(_ text: String) throws -> AudioDeviceManager.VolumeRole {
-        guard let role = AudioDeviceManager.VolumeRole(rawValue: text) else {
-            throw ValidationError("accepted: speaker, microphone")
+    private static func role(_ text: String) throws -> Role {
+        if let role = AudioDeviceManager.VolumeRole(rawValue: text) { return .headset(role) }
+        switch text {
+        case "mic": return .mic
+        case "application": return .application
+        default: throw ValidationError("accepted: speaker, microphone, mic, application")
         }
-        return role
-    }
-
-    private static func volume(_ text: String) throws -> Int {
-        guard let volume = Int(text), (0...15).contains(volume) else {
-            throw ValidationError("accepted: 0 to 15")
-        }
-        return volume
     }
 }

@@ -4,25 +4,89 @@ import BluetoothTypes
 package import ControlLoop
 package import DBus
 
-/// `org.btcall.Audio1` at `/org/btcall/audio`: what the real-time thread counted.
+/// `org.btcall.Audio1` at `/org/btcall/audio`: what goes to the far end beside the microphone, and what was counted.
 @ControlPlane
 package final class AudioObject {
     private let graph: AudioGraph
     private let audio: CallAudio
+    private let bus: BusConnection
+    private let applications: ApplicationAudio
+    private let mute: MuteState
 
-    package init(bus: BusConnection, graph: AudioGraph, audio: CallAudio) {
+    package init(
+        bus: BusConnection, graph: AudioGraph, audio: CallAudio, applications: ApplicationAudio, mute: MuteState
+    ) {
+        self.bus = bus
         self.graph = graph
         self.audio = audio
-        bus.export(
-            [
-                ExportedInterface(
-                    BTCallName.Interface.audio,
-                    properties: [
-                        .init(
-                            BTCallName.Audio.statistics, "a{sv}", changes: .silent,
-                            get: { [weak self] in .vardict(self?.statistics().fields ?? [:]) })
-                    ])
-            ], at: BTCallPath.audio)
+        self.applications = applications
+        self.mute = mute
+        bus.export([interface()], at: BTCallPath.audio)
+    }
+
+    private func interface() -> ExportedInterface {
+        let applications = applications
+        let mute = mute
+        typealias Name = BTCallName.Audio
+        return ExportedInterface(
+            BTCallName.Interface.audio,
+            methods: [
+                .init(Name.openInjection, in: [("options", "a{sv}")], out: [("audio", "h")]) {
+                    call async throws(BusError) in
+                    try reply { () throws(APIError) in
+                        let options = try Fields(argument(call, 0), of: "options")
+                        let isStream = try options.optionalBool("stream") ?? false
+                        let format = try AudioFormat(options: options)
+                        return [
+                            .unixDescriptor(try applications.open(format, isStream: isStream, of: call.sender))
+                        ]
+                    }
+                }
+            ],
+            properties: [
+                .init(
+                    Name.statistics, "a{sv}", changes: .silent,
+                    get: { [weak self] in .vardict(self?.statistics().fields ?? [:]) }),
+                volume(Name.micVolume, { applications.microphoneVolume }) { volume throws(APIError) in
+                    try applications.setMicrophoneVolume(volume)
+                },
+                volume(Name.appVolume, { applications.applicationVolume }) { volume throws(APIError) in
+                    try applications.setApplicationVolume(volume)
+                },
+                .init(
+                    Name.muteMode, "s", get: { .string(mute.mode.rawValue) },
+                    set: { [weak self] value throws(BusError) in
+                        let word = value.stringValue ?? ""
+                        guard let mode = MuteMode(rawValue: word) else {
+                            let accepted = MuteMode.allCases.map(\.rawValue).joined(separator: ", ")
+                            throw APIError(
+                                .invalidArgument, "the mute mode \"\(word)\" is not accepted; accepted: \(accepted)"
+                            ).busError
+                        }
+                        mute.mode = mode
+                        self?.changed(Name.muteMode)
+                    }),
+            ])
+    }
+
+    private func volume(
+        _ name: String, _ get: @escaping @ControlPlane () -> Double,
+        _ set: @escaping @ControlPlane (Double) throws(APIError) -> Void
+    ) -> ExportedInterface.Property {
+        .init(
+            name, "d", get: { .double(get()) },
+            set: { [weak self] value throws(BusError) in
+                do throws(APIError) {
+                    try set(value.doubleValue ?? -1)
+                } catch {
+                    throw error.busError
+                }
+                self?.changed(name)
+            })
+    }
+
+    private func changed(_ property: String) {
+        bus.propertiesChanged(path: BTCallPath.audio, interface: BTCallName.Interface.audio, [property])
     }
 
     private func statistics() -> AudioStatistics {

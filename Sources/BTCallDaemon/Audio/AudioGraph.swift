@@ -64,6 +64,8 @@ package final class AudioGraph {
         case linkClosed(BluetoothAddress)
         case pathFailed(PathError)
         case callAudioClosed(UInt32)
+        /// The application has closed its end, or it was ended as asked.
+        case injectionEnded(UInt32)
         /// The cut to an endpoint was made.
         case routed(AudioEndpoint?, gapMicroseconds: Int)
     }
@@ -227,7 +229,21 @@ package final class AudioGraph {
 
     package func setCallActive(_ identifier: UInt32, _ active: Bool) { engine.setCallActive(identifier, active) }
     package func detachCall(_ identifier: UInt32) { engine.detachCall(identifier) }
-    package func setMuted(_ muted: Bool) { engine.setMuted(muted) }
+    package func setMuting(_ muting: Muting) { engine.setMuting(muting) }
+
+    // MARK: What applications add
+
+    /// - Parameter descriptor: becomes the engine's.
+    package func attachInjection(
+        _ identifier: UInt32, descriptor: Int32, rate: Int, layout: SampleLayout, isStream: Bool
+    ) throws(AudioEngineError) {
+        try engine.attachInjection(
+            identifier, descriptor: descriptor, rate: rate, layout: layout, isStream: isStream)
+    }
+
+    package func detachInjection(_ identifier: UInt32) { engine.detachInjection(identifier) }
+    package func setMicrophoneVolume(_ gain: Float) { engine.setMicrophoneVolume(gain) }
+    package func setApplicationVolume(_ gain: Float) { engine.setApplicationVolume(gain) }
 
     // MARK: Settings
 
@@ -405,6 +421,7 @@ package final class AudioGraph {
             reconcile()
         case .callStarted: break
         case .callClosed(let call, _): onEvent?(.callAudioClosed(call))
+        case .injectionEnded(let injection): onEvent?(.injectionEnded(injection))
         case .deadlineMissed(let count):
             logger.debug("the audio thread was more than 20 ms late \(count) times")
         case .eventsLost(let count): logger.error("\(count) events of the audio engine were lost")

@@ -31,6 +31,10 @@ BTCALL_REALTIME ssize_t btcall_receive_packet(
 /// 0 when the peer has closed, or -errno.
 BTCALL_REALTIME ssize_t btcall_receive_block(int descriptor, void *_Nonnull buffer, size_t size);
 
+/// Takes what has come of a stream, at most `size` bytes, without waiting. Returns their number, 0 at the stream's end, or
+/// -errno.
+BTCALL_REALTIME ssize_t btcall_receive_part(int descriptor, void *_Nonnull buffer, size_t size);
+
 /// Sends one message without waiting and without SIGPIPE. Returns its length or -errno.
 BTCALL_REALTIME ssize_t btcall_send_packet(int descriptor, const void *_Nonnull buffer, size_t size);
 

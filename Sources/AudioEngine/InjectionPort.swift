@@ -1,0 +1,143 @@
+import AudioDSP
+import CBTCall
+import Glibc
+
+/// The thread's side of what an application adds to the microphone (`Audio1.OpenInjection`): a socket that is read as
+/// fast as the far end hears it, one message or 10 ms of a stream in each tick.
+///
+/// What has not been read waits in the socket, which makes the application wait in turn. Its queue is one channel of
+/// 16 bit at the application's rate.
+struct InjectionPort: ~Copyable {
+    /// Read ahead, so that an application that is woken by the room that has become is in time with its next block.
+    static var queueBlocks: Int { @_noLocks get { 2 } }
+
+    let id: UInt32
+    let descriptor: Int32
+    let counters: UnsafeMutablePointer<InjectionCounters>
+    /// The application has closed its end, or the socket is broken: what is queued is still given out.
+    private(set) var isClosed = false
+    /// Where its descriptor stands in the poll set; -1: nowhere.
+    var pollIndex = -1
+
+    private let layout: SampleLayout
+    private let isStream: Bool
+    private let blockFrames: Int
+    private let blockBytes: Int
+    private var queue: SampleRing
+    private var toBus: Resampler
+    private let block: UnsafeMutablePointer<Int16>
+    /// A message, or what has come of a stream's block; one frame longer, so that a message that is too long shows.
+    private let received: UnsafeMutableRawPointer
+    private var receivedBytes = 0
+    /// The last tick took a block: the next one that finds none is an underrun.
+    private var isPlaying = false
+
+    /// - Parameter counters: owned by the control side, which frees it after this port.
+    init(
+        id: UInt32, descriptor: Int32, rate: Int, layout: SampleLayout, isStream: Bool, busRate: Int,
+        counters: UnsafeMutablePointer<InjectionCounters>
+    ) {
+        self.id = id
+        self.descriptor = descriptor
+        self.layout = layout
+        self.isStream = isStream
+        self.counters = counters
+        blockFrames = rate / 100
+        blockBytes = blockFrames * layout.frameBytes
+        queue = SampleRing(capacity: blockFrames * (Self.queueBlocks + 1))
+        toBus = Resampler(from: rate, to: busRate)
+        block = UnsafeMutablePointer<Int16>.allocate(capacity: blockFrames)
+        block.initialize(repeating: 0, count: blockFrames)
+        let room = blockBytes + layout.frameBytes
+        received = UnsafeMutableRawPointer.allocate(byteCount: room, alignment: 16)
+        received.initializeMemory(as: UInt8.self, repeating: 0, count: room)
+    }
+
+    deinit {
+        block.deallocate()
+        received.deallocate()
+    }
+
+    /// Nothing more comes, and nothing is left of what came.
+    var isSpent: Bool { @_noLocks get { isClosed && queue.available == 0 } }
+
+    /// The socket says that the other end is closed. What is in it can still be read while somebody hears it.
+    @_noLocks
+    mutating func hungUp(isHeard: Bool) {
+        if isHeard { return }
+        isClosed = true
+        let waiting = queue.available
+        _ = queue.discard(waiting)
+    }
+
+    /// Makes the next 10 ms, as `frames` of the bus; false when the application has nothing to say.
+    @_noLocks
+    mutating func takeBlock(_ output: UnsafeMutablePointer<Int16>, _ frames: Int) -> Bool {
+        fill()
+        let there = queue.available < blockFrames ? queue.available : blockFrames
+        // A part of a block is the end of what was said, or of a pause that is none.
+        if there == 0 || there < blockFrames && !isClosed {
+            if isPlaying && !isClosed { counters.pointee.blocksMissing.add(1) }
+            isPlaying = false
+            return false
+        }
+        _ = queue.read(block, there)
+        if there < blockFrames { clear(block + there, blockFrames - there) }
+        let result = toBus.process(block, blockFrames, output, frames)
+        if result.made < frames { clear(output + result.made, frames - result.made) }
+        counters.pointee.blocksTaken.add(1)
+        isPlaying = true
+        return true
+    }
+
+    @_noLocks
+    private mutating func fill() {
+        while !isClosed && queue.available < blockFrames * Self.queueBlocks {
+            let bytes = isStream ? receivePart() : receiveMessage()
+            if bytes <= 0 { return }
+        }
+    }
+
+    /// Takes one message, of at most 10 ms. Returns its bytes, 0 when there is none.
+    @_noLocks
+    private mutating func receiveMessage() -> Int {
+        let bytes = btcall_receive_block(descriptor, received, blockBytes + layout.frameBytes)
+        if bytes == -Int(EAGAIN) { return 0 }
+        if bytes <= 0 {
+            isClosed = true
+            return 0
+        }
+        if bytes > blockBytes || bytes % layout.frameBytes != 0 {
+            counters.pointee.blocksBad.add(1)
+        } else {
+            enqueue(bytes)
+        }
+        return bytes
+    }
+
+    /// Takes what has come of a stream, up to the end of its block. Returns the bytes, 0 when there are none.
+    @_noLocks
+    private mutating func receivePart() -> Int {
+        let bytes = btcall_receive_part(descriptor, received + receivedBytes, blockBytes - receivedBytes)
+        if bytes == -Int(EAGAIN) { return 0 }
+        if bytes <= 0 {
+            isClosed = true
+            enqueue(receivedBytes)
+            return 0
+        }
+        receivedBytes += bytes
+        if receivedBytes == blockBytes { enqueue(blockBytes) }
+        return bytes
+    }
+
+    /// Queues the whole frames of what was received.
+    @_noLocks
+    private mutating func enqueue(_ bytes: Int) {
+        receivedBytes = 0
+        let frames = bytes / layout.frameBytes
+        if frames == 0 { return }
+        layout.read(received, frames, into: block)
+        _ = queue.write(block, frames)
+        counters.pointee.blocksReceived.add(1)
+    }
+}

@@ -1,0 +1,109 @@
+import AudioDSP
+import CBTCall
+import Glibc
+
+// What applications add to the microphone.
+extension RealtimeThread {
+    @_noLocks
+    mutating func attachInjection(_ command: Message) {
+        guard let storage = command.storage else { return }
+        let injection = storage.assumingMemoryBound(to: InjectionPort.self)
+        var index = 0
+        while index < Self.maximumInjections {
+            if injections[index] == nil {
+                injections[index] = injection
+                return
+            }
+            index += 1
+        }
+        // The control side counts; it does not come to this.
+        report(.injectionEnded, id: command.id, storage: storage)
+    }
+
+    @_noLocks
+    mutating func detachInjection(_ id: UInt32) {
+        var index = 0
+        while index < Self.maximumInjections {
+            if let injection = injections[index], injection.pointee.id == id {
+                injection.pointee.hungUp(isHeard: false)
+            }
+            index += 1
+        }
+        endInjections()
+    }
+
+    /// Adds the injections' poll entries from `count` on, and returns how many entries there are then. They are not waited
+    /// for, but their end is.
+    @_noLocks
+    mutating func preparePollsOfInjections(_ count: Int) -> Int {
+        // Blocks are taken: the end shows when the socket is read.
+        let isHeard = hasClockedCall()
+        var count = count
+        var index = 0
+        while index < Self.maximumInjections {
+            if let injection = injections[index] {
+                injection.pointee.pollIndex = isHeard ? -1 : count
+                if !isHeard {
+                    polls[count] = pollfd(fd: injection.pointee.descriptor, events: 0, revents: 0)
+                    count += 1
+                }
+            }
+            index += 1
+        }
+        return count
+    }
+
+    @_noLocks
+    mutating func serviceInjections() {
+        var index = 0
+        while index < Self.maximumInjections {
+            if let injection = injections[index], injection.pointee.pollIndex > 0,
+                polls[injection.pointee.pollIndex].revents != 0
+            {
+                injection.pointee.hungUp(isHeard: hasClockedCall())
+            }
+            index += 1
+        }
+    }
+
+    /// Gives back the injections of which nothing is left.
+    @_noLocks
+    mutating func endInjections() {
+        var index = 0
+        while index < Self.maximumInjections {
+            if let injection = injections[index], injection.pointee.isSpent {
+                injections[index] = nil
+                report(.injectionEnded, id: injection.pointee.id, storage: UnsafeMutableRawPointer(injection))
+            }
+            index += 1
+        }
+    }
+
+    /// Adds what the applications say to what goes to the far end.
+    @_noLocks
+    mutating func mixInjections(_ output: UnsafeMutablePointer<Int16>) {
+        var index = 0
+        clear(injected, tickFrames)
+        var isAny = false
+        while index < Self.maximumInjections {
+            if let injection = injections[index], injection.pointee.takeBlock(scratch, tickFrames) {
+                Mixer.add(scratch, tickFrames, to: injected)
+                isAny = true
+            }
+            index += 1
+        }
+        // Always applied, so that a change of volume takes its time, too, when nobody says anything.
+        applicationGain.apply(injected, tickFrames)
+        if isAny { Mixer.add(injected, tickFrames, to: output) }
+    }
+
+    @_noLocks
+    func hasClockedCall() -> Bool {
+        var index = 0
+        while index < Self.maximumCalls {
+            if let call = calls[index], call.pointee.isClocked { return true }
+            index += 1
+        }
+        return false
+    }
+}

@@ -1,0 +1,7 @@
+/// What muting the calls takes from the far end, in the words of `Audio1.MuteMode`.
+package enum MuteMode: String, Hashable, Sendable, CaseIterable {
+    /// Everything: digital silence.
+    case voiceProcessing
+    /// The microphone, before applications add to it: what they add is still heard.
+    case inputMixer
+}

@@ -1,0 +1,81 @@
+import AudioDSP
+import AudioEngine
+package import BTCallAPI
+package import ControlLoop
+package import DBus
+package import Logging
+
+/// What applications add to the microphone, and how loud the two are to the far end.
+@ControlPlane
+package final class ApplicationAudio {
+    /// What is written ahead of what is heard, at most: a change of mind is heard after that time.
+    private static let aheadBlocks = 8
+    private let graph: AudioGraph
+    private let logger: Logger
+    /// Who opened which, by the engine's number.
+    private var owners: [UInt32: String] = [:]
+    private var lastIdentifier: UInt32 = 0
+
+    /// 0…1, linear, where 1 leaves everything as it is.
+    package private(set) var microphoneVolume = 1.0
+    package private(set) var applicationVolume = 1.0
+
+    package init(graph: AudioGraph, logger: Logger) {
+        self.graph = graph
+        self.logger = logger
+    }
+
+    /// Gives an application a descriptor; what it writes is added to what goes to the far end of all calls.
+    ///
+    /// - Parameters:
+    ///   - isStream: without borders between messages.
+    ///   - busName: who asks.
+    /// - Throws: `wrongState` when there are too many, `fault` without a descriptor to give.
+    package func open(
+        _ format: AudioFormat, isStream: Bool, of busName: String
+    ) throws(APIError) -> PassedDescriptor {
+        let pair: AudioSocketPair
+        do throws(SystemError) {
+            pair = try AudioSocketPair(isStream: isStream)
+        } catch {
+            throw APIError(.fault, "no socket for the audio: \(error); see LimitNOFILE of the daemon")
+        }
+        pair.limit(bytes: Self.aheadBlocks * format.blockFrames * format.layout.frameBytes)
+        let identifier = lastIdentifier &+ 1
+        do throws(AudioEngineError) {
+            try graph.attachInjection(
+                identifier, descriptor: pair.ours, rate: format.rate, layout: format.layout, isStream: isStream)
+        } catch {
+            guard case .tooMany(let limit) = error else { throw APIError(.fault, "the audio engine: \(error)") }
+            throw APIError(
+                .wrongState, "\(limit) programs add audio already, which is the most there can be: close one first")
+        }
+        lastIdentifier = identifier
+        owners[identifier] = busName
+        logger.info("\(busName) adds audio to the microphone: \(format)\(isStream ? ", as a stream" : "")")
+        return pair.theirs
+    }
+
+    /// The application has closed its end.
+    package func ended(_ identifier: UInt32) {
+        guard let owner = owners.removeValue(forKey: identifier) else { return }
+        logger.info("\(owner) adds no more audio to the microphone")
+    }
+
+    package func setMicrophoneVolume(_ volume: Double) throws(APIError) {
+        microphoneVolume = try Self.checked(volume)
+        graph.setMicrophoneVolume(Float(volume))
+    }
+
+    package func setApplicationVolume(_ volume: Double) throws(APIError) {
+        applicationVolume = try Self.checked(volume)
+        graph.setApplicationVolume(Float(volume))
+    }
+
+    private static func checked(_ volume: Double) throws(APIError) -> Double {
+        guard volume >= 0, volume <= 1 else {
+            throw APIError(.invalidArgument, "the volume \(volume) is not accepted; accepted: 0.0 to 1.0")
+        }
+        return volume
+    }
+}

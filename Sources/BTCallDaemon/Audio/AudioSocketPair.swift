@@ -1,0 +1,41 @@
+import AudioDSP
+import BTCallAPI
+import ControlLoop
+import DBus
+import Glibc
+
+/// The two ends of a socket that carries audio (INTERFACES.md section 2).
+struct AudioSocketPair {
+    /// For the engine, which closes it. It does not block.
+    let ours: Int32
+    /// For the application. It blocks: what it reads, or the room for what it writes, is its clock.
+    let theirs: PassedDescriptor
+
+    /// - Parameter isStream: SOCK_STREAM instead of SOCK_SEQPACKET.
+    /// - Throws: what `socketpair` says (`EMFILE`: too many descriptors).
+    init(isStream: Bool = false) throws(SystemError) {
+        var ends: [Int32] = [-1, -1]
+        let kind = isStream ? SOCK_STREAM : SOCK_SEQPACKET
+        let type = Int32(kind.rawValue) | Int32(SOCK_NONBLOCK.rawValue) | Int32(SOCK_CLOEXEC.rawValue)
+        guard socketpair(AF_UNIX, type, 0, &ends) == 0 else { throw SystemError("socketpair") }
+        _ = fcntl(ends[1], F_SETFL, fcntl(ends[1], F_GETFL) & ~O_NONBLOCK)
+        ours = ends[0]
+        theirs = PassedDescriptor(taking: ends[1])
+    }
+
+    /// Lets the application write about `bytes` ahead of what is heard, and then wait.
+    func limit(bytes: Int) {
+        // The kernel doubles it for its own part, and has a least value of its own.
+        var size = Int32(clamping: bytes)
+        _ = setsockopt(theirs.descriptor, SOL_SOCKET, SO_SNDBUF, &size, socklen_t(MemoryLayout<Int32>.size))
+    }
+}
+
+extension AudioFormat {
+    var layout: SampleLayout {
+        switch sample {
+        case .s16: SampleLayout(.s16, channels: channels)
+        case .f32: SampleLayout(.f32, channels: channels)
+        }
+    }
+}

@@ -1,0 +1,276 @@
+import AudioDSP
+import CBTCall
+import Foundation
+import Testing
+
+@testable import AudioEngine
+
+/// A program that adds audio to the microphone.
+private final class Application: Sendable {
+    let descriptor: Int32
+    private let rate: Int
+    private let isFloat: Bool
+    private let channels: Int
+    private let isStream: Bool
+
+    init(
+        _ engine: AudioEngine, id: UInt32 = 1, rate: Int = 16_000, isFloat: Bool = false, channels: Int = 1,
+        isStream: Bool = false
+    ) throws {
+        self.rate = rate
+        self.isFloat = isFloat
+        self.channels = channels
+        self.isStream = isStream
+        var ends: [Int32] = [-1, -1]
+        let type = isStream ? SOCK_STREAM : SOCK_SEQPACKET
+        _ = socketpair(AF_UNIX, Int32(type.rawValue), 0, &ends)
+        descriptor = ends[1]
+        try engine.attachInjection(
+            id, descriptor: ends[0], rate: rate, layout: SampleLayout(isFloat ? .f32 : .s16, channels: channels),
+            isStream: isStream)
+    }
+
+    /// Writes what a source says for so long, in blocks of 10 ms; waits as long as it takes.
+    func say(milliseconds: Int, _ source: (Int) -> Int16) {
+        let frames = rate / 100
+        var bytes: [UInt8] = []
+        for block in 0..<milliseconds / 10 {
+            for frame in 0..<frames {
+                let sample = source(block * frames + frame)
+                for _ in 0..<channels {
+                    if isFloat {
+                        withUnsafeBytes(of: Float(sample) / 32_768) { bytes += $0 }
+                    } else {
+                        withUnsafeBytes(of: sample) { bytes += $0 }
+                    }
+                }
+            }
+            if isStream { continue }
+            write(bytes)
+            bytes = []
+        }
+        // A stream may be cut anywhere.
+        while !bytes.isEmpty {
+            write(Array(bytes.prefix(1_001)))
+            bytes.removeFirst(min(1_001, bytes.count))
+        }
+    }
+
+    func write(_ bytes: [UInt8]) {
+        var rest = bytes[...]
+        while !rest.isEmpty {
+            let sent = rest.withUnsafeBytes { send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }
+            if sent <= 0 { return }
+            rest = rest.dropFirst(sent)
+        }
+    }
+
+    /// Nothing more is said.
+    func finish() { shutdown(descriptor, Int32(SHUT_WR)) }
+
+    /// The engine has closed its end, which it does when its events are taken.
+    func isReleased() -> Bool {
+        var byte: UInt8 = 0
+        return recv(descriptor, &byte, 1, Int32(MSG_DONTWAIT)) == 0
+    }
+
+    deinit { close(descriptor) }
+}
+
+/// A headset with a microphone, and a call on it.
+private final class InjectionBench {
+    let bench: EngineBench
+    let provider: Provider
+    private let headset: (peer: PacedPeer, descriptor: Int32)
+
+    init(microphone: @escaping @Sendable (Int) -> Int16 = { _ in 0 }) throws {
+        bench = try EngineBench()
+        headset = try bench.makeHeadset(
+            1, .pcm(rate: 16_000), .pcm16(rate: 16_000), packetBytes: 320, source: microphone)
+        bench.engine.route(to: 1)
+        #expect(bench.wait { isRouted($0, 1) } != nil)
+        provider = try bench.makeCall(7, rate: 16_000, source: { _ in 0 })
+        #expect(bench.waitUntil { self.provider.blocks >= 20 })
+    }
+
+    /// What the far end hears of the next so many blocks.
+    func hear(blocks: Int) -> ArraySlice<Int16> {
+        let before = provider.received.count
+        #expect(bench.waitUntil { self.provider.received.count >= before + 160 * blocks })
+        return provider.received[before...]
+    }
+
+    func counted(_ id: UInt32 = 1) -> EngineCounters.Injection? {
+        bench.engine.counters().injections.first { $0.id == id }
+    }
+
+    func stop() {
+        headset.peer.stop()
+        provider.stop()
+        bench.engine.stop()
+        close(headset.descriptor)
+    }
+}
+
+private let injectionFormats = AudioEngine.rates.flatMap { rate in
+    [false, true].flatMap { isFloat in [1, 2].flatMap { channels in [(rate, isFloat, channels)] } }
+}
+
+extension RealtimeTests {
+    @Suite struct Injections {
+        @Test(arguments: injectionFormats)
+        func `S1.17 A sine that is injected at -12 dBFS is heard at -12 dBFS by the far end, from every format`(
+            rate: Int, isFloat: Bool, channels: Int
+        ) throws {
+            let bench = try InjectionBench()
+            let stream = channels == 1
+            let application = try Application(
+                bench.bench.engine, rate: rate, isFloat: isFloat, channels: channels, isStream: stream)
+            let amplitude = 32_768 * pow(10, -12.0 / 20)
+            application.say(milliseconds: 800, tone(1_000, rate: rate, amplitude: amplitude))
+            application.finish()
+            #expect(bench.bench.wait { $0 == .injectionEnded(1) } != nil)
+            #expect(application.isReleased())
+            let heard = bench.provider.received
+            let loud = heard.indices.filter { abs(Int(heard[$0])) > 1_000 }
+            let first = try #require(loud.first)
+            let last = try #require(loud.last)
+            // All of it, and nothing twice.
+            #expect(abs(last - first - 12_800) < 40, "\(last - first)")
+            let middle = heard[(first + 800)..<(last - 800)]
+            #expect(lowestToneShare(middle, hertz: 1_000, rate: 16_000) > 0.999)
+            let power = middle.reduce(0.0) { $0 + Double($1) * Double($1) } / Double(middle.count)
+            let decibels = 10 * log10(2 * power / 32_768 / 32_768)
+            #expect(abs(decibels + 12) < 0.2, "\(decibels)")
+            bench.stop()
+        }
+
+        @Test func `S1.17 It is added to what the microphone says, and so are several`() throws {
+            let bench = try InjectionBench(microphone: tone(500, rate: 16_000))
+            let first = try Application(bench.bench.engine, id: 1)
+            let second = try Application(bench.bench.engine, id: 2, rate: 48_000)
+            let saying = startThread { [first] in first.say(milliseconds: 600, tone(1_000, rate: 16_000)) }
+            second.say(milliseconds: 600, tone(2_000, rate: 48_000))
+            _ = saying
+            let heard = bench.provider.received.suffix(4_000)
+            for hertz in [500.0, 1_000, 2_000] {
+                #expect(toneShare(heard, hertz: hertz, rate: 16_000) > 0.25, "\(hertz)")
+            }
+            bench.stop()
+        }
+
+        @Test func `S1.15 With the microphone muted what applications add is still heard`() throws {
+            let bench = try InjectionBench(microphone: tone(500, rate: 16_000))
+            let application = try Application(bench.bench.engine)
+            let source = tone(1_000, rate: 16_000)
+            _ = startThread { [application] in application.say(milliseconds: 3_000, source) }
+            _ = bench.hear(blocks: 30)
+            bench.bench.engine.setMuting(.microphone)
+            let muted = bench.hear(blocks: 50).dropFirst(160 * 8)
+            #expect(toneShare(muted, hertz: 1_000, rate: 16_000) > 0.999)
+            #expect(toneShare(muted, hertz: 500, rate: 16_000) < 1e-4)
+            bench.bench.engine.setMuting(.everything)
+            let silent = bench.hear(blocks: 20).dropFirst(160 * 8)
+            #expect(silent.allSatisfy { $0 == 0 })
+            bench.bench.engine.setMuting(.off)
+            let both = bench.hear(blocks: 40).dropFirst(160 * 8)
+            #expect(toneShare(both, hertz: 500, rate: 16_000) > 0.4)
+            #expect(toneShare(both, hertz: 1_000, rate: 16_000) > 0.4)
+            bench.stop()
+        }
+
+        @Test func `S1.24 A volume of 0 is digital zero, 1 is unity, and more is louder, for both`() throws {
+            let bench = try InjectionBench(microphone: tone(500, rate: 16_000))
+            let application = try Application(bench.bench.engine)
+            let source = tone(1_000, rate: 16_000)
+            _ = startThread { [application] in application.say(milliseconds: 6_000, source) }
+            _ = bench.hear(blocks: 20)
+            func level(_ samples: ArraySlice<Int16>, _ hertz: Double) -> Double {
+                let energy = samples.reduce(0.0) { $0 + Double($1) * Double($1) } / Double(samples.count)
+                return (2 * energy * toneShare(samples, hertz: hertz, rate: 16_000)).squareRoot()
+            }
+            var before = -1.0
+            for volume in [Float(0), 0.25, 0.5, 0.75, 1] {
+                bench.bench.engine.setMicrophoneVolume(volume)
+                bench.bench.engine.setApplicationVolume(1)
+                let heard = bench.hear(blocks: 30).dropFirst(160 * 10)
+                let microphone = level(heard, 500)
+                #expect(abs(microphone - 8_000 * Double(volume)) < 200, "\(volume): \(microphone)")
+                #expect(microphone > before)
+                before = microphone
+                #expect(abs(level(heard, 1_000) - 8_000) < 200)
+            }
+            before = -1
+            for volume in [Float(0), 0.25, 0.5, 0.75, 1] {
+                bench.bench.engine.setMicrophoneVolume(0)
+                bench.bench.engine.setApplicationVolume(volume)
+                let heard = bench.hear(blocks: 30).dropFirst(160 * 10)
+                if volume == 0 { #expect(heard.allSatisfy { $0 == 0 }) }
+                let added = level(heard, 1_000)
+                #expect(abs(added - 8_000 * Double(volume)) < 200, "\(volume): \(added)")
+                #expect(added > before)
+                before = added
+            }
+            bench.stop()
+        }
+
+        @Test func `S1.21 What comes late is silence and is counted, and it goes on`() throws {
+            let bench = try InjectionBench()
+            let application = try Application(bench.bench.engine)
+            application.say(milliseconds: 100, tone(1_000, rate: 16_000))
+            #expect(bench.bench.waitUntil { bench.counted()?.blocksMissing == 1 })
+            let pause = bench.hear(blocks: 30).dropFirst(160 * 5)
+            #expect(pause.allSatisfy { $0 == 0 })
+            // A pause is counted once.
+            #expect(bench.counted()?.blocksMissing == 1)
+            application.say(milliseconds: 300, tone(1_000, rate: 16_000))
+            #expect(bench.bench.waitUntil { bench.counted()?.blocksTaken == 40 })
+            bench.stop()
+        }
+
+        @Test func `A message of a wrong size is ignored and counted; a shorter one at the end is heard`() throws {
+            let bench = try InjectionBench()
+            let application = try Application(bench.bench.engine)
+            application.write([UInt8](repeating: 0x40, count: 322))
+            application.write([UInt8](repeating: 0x40, count: 319))
+            #expect(bench.bench.waitUntil { bench.counted()?.blocksBad == 2 })
+            application.write([UInt8](repeating: 0x40, count: 100))
+            application.finish()
+            #expect(bench.bench.wait { $0 == .injectionEnded(1) } != nil)
+            #expect(application.isReleased())
+            #expect(bench.provider.received.filter { $0 > 10_000 }.count >= 40)
+            bench.stop()
+        }
+
+        @Test func `Without a call the application waits, and its end is noticed`() throws {
+            let bench = try EngineBench()
+            var application: Application? = try Application(bench.engine)
+            let descriptor = try #require(application?.descriptor)
+            let block = [UInt8](repeating: 0, count: 320)
+            var written = 0
+            while send(descriptor, block, block.count, Int32(MSG_DONTWAIT)) > 0 { written += 1 }
+            #expect(written > 0 && errno == EAGAIN)
+            let wakeUps = bench.engine.counters().wakeUps
+            usleep(200_000)
+            #expect(bench.engine.counters().wakeUps - wakeUps < 3)
+            #expect(bench.engine.counters().injections.first?.blocksReceived == 0)
+            application = nil
+            #expect(bench.wait { $0 == .injectionEnded(1) } != nil)
+            #expect(bench.engine.counters().injections.isEmpty)
+            bench.engine.stop()
+        }
+
+        @Test func `Eight at once, not nine; the place of one that ends is free again`() throws {
+            let bench = try EngineBench()
+            var applications: [Application] = []
+            for id in 1...8 { applications.append(try Application(bench.engine, id: UInt32(id))) }
+            #expect(throws: AudioEngineError.tooMany(limit: 8)) { try Application(bench.engine, id: 9) }
+            #expect(throws: AudioEngineError.duplicate(8)) { try Application(bench.engine, id: 8) }
+            bench.engine.detachInjection(3)
+            #expect(bench.wait { $0 == .injectionEnded(3) } != nil)
+            #expect(applications[2].isReleased())
+            applications.append(try Application(bench.engine, id: 9))
+            bench.engine.stop()
+        }
+    }
+}
