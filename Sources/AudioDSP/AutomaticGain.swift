@@ -40,7 +40,7 @@ struct AutomaticGain: Sendable {
     @_noLocks
     mutating func process(_ samples: UnsafeMutablePointer<Float>, isOn: Bool, isSpeech: Bool) {
         if isOn {
-            if isSpeech { learn(btcall_inner_product(samples, samples, frames, 1) / Float(frames)) }
+            if isSpeech { learn(btcall_inner_product(samples, samples, frames) / Float(frames)) }
         } else {
             move(to: 1)
         }

@@ -51,7 +51,7 @@ struct SpeechDetector: ~Copyable {
     mutating func listen(_ samples: UnsafePointer<Float>, isEcho: Bool) {
         remember(samples)
         let block = history + (Self.historyFrames &- Self.blockFrames)
-        let power = btcall_inner_product(block, block, Self.blockFrames, 1) / Float(Self.blockFrames)
+        let power = btcall_inner_product(block, block, Self.blockFrames) / Float(Self.blockFrames)
         follow(power)
         isLoud = power > Self.quietestSpeech && power > room * Self.aboveRoom && !isEcho
         if isLoud && isVoiced() {
@@ -97,12 +97,12 @@ struct SpeechDetector: ~Copyable {
     @_noLocks
     private func isVoiced() -> Bool {
         let window = history + (Self.historyFrames &- Self.windowFrames)
-        let energy = btcall_inner_product(window, window, Self.windowFrames, 1)
+        let energy = btcall_inner_product(window, window, Self.windowFrames)
         if energy <= 0 { return false }
         var lag = Self.shortestLag
-        var before = btcall_inner_product(window - lag, window - lag, Self.windowFrames, 1)
+        var before = btcall_inner_product(window - lag, window - lag, Self.windowFrames)
         while lag <= Self.longestLag {
-            let product = btcall_inner_product(window, window - lag, Self.windowFrames, 1)
+            let product = btcall_inner_product(window, window - lag, Self.windowFrames)
             if product > 0 && product * product > Self.likeness * energy * before { return true }
             if lag == Self.longestLag { break }
             lag &+= 1

@@ -187,8 +187,8 @@ struct VoiceLibrary: ~Copyable {
     /// Gives up a filter that adds echo, before the library does, which would print a message.
     @_noLocks
     private mutating func watch(_ input: UnsafePointer<Float>, _ result: UnsafePointer<Float>) {
-        let before = btcall_inner_product(input, input, frames, 1)
-        let after = btcall_inner_product(result, result, frames, 1)
+        let before = btcall_inner_product(input, input, frames)
+        let after = btcall_inner_product(result, result, frames)
         loudBlocks = after > before * 1.2 && after > 10_000 ? loudBlocks &+ 1 : 0
         if loudBlocks >= Self.mostLoudBlocks { resetEcho() }
     }

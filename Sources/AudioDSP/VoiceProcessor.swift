@@ -223,7 +223,7 @@ package struct VoiceProcessor: ~Copyable {
             VoiceSamples.widen(narrow, into: far, coreFrames)
         }
         farLine.process(far, into: far, coreFrames)
-        let power = btcall_inner_product(far, far, coreFrames, 1) / Float(coreFrames)
+        let power = btcall_inner_product(far, far, coreFrames) / Float(coreFrames)
         if power > Self.farQuiet {
             farHeld = Self.farHold
         } else if farHeld > 0 {
@@ -282,13 +282,13 @@ package struct VoiceProcessor: ~Copyable {
     private mutating func echoLeft() -> Bool {
         // The noise suppressor is up to a block later.
         let before = lateEnergy
-        lateEnergy = btcall_inner_product(late, late, coreFrames, 1)
+        lateEnergy = btcall_inner_product(late, late, coreFrames)
         if !isFarLoud { return false }
         if newBlocks > 0 {
             newBlocks &-= 1
             return true
         }
-        return btcall_inner_product(core, core, coreFrames, 1) * Self.echoLoss
+        return btcall_inner_product(core, core, coreFrames) * Self.echoLoss
             < (before > lateEnergy ? before : lateEnergy)
     }
 

@@ -90,7 +90,8 @@ import Testing
 
     @Test(arguments: [
         (["speaker", "16"], "0 to 15"), (["speaker", "-1"], "0 to 15"), (["speaker", "loud"], "0 to 15"),
-        (["mic", "5"], "0.0 to 1.0"), (["application", "loud"], "0.0 to 1.0"), (["both", "5"], "speaker, microphone, mic"),
+        (["mic", "5"], "0.0 to 1.0"), (["application", "loud"], "0.0 to 1.0"),
+        (["both", "5"], "speaker, microphone, mic"),
         (["speaker"], "ROLE needs a VALUE from 0 to 15"), (["mic", "0.5", "--headset", "a"], "speaker and microphone"),
     ])
     func `volume says what is accepted`(words: [String], expected: String) {

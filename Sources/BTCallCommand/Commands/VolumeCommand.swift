@@ -4,7 +4,8 @@ import ControlLoop
 
 struct VolumeCommand: BridgeCommand {
     static let configuration = CommandConfiguration(
-        commandName: "volume", abstract: "List and set the volumes of connected headsets, and of what the far end hears.",
+        commandName: "volume",
+        abstract: "List and set the volumes of connected headsets, and of what the far end hears.",
         discussion: """
             ROLE is speaker or microphone, VALUE a number from 0 to 15. What is set is kept for the headset, over its connections
             and over restarts; a speaker's is at most the key volumeCeiling of the configuration.
