@@ -59,13 +59,14 @@ struct InjectionPort: ~Copyable {
     }
 
     /// Nothing more comes, and nothing is left of what came.
-    var isSpent: Bool { @_noLocks get { isClosed && queue.available == 0 } }
+    var isSpent: Bool { @_noLocks get { isClosed && queue.available == 0 && !isPlaying } }
 
     /// The socket says that the other end is closed. What is in it can still be read while somebody hears it.
     @_noLocks
     mutating func hungUp(isHeard: Bool) {
         if isHeard { return }
         isClosed = true
+        isPlaying = false
         let waiting = queue.available
         _ = queue.discard(waiting)
     }
@@ -76,17 +77,18 @@ struct InjectionPort: ~Copyable {
         fill()
         let there = queue.available < blockFrames ? queue.available : blockFrames
         // A part of a block is the end of what was said, or of a pause that is none.
-        if there == 0 || there < blockFrames && !isClosed {
-            if isPlaying && !isClosed { counters.pointee.blocksMissing.add(1) }
+        if there == 0 && !(isClosed && isPlaying) || there < blockFrames && !isClosed {
+            if isPlaying { counters.pointee.blocksMissing.add(1) }
             isPlaying = false
             return false
         }
+        // Behind the last one comes what the resampler still has of it.
+        isPlaying = there > 0
         _ = queue.read(block, there)
         if there < blockFrames { clear(block + there, blockFrames - there) }
         let result = toBus.process(block, blockFrames, output, frames)
         if result.made < frames { clear(output + result.made, frames - result.made) }
-        counters.pointee.blocksTaken.add(1)
-        isPlaying = true
+        if isPlaying { counters.pointee.blocksTaken.add(1) }
         return true
     }
 

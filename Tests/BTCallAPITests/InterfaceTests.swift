@@ -121,7 +121,14 @@ import Testing
             (BTCallName.Interface.router, RouterState().properties),
             (BTCallName.Interface.call, call.properties),
             (BTCallName.Interface.headset, HeadsetDescription(address: address, name: "").properties),
-            (BTCallName.Interface.audio, [BTCallName.Audio.statistics: .vardict(AudioStatistics().fields)]),
+            (
+                BTCallName.Interface.audio,
+                [
+                    BTCallName.Audio.statistics: .vardict(AudioStatistics().fields),
+                    BTCallName.Audio.micVolume: .double(1), BTCallName.Audio.appVolume: .double(1),
+                    BTCallName.Audio.muteMode: .string(MuteMode.inputMixer.rawValue),
+                ]
+            ),
         ]
         for (interface, properties) in encoded {
             #expect(properties.mapValues(\.typeSignature) == (try InterfaceFile(interface)).properties)

@@ -21,9 +21,16 @@ extension DaemonTests {
 
         private func isSilent(_ box: Box) async throws {
             try await eventually("the far end hears nothing") {
-                let heard = box.telephone.exchange.takeRecorded()
-                return heard.count > 1600 && heard.suffix(1600).allSatisfy { $0 == 0 }
+                let heard = try await recent(box)
+                return heard.count == 1600 && heard.allSatisfy { $0 == 0 }
             }
+        }
+
+        /// What the far end hears in the next tenth of a second.
+        private func recent(_ box: Box) async throws -> ArraySlice<Int16> {
+            _ = box.telephone.exchange.takeRecorded()
+            await ControlLoop.shared.sleep(for: .milliseconds(150))
+            return box.telephone.exchange.takeRecorded().suffix(1600)
         }
 
         @Test func `S1.17 What an application adds is heard by the far end, and its end is told`() async throws {
@@ -68,8 +75,8 @@ extension DaemonTests {
                 try await isSilent(box)
                 try await box.bridge.audio.setMuteMode(.inputMixer)
                 try await eventually("what is added is heard, the microphone is not") {
-                    let heard = box.telephone.exchange.takeRecorded()
-                    return heard.count > 1600 && heard.suffix(1600).allSatisfy { (7990...8010).contains($0) }
+                    let heard = try await recent(box)
+                    return heard.count == 1600 && heard.allSatisfy { (7990...8010).contains($0) }
                 }
                 try await box.bridge.calls.setMuted(false)
                 try await eventually("both are heard") {

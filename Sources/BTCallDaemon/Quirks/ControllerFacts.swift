@@ -9,7 +9,7 @@ package struct ControllerFacts: Sendable {
 
     /// - Parameters:
     ///   - directory: another one in tests.
-    ///   - manufacturer: who made a controller, where BlueZ does not say it (before 5.69).
+    ///   - manufacturer: who made a controller, where BlueZ does not say it (5.66 does not).
     package init(
         directory: String = "/sys/class/bluetooth", manufacturer: @escaping @Sendable (String) -> Int? = { _ in nil }
     ) {
