@@ -169,10 +169,10 @@ private final class ChildOutput {
         self.most = most
     }
 
-    /// Takes what there is.
+    /// Takes what there is, in pieces: a child that never stops writing does not keep the loop from its work.
     func read() {
         var piece = [UInt8](repeating: 0, count: 512)
-        while true {
+        for _ in 0..<64 {
             let count = recv(descriptor, &piece, piece.count, Int32(MSG_DONTWAIT))
             if count < 0, errno == EINTR { continue }
             // At its end it stays readable.
