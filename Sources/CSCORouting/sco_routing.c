@@ -122,8 +122,11 @@ static int ask(int socket, uint16_t opcode, const uint8_t *parameters, uint8_t c
     const int64_t end = milliseconds() + timeout;
     while (1) {
         int64_t left = end - milliseconds();
+        // Others' events may come without end.
+        if (left <= 0)
+            return ETIMEDOUT;
         struct pollfd ready = { .fd = socket, .events = POLLIN };
-        int result = poll(&ready, 1, left > 0 ? (int)left : 0);
+        int result = poll(&ready, 1, (int)left);
         if (result == 0)
             return ETIMEDOUT;
         if (result < 0 && errno != EINTR)
