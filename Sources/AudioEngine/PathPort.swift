@@ -298,17 +298,15 @@ struct PathPort: ~Copyable {
         _ stream: OpaquePointer, isPlayback: Bool, _ code: Int, _ counters: UnsafeMutablePointer<TerminalCounters>
     ) -> Int {
         if !isRecoverable(code) { return code }
-        if isPlayback {
-            counters.pointee.playbackXruns.add(1)
-            steering.restart()
-        } else {
-            counters.pointee.captureXruns.add(1)
-        }
         let prepared = snd_pcm_prepare(stream)
         if prepared < 0 { return Int(prepared) }
         if isPlayback {
+            counters.pointee.playbackXruns.add(1)
+            steering.restart()
             let filled = fill(stream, silence: targetFrames)
             if filled < 0 { return Int(filled) }
+        } else {
+            counters.pointee.captureXruns.add(1)
         }
         return Int(startPrepared(stream))
     }
