@@ -5,13 +5,24 @@ import Glibc
 /// Writes samples to the far end of the calls, as fast as they are heard.
 @ControlPlane
 final class InjectionPlayback {
+    enum Outcome: Hashable, Sendable {
+        /// To the last sample.
+        case heard
+        case interrupted
+        case callOver
+        case daemonGone
+        /// The daemon closed its end before the file's.
+        case closed
+    }
+
+    /// Frames that were written; the last of them may not have been heard.
+    private(set) var written = 0
     private let samples: [Int16]
     private let blockFrames: Int
     private let descriptor: Int32
-    private var written = 0
     private var source: DescriptorSource?
-    private var end: CheckedContinuation<Void, Never>?
-    private var isOver = false
+    private var end: CheckedContinuation<Outcome, Never>?
+    private var outcome: Outcome?
 
     /// - Parameter audio: one channel of 16 bit, in messages.
     init(_ samples: [Int16], _ audio: AudioInjection) {
@@ -22,25 +33,23 @@ final class InjectionPlayback {
 
     isolated deinit { if descriptor >= 0 { close(descriptor) } }
 
-    /// Returns when the far end has heard everything, or after `stop()`.
+    /// Returns when the far end has heard everything, or after `stop`.
     ///
-    /// - Returns: how many frames were written.
     /// - Throws: when the descriptor cannot be watched.
-    func run() async throws(SystemError) -> Int {
+    func run() async throws(SystemError) -> Outcome {
         _ = fcntl(descriptor, F_SETFL, fcntl(descriptor, F_GETFL) | O_NONBLOCK)
-        if isOver { return 0 }
+        if let outcome { return outcome }
         source = try ControlLoop.shared.add(descriptor, .writable) { [weak self] _ in self?.write() }
-        await withCheckedContinuation { end = $0 }
-        return written
+        return await withCheckedContinuation { end = $0 }
     }
 
-    /// Leaves the rest out.
-    func stop() {
-        guard !isOver else { return }
-        isOver = true
+    /// Leaves the rest out. A second reason changes nothing.
+    func stop(_ outcome: Outcome) {
+        guard self.outcome == nil else { return }
+        self.outcome = outcome
         source?.cancel()
         source = nil
-        end?.resume()
+        end?.resume(returning: outcome)
         end = nil
     }
 
@@ -52,17 +61,17 @@ final class InjectionPlayback {
             }
             if sent < 0 && errno == EINTR { continue }
             if sent < 0 && errno == EAGAIN { return }
-            if sent < 0 { return stop() }
+            if sent < 0 { return stop(.closed) }
             written += frames
         }
-        // Only what is heard is over: the daemon closes its end then.
         source?.cancel()
         source = nil
         shutdown(descriptor, Int32(SHUT_WR))
         do throws(SystemError) {
-            source = try ControlLoop.shared.add(descriptor, .readable) { [weak self] _ in self?.stop() }
+            // What is heard is over when the daemon closes its end.
+            source = try ControlLoop.shared.add(descriptor, .readable) { [weak self] _ in self?.stop(.heard) }
         } catch {
-            stop()
+            stop(.closed)
         }
     }
 }

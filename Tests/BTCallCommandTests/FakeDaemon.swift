@@ -307,7 +307,7 @@ final class FakeDaemon {
 
     private func find(_ path: String) -> CallDescription? { calls.first { BTCallPath.call($0.id) == path } }
 
-    private func change(_ path: String, _ state: CallDescription.State, reason: String = "") {
+    func change(_ path: String, _ state: CallDescription.State, reason: String = "") {
         guard let index = calls.firstIndex(where: { BTCallPath.call($0.id) == path }) else { return }
         calls[index].state = state
         bus.emit(
@@ -317,7 +317,7 @@ final class FakeDaemon {
         if state == .held { endAudio() }
     }
 
-    private func end(_ path: String, reason: String) {
+    func end(_ path: String, reason: String) {
         change(path, .ended, reason: reason)
         endAudio()
         calls.removeAll { BTCallPath.call($0.id) == path }

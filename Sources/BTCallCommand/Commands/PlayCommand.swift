@@ -29,43 +29,63 @@ struct PlayCommand: BridgeCommand {
     func perform(on bridge: CallBridge, _ output: Output) async throws {
         let wave = try WaveFile(path: file)
         let events = await bridge.events()
-        try await Self.requireCall(bridge)
+        guard try await Self.hasActiveCall(bridge) else {
+            throw CommandFailure("there is no active call that could hear it; see `btcall calls`")
+        }
         let audio = try await bridge.audio.openInjection(rate: wave.rate)
         let playback = InjectionPlayback(wave.samples, audio)
-        let signal = try ControlLoop.shared.onSignal(SIGINT) { playback.stop() }
-        let termination = try ControlLoop.shared.onSignal(SIGTERM) { playback.stop() }
+        let signals = try [SIGINT, SIGTERM].map { signal in
+            try ControlLoop.shared.onSignal(signal) { playback.stop(.interrupted) }
+        }
+        let watch = Task { @ControlPlane in await Self.watch(events, playback, bridge, output) }
         defer {
-            signal.cancel()
-            termination.cancel()
+            watch.cancel()
+            for signal in signals { signal.cancel() }
         }
-        let watch = Task { @ControlPlane in
-            for await event in events {
-                if case .daemonVanished = event { return playback.stop() }
-                guard case .callRemoved = event else { continue }
-                if (try? await Self.requireCall(bridge)) == nil { return playback.stop() }
-            }
-        }
-        let frames = try await playback.run()
-        watch.cancel()
-        let isWhole = frames == wave.samples.count
-        let seconds = Double(frames) / Double(wave.rate)
+        let outcome = try await playback.run()
+        let seconds = Self.tenths(Double(playback.written) / Double(wave.rate))
         if options.json {
             output.print([
-                "file": .string(file), "seconds": .number(seconds), "complete": JSON(isWhole),
+                "file": .string(file), "seconds": .number(Double(playback.written) / Double(wave.rate)),
+                "complete": JSON(outcome == .heard),
             ])
-        } else if isWhole {
-            output.print("played \(file), \(Self.tenths(seconds)) s")
         }
-        guard !isWhole else { return }
-        output.printError("\(file) was stopped after \(Self.tenths(seconds)) s: the call ended, or somebody wanted it")
-        throw ExitCode(1)
+        switch outcome {
+        case .heard:
+            if !options.json { output.print("played \(file), \(seconds) s") }
+        case .interrupted: throw CommandFailure("stopped after \(seconds) s of \(file)")
+        case .callOver: throw CommandFailure("the call was over after \(seconds) s of \(file)")
+        case .closed:
+            throw CommandFailure(
+                "btcalld closed the audio after \(seconds) s of \(file): `journalctl -u btcalld` says why")
+        case .daemonGone:
+            output.printError("btcalld was gone after \(seconds) s of \(file): `systemctl status btcalld` says why")
+            throw ExitCode(3)
+        }
+    }
+
+    /// Ends the playback with the last call, and says why nothing is heard while that is held.
+    @ControlPlane
+    private static func watch(
+        _ events: AsyncStream<BridgeEvent>, _ playback: InjectionPlayback, _ bridge: CallBridge, _ output: Output
+    ) async {
+        for await event in events {
+            switch event {
+            case .daemonVanished: return playback.stop(.daemonGone)
+            case .callRemoved:
+                // Without an answer the daemon is gone, which comes as an event of its own.
+                if let calls = try? await bridge.calls.list(), calls.isEmpty { return playback.stop(.callOver) }
+            case .callStateChanged(_, .held, _):
+                guard let isHeard = try? await hasActiveCall(bridge), !isHeard else { continue }
+                output.printError("the call is held: the rest is played when it is taken up again")
+            default: break
+            }
+        }
     }
 
     @ControlPlane
-    private static func requireCall(_ bridge: CallBridge) async throws {
-        guard try await bridge.calls.list().contains(where: { $0.state == .active }) else {
-            throw CommandFailure("there is no active call that could hear it; see `btcall calls`")
-        }
+    private static func hasActiveCall(_ bridge: CallBridge) async throws -> Bool {
+        try await bridge.calls.list().contains { $0.state == .active }
     }
 
     private static func tenths(_ seconds: Double) -> String {

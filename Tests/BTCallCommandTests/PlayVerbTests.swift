@@ -1,0 +1,172 @@
+import BTCallAPI
+import BTCallBench
+import ControlLoop
+import DBus
+import Foundation
+import Glibc
+import Testing
+
+@testable import BTCallCommand
+
+@Suite(.timeLimit(.minutes(1))) @ControlPlane struct PlayVerbTests {
+    let bus: PrivateBus
+    let daemon: FakeDaemon
+    let audio: FakeAudio
+    let call: String
+    let file: String
+
+    init() async throws {
+        bus = try PrivateBus()
+        daemon = try await FakeDaemon(bus.address)
+        audio = FakeAudio(daemon.bus)
+        call = daemon.addCall(
+            CallDescription(
+                id: "7ba7b810-9dad-11d1-80b4-00c04fd430c8", state: .active, direction: .outgoing, provider: "phone",
+                index: 1))
+        file = NSTemporaryDirectory() + "btcall-play-\(UUID().uuidString).wav"
+        var writer = try WaveWriter(path: file, rate: 8000)
+        // A quarter of a second and a part of a block.
+        try writer.append((0..<2030).map { Int16($0) })
+    }
+
+    private func playing(_ arguments: String...) -> Task<CommandRun, any Error> {
+        let (bus, file) = (bus, file)
+        return Task { @ControlPlane in try await CommandRun.btcall(["play", file] + arguments, bus: bus) }
+    }
+
+    @Test func `play writes the file in blocks of 10 ms, and ends when the daemon closes its end`() async throws {
+        let run = playing("--json")
+        try await audio.take(blocks: 26)
+        #expect(audio.taken == (0..<2030).map { Int16($0) })
+        let options = Fields(audio.options, of: "options")
+        #expect(try AudioFormat(options: options) == AudioFormat(rate: 8000))
+        #expect(try options.bool("stream") == false)
+        audio.close()
+        let result = try await run.value
+        #expect(result.status == 0 && result.object["complete"] as? Bool == true)
+        #expect(result.object["seconds"] as? Double == 0.25375)
+    }
+
+    @Test func `play ends with the call`() async throws {
+        let run = playing()
+        try await audio.take(blocks: 1)
+        daemon.end(call, reason: "remoteHangUp")
+        let result = try await run.value
+        #expect(result.status == 1 && result.output.isEmpty)
+        #expect(result.errors.contains("the call was over after"), "\(result.errors)")
+    }
+
+    @Test func `play says that the daemon closed its descriptor`() async throws {
+        let run = playing("--json")
+        try await audio.take(blocks: 1)
+        audio.close()
+        let result = try await run.value
+        #expect(result.status == 1 && result.object["complete"] as? Bool == false)
+        #expect(result.errors.contains("`journalctl -u btcalld` says why"), "\(result.errors)")
+    }
+
+    @Test func `play says that the daemon is gone`() async throws {
+        let run = playing()
+        try await audio.take(blocks: 1)
+        daemon.close()
+        let result = try await run.value
+        #expect(result.status == 3)
+        #expect(result.errors.contains("`systemctl status btcalld` says why"), "\(result.errors)")
+    }
+
+    @Test func `play waits while the call is held, and says so`() async throws {
+        let run = playing()
+        try await audio.take(blocks: 2)
+        daemon.change(call, .held)
+        // It is asked for the calls before it says so.
+        await ControlLoop.shared.sleep(for: .milliseconds(200))
+        daemon.change(call, .active)
+        try await audio.take(blocks: 24)
+        audio.close()
+        let result = try await run.value
+        #expect(result.status == 0)
+        #expect(result.errors == "btcall: the call is held: the rest is played when it is taken up again\n")
+    }
+
+    @Test func `play refuses a file that is none, and to play without a call`() async throws {
+        var result = try await CommandRun.btcall("play", "/nonexistent.wav", bus: bus)
+        #expect(result.status == 1 && result.errors == "btcall: /nonexistent.wav: No such file or directory\n")
+        daemon.change(call, .held)
+        result = try await playing().value
+        #expect(result.status == 1 && result.errors.contains("there is no active call"))
+        #expect(audio.options.isEmpty)
+    }
+
+    @Test func `volume mic and application show and set what the far end hears`() async throws {
+        #expect(try await CommandRun.btcall("volume", "mic", "0.5", bus: bus).output == "mic 0.5\n")
+        #expect(try await CommandRun.btcall("volume", "application", "0", bus: bus).output == "application 0.0\n")
+        #expect(audio.volumes == ["MicVolume": 0.5, "AppVolume": 0])
+        let shown = try await CommandRun.btcall("volume", "mic", "--json", bus: bus).object
+        #expect(shown["mic"] as? Double == 0.5 && shown["application"] as? Double == 0)
+    }
+}
+
+/// `org.btcall.Audio1`, whose far end hears as fast as a test takes it.
+@ControlPlane
+final class FakeAudio {
+    /// Of the latest request.
+    private(set) var options: [String: Value] = [:]
+    private(set) var taken: [Int16] = []
+    private(set) var volumes = ["MicVolume": 1.0, "AppVolume": 1.0]
+    private var descriptor: Int32 = -1
+
+    init(_ bus: BusConnection) {
+        bus.export(
+            [
+                ExportedInterface(
+                    BTCallName.Interface.audio,
+                    methods: [
+                        .init("OpenInjection", in: [("options", "a{sv}")], out: [("audio", "h")]) {
+                            [unowned self] call throws(BusError) in [.unixDescriptor(open(call.arguments[0]))]
+                        }
+                    ],
+                    properties: ["MicVolume", "AppVolume"].map { name in
+                        .init(
+                            name, "d", get: { [unowned self] in .double(volumes[name] ?? 0) },
+                            set: { [unowned self] value in volumes[name] = value.doubleValue })
+                    })
+            ], at: BTCallPath.audio)
+    }
+
+    isolated deinit { close() }
+
+    private func open(_ options: Value) -> PassedDescriptor {
+        close()
+        self.options = options.vardictValue ?? [:]
+        taken = []
+        var ends: [Int32] = [-1, -1]
+        _ = socketpair(AF_UNIX, Int32(SOCK_SEQPACKET.rawValue), 0, &ends)
+        // Four blocks of 160 bytes or so are written ahead.
+        var size: Int32 = 1
+        _ = setsockopt(ends[1], SOL_SOCKET, SO_SNDBUF, &size, socklen_t(MemoryLayout<Int32>.size))
+        descriptor = ends[0]
+        return PassedDescriptor(taking: ends[1])
+    }
+
+    /// Hears so many blocks; waits for them.
+    func take(blocks: Int) async throws {
+        var left = blocks
+        var block = [Int16](repeating: 0, count: 480)
+        while left > 0 {
+            let count = descriptor < 0 ? -1 : recv(descriptor, &block, 960, Int32(MSG_DONTWAIT))
+            if count > 0 {
+                taken += block.prefix(count / 2)
+                left -= 1
+            } else {
+                await ControlLoop.shared.sleep(for: .milliseconds(5))
+                try Task.checkCancellation()
+            }
+        }
+    }
+
+    func close() {
+        guard descriptor >= 0 else { return }
+        _ = Glibc.close(descriptor)
+        descriptor = -1
+    }
+}
