@@ -211,12 +211,6 @@ package final class AudioEngine: @unchecked Sendable {
         }
     }
 
-    /// Ends an injection at once; `injectionEnded` follows.
-    package func detachInjection(_ id: UInt32) {
-        guard injections[id] != nil else { return }
-        _ = send(Message(.detachInjection, id: id))
-    }
-
     // MARK: Terminals
 
     /// Adds a device. A link is read and kept alive with silence from now on; a path starts when it is routed.
@@ -372,7 +366,7 @@ package final class AudioEngine: @unchecked Sendable {
         switch record.kind {
         case .none, .attachCall, .setCallActive, .detachCall, .addTerminal, .removeTerminal, .route, .mute,
             .speakerGain,
-            .microphoneGain, .silentLimit, .primeBlocks, .stop, .attachInjection, .detachInjection,
+            .microphoneGain, .silentLimit, .primeBlocks, .stop, .attachInjection,
             .microphoneVolume, .applicationVolume:
             return nil
         case .firstPacket: return .firstPacket(terminal: id, packetBytes: Int(record.number))

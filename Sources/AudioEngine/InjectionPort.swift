@@ -10,6 +10,8 @@ import Glibc
 struct InjectionPort: ~Copyable {
     /// Read ahead, so that an application that is woken by the room that has become is in time with its next block.
     static var queueBlocks: Int { @_noLocks get { 2 } }
+    /// Taken in one tick at most.
+    static var mostMessages: Int { @_noLocks get { 16 } }
 
     let id: UInt32
     let descriptor: Int32
@@ -31,6 +33,8 @@ struct InjectionPort: ~Copyable {
     private var receivedBytes = 0
     /// The last tick took a block: the next one that finds none is an underrun.
     private var isPlaying = false
+    /// The last tick found a part of a block.
+    private var isPartial = false
 
     /// - Parameter counters: owned by the control side, which frees it after this port.
     init(
@@ -61,14 +65,25 @@ struct InjectionPort: ~Copyable {
     /// Nothing more comes, and nothing is left of what came.
     var isSpent: Bool { @_noLocks get { isClosed && queue.available == 0 && !isPlaying } }
 
-    /// The socket says that the other end is closed. What is in it can still be read while somebody hears it.
+    /// Nobody hears it any more: what has been written is thrown away, so that it is not said to somebody else.
     @_noLocks
-    mutating func hungUp(isHeard: Bool) {
-        if isHeard { return }
+    mutating func forget() {
+        var left = Self.mostMessages
+        while left > 0 && receive() > 0 {
+            left &-= 1
+            dropQueue()
+        }
+        dropQueue()
+        isPlaying = false
+        isPartial = false
+    }
+
+    /// The socket says that the other end is closed, while nobody hears what is in it.
+    @_noLocks
+    mutating func hungUp() {
         isClosed = true
         isPlaying = false
-        let waiting = queue.available
-        _ = queue.discard(waiting)
+        dropQueue()
     }
 
     /// Makes the next 10 ms, as `frames` of the bus; false when the application has nothing to say.
@@ -76,28 +91,46 @@ struct InjectionPort: ~Copyable {
     mutating func takeBlock(_ output: UnsafeMutablePointer<Int16>, _ frames: Int) -> Bool {
         fill()
         let there = queue.available < blockFrames ? queue.available : blockFrames
-        // A part of a block is the end of what was said, or of a pause that is none.
-        if there == 0 && !(isClosed && isPlaying) || there < blockFrames && !isClosed {
-            if isPlaying { counters.pointee.blocksMissing.add(1) }
+        if there == 0 {
+            if !isPlaying { return false }
+            // A pause, or the end. Behind the last block comes what the converter still has of it.
             isPlaying = false
+            if !isClosed { counters.pointee.blocksMissing.add(1) }
+        } else if there < blockFrames && !isClosed && !isPartial {
+            // The rest may be on its way, but is waited for once only.
+            isPartial = true
+            if isPlaying { counters.pointee.blocksMissing.add(1) }
             return false
+        } else {
+            isPartial = false
+            isPlaying = true
+            counters.pointee.blocksTaken.add(1)
         }
-        // Behind the last one comes what the resampler still has of it.
-        isPlaying = there > 0
         _ = queue.read(block, there)
         if there < blockFrames { clear(block + there, blockFrames - there) }
         let result = toBus.process(block, blockFrames, output, frames)
         if result.made < frames { clear(output + result.made, frames - result.made) }
-        if isPlaying { counters.pointee.blocksTaken.add(1) }
         return true
     }
 
+    /// A writer of tiny messages does not keep the thread: what it has written waits for the next tick.
     @_noLocks
     private mutating func fill() {
-        while !isClosed && queue.available < blockFrames * Self.queueBlocks {
-            let bytes = isStream ? receivePart() : receiveMessage()
-            if bytes <= 0 { return }
-        }
+        var left = Self.mostMessages
+        while left > 0 && queue.available < blockFrames * Self.queueBlocks && receive() > 0 { left &-= 1 }
+    }
+
+    @_noLocks
+    private mutating func dropQueue() {
+        let waiting = queue.available
+        _ = queue.discard(waiting)
+    }
+
+    /// Returns the bytes that were taken, 0 when there are none.
+    @_noLocks
+    private mutating func receive() -> Int {
+        if isClosed { return 0 }
+        return isStream ? receivePart() : receiveMessage()
     }
 
     /// Takes one message, of at most 10 ms. Returns its bytes, 0 when there is none.

@@ -8,7 +8,7 @@ struct Message: BitwiseCopyable {
         // Commands.
         case attachCall, setCallActive, detachCall, addTerminal, removeTerminal, route, mute, speakerGain
         case microphoneGain, silentLimit, primeBlocks, stop
-        case attachInjection, detachInjection, microphoneVolume, applicationVolume
+        case attachInjection, microphoneVolume, applicationVolume
         // Events.
         case firstPacket, linkSilent, linkResumed, terminalFailed, terminalRemoved, routed, callStarted, callClosed
         case callReleased, deadlineMissed, eventsLost, injectionEnded

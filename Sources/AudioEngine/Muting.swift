@@ -6,14 +6,13 @@ package enum Muting: Sendable, CaseIterable {
     /// Everything.
     case everything
 
-    static var microphoneNumber: Int64 { @_noLocks get { 1 } }
     static var everythingNumber: Int64 { @_noLocks get { 2 } }
 
     /// As a command carries it.
     var number: Int64 {
         switch self {
         case .off: 0
-        case .microphone: Self.microphoneNumber
+        case .microphone: 1
         case .everything: Self.everythingNumber
         }
     }

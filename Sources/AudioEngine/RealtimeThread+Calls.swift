@@ -36,6 +36,7 @@ extension RealtimeThread {
         if !isActive {
             call.pointee.pause()
             forgetDownlink(of: call)
+            forgetInjections()
             return
         }
         forgetDownlink(of: call)
@@ -68,6 +69,7 @@ extension RealtimeThread {
             }
             index += 1
         }
+        forgetInjections()
     }
 
     @_noLocks

@@ -20,18 +20,6 @@ extension RealtimeThread {
         report(.injectionEnded, id: command.id, storage: storage)
     }
 
-    @_noLocks
-    mutating func detachInjection(_ id: UInt32) {
-        var index = 0
-        while index < Self.maximumInjections {
-            if let injection = injections[index], injection.pointee.id == id {
-                injection.pointee.hungUp(isHeard: false)
-            }
-            index += 1
-        }
-        endInjections()
-    }
-
     /// Adds the injections' poll entries from `count` on, and returns how many entries there are then. They are not waited
     /// for, but their end is.
     @_noLocks
@@ -60,7 +48,7 @@ extension RealtimeThread {
             if let injection = injections[index], injection.pointee.pollIndex > 0,
                 polls[injection.pointee.pollIndex].revents != 0
             {
-                injection.pointee.hungUp(isHeard: hasClockedCall())
+                injection.pointee.hungUp()
             }
             index += 1
         }
@@ -85,7 +73,8 @@ extension RealtimeThread {
         var index = 0
         clear(injected, tickFrames)
         var isAny = false
-        while index < Self.maximumInjections {
+        // A device that nobody talks over ticks as well.
+        while hasClockedCall() && index < Self.maximumInjections {
             if let injection = injections[index], injection.pointee.takeBlock(scratch, tickFrames) {
                 Mixer.add(scratch, tickFrames, to: injected)
                 isAny = true
@@ -95,6 +84,17 @@ extension RealtimeThread {
         // Always applied, so that a change of volume takes its time, too, when nobody says anything.
         applicationGain.apply(injected, tickFrames)
         if isAny { Mixer.add(injected, tickFrames, to: output) }
+    }
+
+    /// The last call is over, or held: what was to be said in it is not said in the next.
+    @_noLocks
+    mutating func forgetInjections() {
+        if hasClockedCall() { return }
+        var index = 0
+        while index < Self.maximumInjections {
+            if let injection = injections[index] { injection.pointee.forget() }
+            index += 1
+        }
     }
 
     @_noLocks

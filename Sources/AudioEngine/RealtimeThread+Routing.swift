@@ -29,7 +29,6 @@ extension RealtimeThread {
                 }
             case .primeBlocks: primeBlocks = Int(command.number)
             case .attachInjection: attachInjection(command)
-            case .detachInjection: detachInjection(command.id)
             case .microphoneVolume: microphoneGain.set(command.gain)
             case .applicationVolume: applicationGain.set(command.gain)
             }
@@ -38,7 +37,8 @@ extension RealtimeThread {
 
     @_noLocks
     private mutating func mute(_ number: Int64) {
-        microphoneGate.setMuted(number == Muting.microphoneNumber)
+        // Closed for both, so that it does not open while one becomes the other.
+        microphoneGate.setMuted(number != 0)
         muting.setMuted(number == Muting.everythingNumber)
     }
 

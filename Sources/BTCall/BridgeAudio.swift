@@ -17,7 +17,8 @@ public final class BridgeAudio: Sendable {
         self.connection = connection
     }
 
-    /// Adds audio to the microphone until its descriptor is closed. While there is no active call, writing waits.
+    /// Adds audio to the microphone until its descriptor is closed. While there is no active call, writing waits; what has been
+    /// written when the last call ends or is held is thrown away.
     ///
     /// - Parameters:
     ///   - rate: 8000, 16000, 24000, 32000, 44100 or 48000 frames per second.
@@ -89,8 +90,8 @@ public final class BridgeAudio: Sendable {
 
 /// A socket for what an application adds to the microphone: one message for each 10 ms at most, or a stream.
 ///
-/// Write as fast as it takes: it makes the writer wait. When it is closed, what was written is still said. After a shutdown
-/// of its writing direction a read returns 0 once the far end has heard everything.
+/// Write as fast as it takes: it makes the writer wait. When it is closed in a call, what was written is still said. After a
+/// shutdown of its writing direction a read returns 0 once the far end has heard everything, or the call is over.
 public final class AudioInjection: Sendable {
     /// Frames per second.
     public let rate: Int

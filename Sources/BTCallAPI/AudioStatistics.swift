@@ -51,6 +51,22 @@ package struct AudioStatistics: Hashable, Sendable {
         }
     }
 
+    /// What one program adds to the microphone.
+    package struct Injection: Hashable, Sendable {
+        /// The unique bus name of the program.
+        package var owner: String
+        /// Blocks that the far end has heard.
+        package var blocks: UInt64 = 0
+        /// Pauses that began because nothing more had come in time.
+        package var missing: UInt64 = 0
+        /// Messages of a wrong size.
+        package var bad: UInt64 = 0
+
+        package init(owner: String) {
+            self.owner = owner
+        }
+    }
+
     /// Whether the thread runs with real-time priority.
     package var isRealtime = false
     /// How full the playback buffers of sound cards are kept, in milliseconds.
@@ -60,6 +76,7 @@ package struct AudioStatistics: Hashable, Sendable {
     package var lost: UInt64 = 0
     package var terminals: [Terminal] = []
     package var calls: [Call] = []
+    package var injections: [Injection] = []
 
     package init() {}
 
@@ -74,6 +91,9 @@ package struct AudioStatistics: Hashable, Sendable {
         for element in try fields.dictionaries("calls") {
             calls.append(try Call(element))
         }
+        for element in try fields.dictionaries("injections") {
+            injections.append(try Injection(element))
+        }
     }
 
     package var fields: [String: Value] {
@@ -84,6 +104,7 @@ package struct AudioStatistics: Hashable, Sendable {
             "lost": .uint64(lost),
             "terminals": .vardicts(terminals.map(\.fields)),
             "calls": .vardicts(calls.map(\.fields)),
+            "injections": .vardicts(injections.map(\.fields)),
         ]
     }
 }
@@ -142,5 +163,18 @@ extension AudioStatistics.Call {
             "call": .string(call), "blocksIn": .uint64(blocksIn), "blocksOut": .uint64(blocksOut),
             "missing": .uint64(missing), "dropped": .uint64(dropped),
         ]
+    }
+}
+
+extension AudioStatistics.Injection {
+    package init(_ fields: Fields) throws(APIError) {
+        owner = try fields.string("owner")
+        blocks = try fields.optionalInteger("blocks") ?? 0
+        missing = try fields.optionalInteger("missing") ?? 0
+        bad = try fields.optionalInteger("bad") ?? 0
+    }
+
+    package var fields: [String: Value] {
+        ["owner": .string(owner), "blocks": .uint64(blocks), "missing": .uint64(missing), "bad": .uint64(bad)]
     }
 }

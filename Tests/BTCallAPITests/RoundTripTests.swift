@@ -174,6 +174,11 @@ import Testing
         var call = AudioStatistics.Call(call: "/org/btcall/calls/x")
         call.blocksIn = 1
         statistics.calls = [call]
+        var injection = AudioStatistics.Injection(owner: ":1.7")
+        injection.blocks = 3
+        injection.missing = 2
+        injection.bad = 1
+        statistics.injections = [injection]
         #expect(try AudioStatistics(received(statistics.fields)) == statistics)
     }
 

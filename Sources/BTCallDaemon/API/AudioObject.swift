@@ -128,6 +128,14 @@ package final class AudioObject {
             statistics.calls.append(call)
             statistics.lost += call.missing + call.dropped + UInt64(clamping: counter.blocksUnsent)
         }
+        for counter in counters.injections {
+            guard let owner = applications.owner(of: counter.id) else { continue }
+            var injection = AudioStatistics.Injection(owner: owner)
+            injection.blocks = UInt64(clamping: counter.blocksTaken)
+            injection.missing = UInt64(clamping: counter.blocksMissing)
+            injection.bad = UInt64(clamping: counter.blocksBad)
+            statistics.injections.append(injection)
+        }
         return statistics
     }
 }

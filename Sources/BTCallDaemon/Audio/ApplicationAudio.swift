@@ -8,7 +8,7 @@ package import Logging
 /// What applications add to the microphone, and how loud the two are to the far end.
 @ControlPlane
 package final class ApplicationAudio {
-    /// What is written ahead of what is heard, at most: a change of mind is heard after that time.
+    /// What is asked for to be written ahead of what is heard. The kernel counts its own part, too: it becomes 40 to 130 ms.
     private static let aheadBlocks = 8
     private let graph: AudioGraph
     private let logger: Logger
@@ -55,6 +55,9 @@ package final class ApplicationAudio {
         logger.info("\(busName) adds audio to the microphone: \(format)\(isStream ? ", as a stream" : "")")
         return pair.theirs
     }
+
+    /// The unique bus name of the program that opened it.
+    package func owner(of identifier: UInt32) -> String? { owners[identifier] }
 
     /// The application has closed its end.
     package func ended(_ identifier: UInt32) {

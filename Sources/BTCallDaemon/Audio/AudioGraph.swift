@@ -64,7 +64,7 @@ package final class AudioGraph {
         case linkClosed(BluetoothAddress)
         case pathFailed(PathError)
         case callAudioClosed(UInt32)
-        /// The application has closed its end, or it was ended as asked.
+        /// The application has closed its end, and what it said has been said.
         case injectionEnded(UInt32)
         /// The cut to an endpoint was made.
         case routed(AudioEndpoint?, gapMicroseconds: Int)
@@ -241,7 +241,6 @@ package final class AudioGraph {
             identifier, descriptor: descriptor, rate: rate, layout: layout, isStream: isStream)
     }
 
-    package func detachInjection(_ identifier: UInt32) { engine.detachInjection(identifier) }
     package func setMicrophoneVolume(_ gain: Float) { engine.setMicrophoneVolume(gain) }
     package func setApplicationVolume(_ gain: Float) { engine.setApplicationVolume(gain) }
 
