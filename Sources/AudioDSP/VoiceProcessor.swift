@@ -17,7 +17,8 @@ package struct VoiceProcessor: ~Copyable {
     package private(set) var stages: VoiceStages
     package private(set) var isBypassed = false
 
-    /// Somebody speaks into the microphone, near it: what the loudspeaker gives does not count. Also when bypassed.
+    /// Somebody speaks into the microphone, near it. Also when bypassed. What the loudspeaker gives does not count, as far as
+    /// the echo canceller takes it away: with `webrtc`; not with `none`, and not while that stage is off.
     package var isSpeaking: Bool {
         @_noLocks get { detector.isSpeaking }
     }
