@@ -73,6 +73,7 @@ struct InjectionPort: ~Copyable {
             left &-= 1
             dropQueue()
         }
+        enqueuePart()
         dropQueue()
         isPlaying = false
         isPartial = false
@@ -90,19 +91,22 @@ struct InjectionPort: ~Copyable {
     @_noLocks
     mutating func takeBlock(_ output: UnsafeMutablePointer<Int16>, _ frames: Int) -> Bool {
         fill()
+        // The rest of a block was waited for once, and has not come.
+        if isPartial && queue.available < blockFrames { enqueuePart() }
         let there = queue.available < blockFrames ? queue.available : blockFrames
+        let isPart = there < blockFrames && (there > 0 || receivedBytes >= layout.frameBytes)
+        if isPart && !isClosed && !isPartial {
+            isPartial = true
+            if isPlaying { counters.pointee.blocksMissing.add(1) }
+            return false
+        }
+        isPartial = false
         if there == 0 {
             if !isPlaying { return false }
             // A pause, or the end. Behind the last block comes what the converter still has of it.
             isPlaying = false
             if !isClosed { counters.pointee.blocksMissing.add(1) }
-        } else if there < blockFrames && !isClosed && !isPartial {
-            // The rest may be on its way, but is waited for once only.
-            isPartial = true
-            if isPlaying { counters.pointee.blocksMissing.add(1) }
-            return false
         } else {
-            isPartial = false
             isPlaying = true
             counters.pointee.blocksTaken.add(1)
         }
@@ -163,6 +167,17 @@ struct InjectionPort: ~Copyable {
         receivedBytes += bytes
         if receivedBytes == blockBytes { enqueue(blockBytes) }
         return bytes
+    }
+
+    /// Queues the whole frames of what has come of a stream's block; a part of a frame waits for the rest.
+    @_noLocks
+    private mutating func enqueuePart() {
+        let rest = receivedBytes % layout.frameBytes
+        let whole = receivedBytes - rest
+        if whole == 0 { return }
+        enqueue(whole)
+        if rest > 0 { btcall_move(received, received + whole, rest) }
+        receivedBytes = rest
     }
 
     /// Queues the whole frames of what was received.

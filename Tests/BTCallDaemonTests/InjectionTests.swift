@@ -1,3 +1,4 @@
+import AudioEngine
 import BTCall
 import BTCallAPI
 import BTCallBench
@@ -83,6 +84,31 @@ extension DaemonTests {
                     box.telephone.exchange.takeRecorded().suffix(800).contains { $0 > 10_000 }
                 }
                 isOver.isSet = true
+            }
+        }
+
+        @Test func `While the only call is held nothing is read of it, and the call goes on with what is said then`()
+            async throws
+        {
+            try await Box.run { box in
+                let registration = try await box.register([.hold])
+                let call = try await box.startCall(registration)
+                try await eventually("the far end hears the microphone") {
+                    Tone.isHeard(in: box.telephone.exchange.takeRecorded())
+                }
+                let audio = try await box.bridge.audio.openInjection()
+                let descriptor = audio.takeDescriptor()
+                defer { close(descriptor) }
+                try await registration.update(call, .held)
+                // The device goes on without a call; what is on its way to the audio thread arrives.
+                await ControlLoop.shared.sleep(for: .milliseconds(200))
+                let block = [Int16](repeating: 8000, count: 160)
+                while send(descriptor, block, 320, Int32(MSG_DONTWAIT)) == 320 {}
+                await ControlLoop.shared.sleep(for: .milliseconds(300))
+                let counted: @ControlPlane () -> Int? = { box.daemon.graph.counters().injections.first?.blocksTaken }
+                #expect(counted() == 0)
+                try await registration.update(call, .active)
+                try await eventually("it is heard") { (counted() ?? 0) >= 4 }
             }
         }
 
