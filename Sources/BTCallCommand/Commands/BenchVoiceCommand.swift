@@ -86,9 +86,7 @@ struct BenchVoiceCommand: ParsableCommand {
     }
 
     private static func tenths(_ number: Double?) -> String {
-        guard let number, number.isFinite, abs(number) < 1e9 else { return "-" }
-        let value = Int((number * 10).rounded())
-        return "\(value < 0 ? "-" : "")\(abs(value) / 10).\(abs(value) % 10)"
+        number?.tenths ?? "-"
     }
 
     private static func document(

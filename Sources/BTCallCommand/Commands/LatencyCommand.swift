@@ -90,7 +90,7 @@ struct LatencyResult {
                 "\(route): nothing came back of \(sent) chirps: let the microphone hear the loudspeaker, and turn it up"
         }
         let elsewhere = wanted == .none || wanted == route ? "" : ", not \(wanted): see btcall why"
-        return "\(route): \(Self.tenths(median)) ms there and back (\(Self.tenths(first)) to \(Self.tenths(last))), "
+        return "\(route): \(median.tenths) ms there and back (\(first.tenths) to \(last.tenths)), "
             + "\(echoes.count) of \(sent) chirps heard\(elsewhere)"
     }
 
@@ -104,10 +104,5 @@ struct LatencyResult {
             "heard": JSON(echoes.count),
             "sent": JSON(sent),
         ]
-    }
-
-    private static func tenths(_ number: Double) -> String {
-        let value = Int((number * 10).rounded())
-        return "\(value / 10).\(value % 10)"
     }
 }

@@ -43,10 +43,11 @@ struct PlayCommand: BridgeCommand {
             for signal in signals { signal.cancel() }
         }
         let outcome = try await playback.run()
-        let seconds = Self.tenths(Double(playback.written) / Double(wave.rate))
+        let played = Double(playback.written) / Double(wave.rate)
+        let seconds = played.tenths
         if options.json {
             output.print([
-                "file": .string(file), "seconds": .number(Double(playback.written) / Double(wave.rate)),
+                "file": .string(file), "seconds": .number(played),
                 "complete": JSON(outcome == .heard),
             ])
         }
@@ -86,10 +87,5 @@ struct PlayCommand: BridgeCommand {
     @ControlPlane
     private static func hasActiveCall(_ bridge: CallBridge) async throws -> Bool {
         try await bridge.calls.list().contains { $0.state == .active }
-    }
-
-    private static func tenths(_ seconds: Double) -> String {
-        let tenths = Int((seconds * 10).rounded())
-        return "\(tenths / 10).\(tenths % 10)"
     }
 }
