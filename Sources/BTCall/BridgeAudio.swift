@@ -107,7 +107,7 @@ public final class AudioInjection: Sendable {
         self.descriptor = descriptor
         self.isStream = isStream
         rate = format.rate
-        sampleFormat = format.sample == .s16 ? .s16 : .f32
+        sampleFormat = CallAudio.SampleFormat(format.sample)
         channels = format.channels
         blockFrames = format.blockFrames
     }

@@ -114,6 +114,13 @@ public final class CallAudio: Sendable {
         /// 32 bit floating point, from -1 to 1.
         case f32
 
+        init(_ sample: AudioFormat.Sample) {
+            switch sample {
+            case .s16: self = .s16
+            case .f32: self = .f32
+            }
+        }
+
         var sample: AudioFormat.Sample {
             switch self {
             case .s16: .s16
@@ -134,7 +141,7 @@ public final class CallAudio: Sendable {
     init(_ descriptor: PassedDescriptor, _ format: AudioFormat) {
         self.descriptor = descriptor
         rate = format.rate
-        sampleFormat = format.sample == .s16 ? .s16 : .f32
+        sampleFormat = SampleFormat(format.sample)
         channels = format.channels
         blockFrames = format.blockFrames
     }
