@@ -22,10 +22,6 @@ package final class AudioEngine: @unchecked Sendable {
         let storage: CallPointer
     }
 
-    private struct InjectionRecord {
-        let counters: UnsafeMutablePointer<InjectionCounters>
-    }
-
     /// The rates of calls and devices, in frames per second; each is converted to that of the internal mix.
     package static let rates = [8_000, 16_000, 24_000, 32_000, 44_100, 48_000]
 
@@ -51,7 +47,8 @@ package final class AudioEngine: @unchecked Sendable {
     private var calls: [UInt32: CallRecord] = [:]
     /// Calls whose storage the thread still holds, with the detached ones.
     private var heldCalls: [CallRecord] = []
-    private var injections: [UInt32: InjectionRecord] = [:]
+    /// By their numbers, what the thread counts of each.
+    private var injections: [UInt32: UnsafeMutablePointer<InjectionCounters>] = [:]
 
     /// Starts the real-time thread.
     package init(_ configuration: AudioEngineConfiguration = AudioEngineConfiguration()) throws(AudioEngineError) {
@@ -203,7 +200,7 @@ package final class AudioEngine: @unchecked Sendable {
             to: InjectionPort(
                 id: id, descriptor: descriptor, rate: rate, layout: layout, isStream: isStream,
                 busRate: configuration.busRate, counters: counters))
-        injections[id] = InjectionRecord(counters: counters)
+        injections[id] = counters
         guard send(Message(.attachInjection, id: id, storage: port)) else {
             injections[id] = nil
             free(injection: port)
@@ -348,9 +345,7 @@ package final class AudioEngine: @unchecked Sendable {
         var result = EngineCounters()
         result.terminals = terminals.sorted { $0.key < $1.key }.map { snapshot($0.key, $0.value) }
         result.calls = calls.sorted { $0.key < $1.key }.map { $0.value.counters.pointee.snapshot(id: $0.key) }
-        result.injections = injections.sorted { $0.key < $1.key }.map {
-            $0.value.counters.pointee.snapshot(id: $0.key)
-        }
+        result.injections = injections.sorted { $0.key < $1.key }.map { $0.value.pointee.snapshot(id: $0.key) }
         result.ticks = threadCounters.pointee.ticks.read()
         result.wakeUps = threadCounters.pointee.wakeUps.read()
         result.lateWakeUps = threadCounters.pointee.lateWakeUps.read()
