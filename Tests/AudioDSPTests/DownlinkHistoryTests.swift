@@ -46,9 +46,13 @@ import Testing
         #expect(result.backlog.allSatisfy { $0 == 0 })
     }
 
-    /// Words of 300 ms and pauses of 200, with some noise in them.
+    /// Words of 300 ms, whispered, so that nothing of them repeats itself, and pauses of 200 with some noise in them.
     private func speech(_ sample: Int) -> Int16 {
-        sample % 8_000 < 4_800 ? voice(sample) : Int16(sample % 97 - 48)
+        guard sample % 8_000 < 4_800 else { return Int16(sample % 97 - 48) }
+        var value = UInt64(sample) &* 0x9E37_79B9_7F4A_7C15
+        value = (value ^ (value >> 29)) &* 0xBF58_476D_1CE4_E5B9
+        let loudness = Int(value >> 40) % 6_000 + 500
+        return Int16(value & 1 == 0 ? loudness : -loudness)
     }
 
     @Test func `the next device begins where the last one ended, and catches up in the pauses`() {
@@ -71,11 +75,93 @@ import Testing
         #expect(result.backlog[599] == 0)
     }
 
-    @Test func `what has no pauses is heard late, and whole`() {
-        let result = run(blocks: 600, deadFrom: 100, deadUntil: 125, lead: 800, source: voice)
-        let whole = (0..<600 * tick).map(voice)
-        #expect(result.backlog[599] == 3_200)
-        #expect(result.heard == Array(whole[..<result.heard.count]))
+    @Test(arguments: [8_000, 16_000, 48_000])
+    func `a voice without pauses is shortened by whole periods`(rate: Int) {
+        let period = rate / 100
+        let heard = shortened(rate: rate, seconds: 6) { time in
+            (1...20).reduce(0.0) { $0 + 3_000 * sin(2 * .pi * 100 * Double($1) * time) / Double($1) }
+        }
+        // 250 ms dead, 50 ms of queue. What is too little to be looked through, 32.5 ms, stays.
+        #expect(heard.backlog <= rate * 325 / 10_000)
+        // A fifth at most while it catches up.
+        #expect(heard.catchingUp >= 5 * (rate / 5 - heard.backlog))
+        // From one end to the other each period is like the one before: no joint is to be heard.
+        let worst = heard.samples.indices.dropFirst(period).map { index in
+            abs(Int(heard.samples[index]) - Int(heard.samples[index - period]))
+        }
+        #expect(worst.max() ?? 0 <= 2)
+    }
+
+    @Test func `a voice whose pitch glides has no click where it is shortened`() {
+        let voice = { (time: Double) in
+            // 130 Hz, up and down by a fifth of it twice a second.
+            let phase = 130 * (time + 0.2 / (2 * .pi * 2) * sin(2 * .pi * 2 * time))
+            return (1...20).reduce(0.0) { $0 + 3_000 * sin(2 * .pi * phase * Double($1)) / Double($1) }
+        }
+        let heard = shortened(rate: 16_000, seconds: 6, voice)
+        #expect(heard.backlog < 3_200 - 1_000)
+        let largestBend = { (samples: [Int16]) in
+            samples.indices.dropFirst(2).map {
+                abs(Int(samples[$0]) - 2 * Int(samples[$0 - 1]) + Int(samples[$0 - 2]))
+            }.max() ?? 0
+        }
+        let original = (0..<6 * 16_000).map { Int16(voice(Double($0) / 16_000)) }
+        #expect(largestBend(heard.samples) <= largestBend(original) * 11 / 10)
+        // The measure finds most cuts that are made anywhere, by half a period.
+        let cuts = (0..<120).map {
+            largestBend(Array(original[15_000..<(16_000 + $0)] + original[(16_061 + $0)..<17_000]))
+        }
+        #expect(cuts.count { $0 > largestBend(original) * 11 / 10 } > 60)
+    }
+
+    @Test func `noise, and tones that change, are heard late, and whole`() {
+        var generator = SystemRandomNumberGenerator()
+        let noise = (0..<6 * 16_000).map { _ in Double(Int16.random(in: -8_000...8_000, using: &generator)) }
+        // As the lab's counted signal: neighbours are 300 Hz apart at least.
+        var tones = [500]
+        while tones.count < 300 {
+            let next = 100 * Int.random(in: 5...29, using: &generator)
+            if abs(next - tones[tones.count - 1]) >= 300 { tones.append(next) }
+        }
+        for source in [
+            { (time: Double) in noise[Int(time * 16_000 + 0.5)] },
+            { (time: Double) in 12_000 * sin(2 * .pi * Double(tones[min(Int(time * 50 + 0.001), 299)]) * time) },
+        ] {
+            let result = shortened(rate: 16_000, seconds: 6, source)
+            #expect(result.backlog == 3_200)
+            let whole = (0..<result.samples.count).map { Int16(source(Double($0) / 16_000)) }
+            #expect(result.samples == whole)
+        }
+    }
+
+    /// What is heard of `source`, that a device did not play for 250 ms of it and another then did from a queue of 50 ms on;
+    /// frames that it is late at the end, and frames heard from there until it was late by no more.
+    private func shortened(
+        rate: Int, seconds: Int, _ source: (Double) -> Double
+    ) -> (samples: [Int16], backlog: Int, catchingUp: Int) {
+        var history = DownlinkHistory(rate: rate)
+        let tick = rate / 100
+        var heard: [Int16] = []
+        var catchingUp = 0
+        var least = Int.max
+        var block = [Int16](repeating: 0, count: tick)
+        var lead = [Int16](repeating: 0, count: 5 * tick)
+        for number in 0..<100 * seconds {
+            if number == 125 {
+                let made = history.resume(&lead, 5 * tick)
+                heard += lead[..<made]
+            }
+            for index in 0..<tick { block[index] = Int16(source(Double(number * tick + index) / Double(rate))) }
+            let isDead = (100..<125).contains(number)
+            history.pass(&block, tick, unheard: isDead ? -1 : 0)
+            if isDead { continue }
+            heard += block
+            if number >= 125, history.backlogFrames < least {
+                least = history.backlogFrames
+                catchingUp = (number - 124) * tick
+            }
+        }
+        return (heard, history.backlogFrames, catchingUp)
     }
 
     @Test func `leaving out leaves no click`() {

@@ -14,6 +14,7 @@ package enum AudioStages {
             codec(signal), receiveMSBC(signal, losing: false), receiveMSBC(signal, losing: true),
             receiveCVSD(signal), send(.mSBC, signal, packetBytes: 60), send(.cvsd, signal, packetBytes: 48),
             toCard(signal), fromCard(signal), mix(signal), gain(signal), fade(signal), noise(signal), ring(signal),
+            catchUp(signal),
         ]
     }
 
@@ -103,6 +104,23 @@ package enum AudioStages {
     private static func noise(_ signal: Signal) -> StageCost {
         var noise = ComfortNoise(rate: 16_000)
         return .measure("comfort noise", runs: signal.runs, milliseconds: 10) { noise.fill(signal.output, 160) }
+    }
+
+    /// After a loss, in what has neither pauses nor periods, so that both are looked for in each block.
+    private static func catchUp(_ signal: Signal) -> StageCost {
+        var history = DownlinkHistory(rate: 16_000)
+        let blocks = Signal.frames / 160 - 1
+        let hiss = signal.output + 160
+        var generator = SystemRandomNumberGenerator()
+        for sample in 0..<blocks * 160 { hiss[sample] = .random(in: -4_000...4_000, using: &generator) }
+        for number in 0..<50 { history.pass(hiss + number % blocks * 160, 160, unheard: -1) }
+        _ = history.resume(signal.output, 0)
+        var number = 0
+        return .measure("catch up after a loss", runs: signal.runs, milliseconds: 10) {
+            Mixer.copy(hiss + number % blocks * 160, 160, to: signal.output)
+            history.pass(signal.output, 160, unheard: 0)
+            number += 1
+        }
     }
 
     private static func ring(_ signal: Signal) -> StageCost {
