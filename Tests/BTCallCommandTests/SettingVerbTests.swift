@@ -21,7 +21,7 @@ import Testing
                 Self.setting("routing.exclude", "", "", "a list of devices", .now),
                 Self.setting("routing.headsetOrder", "", "", "a list of addresses", .now),
                 Self.setting("routing.openTimeoutMs", "5000", "5000", "0 to 3600000", .reopen),
-                Self.setting("audio.callQueueBlocks", "5", "5", "2 to 6", .nextCall),
+                Self.setting("audio.callQueueBlocks", "3", "3", "2 to 6", .nextCall),
                 Self.setting("device.earpiece.playback", "hw:0,0", "", "a name", .restart, .file),
                 Self.setting("device.speakerphone.playback", "", "", "a name", .restart),
             ]
@@ -48,7 +48,7 @@ import Testing
                 routing.exclude               -       -        at once       default
                 routing.headsetOrder          -       -        at once       default
                 routing.openTimeoutMs         5000    5000     on reopening  default
-                audio.callQueueBlocks         5       5        next call     default
+                audio.callQueueBlocks         3       3        next call     default
                 device.earpiece.playback      hw:0,0  -        restart       file
                 device.speakerphone.playback  -       -        restart       default
 
@@ -89,7 +89,7 @@ import Testing
             try await run("callQueueBlocks", "4") == "audio.callQueueBlocks = 4 (set here): acts with the next call\n")
         #expect(
             try await run("callQueueBlocks", "--reset")
-                == "audio.callQueueBlocks = 5 (default): acts with the next call\n")
+                == "audio.callQueueBlocks = 3 (default): acts with the next call\n")
         #expect(try await run("exclude", "") == "routing.exclude = - (set here): acts at once\n")
         #expect(
             try await run("exclude", "radio")

@@ -111,7 +111,7 @@ package struct Configuration: Sendable {
     /// Headsets that have a section of their own.
     package var headsets: [BluetoothAddress: OwnHeadset] = [:]
     /// Blocks of 10 ms that are under way between the daemon and a telephony application, 2…6.
-    package var callQueueBlocks = 5
+    package var callQueueBlocks = 3
     /// Period asked of a sound card in milliseconds, 5…40.
     package var periodMilliseconds = 10
     /// Paths of the quirks databases, shipped and the administrator's; nil has none.

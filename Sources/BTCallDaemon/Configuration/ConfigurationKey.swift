@@ -204,7 +204,7 @@ package enum ConfigurationSection: Equatable {
     private static var audioKeys: [ConfigurationKey] {
         [
             integer(
-                "callQueueBlocks", "5", "blocks of 10 ms under way to a telephony application", 2...6, .nextCall,
+                "callQueueBlocks", "3", "blocks of 10 ms under way to a telephony application", 2...6, .nextCall,
                 \.callQueueBlocks),
             integer("periodMilliseconds", "10", "period asked of sound cards", 5...40, .reopen, \.periodMilliseconds),
         ]

@@ -62,8 +62,8 @@ tone "at the headset" 0 h1-heard.wav
 tone "at the far end" 2 far-heard.wav
 
 # What btcall may add is 25 ms each way. A block of the application (10 ms) and a packet of the headset (7.5 ms) have to be full
-# before they go. Towards the headset five blocks are under way, so that the application may be late (callQueueBlocks).
-own=42.5 queue=50
+# before they go. Towards the headset three blocks are under way, so that the application may be late (callQueueBlocks).
+own=42.5 queue=30
 way() { # WHAT CODE SAID HEARD MILLISECONDS
 	local result
 	result=$(analyse delay --code $2 $3 $4)
