@@ -7,7 +7,7 @@ enum VoicedPeriod {
     ///
     /// - Parameter rate: frames per second.
     @_noLocks
-    static func framesNeeded(rate: Int) -> Int { window(rate) &+ longest(rate) }
+    static func framesNeeded(rate: Int) -> Int { window(rate) &+ longest(rate) &+ 1 }
 
     @_noLocks private static func window(_ rate: Int) -> Int { rate &* 3 / 100 }
     @_noLocks private static func shortest(_ rate: Int) -> Int { rate / 200 }
@@ -32,9 +32,12 @@ enum VoicedPeriod {
         var best = 0
         var score = 0.0
         var shift = shortest(rate)
+        var moved = product(samples + shift, samples + shift, count, step)
         while shift <= longest(rate) {
-            let found = Self.score(samples, shift, count, step, energy)
+            let found = Self.score(product(samples, samples + shift, count, step), energy, moved)
             if found > score { (best, score) = (shift, found) }
+            let (old, new) = (Int(samples[shift]), Int(samples[shift &+ count]))
+            moved = moved &- old &* old &+ new &* new
             shift &+= step
         }
         if best == 0 { return 0 }
@@ -43,8 +46,11 @@ enum VoicedPeriod {
         score = 0
         shift = middle &- step &+ 1
         while shift < middle &+ step {
-            let found = shift <= longest(rate) ? Self.score(samples, shift, count, 1, whole) : 0
-            if found > score { (best, score) = (shift, found) }
+            if shift <= longest(rate) {
+                let there = samples + shift
+                let found = Self.score(product(samples, there, count, 1), whole, product(there, there, count, 1))
+                if found > score { (best, score) = (shift, found) }
+            }
             shift &+= 1
         }
         return score >= likeness ? best : 0
@@ -52,13 +58,8 @@ enum VoicedPeriod {
 
     /// The square of the correlation, 0…1; 0 where it is negative.
     @_noLocks
-    private static func score(
-        _ samples: UnsafePointer<Int16>, _ shift: Int, _ count: Int, _ step: Int, _ energy: Int
-    ) -> Double {
-        let common = product(samples, samples + shift, count, step)
-        if common <= 0 { return 0 }
-        let other = product(samples + shift, samples + shift, count, step)
-        if other == 0 { return 0 }
+    private static func score(_ common: Int, _ energy: Int, _ other: Int) -> Double {
+        if common <= 0 || other <= 0 { return 0 }
         return Double(common) / Double(energy) * Double(common) / Double(other)
     }
 
