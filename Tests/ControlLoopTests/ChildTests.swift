@@ -57,6 +57,11 @@ import Testing
         #expect(["begun\n", ""].contains(report.output))
     }
 
+    @Test func `a child that never stops writing does not keep the loop from its work`() async throws {
+        let report = try await loop.run(["yes"], within: .milliseconds(200), keeping: 9)
+        #expect(report.status == 137 && report.wasKilled && report.output == "y\ny\ny\ny\ny")
+    }
+
     @Test func `a grandchild that keeps the output open does not keep the report back`() async throws {
         let script = "sleep 1000 & echo $!; exit 0"
         let report = try await loop.run(["sh", "-c", script], within: .seconds(30), keeping: 1000)
