@@ -164,7 +164,8 @@ let package = Package(
             name: "AudioDSPTests", dependencies: ["AudioDSP", "CBTCall", "ConcealmentTrial", "VoiceTrial"],
             swiftSettings: common),
         .testTarget(
-            name: "AudioEngineTests", dependencies: ["AudioEngine", "AudioDSP", "CALSA", "CBTCall"],
+            name: "AudioEngineTests",
+            dependencies: ["AudioEngine", "AudioDSP", "CALSA", "CBTCall", "ConcealmentTrial", "VoiceTrial"],
             swiftSettings: common),
         .testTarget(name: "ALSATests", dependencies: ["ALSA", "CALSA", "ControlLoop"], swiftSettings: common),
         .testTarget(
