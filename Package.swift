@@ -205,7 +205,7 @@ let package = Package(
                 "ALSA", "AudioDSP", "AudioEngine", "BTCallDaemon", "BTCallSimulator", "BTCallBench", "BTCall",
                 "BTCallAPI", "BlueZ",
                 "BluetoothTypes", "BoardInput", "ControlLoop", "DBus", "HandsFree", "Routing", "Telephony",
-                "TestSupport",
+                "TestSupport", "ConcealmentTrial",
                 logging,
             ], swiftSettings: common),
         .testTarget(name: "BTCallBenchTests", dependencies: ["BTCallBench"], swiftSettings: common),
