@@ -208,7 +208,7 @@ let package = Package(
                 "TestSupport", "ConcealmentTrial",
                 logging,
             ], swiftSettings: common),
-        .testTarget(name: "BTCallBenchTests", dependencies: ["BTCallBench"], swiftSettings: common),
+        .testTarget(name: "BTCallBenchTests", dependencies: ["AudioDSP", "BTCallBench"], swiftSettings: common),
         .testTarget(
             name: "BTCallCommandTests",
             dependencies: [

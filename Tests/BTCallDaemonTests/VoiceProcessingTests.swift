@@ -1,6 +1,8 @@
 import AudioDSP
+import AudioEngine
 import BTCall
 import BTCallAPI
+import BTCallBench
 import BTCallDaemon
 import BTCallSimulator
 import BluetoothTypes
@@ -8,6 +10,7 @@ import ConcealmentTrial
 import ControlLoop
 import DBus
 import HandsFree
+import Routing
 import Testing
 
 extension DaemonTests {
