@@ -164,7 +164,8 @@ let package = Package(
             name: "AudioDSPTests", dependencies: ["AudioDSP", "CBTCall", "ConcealmentTrial", "VoiceTrial"],
             swiftSettings: common),
         .testTarget(
-            name: "AudioEngineTests", dependencies: ["AudioEngine", "AudioDSP", "CALSA", "CBTCall"],
+            name: "AudioEngineTests",
+            dependencies: ["AudioEngine", "AudioDSP", "CALSA", "CBTCall", "ConcealmentTrial", "VoiceTrial"],
             swiftSettings: common),
         .testTarget(name: "ALSATests", dependencies: ["ALSA", "CALSA", "ControlLoop"], swiftSettings: common),
         .testTarget(
@@ -204,10 +205,10 @@ let package = Package(
                 "ALSA", "AudioDSP", "AudioEngine", "BTCallDaemon", "BTCallSimulator", "BTCallBench", "BTCall",
                 "BTCallAPI", "BlueZ",
                 "BluetoothTypes", "BoardInput", "ControlLoop", "DBus", "HandsFree", "Routing", "Telephony",
-                "TestSupport",
+                "TestSupport", "ConcealmentTrial",
                 logging,
             ], swiftSettings: common),
-        .testTarget(name: "BTCallBenchTests", dependencies: ["BTCallBench"], swiftSettings: common),
+        .testTarget(name: "BTCallBenchTests", dependencies: ["AudioDSP", "BTCallBench"], swiftSettings: common),
         .testTarget(
             name: "BTCallCommandTests",
             dependencies: [

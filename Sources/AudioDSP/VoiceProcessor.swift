@@ -172,11 +172,17 @@ package struct VoiceProcessor: ~Copyable {
     ///   buffers of both sound cards and the air tell, 0 to 500. 30 ms less or 80 ms more do no harm.
     @_noLocks
     package mutating func reset(farDelayMilliseconds: Int) {
-        farLine.set(Self.kept(farDelayMilliseconds) &* coreFrames / 10)
+        setFarDelay(milliseconds: farDelayMilliseconds)
         echo.reset()
         noise.reset()
         detector.forgetRoom()
         gain.forgetLevel()
+    }
+
+    /// As `reset(farDelayMilliseconds:)` for one that has not heard anything yet: there is nothing to forget.
+    @_noLocks
+    package mutating func setFarDelay(milliseconds: Int) {
+        farLine.set(Self.kept(milliseconds) &* coreFrames / 10)
     }
 
     /// How much of a far delay is kept off the library, in milliseconds.

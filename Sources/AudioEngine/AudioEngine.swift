@@ -33,7 +33,7 @@ package final class AudioEngine: @unchecked Sendable {
     package let playbackQueue: Duration
     package let isMemoryLocked: Bool
 
-    private let configuration: AudioEngineConfiguration
+    let configuration: AudioEngineConfiguration
     private let commandDescriptor: Int32
     private let commands: UnsafeMutablePointer<MessageQueue>
     private let events: UnsafeMutablePointer<MessageQueue>
@@ -115,6 +115,7 @@ package final class AudioEngine: @unchecked Sendable {
         } injections: {
             free(injection: $0)
         }
+        state.pointee.takeBackVoice { free(voice: $0) }
         terminals.removeAll()
         calls.removeAll()
         heldCalls.removeAll()
@@ -362,8 +363,12 @@ package final class AudioEngine: @unchecked Sendable {
         case .none, .attachCall, .setCallActive, .detachCall, .addTerminal, .removeTerminal, .route, .mute,
             .speakerGain,
             .microphoneGain, .silentLimit, .primeBlocks, .stop, .attachInjection,
-            .microphoneVolume, .applicationVolume:
+            .microphoneVolume, .applicationVolume, .setVoice, .voiceStages, .voiceBypass, .ownVoice:
             return nil
+        case .voiceReturned:
+            if let storage = record.storage { free(voice: storage.assumingMemoryBound(to: VoicePort.self)) }
+            return nil
+        case .speakingWhileMuted: return .speakingWhileMuted
         case .firstPacket: return .firstPacket(terminal: id, packetBytes: Int(record.number))
         case .linkSilent: return .linkSilent(terminal: id, afterMilliseconds: Int(record.number))
         case .linkResumed: return .linkResumed(terminal: id, afterMilliseconds: Int(record.number))
@@ -392,7 +397,7 @@ package final class AudioEngine: @unchecked Sendable {
         }
     }
 
-    private func send(_ command: Message) -> Bool {
+    func send(_ command: Message) -> Bool {
         guard isRunning, commands.pointee.push(command) else { return false }
         btcall_eventfd_signal(commandDescriptor)
         return true

@@ -1,3 +1,5 @@
+package import AudioDSP
+
 /// What is fixed for the life of an engine.
 package struct AudioEngineConfiguration: Sendable {
     /// Frames per second of the internal mix (8000, 16000, 32000 or 48000). Calls and terminals of this rate are not
@@ -35,6 +37,8 @@ package enum AudioEngineError: Error, Equatable, Sendable {
     case duplicate(UInt32)
     /// The real-time thread does not take commands: our own fault, to be logged.
     case commandQueueFull
+    /// What is to be done to the microphone cannot be set up.
+    case voiceProcessing(VoiceProcessorError)
 }
 
 extension AudioEngineError: CustomStringConvertible {
@@ -45,6 +49,7 @@ extension AudioEngineError: CustomStringConvertible {
         case .tooMany(let limit): "no more than \(limit) at once"
         case .duplicate(let id): "identifier \(id) is in use"
         case .commandQueueFull: "the real-time thread does not take commands"
+        case .voiceProcessing(let error): "\(error)"
         }
     }
 }

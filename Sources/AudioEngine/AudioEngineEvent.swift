@@ -21,6 +21,8 @@ package enum AudioEngineEvent: Equatable, Sendable {
     case injectionEnded(UInt32)
     /// The thread woke more than 20 ms late, this often since the last such report; one report a second at most.
     case deadlineMissed(count: Int)
+    /// The person speaks while everything is muted; one report in some seconds at most.
+    case speakingWhileMuted
     /// The event queue was full, because nobody took events.
     case eventsLost(count: Int)
 }

@@ -94,6 +94,13 @@ struct PathPort: ~Copyable {
         playback == nil ? 0 : Int64(targetFrames) &* 1_000_000_000 / Int64(playbackRate)
     }
 
+    /// From a block's being given to the playback to its sound's being given by the capture, in milliseconds, without the air.
+    @_noLocks
+    func echoMilliseconds() -> Int {
+        let queue = playback == nil ? 0 : targetFrames * 1000 / playbackRate
+        return capture == nil ? queue : queue + capturePeriodFrames * 1000 / captureRate
+    }
+
     /// Starts both streams, the playback with a queue whose end is `lead` and whose beginning is silence.
     ///
     /// Returns 0 or an errno.

@@ -295,6 +295,7 @@ extension RealtimeThread {
                 Mixer.add(scratch, tickFrames, to: uplink)
             }
         }
+        processVoice()
         microphoneGain.apply(uplink, tickFrames)
         microphoneGate.apply(uplink, tickFrames)
         mixInjections(uplink)

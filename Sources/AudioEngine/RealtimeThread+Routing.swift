@@ -31,6 +31,11 @@ extension RealtimeThread {
             case .attachInjection: attachInjection(command)
             case .microphoneVolume: microphoneGain.set(command.gain)
             case .applicationVolume: applicationGain.set(command.gain)
+            case .voiceReturned, .speakingWhileMuted: break
+            case .setVoice: setVoice(command)
+            case .voiceStages: setVoiceStages(command.number)
+            case .voiceBypass: setVoiceBypassed(command.number != 0)
+            case .ownVoice: if let terminal = terminal(command.id) { setOwnVoice(terminal, command.number != 0) }
             }
         }
     }
@@ -40,6 +45,7 @@ extension RealtimeThread {
         // Closed for both, so that it does not open while one becomes the other.
         microphoneGate.setMuted(number != 0)
         muting.setMuted(number == Muting.everythingNumber)
+        listenWhileMuted(number == Muting.everythingNumber)
     }
 
     @_noLocks
@@ -170,6 +176,7 @@ extension RealtimeThread {
             prefill(terminal, continues: continues)
         }
         if let terminal, terminal.pointee.path != nil { terminal.pointee.state = .running }
+        followRoute()
         report(
             .routed, id: terminal == nil ? Message.noTerminal : (terminal?.pointee.id ?? 0), value: gap / 1000)
     }

@@ -74,6 +74,8 @@ struct RealtimeThread: ~Copyable {
     var lineNoise: ComfortNoise
     /// What the far end said last, for the device that comes after one that has died.
     var history: DownlinkHistory
+    /// What is done to the microphone before its volume.
+    var voice: VoiceState
 
     var now: Int64
     var lastTick: Int64
@@ -140,6 +142,7 @@ struct RealtimeThread: ~Copyable {
         noise = ComfortNoise(rate: busRate)
         lineNoise = ComfortNoise(rate: busRate)
         history = DownlinkHistory(rate: busRate)
+        voice = VoiceState(rate: busRate)
         lead = .allocate(capacity: busRate / 2)
         lead.initialize(repeating: 0, count: busRate / 2)
         now = btcall_monotonic_nanoseconds()

@@ -32,6 +32,8 @@ struct Terminal: ~Copyable {
     var isDraining: Bool { @_noLocks get { if case .draining = state { true } else { false } } }
     var isFailed: Bool { @_noLocks get { if case .failed = state { true } else { false } } }
     var isRemoving = false
+    /// Its headset takes echo and noise out itself.
+    var hasOwnVoiceProcessing = false
     /// Until when fading and draining may take, when it is removed or stopped.
     var endDeadline = Int64.max
     /// Where its descriptors stand in the poll set, and how many they are.

@@ -11,7 +11,7 @@ public final class BridgeAudio: Sendable {
         case inputMixer
     }
 
-    private let connection: BridgeConnection
+    let connection: BridgeConnection
 
     init(connection: BridgeConnection) {
         self.connection = connection

@@ -15,6 +15,8 @@ public enum BridgeEvent: Hashable, Sendable {
     /// Comes after the state `ended`.
     case callRemoved(Call.ID, reason: String?)
     case mutedChanged(Bool)
+    /// Somebody speaks into the muted microphone (``BridgeAudio/MuteMode/voiceProcessing``); at most one in 5 s.
+    case speakingWhileMuted
     /// - address: the headset's.
     case buttonPressed(address: String, button: String)
     case devicesChanged([AudioDevice])
@@ -22,6 +24,7 @@ public enum BridgeEvent: Hashable, Sendable {
     case stateChanged(BridgeStatus.State)
     /// A property of the audio device manager: `started` (`true` or `false`); `preferred`, `default`, `selected`, `pending`
     /// (device words); `mode`, `codec` (nil without a link); `interruptions` (words with commas between, nil for none).
-    /// Of the session: `sessionManual`, `sessionActive`.
+    /// Of the session: `sessionManual`, `sessionActive`. Of what is done to the microphone: `voiceProcessing`,
+    /// `voiceProcessingBypassed`, `voiceProcessor`, `echoCancellation`, `noiseSuppression`, `automaticGain`, `highPass`.
     case settingChanged(name: String, value: String?)
 }

@@ -82,6 +82,8 @@ extension BridgeEvent {
         case (BTCallName.Interface.call, BTCallName.Call.stateChanged):
             guard texts.count >= 2, let state = Call.State(rawValue: texts[0]) else { return [] }
             return [.callStateChanged(Call.ID(path: signal.path), state, reason: texts[1].nonEmpty)]
+        case (BTCallName.Interface.audio, BTCallName.Audio.speakingWhileMuted):
+            return [.speakingWhileMuted]
         case (BTCallName.Interface.headset, BTCallName.Headset.buttonPressed):
             guard let button = texts.first, let address = BTCallPath.headsetAddress(at: signal.path) else { return [] }
             return [.buttonPressed(address: "\(address)", button: button)]
@@ -107,6 +109,8 @@ extension BridgeEvent {
             return settingEvents(settings, fields) + deviceEvents(fields)
         case BTCallName.Interface.session:
             return settingEvents(sessionSettings, fields)
+        case BTCallName.Interface.audio:
+            return settingEvents(voiceSettings, fields)
         default:
             return []
         }
@@ -144,6 +148,14 @@ extension BridgeEvent {
 
     private static let sessionSettings = [
         (BTCallName.Session.manual, "sessionManual"), (BTCallName.Session.active, "sessionActive"),
+    ]
+
+    private static let voiceSettings = [
+        (BTCallName.Audio.voiceProcessing, "voiceProcessing"),
+        (BTCallName.Audio.voiceProcessingBypassed, "voiceProcessingBypassed"),
+        (BTCallName.Audio.voiceProcessor, "voiceProcessor"), (BTCallName.Audio.echoCancellation, "echoCancellation"),
+        (BTCallName.Audio.noiseSuppression, "noiseSuppression"), (BTCallName.Audio.automaticGain, "automaticGain"),
+        (BTCallName.Audio.highPass, "highPass"),
     ]
 
     private static func settingEvents(_ settings: [(String, String)], _ fields: Fields) -> [BridgeEvent] {

@@ -70,6 +70,14 @@ package enum BTCallName {
         package static let micVolume = "MicVolume"
         package static let appVolume = "AppVolume"
         package static let muteMode = "MuteMode"
+        package static let voiceProcessing = "VoiceProcessing"
+        package static let voiceProcessingBypassed = "VoiceProcessingBypassed"
+        package static let voiceProcessor = "VoiceProcessor"
+        package static let echoCancellation = "EchoCancellation"
+        package static let noiseSuppression = "NoiseSuppression"
+        package static let automaticGain = "AutomaticGain"
+        package static let highPass = "HighPass"
+        package static let speakingWhileMuted = "SpeakingWhileMuted"
     }
 
     package enum Calls {

@@ -23,6 +23,12 @@ extension Daemon {
     /// Hands the headsets what they are told, with the board's battery as it is now.
     func updateGateway(_ configuration: Configuration) {
         var gateway = Self.gateway(configuration)
+        // The service record says it too, and that is registered once.
+        if headsets.configuration.features.contains(.echoCancelling) {
+            gateway.features.insert(.echoCancelling)
+        } else {
+            gateway.features.remove(.echoCancelling)
+        }
         gateway.indicators[.battery] = BoardBattery.level(boardBattery.percent)
         if gateway != headsets.configuration { headsets.configuration = gateway }
     }

@@ -61,6 +61,7 @@ package final class Daemon: Activating {
     let quirks: HeadsetQuirks
     let audio: CallAudio
     let applicationAudio: ApplicationAudio
+    let voice: VoiceControl
     package let quality: CallQualityMonitor
     let journal: CallJournal?
     private let locals: LocalDeviceMonitor
@@ -135,6 +136,7 @@ package final class Daemon: Activating {
         calls = CallDirectory(bus: bus, deadline: configuration.waits.provider, logger: logger)
         audio = CallAudio(graph: graph, logger: logger)
         applicationAudio = ApplicationAudio(graph: graph, logger: logger)
+        voice = VoiceControl(configuration, graph: graph, problems: problems)
         quality = CallQualityMonitor(
             graph: graph, interval: configuration.waits.quality, window: configuration.waits.qualityWindow)
         journal = Self.journal(configuration, problems)
@@ -196,6 +198,7 @@ package final class Daemon: Activating {
         gateway.subscriberNumbers = configuration.ownNumber.map { [SubscriberNumber(number: $0)] } ?? []
         // There is no ring tone in the audio link yet: a headset that is told of one would stay silent.
         gateway.features.remove(.inbandRing)
+        if configuration.takesOutEcho { gateway.features.insert(.echoCancelling) }
         gateway.volumeResend = AudioGateway.forgetfulness
         gateway.audioDelay = .milliseconds(configuration.audioDelayMilliseconds)
         gateway.virtualCall = configuration.virtualCall
@@ -273,7 +276,9 @@ package final class Daemon: Activating {
             codec: { [weak self] in self?.graph.codec(ofLink: $0) },
             onPreference: { [weak self] in self?.keepPreferences() }, notes: { [weak self] in self?.board.notes ?? [] })
         callsObject = CallsObject(bus: bus, calls: calls, mute: mute)
-        audioObject = AudioObject(bus: bus, graph: graph, audio: audio, applications: applicationAudio, mute: mute)
+        audioObject = AudioObject(
+            bus: bus, graph: graph, audio: audio, applications: applicationAudio, mute: mute, voice: voice,
+            settings: settings)
         headsetObjects = HeadsetObjects(bus: bus, headsets: headsets)
         // Why a device is not available is a problem as well.
         let show = problems.onChange
@@ -310,6 +315,7 @@ package final class Daemon: Activating {
             quality.follow()
         case .callAudioClosed(let call): audio.closed(call)
         case .injectionEnded(let injection): applicationAudio.ended(injection)
+        case .speakingWhileMuted: audioObject?.speakingWhileMuted()
         case .routed(let endpoint, let gap):
             logger.debug("audio is on \(endpoint?.description ?? "no device"), gap \(gap) µs")
             quality.follow()

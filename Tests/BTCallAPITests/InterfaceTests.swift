@@ -41,6 +41,10 @@ import Testing
             [
                 BTCallName.Audio.statistics, BTCallName.Audio.openInjection, BTCallName.Audio.micVolume,
                 BTCallName.Audio.appVolume, BTCallName.Audio.muteMode,
+                BTCallName.Audio.voiceProcessing, BTCallName.Audio.voiceProcessingBypassed,
+                BTCallName.Audio.voiceProcessor, BTCallName.Audio.echoCancellation,
+                BTCallName.Audio.noiseSuppression, BTCallName.Audio.automaticGain, BTCallName.Audio.highPass,
+                BTCallName.Audio.speakingWhileMuted,
             ]
         ),
         (
@@ -127,6 +131,11 @@ import Testing
                     BTCallName.Audio.statistics: .vardict(AudioStatistics().fields),
                     BTCallName.Audio.micVolume: .double(1), BTCallName.Audio.appVolume: .double(1),
                     BTCallName.Audio.muteMode: .string(MuteMode.inputMixer.rawValue),
+                    BTCallName.Audio.voiceProcessing: .bool(true),
+                    BTCallName.Audio.voiceProcessingBypassed: .bool(false),
+                    BTCallName.Audio.voiceProcessor: .string("webrtc"),
+                    BTCallName.Audio.echoCancellation: .bool(true), BTCallName.Audio.noiseSuppression: .bool(true),
+                    BTCallName.Audio.automaticGain: .bool(true), BTCallName.Audio.highPass: .bool(true),
                 ]
             ),
         ]

@@ -1,3 +1,4 @@
+import AudioDSP
 import BTCallDaemon
 import BTCallSimulator
 import BluetoothTypes
@@ -51,6 +52,7 @@ extension DaemonTests {
                 configure: {
                     $0.codecs = codecs
                     $0.callDuration = hasDuration
+                    $0.voiceProcessing = .preferred
                 },
                 body: { box in
                     let ears = try await box.connect(Box.first, codecs: [.cvsd, .mSBC])

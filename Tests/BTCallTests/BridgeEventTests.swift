@@ -81,3 +81,25 @@ import Testing
         #expect(events("/x", "org.example", "Y", []) == [])
     }
 }
+
+extension BridgeEventTests {
+    @Test func `What concerns voice processing becomes events`() {
+        func events(_ interface: String, _ member: String, _ arguments: [Value]) -> [BridgeEvent] {
+            BridgeEvent.events(
+                of: Signal(
+                    sender: ":1.1", path: BTCallPath.audio, interface: interface, member: member, arguments: arguments))
+        }
+        #expect(events(BTCallName.Interface.audio, "SpeakingWhileMuted", []) == [.speakingWhileMuted])
+        #expect(
+            events(
+                "org.freedesktop.DBus.Properties", "PropertiesChanged",
+                [
+                    .string(BTCallName.Interface.audio),
+                    .vardict(["VoiceProcessor": "none", "VoiceProcessing": false, "MicVolume": .double(1)]),
+                    .strings([]),
+                ]) == [
+                    .settingChanged(name: "voiceProcessing", value: "false"),
+                    .settingChanged(name: "voiceProcessor", value: "none"),
+                ])
+    }
+}

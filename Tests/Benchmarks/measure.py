@@ -44,7 +44,7 @@ class Bench:
         self.sco = f"{self.folder}/sco"
         self.configuration = f"{self.folder}/btcalld.conf"
         with open(self.configuration, "w") as file:
-            file.write(f"[daemon]\nlogLevel = notice\nstateDirectory = {self.folder}/state\n")
+            file.write(f"[daemon]\nlogLevel = notice\nstateDirectory = {self.folder}/state\n[audio]\nvoiceProcessing = none\n")
         self.started = []
         self.daemon = None
 

@@ -111,9 +111,12 @@ connected() { device_json bluetooth:$1 | jq -e .available >/dev/null; }         
 calls_are() { [ "$(json 'map(.state) | join(" ")' calls)" = "$1" ]; }            # "active held"
 owns_name() { busctl --system --timeout=2 call org.freedesktop.DBus / org.freedesktop.DBus GetNameOwner s "$1"; }
 # A configuration for loopback cards: 0 is the earpiece, 1 the loudspeaker. The guest stands still for up to 75 ms at times,
-# so that a headset which is well seems silent for 100: that must not move a call.
+# so that a headset which is well seems silent for 100: that must not move a call. What is said is compared with what is
+# heard, so that nothing is done to the microphones.
 lab_config() {
 	cat <<-EOF
+	[audio]
+	voiceProcessing = none
 	[device earpiece]
 	playback = hw:0,0
 	capture = hw:0,0

@@ -15,7 +15,29 @@ package enum AudioStages {
             receiveCVSD(signal), send(.mSBC, signal, packetBytes: 60), send(.cvsd, signal, packetBytes: 48),
             toCard(signal), fromCard(signal), mix(signal), gain(signal), fade(signal), noise(signal), ring(signal),
             catchUp(signal),
-        ]
+        ] + voices(signal)
+    }
+
+    /// What is done to the microphone at the bus's 16 kHz, with a loudspeaker that plays: by whom this build prefers with
+    /// every stage, bypassed, and by speexdsp; and listening in a muted call without any.
+    private static func voices(_ signal: Signal) -> [StageCost] {
+        let choices: [(String, VoiceProcessingKind, VoiceStages, Bool)] = [
+            ("voice processing", .preferred, .all, false), ("voice processing, bypassed", .preferred, .all, true),
+            ("voice processing, switched off", .preferred, [], false), ("voice processing, speexdsp", .speex, .all, false),
+            ("listening while muted", .none, [], false),
+        return choices.compactMap { name, kind, stages, isBypassed in
+            // Both are built in, or the preferred one is another: nothing fails here but for want of memory.
+            guard var processor = try? VoiceProcessor(kind, rate: 16_000, stages: stages) else { return nil }
+            processor.setBypassed(isBypassed)
+            var number = 0
+            return .measure(name, runs: signal.runs, milliseconds: 10) {
+                // The microphone is processed in place; the loudspeaker is ahead of it.
+                let place = number % 24 * 160
+                Mixer.copy(signal.samples + place, 160, to: signal.output)
+                processor.process(signal.output, far: signal.samples + (place + 16))
+                number += 1
+            }
+        }
     }
 
     private static func codec(_ signal: Signal) -> StageCost {

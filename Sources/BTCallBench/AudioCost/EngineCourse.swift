@@ -1,4 +1,4 @@
-import AudioDSP
+package import AudioDSP
 package import AudioEngine
 import Glibc
 
@@ -15,6 +15,7 @@ package struct EngineCourse {
     }
 
     private let seconds: Int
+    private let voice: VoiceProcessingKind?
     private let engine: AudioEngine
     private var devices: [Device] = []
     private var calls: [(descriptor: Int32, bytes: Int)] = []
@@ -24,11 +25,14 @@ package struct EngineCourse {
     private let stream: UnsafeMutablePointer<UInt8>
     private static let streamBytes = 60 * 32
 
-    package init(seconds: Int) throws(AudioEngineError) {
+    /// - Parameter voice: what is done to the microphone; with it that is switched about as well.
+    package init(seconds: Int, voice: VoiceProcessingKind? = nil) throws(AudioEngineError) {
         self.seconds = seconds
+        self.voice = voice
         var configuration = AudioEngineConfiguration()
         configuration.locksMemory = false
         engine = try AudioEngine(configuration)
+        if let voice { try engine.setVoiceProcessing(voice) }
         buffer = .allocate(capacity: 4_096)
         buffer.initialize(repeating: 0, count: 4_096)
         stream = .allocate(capacity: Self.streamBytes)
@@ -74,8 +78,9 @@ package struct EngineCourse {
         let ticks = max(after.0.ticks - before.0.ticks, 1)
         let busy = Double(after.0.busyNanoseconds - before.0.busyNanoseconds)
         let allocations = before.1.flatMap { before in after.1.map { $0 - before } }
+        let name = voice == nil ? "everything, with system calls" : "everything, with voice processing"
         return StageCost(
-            name: "everything, with system calls", microseconds: busy / 1000 / Double(ticks), allocations: allocations)
+            name: name, microseconds: busy / 1000 / Double(ticks), allocations: allocations)
     }
 
     package func end() {
@@ -108,7 +113,16 @@ package struct EngineCourse {
         if step % 7 == 0 { engine.setMuting(step / 7 % 2 == 0 ? .everything : .off) }
         engine.setSpeakerGain(UInt32(step % 3 + 1), Float(step % 4 + 1) / 4)
         engine.setMicrophoneGain(UInt32(step % 3 + 1), Float(step % 4 + 1) / 4)
+        if let voice { change(voice, step) }
         _ = engine.takeEvents()
+    }
+
+    private func change(_ voice: VoiceProcessingKind, _ step: Int) {
+        engine.setVoiceBypassed(step % 6 == 3)
+        engine.setVoiceStages(step % 8 == 4 ? [.highPass, .noiseSuppression] : .all)
+        engine.setOwnVoiceProcessing(1, step % 16 == 8)
+        // What cannot be made, for want of memory, leaves what is there.
+        if step % 10 == 9 { try? engine.setVoiceProcessing(step % 20 == 9 ? .speex : voice) }
     }
 
     /// Takes what the device has been given and sends what is due; every twentieth packet is of zeros, which is a loss.

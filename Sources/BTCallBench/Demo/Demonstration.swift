@@ -1,3 +1,4 @@
+import AudioDSP
 import BTCall
 import BTCallDaemon
 import BTCallSimulator
@@ -119,6 +120,8 @@ package final class Demonstration {
         let logger = Logger(label: "btcall.demo")
         var configuration = Configuration()
         configuration.stateDirectory = nil
+        // What is said is compared with what is heard.
+        configuration.voiceProcessing = .none
         configuration.localDevices = [
             .earpiece: .init(playback: "simulated"), .speakerphone: .init(playback: "simulated"),
         ]

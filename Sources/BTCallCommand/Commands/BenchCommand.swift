@@ -1,4 +1,5 @@
 import ArgumentParser
+import AudioDSP
 import BTCallBench
 import Foundation
 
@@ -55,6 +56,9 @@ struct BenchAudioCommand: ParsableCommand {
         var stages = AudioStages.measure()
         do {
             var course = try EngineCourse(seconds: seconds)
+            stages.append(course.run())
+            course.end()
+            course = try EngineCourse(seconds: seconds, voice: .preferred)
             stages.append(course.run())
             course.end()
         } catch {

@@ -6,7 +6,7 @@ extension BridgeEvent {
     func json(at time: WallClock) -> JSON {
         var members: [(String, JSON)] = [("event", .string(word)), ("time", .string(time.iso8601))]
         switch self {
-        case .daemonAppeared, .daemonVanished:
+        case .daemonAppeared, .daemonVanished, .speakingWhileMuted:
             break
         case .routeChanged(let old, let new, let reason):
             members += [
@@ -57,6 +57,7 @@ extension BridgeEvent {
         case .callRemoved: "callRemoved"
         case .callQualityChanged: "quality"
         case .mutedChanged: "muted"
+        case .speakingWhileMuted: "speakingWhileMuted"
         case .buttonPressed: "button"
         case .devicesChanged: "devices"
         case .problemsChanged: "problems"
@@ -77,6 +78,7 @@ extension BridgeEvent {
         case .callRemoved(let id, let reason): "\(id)\(Self.because(reason))"
         case .callQualityChanged(let id, let quality): "\(quality.map { String($0) } ?? "unknown")  \(id)"
         case .mutedChanged(let muted): muted ? "microphone muted" : "microphone on"
+        case .speakingWhileMuted: "somebody speaks into the muted microphone"
         case .buttonPressed(let address, let button): "\(button) on \(address)"
         case .devicesChanged(let devices): Self.summary(devices)
         case .problemsChanged(let problems):

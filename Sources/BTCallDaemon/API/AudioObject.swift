@@ -9,18 +9,24 @@ package import DBus
 package final class AudioObject {
     private let graph: AudioGraph
     private let audio: CallAudio
-    private let bus: BusConnection
+    let bus: BusConnection
+    let voice: VoiceControl
+    let settings: Settings
     private let applications: ApplicationAudio
     private let mute: MuteState
 
     package init(
-        bus: BusConnection, graph: AudioGraph, audio: CallAudio, applications: ApplicationAudio, mute: MuteState
+        bus: BusConnection, graph: AudioGraph, audio: CallAudio, applications: ApplicationAudio, mute: MuteState,
+        voice: VoiceControl, settings: Settings
     ) {
         self.bus = bus
         self.graph = graph
         self.audio = audio
         self.applications = applications
         self.mute = mute
+        self.voice = voice
+        self.settings = settings
+        voice.onChange = { [weak self] names in self?.changed(names) }
         bus.export([interface()], at: BTCallPath.audio)
     }
 
@@ -43,7 +49,8 @@ package final class AudioObject {
                     }
                 }
             ],
-            properties: [
+            signals: [.init(Name.speakingWhileMuted, [])],
+            properties: voiceProperties() + [
                 .init(
                     Name.statistics, "a{sv}", changes: .silent,
                     get: { [weak self] in .vardict(self?.statistics().fields ?? [:]) }),
@@ -85,8 +92,10 @@ package final class AudioObject {
             })
     }
 
-    private func changed(_ property: String) {
-        bus.propertiesChanged(path: BTCallPath.audio, interface: BTCallName.Interface.audio, [property])
+    private func changed(_ property: String) { changed([property]) }
+
+    private func changed(_ properties: [String]) {
+        bus.propertiesChanged(path: BTCallPath.audio, interface: BTCallName.Interface.audio, properties)
     }
 
     private func statistics() -> AudioStatistics {

@@ -66,6 +66,8 @@ package final class AudioGraph {
         case callAudioClosed(UInt32)
         /// The application has closed its end, and what it said has been said.
         case injectionEnded(UInt32)
+        /// Somebody speaks into the microphone while it is muted.
+        case speakingWhileMuted
         /// The cut to an endpoint was made.
         case routed(AudioEndpoint?, gapMicroseconds: Int)
     }
@@ -97,7 +99,7 @@ package final class AudioGraph {
     package var onEvent: (@ControlPlane (Event) -> Void)?
     /// The last device and the last link have been closed.
     package var onQuiet: (@ControlPlane () -> Void)?
-    private let engine: AudioEngine
+    let engine: AudioEngine
     private let paths: any PathOpening
     private let logger: Logger
     private var source: DescriptorSource?
@@ -105,6 +107,10 @@ package final class AudioGraph {
     private var nextIdentifier: UInt32 = 1
     /// Of headsets whose volume is made here.
     private var speakerGains: [BluetoothAddress: Float] = [:]
+    /// What is to be done to the microphone, until the engine has it.
+    var voiceWish: VoiceWish?
+    /// Of headsets that take echo and noise out themselves.
+    package internal(set) var ownVoices: Set<BluetoothAddress> = []
     private var wantedPaths: Set<LocalDevice> = []
     private var wantedRoute: AudioEndpoint?
     /// Last route given to the engine, and the last cut it reported.
@@ -186,6 +192,7 @@ package final class AudioGraph {
         }
         engine.setSilentLimit(terminal.identifier, silentLimit)
         if let gain = speakerGains[address] { engine.setSpeakerGain(terminal.identifier, gain) }
+        if ownVoices.contains(address) { engine.setOwnVoiceProcessing(terminal.identifier, true) }
     }
 
     /// Makes the volume of a headset that cannot, on the link that it has and on later ones.
@@ -284,10 +291,14 @@ package final class AudioGraph {
         terminals.first { $0.endpoint == endpoint && $0.phase != .removing }
     }
 
+    /// The engine's number of an open link.
+    func identifier(ofLink address: BluetoothAddress) -> UInt32? { terminal(at: .headset(address))?.identifier }
+
     private func add(
         _ kind: TerminalKind, _ endpoint: AudioEndpoint, codec: VoiceCodec?, handle: UInt16? = nil,
         close: @escaping @ControlPlane () -> Void
     ) -> Terminal? {
+        fulfilVoiceWish()
         let terminal = Terminal(
             identifier: nextIdentifier, endpoint: endpoint, codec: codec, handle: handle, close: close)
         do throws(AudioEngineError) {
@@ -421,6 +432,7 @@ package final class AudioGraph {
         case .callStarted: break
         case .callClosed(let call, _): onEvent?(.callAudioClosed(call))
         case .injectionEnded(let injection): onEvent?(.injectionEnded(injection))
+        case .speakingWhileMuted: onEvent?(.speakingWhileMuted)
         case .deadlineMissed(let count):
             logger.debug("the audio thread was more than 20 ms late \(count) times")
         case .eventsLost(let count): logger.error("\(count) events of the audio engine were lost")

@@ -1,3 +1,4 @@
+package import AudioDSP
 package import BluetoothTypes
 package import HandsFree
 package import Logging
@@ -114,6 +115,21 @@ package struct Configuration: Sendable {
     package var callQueueBlocks = 3
     /// Period asked of a sound card in milliseconds, 5…40.
     package var periodMilliseconds = 10
+    /// Who takes the echo and the noise out of the microphone.
+    package var voiceProcessing = VoiceProcessingKind.preferred
+    /// What is done to the microphone, unless nobody does.
+    package var takesEcho = true
+    package var takesNoise = true
+    package var adjustsGain = true
+    package var takesHum = true
+    package var voiceStages: VoiceStages {
+        var stages: VoiceStages = []
+        if takesEcho { stages.insert(.echoCancellation) }
+        if takesNoise { stages.insert(.noiseSuppression) }
+        if adjustsGain { stages.insert(.automaticGain) }
+        if takesHum { stages.insert(.highPass) }
+        return stages
+    }
     /// Paths of the quirks databases, shipped and the administrator's; nil has none.
     package var quirksFile: String? = Configuration.shippedQuirks
     package var quirksOverlay: String? = Configuration.adminQuirks

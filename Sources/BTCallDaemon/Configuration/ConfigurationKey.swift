@@ -207,7 +207,7 @@ package enum ConfigurationSection: Equatable {
                 "callQueueBlocks", "3", "blocks of 10 ms under way to a telephony application", 2...6, .nextCall,
                 \.callQueueBlocks),
             integer("periodMilliseconds", "10", "period asked of sound cards", 5...40, .reopen, \.periodMilliseconds),
-        ]
+        ] + voiceKeys
     }
 
     private static func deviceKeys(_ kind: LocalDevice) -> [ConfigurationKey] {

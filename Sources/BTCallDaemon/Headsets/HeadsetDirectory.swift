@@ -344,6 +344,7 @@ package final class HeadsetDirectory: LinkOpening {
             farewells.removeValue(forKey: address)?.cancel()
             graph.closeLink(address)
             graph.setSpeakerGain(nil, ofLink: address)
+            graph.setOwnVoiceProcessing(false, ofLink: address)
             if session.isEstablished {
                 onRoutingEvent?(.headsetProfile(address, .hfp, isUp: false))
                 if session.audioPolicy != nil { onRoutingEvent?(.headsetWish(address, takesCalls: true)) }

@@ -338,7 +338,11 @@ package final class HeadsetSession {
             audioPolicy = policy
             logger.notice("\(address): says of calls: \(policy.text)")
             onEvent?(.wishesChanged)
-        case .hfIndicator, .audioRequested, .noiseReduction, .voiceRecognition, .powerSource, .microphoneMuted, .vendor:
+        case .noiseReduction(let isWanted):
+            logger.info("\(address): \(isWanted ? "wants" : "does its own") echo cancelling and noise reduction")
+            graph.setOwnVoiceProcessing(!isWanted, ofLink: address)
+            return
+        case .hfIndicator, .audioRequested, .voiceRecognition, .powerSource, .microphoneMuted, .vendor:
             return
         }
         if isEstablished { onEvent?(.changed) }

@@ -1,3 +1,4 @@
+import AudioDSP
 import BTCall
 import BTCallAPI
 import BTCallBench
@@ -84,6 +85,8 @@ final class Box {
         configuration.waits.busName = .milliseconds(50)
         configuration.waits.profile = .milliseconds(50)
         configuration.audioDelayMilliseconds = 0
+        // What is said is compared with what is heard.
+        configuration.voiceProcessing = .none
         return configuration
     }
 

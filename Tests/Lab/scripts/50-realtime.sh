@@ -1,20 +1,33 @@
 #!/bin/bash
 # lab: limit=200
 # The real-time thread neither allocates, locks nor counts references: a whole call over real sound cards and two headsets,
-# one with each codec, with the daemon's debug build and the interposer watching. Then two faults that it has to find.
+# one with each codec, with the daemon's debug build and the interposer watching. The microphone is processed, and that is
+# switched about. Then two faults that it has to find.
 . "$LAB/lib.sh"
 BTCALLD_BIN=$BTCALL_DEBUG_BIN                           # planted faults are in debug builds only
 
 watched() { # REPORT [NAME=VALUE]: starts the daemon with the interposer in it
 	BTCALLD_ENV="LD_PRELOAD=$LAB_BIN/realtime-interposer.so BTCALL_INTERPOSER_REPORT=$SHARE/$1 $2"
-	start_btcalld || fail "btcalld starts with the interposer"
+	start_btcalld "$SHARE/voice.conf" || fail "btcalld starts with the interposer"
+}
+voice() { # PROPERTY VALUE of Audio1, a yes or no
+	busctl --system --timeout=5 set-property org.btcall /org/btcall/audio org.btcall.Audio1 "$1" b "$2"
+}
+processor() { property /org/btcall/audio Audio1 VoiceProcessor; }
+switched() { # WHERE: everything that the thread does at a switch
+	check "$1: every switch of the voice stage" eval "voice VoiceProcessingBypassed true && voice EchoCancellation false &&
+		sleep 0.2 && voice VoiceProcessingBypassed false && voice EchoCancellation true && sleep 0.2 &&
+		voice VoiceProcessing false && sleep 0.3 && voice VoiceProcessing true && sleep 0.3"
+	is "$1: the microphone is processed" "$(processor)" webrtc
 }
 figure() { sed -n "s/^$2 //p" "$SHARE/$1"; }            # REPORT NAME
 plain() { jq -c 'walk(if type == "object" and has("type") and has("data") then .data else . end)' <<<"$1"; }  # STATISTICS
 held_up() { kill -STOP $BTCALLD; sleep "$1"; kill -CONT $BTCALLD; }                # SECONDS
 places() { grep '^at ' "$SHARE/$1" | sort | uniq -c | sed 's/^/# /'; }             # REPORT
 
+lab_config | sed 's/^voiceProcessing = none$/voiceProcessing = webrtc/' > "$SHARE/voice.conf"
 watched call.report
+is "the microphone is processed" "$(processor)" webrtc
 agent
 hs h2 power off; hs h2 codecs cvsd; hs h2 power on
 pair $H1 || fail "headset 1 is paired"
@@ -32,6 +45,7 @@ speak 0 "$WORK/near-in.wav"
 test_call --outgoing --number 1001 --far-end tone:700 --seconds 120
 check "route is the earpiece" wait_route earpiece 25
 sleep 2
+switched "on the earpiece"
 check "another device is chosen" btcall select speakerphone
 check "route is the loudspeaker" wait_route speakerphone 5
 sleep 1
@@ -41,6 +55,7 @@ check "headset 1 connects" switch_on h1
 check "audio link opens" hs h1 wait sco 10
 check "route is headset 1" wait_route bluetooth:$H1 5
 is "codec of headset 1" "$(hs h1 status | jq -r .codec)" msbc
+switched "on headset 1"
 check "muted" btcall mute on
 sleep 2
 check "unmuted" btcall mute off

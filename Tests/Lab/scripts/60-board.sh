@@ -40,6 +40,8 @@ config() { # KEYS of the wired headset, of the earpiece
 	cat <<-CONFIG
 	[daemon]
 	logLevel = debug
+	[audio]
+	voiceProcessing = none
 	[device earpiece]
 	playback = hw:0,0
 	capture = hw:0,0

@@ -1,0 +1,106 @@
+import ArgumentParser
+import BTCall
+import ControlLoop
+
+struct VoiceCommand: BridgeCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "voice", abstract: "Show and set what is done to the microphone before the far end hears it.",
+        discussion: """
+            PART is bypass, echo, noise, gain or highpass; without one it is all of it. Without a value the state is shown.
+
+            `btcall voice off` and `on` last until btcalld ends, and cost a gap of some 40 ms in a call. `btcall voice bypass \
+            on` lets the microphone through as it is, without a gap. The parts are settings, kept over a restart. Who does \
+            it is the setting audio.voiceProcessing: `btcall config audio.voiceProcessing speex`.
+
+            Nothing is done to the microphone of a headset that does it itself.
+            """)
+
+    enum Part: String, CaseIterable, Sendable {
+        case bypass, echo, noise, gain, highpass
+
+        /// nil: the bypass.
+        var stage: BridgeAudio.VoiceStage? {
+            switch self {
+            case .bypass: nil
+            case .echo: .echoCancellation
+            case .noise: .noiseSuppression
+            case .gain: .automaticGain
+            case .highpass: .highPass
+            }
+        }
+    }
+
+    @Argument(help: "on or off; or bypass, echo, noise, gain or highpass, and then on or off.")
+    var words: [String] = []
+
+    @OptionGroup var options: CommonOptions
+
+    /// What to set.
+    private struct Change {
+        /// nil: all of it.
+        let part: Part?
+        let isOn: Bool
+    }
+
+    func validate() throws { _ = try change() }
+
+    private func change() throws -> Change? {
+        var words = words[...]
+        guard let first = words.popFirst() else { return nil }
+        let part = Part(rawValue: first)
+        guard let word = part == nil ? first : words.popFirst() else {
+            throw ValidationError("\(first) what? Accepted: on, off")
+        }
+        guard let state = MuteCommand.Switch(rawValue: word) else {
+            throw ValidationError(
+                part == nil
+                    ? "\(word) is not accepted; accepted: on, off, bypass, echo, noise, gain, highpass"
+                    : "\(first) is on or off, not \(word)")
+        }
+        guard words.isEmpty else { throw ValidationError("\(words[words.startIndex]) is too much after \(word)") }
+        return Change(part: part, isOn: state == .on)
+    }
+
+    func perform(on bridge: CallBridge, _ output: Output) async throws {
+        let audio = bridge.audio
+        if let change = try change() {
+            switch (change.part, change.part?.stage) {
+            case (nil, _): try await audio.setVoiceProcessingEnabled(change.isOn)
+            case (_, let stage?): try await audio.setVoiceStage(stage, enabled: change.isOn)
+            case (_, nil): try await audio.setVoiceProcessingBypassed(change.isOn)
+            }
+        }
+        let processor = try await audio.voiceProcessor()
+        let isEnabled = try await audio.isVoiceProcessingEnabled()
+        let isBypassed = try await audio.isVoiceProcessingBypassed()
+        var stages: [(part: Part, isOn: Bool)] = []
+        for part in Part.allCases {
+            guard let stage = part.stage else { continue }
+            stages.append((part, try await audio.isVoiceStageEnabled(stage)))
+        }
+        if options.json {
+            output.print(
+                .object(
+                    [
+                        ("enabled", JSON(isEnabled)), ("processor", .string(processor.rawValue)),
+                        ("bypassed", JSON(isBypassed)),
+                    ] + stages.map { ($0.part.rawValue, JSON($0.isOn)) }))
+            return
+        }
+        var facts = Facts()
+        facts.add("Processing", isEnabled ? "by \(processor.rawValue)" : "off")
+        facts.add("Bypass", isBypassed ? "on: the microphone stays as it is" : "off")
+        for (part, isOn) in stages { facts.add(Self.name(part), isOn ? "on" : "off") }
+        facts.lines.forEach(output.print)
+    }
+
+    private static func name(_ part: Part) -> String {
+        switch part {
+        case .bypass: "Bypass"
+        case .echo: "Echo"
+        case .noise: "Noise"
+        case .gain: "Gain"
+        case .highpass: "High pass"
+        }
+    }
+}

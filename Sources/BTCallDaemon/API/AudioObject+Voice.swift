@@ -1,0 +1,55 @@
+import AudioDSP
+import BTCallAPI
+import ControlLoop
+import DBus
+
+// What is done to the microphone.
+extension AudioObject {
+    func voiceProperties() -> [ExportedInterface.Property] {
+        typealias Name = BTCallName.Audio
+        let voice = voice
+        return [
+            flag(Name.voiceProcessing, { voice.isEnabled }) { isOn throws(APIError) in try voice.setEnabled(isOn) },
+            flag(Name.voiceProcessingBypassed, { voice.isBypassed }) { isOn throws(APIError) in
+                voice.setBypassed(isOn)
+            },
+            .init(Name.voiceProcessor, "s", get: { .string(voice.kind.rawValue) }),
+            setting(Name.echoCancellation, "audio.echoCancellation", \.takesEcho),
+            setting(Name.noiseSuppression, "audio.noiseSuppression", \.takesNoise),
+            setting(Name.automaticGain, "audio.automaticGain", \.adjustsGain),
+            setting(Name.highPass, "audio.highPass", \.takesHum),
+        ]
+    }
+
+    func speakingWhileMuted() {
+        bus.emit(
+            path: BTCallPath.audio, interface: BTCallName.Interface.audio,
+            member: BTCallName.Audio.speakingWhileMuted)
+    }
+
+    /// A key of the configuration, set as `Manager1.SetSetting` sets it.
+    private func setting(
+        _ name: String, _ key: String, _ value: KeyPath<Configuration, Bool>
+    ) -> ExportedInterface.Property {
+        let settings = settings
+        return flag(name, { settings.configuration[keyPath: value] }) { isOn throws(APIError) in
+            try settings.set(key, isOn ? "yes" : "no")
+        }
+    }
+
+    /// Who sets it says by `VoiceControl.onChange` that it has changed.
+    private func flag(
+        _ name: String, _ get: @escaping @ControlPlane () -> Bool,
+        _ set: @escaping @ControlPlane (Bool) throws(APIError) -> Void
+    ) -> ExportedInterface.Property {
+        .init(
+            name, "b", get: { .bool(get()) },
+            set: { value throws(BusError) in
+                do throws(APIError) {
+                    try set(value.boolValue ?? false)
+                } catch {
+                    throw error.busError
+                }
+            })
+    }
+}

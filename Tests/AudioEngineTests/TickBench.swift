@@ -1,0 +1,260 @@
+import AudioDSP
+import CALSA
+import CBTCall
+import Foundation
+import Testing
+import VoiceTrial
+
+@testable import AudioEngine
+
+/// The thread's own code on simulated cards, in simulated time: one call whose far end speaks, and devices whose
+/// microphones hear their loudspeakers in a room. Nothing depends on how fast the machine is, so that two benches that are
+/// told the same do the same to the sample.
+final class TickBench {
+    static let rate = 16_000
+    static let tickFrames = 160
+
+    /// A sound card in a room.
+    final class Device {
+        let id: UInt32
+        let terminal: TerminalPointer
+        fileprivate let playback: SimulatedCard
+        fileprivate let capture: SimulatedCard
+        /// Of the room, last first.
+        private let response: [Float]
+        /// What was written to the card since it was started, after as much silence as the room lasts.
+        private var played: [Float]
+        /// Of the loudspeaker's echo alone, of each captured frame.
+        private(set) var echo: [Float] = []
+        private let near: (Int) -> Int16
+        private var random: UInt32 = 1
+
+        var xruns: Int { playback.xruns + capture.xruns }
+
+        fileprivate init(
+            _ id: UInt32, _ room: Room, queueMilliseconds: Int, near: @escaping (Int) -> Int16
+        ) throws {
+            self.id = id
+            self.near = near
+            playback = try SimulatedCard(SND_PCM_STREAM_PLAYBACK, rate: rate, bufferMilliseconds: 400)
+            capture = try SimulatedCard(SND_PCM_STREAM_CAPTURE, rate: rate, bufferMilliseconds: 400)
+            let heard = room.response(rate: rate)
+            // 9 dB below what is played.
+            let factor = 0.355 / heard.reduce(Float(0)) { $0 + $1 * $1 }.squareRoot()
+            response = heard.reversed().map { $0 * factor }
+            played = [Float](repeating: 0, count: response.count)
+            terminal = makeTerminal(id, playback, capture, queueMilliseconds: queueMilliseconds)
+            playback.onPlayed = { [unowned self] samples, count in
+                if playback.moved == 0 { played = [Float](repeating: 0, count: response.count) }
+                let block = samples.assumingMemoryBound(to: Int16.self)
+                for index in 0..<count { played.append(Float(block[index])) }
+            }
+            capture.onCapture = { [unowned self] samples, count in
+                record(samples.assumingMemoryBound(to: Int16.self), count)
+            }
+        }
+
+        private func record(_ samples: UnsafeMutablePointer<Int16>, _ count: Int) {
+            let start = frames(capture.startedAt)
+            let offset = start - frames(playback.startedAt)
+            for index in 0..<count {
+                let frame = capture.moved + index
+                let sound = hear(offset + frame)
+                echo.append(sound)
+                random = random &* 1_664_525 &+ 1_013_904_223
+                let noise = Float(random >> 16) / 65_536 * 34.6 - 17.3
+                samples[index] = Int16(max(-32_768, min(32_767, sound + Float(near(start + frame)) + noise)))
+            }
+        }
+
+        /// What of the loudspeaker is at the microphone as this frame of the playback is played.
+        private func hear(_ frame: Int) -> Float {
+            guard frame >= 0, frame + response.count < played.count else { return 0 }
+            return played.withUnsafeBufferPointer { played in
+                guard let start = played.baseAddress, let room = response.withUnsafeBufferPointer({ $0.baseAddress })
+                else { return 0 }
+                return btcall_inner_product(room, start + frame + 1, response.count)
+            }
+        }
+
+        private func frames(_ time: Int64?) -> Int { Int((time ?? 0) * Int64(rate) / 1_000_000_000) }
+    }
+
+    let thread: UnsafeMutablePointer<RealtimeThread>
+    private let commands: UnsafeMutablePointer<MessageQueue>
+    private let events: UnsafeMutablePointer<MessageQueue>
+    private let counters: UnsafeMutablePointer<ThreadCounters>
+    private let port: CallPointer
+    private let provider: Int32
+    private let far: (Int) -> Int16
+    private var farPosition = 0
+    private var devices: [Device] = []
+    private(set) var time: Int64 = 1_000_000_000
+    /// What the far end hears.
+    private(set) var uplink: [Int16] = []
+    private(set) var kinds: [Message.Kind] = []
+    private(set) var ticks = 0
+
+    /// - Parameter far: what the far end says, by frame.
+    init(far: @escaping (Int) -> Int16) {
+        self.far = far
+        commands = .allocate(capacity: 1)
+        commands.initialize(to: MessageQueue(capacity: 256))
+        events = .allocate(capacity: 1)
+        events.initialize(to: MessageQueue(capacity: 1_024))
+        counters = .allocate(capacity: 1)
+        counters.initialize(to: ThreadCounters())
+        thread = .allocate(capacity: 1)
+        thread.initialize(
+            to: RealtimeThread(
+                AudioEngineConfiguration(), commands: commands, events: events, counters: counters,
+                commandDescriptor: -1, eventDescriptor: -1, plantedFault: 0))
+        thread.pointee.now = time
+        thread.pointee.lastTick = time
+        let ends = packetSocketPair()
+        provider = ends.theirs
+        let callCounters = UnsafeMutablePointer<CallCounters>.allocate(capacity: 1)
+        callCounters.initialize(to: CallCounters())
+        port = .allocate(capacity: 1)
+        port.initialize(
+            to: CallPort(
+                id: 1, descriptor: ends.ours, rate: Self.rate, layout: SampleLayout(), busRate: Self.rate,
+                counters: callCounters))
+        send(Message(.attachCall, id: 1, number: 1, storage: port))
+        answer()
+    }
+
+    deinit {
+        thread.pointee.takeBackVoice { $0.deinitialize(count: 1).deallocate() }
+        thread.deinitialize(count: 1).deallocate()
+        close(provider)
+        close(port.pointee.descriptor)
+        port.pointee.counters.deinitialize(count: 1).deallocate()
+        port.deinitialize(count: 1).deallocate()
+        for device in devices { free(device.terminal) }
+        commands.deinitialize(count: 1).deallocate()
+        events.deinitialize(count: 1).deallocate()
+        counters.deinitialize(count: 1).deallocate()
+    }
+
+    private func free(_ terminal: TerminalPointer) {
+        terminal.pointee.path?.deinitialize(count: 1).deallocate()
+        terminal.pointee.counters.deinitialize(count: 1).deallocate()
+        terminal.deinitialize(count: 1).deallocate()
+    }
+
+    /// Adds a card; the person beside it says `near`, by frame since the bench began.
+    func add(
+        _ id: UInt32, in room: Room, queueMilliseconds: Int = 50, near: @escaping (Int) -> Int16 = { _ in 0 }
+    ) throws -> Device {
+        let begin = Int(time * Int64(Self.rate) / 1_000_000_000)
+        let device = try Device(id, room, queueMilliseconds: queueMilliseconds) { near($0 - begin) }
+        devices.append(device)
+        send(Message(.addTerminal, id: id, storage: device.terminal))
+        return device
+    }
+
+    func setVoice(_ kind: VoiceProcessingKind, _ stages: VoiceStages = .all) throws {
+        let port = VoicePointer.allocate(capacity: 1)
+        port.initialize(to: try VoicePort(kind, busRate: Self.rate, stages: stages))
+        send(Message(.setVoice, id: 0, number: Int64(stages.rawValue), storage: port))
+    }
+
+    func send(_ command: Message) {
+        for device in devices { device.set(time) }
+        let isTaken = commands.pointee.push(command)
+        #expect(isTaken)
+        thread.pointee.takeCommands()
+        takeEvents()
+    }
+
+    func route(to id: UInt32) { send(Message(.route, id: id)) }
+
+    func run(seconds: Double, each: (Int) -> Void = { _ in }) {
+        for number in 0..<Int((seconds * 100).rounded()) {
+            each(number)
+            step()
+        }
+    }
+
+    /// 10 ms.
+    private func step() {
+        time += 10_000_000
+        thread.pointee.now = time
+        for device in devices {
+            device.set(time)
+            guard let path = device.terminal.pointee.path, path.pointee.isStarted else { continue }
+            while true {
+                let frames = path.pointee.read(now: time, device.terminal.pointee.counters)
+                if frames <= 0 { break }
+                device.terminal.pointee.captured(
+                    path.pointee.pcm, frames, keep: thread.pointee.keptFrames(device.terminal))
+                let before = counters.pointee.ticks.read()
+                if same(device.terminal, thread.pointee.master) { thread.pointee.runTicks(device.terminal) }
+                ticks += counters.pointee.ticks.read() - before
+            }
+        }
+        thread.pointee.cutIfReady()
+        thread.pointee.finishEndings()
+        answer()
+        takeEvents()
+    }
+
+    /// The telephony application answers each block with one.
+    private func answer() {
+        var block = [Int16](repeating: 0, count: Self.tickFrames)
+        while recv(provider, &block, 2 * block.count, Int32(MSG_DONTWAIT)) > 0 {
+            uplink += block
+            let said = (0..<Self.tickFrames).map { far(farPosition + $0) }
+            farPosition += said.count
+            _ = Foundation.send(provider, said, 2 * said.count, Int32(MSG_NOSIGNAL))
+        }
+        thread.pointee.serviceCalls()
+    }
+
+    private func takeEvents() {
+        var event = Message(.none, id: 0)
+        while events.pointee.pop(into: &event) {
+            kinds.append(event.kind)
+            guard let storage = event.storage, case .voiceReturned = event.kind else { continue }
+            storage.assumingMemoryBound(to: VoicePort.self).deinitialize(count: 1).deallocate()
+        }
+    }
+
+    var call: EngineCounters.Call { port.pointee.counters.pointee.snapshot(id: 1) }
+
+    func count(_ kind: Message.Kind) -> Int { kinds.count { $0 == kind } }
+}
+
+extension TickBench.Device {
+    fileprivate func set(_ time: Int64) {
+        playback.now = time
+        capture.now = time
+    }
+}
+
+/// What the control side makes of a card.
+private func makeTerminal(
+    _ id: UInt32, _ playback: SimulatedCard, _ capture: SimulatedCard, queueMilliseconds: Int
+) -> TerminalPointer {
+    let rate = TickBench.rate
+    let streams = ALSAPath(
+        playback: playback.pcm, capture: capture.pcm, playbackRate: rate, captureRate: rate,
+        playbackPeriodFrames: rate / 100, playbackBufferFrames: playback.bufferFrames,
+        capturePeriodFrames: rate / 100, captureBufferFrames: capture.bufferFrames)
+    let descriptors = UnsafeMutablePointer<pollfd>.allocate(capacity: PathPort.maximumDescriptors)
+    descriptors.initialize(repeating: pollfd(), count: PathPort.maximumDescriptors)
+    let path = UnsafeMutablePointer<PathPort>.allocate(capacity: 1)
+    path.initialize(
+        to: PathPort(
+            streams, busRate: rate, target: rate * queueMilliseconds / 1000, descriptors: descriptors,
+            descriptorCount: 0))
+    let counters = UnsafeMutablePointer<TerminalCounters>.allocate(capacity: 1)
+    counters.initialize(to: TerminalCounters())
+    let terminal = TerminalPointer.allocate(capacity: 1)
+    terminal.initialize(
+        to: Terminal(
+            id: id, link: nil, path: path, captureRate: rate, playbackRate: rate, busRate: rate, speakerGain: 1,
+            microphoneGain: 1, counters: counters))
+    return terminal
+}

@@ -1,0 +1,196 @@
+import AudioDSP
+import AudioEngine
+import BTCall
+import BTCallAPI
+import BTCallBench
+import BTCallDaemon
+import BTCallSimulator
+import BluetoothTypes
+import ConcealmentTrial
+import ControlLoop
+import DBus
+import HandsFree
+import Routing
+import Testing
+
+extension DaemonTests {
+    /// What is done to the microphone, as the configuration, the bus and headsets have it.
+    @Suite @ControlPlane struct VoiceProcessingTests {
+        private typealias Stage = BridgeAudio.VoiceStage
+
+        private static func processing(_ kind: VoiceProcessingKind = .preferred) -> (inout Configuration) -> Void {
+            { $0.voiceProcessing = kind }
+        }
+
+        private func names(_ kind: VoiceProcessingKind) -> BridgeAudio.VoiceProcessor? {
+            BridgeAudio.VoiceProcessor(rawValue: kind.rawValue)
+        }
+
+        @Test func `S1.3 S3.3 processing is on by default, with every stage, by the best that is built in`() throws {
+            let standard = Configuration()
+            #expect(standard.voiceProcessing == (VoiceProcessingKind.webrtc.isAvailable ? .webrtc : .speex))
+            #expect(standard.voiceStages == .all)
+            #expect(standard.takesOutEcho)
+        }
+
+        @Test(arguments: [
+            ("voiceProcessing", "speex", true), ("voiceProcessing", "NONE", true), ("voiceProcessing", "loud", false),
+            ("echoCancellation", "no", true), ("noiseSuppression", "off", true), ("automaticGain", "maybe", false),
+            ("highPass", "0", true),
+        ])
+        func `the keys of voice processing take what they say`(_ key: String, _ value: String, _ isTaken: Bool) throws {
+            let text = "[audio]\n\(key) = \(value)\n"
+            do throws(ConfigurationError) {
+                let configuration = try Configuration(
+                    entries: ConfigurationReader.entries(ofText: text, name: "file"), file: "file")
+                #expect(isTaken && configuration.givenSettings == ["audio.\(key)"])
+                #expect(configuration.voiceProcessing != .preferred || configuration.voiceStages != .all)
+            } catch {
+                #expect(!isTaken && "\(error)".contains(key == "voiceProcessing" ? "speex" : "yes or no"))
+            }
+        }
+
+        @Test func `what is not built in is refused with the way to get it`() throws {
+            guard !VoiceProcessingKind.webrtc.isAvailable else { return }
+            let settings = Settings(base: Configuration(), kept: [:])
+            let error = #expect(throws: APIError.self) { try settings.set("audio.voiceProcessing", "webrtc") }
+            #expect(error?.message.contains("libwebrtc-audio-processing-dev") == true)
+        }
+
+        @Test func `S1.4 S1.5 processing is switched, bypassed and set in a call, which goes on`() async throws {
+            try await Box.run(configure: Self.processing(.speex)) { box in
+                let audio = box.bridge.audio
+                let registration = try await box.register()
+                _ = try await box.startCall(registration)
+                let goesOn: @ControlPlane () async throws -> Void = {
+                    _ = box.telephone.exchange.takeRecorded()
+                    try await eventually("the far end hears the microphone") {
+                        Tone.isHeard(in: box.telephone.exchange.takeRecorded())
+                    }
+                }
+                try await goesOn()
+                #expect(try await audio.isVoiceProcessingEnabled())
+                #expect(try await audio.voiceProcessor() == .speex)
+                for isOn in [false, true] {
+                    try await audio.setVoiceProcessingEnabled(isOn)
+                    #expect(try await audio.isVoiceProcessingEnabled() == isOn)
+                    #expect(try await audio.voiceProcessor() == (isOn ? .speex : .none))
+                    try await goesOn()
+                }
+                try await box.bridge.setSetting("audio.voiceProcessing", to: VoiceProcessingKind.preferred.rawValue)
+                #expect(try await audio.voiceProcessor() == names(.preferred))
+                try await goesOn()
+                for number in 0..<100 { try await audio.setVoiceProcessingBypassed(number % 2 == 0) }
+                #expect(try await !audio.isVoiceProcessingBypassed())
+                for stage in Stage.allCases {
+                    try await audio.setVoiceStage(stage, enabled: false)
+                    #expect(try await !audio.isVoiceStageEnabled(stage))
+                }
+                try await goesOn()
+                #expect(box.daemon.settings.configuration.voiceStages == [])
+                let losses = box.daemon.graph.counters().terminals.map { $0.playbackXruns + $0.captureXruns }
+                #expect(losses.allSatisfy { $0 == 0 })
+                try await box.bridge.setSetting("audio.voiceProcessing", to: "none")
+                #expect(try await !audio.isVoiceProcessingEnabled())
+                let error = await refusal { () throws(BridgeError) in try await audio.setVoiceProcessingEnabled(true) }
+                #expect(error?.code == .wrongState)
+                #expect(error?.message.contains("audio.voiceProcessing is none") == true)
+                try await goesOn()
+            }
+        }
+
+        @Test func `S1.5 each change is told once, whoever makes it`() async throws {
+            try await Box.run(configure: Self.processing(.speex)) { box in
+                let events = await box.bridge.events()
+                let audio = box.bridge.audio
+                try await audio.setVoiceProcessingBypassed(true)
+                try await audio.setVoiceProcessingBypassed(true)
+                try await audio.setVoiceStage(.noiseSuppression, enabled: false)
+                try await box.bridge.setSetting("audio.highPass", to: "no")
+                try await audio.setVoiceProcessingEnabled(false)
+                try await box.bridge.setSetting("audio.voiceProcessing", to: "none")
+                try await audio.setVoiceStage(.noiseSuppression, enabled: true)
+                var told: [String] = []
+                for await event in events {
+                    guard case .settingChanged(let name, let value) = event else { continue }
+                    told.append("\(name) \(value ?? "")")
+                    if told.last == "noiseSuppression true" { break }
+                }
+                #expect(
+                    told.sorted() == [
+                        "highPass false", "noiseSuppression false", "noiseSuppression true", "voiceProcessing false",
+                        "voiceProcessing false", "voiceProcessingBypassed true", "voiceProcessor none",
+                        "voiceProcessor none",
+                    ])
+            }
+        }
+
+        @Test func `S1.13 who speaks while everything is muted is told so, and the far end hears nothing`() async throws {
+            try await Box.run(
+                prepare: { box in
+                    box.outside.addCard(.speakerphone) { Speech.samples(rate: $0, seconds: 5) }
+                },
+                body: { box in
+                    let events = await box.bridge.events()
+                    let registration = try await box.register()
+                    _ = try await box.startCall(registration)
+                    try await eventually("the far end hears the microphone") {
+                        Tone.isHeard(in: box.telephone.exchange.takeRecorded())
+                    }
+                    try await box.bridge.calls.setMuted(true)
+                    for await event in events where event == .speakingWhileMuted { break }
+                    #expect(box.telephone.exchange.takeRecorded().suffix(1600).allSatisfy { $0 == 0 })
+                })
+        }
+
+        // MARK: Headsets
+
+        private func headset(_ box: Box) async throws -> RawHeadset {
+            let headset = try RawHeadset(try await box.bluez.connect(Box.first))
+            try await headset.establish()
+            return headset
+        }
+
+        @Test func `S1.3 a headset that sends AT+NREC=0 keeps its own, for the connection, and AT+NREC=1 takes it back`()
+            async throws
+        {
+            try await Box.run(configure: Self.processing()) { box in
+                func isOwn(_ wanted: Bool) async throws {
+                    try await eventually("its own processing is \(wanted ? "left alone" : "not known")") {
+                        box.daemon.graph.ownVoices.contains(Box.first) == wanted
+                    }
+                }
+                var headset = try await headset(box)
+                try await isOwn(false)
+                headset.forget()
+                headset.say("AT+NREC=0")
+                try await headset.hear("OK")
+                try await isOwn(true)
+                headset.say("AT+NREC=1")
+                try await isOwn(false)
+                headset.say("AT+NREC=0")
+                try await isOwn(true)
+                headset.close()
+                try await isOwn(false)
+                try await eventually("it is gone") { box.daemon.headsets.description(of: Box.first) == nil }
+                headset = try await self.headset(box)
+                try await isOwn(false)
+                headset.close()
+            }
+        }
+
+        @Test func `S1.3 where nothing is done to the microphone AT+NREC is refused`() async throws {
+            try await Box.run(configure: Self.processing(.none)) { box in
+                let headset = try await headset(box)
+                headset.forget()
+                headset.say("AT+NREC=0")
+                try await headset.hear("ERROR")
+                #expect(!box.daemon.graph.ownVoices.contains(Box.first))
+                // The service record says so too: what is switched on later is for headsets after a restart.
+                try await box.bridge.setSetting("audio.voiceProcessing", to: "speex")
+                #expect(!box.daemon.headsets.configuration.features.contains(.echoCancelling))
+                headset.close()
+            }
+        }
+    }
+}
