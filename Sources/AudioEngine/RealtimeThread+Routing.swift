@@ -10,7 +10,8 @@ extension RealtimeThread {
             switch command.kind {
             case .none, .firstPacket, .linkSilent, .linkResumed, .terminalFailed, .terminalRemoved, .routed,
                 .callStarted,
-                .callClosed, .callReleased, .deadlineMissed, .eventsLost, .injectionEnded:
+                .callClosed, .callReleased, .deadlineMissed, .eventsLost, .injectionEnded,
+                .captureReady, .captureFailed, .captureRemoved, .microphoneLive:
                 break
             case .stop: isStopping = true
             case .mute: mute(command.number)
@@ -31,6 +32,11 @@ extension RealtimeThread {
             case .attachInjection: attachInjection(command)
             case .microphoneVolume: microphoneGain.set(command.gain)
             case .applicationVolume: applicationGain.set(command.gain)
+            case .addCapture: addCapture(command)
+            case .attachCapture:
+                attachCapture(command.id, to: terminal(UInt32(truncatingIfNeeded: command.number)))
+            case .setCaptureAlone: setCaptureAlone(command.id, command.number != 0)
+            case .removeCapture: removeCapture(command.id)
             }
         }
     }
