@@ -70,6 +70,14 @@ package enum BTCallName {
         package static let micVolume = "MicVolume"
         package static let appVolume = "AppVolume"
         package static let muteMode = "MuteMode"
+        package static let microphoneEnabled = "MicrophoneEnabled"
+        package static let recordingAlwaysPrepared = "RecordingAlwaysPrepared"
+        package static let prepared = "Prepared"
+        package static let allowMicrophone = "AllowMicrophone"
+        package static let microphoneAccess = "MicrophoneAccess"
+        package static let microphoneInUse = "MicrophoneInUse"
+        package static let privacyOutput = "PrivacyOutput"
+        package static let automaticConfiguration = "AutomaticConfiguration"
     }
 
     package enum Calls {

@@ -2,7 +2,7 @@ import AudioEngine
 import BTCallAPI
 import BluetoothTypes
 package import ControlLoop
-package import DBus
+import DBus
 
 /// `org.btcall.Audio1` at `/org/btcall/audio`: what goes to the far end beside the microphone, and what was counted.
 @ControlPlane
@@ -12,15 +12,24 @@ package final class AudioObject {
     private let bus: BusConnection
     private let applications: ApplicationAudio
     private let mute: MuteState
+    private let microphone: MicrophoneControl
+    private let enabled: MicrophoneSetting
+    /// Something that is kept over a restart has been set.
+    private let onPreference: @ControlPlane () -> Void
 
-    package init(
-        bus: BusConnection, graph: AudioGraph, audio: CallAudio, applications: ApplicationAudio, mute: MuteState
+    init(
+        bus: BusConnection, graph: AudioGraph, audio: CallAudio, applications: ApplicationAudio, mute: MuteState,
+        microphone: MicrophoneControl, enabled: MicrophoneSetting, onPreference: @escaping @ControlPlane () -> Void
     ) {
         self.bus = bus
         self.graph = graph
         self.audio = audio
         self.applications = applications
         self.mute = mute
+        self.microphone = microphone
+        self.enabled = enabled
+        self.onPreference = onPreference
+        microphone.onChange = { [weak self] name in self?.changed(name) }
         bus.export([interface()], at: BTCallPath.audio)
     }
 
@@ -42,7 +51,7 @@ package final class AudioObject {
                         ]
                     }
                 }
-            ],
+            ] + microphoneMethods(microphone),
             properties: [
                 .init(
                     Name.statistics, "a{sv}", changes: .silent,
@@ -65,8 +74,9 @@ package final class AudioObject {
                         }
                         mute.mode = mode
                         self?.changed(Name.muteMode)
+                        self?.onPreference()
                     }),
-            ])
+            ] + microphoneProperties(microphone, enabled))
     }
 
     private func volume(
@@ -82,6 +92,7 @@ package final class AudioObject {
                     throw error.busError
                 }
                 self?.changed(name)
+                self?.onPreference()
             })
     }
 

@@ -114,6 +114,14 @@ package struct Configuration: Sendable {
     package var callQueueBlocks = 5
     /// Period asked of a sound card in milliseconds, 5…40.
     package var periodMilliseconds = 10
+    /// Mixer controls are set as well.
+    package var autoConfigure = true
+    /// The board's microphone runs between calls, too.
+    package var alwaysPrepared = false
+    /// Who may let the far end hear the microphone.
+    package var microphone = MicrophoneRule.allow
+    /// What shows that a microphone is heard; nil: nothing.
+    package var privacyOutput: PrivacyOutputSpecification?
     /// Paths of the quirks databases, shipped and the administrator's; nil has none.
     package var quirksFile: String? = Configuration.shippedQuirks
     package var quirksOverlay: String? = Configuration.adminQuirks
