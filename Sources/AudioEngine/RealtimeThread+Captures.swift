@@ -237,4 +237,3 @@ extension RealtimeThread {
         report(.microphoneLive, id: 0, value: isLive ? 1 : 0)
     }
 }
-

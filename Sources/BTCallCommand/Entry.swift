@@ -32,6 +32,7 @@ struct Entry: ParsableCommand {
             AnswerCommand.self,
             HangupCommand.self,
             MuteCommand.self,
+            MicCommand.self,
             PlayCommand.self,
             WhyCommand.self,
             IncidentCommand.self,

@@ -41,6 +41,10 @@ import Testing
             [
                 BTCallName.Audio.statistics, BTCallName.Audio.openInjection, BTCallName.Audio.micVolume,
                 BTCallName.Audio.appVolume, BTCallName.Audio.muteMode,
+                BTCallName.Audio.microphoneEnabled, BTCallName.Audio.recordingAlwaysPrepared,
+                BTCallName.Audio.prepared, BTCallName.Audio.allowMicrophone, BTCallName.Audio.microphoneAccess,
+                BTCallName.Audio.microphoneInUse, BTCallName.Audio.privacyOutput,
+                BTCallName.Audio.automaticConfiguration,
             ]
         ),
         (
@@ -127,6 +131,11 @@ import Testing
                     BTCallName.Audio.statistics: .vardict(AudioStatistics().fields),
                     BTCallName.Audio.micVolume: .double(1), BTCallName.Audio.appVolume: .double(1),
                     BTCallName.Audio.muteMode: .string(MuteMode.inputMixer.rawValue),
+                    BTCallName.Audio.microphoneEnabled: .bool(true),
+                    BTCallName.Audio.recordingAlwaysPrepared: .bool(false), BTCallName.Audio.prepared: .bool(false),
+                    BTCallName.Audio.microphoneAccess: .string("allowed"),
+                    BTCallName.Audio.microphoneInUse: .bool(false), BTCallName.Audio.privacyOutput: .string("none"),
+                    BTCallName.Audio.automaticConfiguration: .bool(true),
                 ]
             ),
         ]

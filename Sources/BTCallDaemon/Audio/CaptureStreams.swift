@@ -119,7 +119,7 @@ final class CaptureStreams {
             guard let name = paths.microphone(of: kind), !wanted.contains(where: { $0.name == name }) else { return }
             wanted.append((name, kind))
         }
-        if isOpen { users.forEach { want($0.kind) } }
+        if isOpen { for user in users { want(user.kind) } }
         if let prepared { want(prepared) }
         let alone = preparedName
         for stream in streams where !stream.isRemoving {

@@ -173,8 +173,8 @@ package final class MicrophoneControl {
         if !isAllowed || (!isAlwaysPrepared && isClosed) {
             retry?.cancel()
             retry = nil
-            problems.end(Self.problem)
         }
+        if !isAllowed { problems.end(Self.problem) }
     }
 
     // MARK: Events
