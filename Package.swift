@@ -115,14 +115,15 @@ let package = Package(
         .executableTarget(
             name: "BTCallCommand",
             dependencies: [
-                "AudioDSP", "BTCall", "BTCallAPI", "BTCallBench", "BTCallSimulator", "BluetoothSockets",
-                "BluetoothTypes", "ControlLoop", "DBus", "HandsFree", "Telephony", "VoiceTrial", argumentParser,
+                "AudioDSP", "BTCall", "BTCallAPI", "BTCallBench", "BTCallDaemon", "BTCallSimulator", "BluetoothSockets",
+                "BluetoothTypes", "ControlLoop", "DBus", "HandsFree", "Routing", "Telephony", "VoiceTrial",
+                argumentParser,
             ],
             swiftSettings: common),
 
         // Tests, one to one with the sources, and what several of them use.
         .target(
-            name: "TestSupport", dependencies: ["ControlLoop", logging], path: "Tests/TestSupport",
+            name: "TestSupport", dependencies: ["CALSA", "CBTCall", "ControlLoop", logging], path: "Tests/TestSupport",
             swiftSettings: common),
         .testTarget(name: "BluetoothTypesTests", dependencies: ["BluetoothTypes"], swiftSettings: common),
         .testTarget(name: "SCORoutingTests", dependencies: ["CSCORouting"], swiftSettings: common),
@@ -165,7 +166,7 @@ let package = Package(
             swiftSettings: common),
         .testTarget(
             name: "AudioEngineTests",
-            dependencies: ["AudioEngine", "AudioDSP", "CALSA", "CBTCall", "ConcealmentTrial", "VoiceTrial"],
+            dependencies: ["AudioEngine", "AudioDSP", "CALSA", "CBTCall", "ConcealmentTrial", "TestSupport", "VoiceTrial"],
             swiftSettings: common),
         .testTarget(name: "ALSATests", dependencies: ["ALSA", "CALSA", "ControlLoop"], swiftSettings: common),
         .testTarget(

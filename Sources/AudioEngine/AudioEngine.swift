@@ -49,6 +49,8 @@ package final class AudioEngine: @unchecked Sendable {
     private var heldCalls: [CallRecord] = []
     /// By their numbers, what the thread counts of each.
     private var injections: [UInt32: UnsafeMutablePointer<InjectionCounters>] = [:]
+    /// Capture streams by themselves whose storage the thread holds.
+    private var captures: Set<UInt32> = []
 
     /// Starts the real-time thread.
     package init(_ configuration: AudioEngineConfiguration = AudioEngineConfiguration()) throws(AudioEngineError) {
@@ -114,12 +116,15 @@ package final class AudioEngine: @unchecked Sendable {
             free(call: $0)
         } injections: {
             free(injection: $0)
+        } captures: {
+            free(capture: $0)
         }
         state.pointee.takeBackVoice { free(voice: $0) }
         terminals.removeAll()
         calls.removeAll()
         heldCalls.removeAll()
         injections.removeAll()
+        captures.removeAll()
     }
 
     // MARK: Calls
@@ -282,6 +287,49 @@ package final class AudioEngine: @unchecked Sendable {
         _ = send(Message(.removeTerminal, id: id))
     }
 
+    // MARK: Capture streams by themselves
+
+    /// Adds a capture stream that a path is given while it plays, and that is taken from it again.
+    ///
+    /// - Parameters:
+    ///   - id: not that of a stream whose `captureRemoved` has not come.
+    ///   - runsAlone: it runs at once, without a path too, and what it captures then is thrown away.
+    package func addCapture(_ id: UInt32, _ stream: ALSACapture, runsAlone: Bool) throws(AudioEngineError) {
+        guard id != Message.noTerminal, !captures.contains(id) else { throw .duplicate(id) }
+        guard captures.count < RealtimeThread.maximumCaptures else {
+            throw .tooMany(limit: RealtimeThread.maximumCaptures)
+        }
+        let (descriptors, count) = try watch(stream)
+        let port = CapturePointer.allocate(capacity: 1)
+        port.initialize(
+            to: CapturePort(
+                id, stream, busRate: configuration.busRate, runsAlone: runsAlone, descriptors: descriptors,
+                descriptorCount: count))
+        guard send(Message(.addCapture, id: id, storage: port)) else {
+            free(capture: port)
+            throw .commandQueueFull
+        }
+        captures.insert(id)
+    }
+
+    /// Gives a path a capture stream; a path that had it goes without. A path that has another one keeps that.
+    package func attachCapture(_ id: UInt32, to terminal: UInt32) {
+        guard captures.contains(id), terminals[terminal] != nil else { return }
+        _ = send(Message(.attachCapture, id: id, number: Int64(terminal)))
+    }
+
+    /// Whether a capture stream runs without a path, too.
+    package func setCaptureAlone(_ id: UInt32, _ runsAlone: Bool) {
+        guard captures.contains(id) else { return }
+        _ = send(Message(.setCaptureAlone, id: id, number: runsAlone ? 1 : 0))
+    }
+
+    /// Takes a capture stream away, also from a path that plays, which goes on: `captureRemoved` within 20 ms.
+    package func removeCapture(_ id: UInt32) {
+        guard captures.contains(id) else { return }
+        _ = send(Message(.removeCapture, id: id))
+    }
+
     /// Mutes what goes to all calls; digital silence within 20 ms.
     package func setMuting(_ muting: Muting) {
         _ = send(Message(.mute, id: 0, number: muting.number))
@@ -363,7 +411,8 @@ package final class AudioEngine: @unchecked Sendable {
         case .none, .attachCall, .setCallActive, .detachCall, .addTerminal, .removeTerminal, .route, .mute,
             .speakerGain,
             .microphoneGain, .silentLimit, .primeBlocks, .stop, .attachInjection,
-            .microphoneVolume, .applicationVolume, .setVoice, .voiceStages, .voiceBypass, .ownVoice:
+            .microphoneVolume, .applicationVolume, .setVoice, .voiceStages, .voiceBypass, .ownVoice, .addCapture,
+            .attachCapture, .setCaptureAlone, .removeCapture:
             return nil
         case .voiceReturned:
             if let storage = record.storage { free(voice: storage.assumingMemoryBound(to: VoicePort.self)) }
@@ -392,6 +441,13 @@ package final class AudioEngine: @unchecked Sendable {
             if let storage = record.storage { free(injection: storage.assumingMemoryBound(to: InjectionPort.self)) }
             injections[id] = nil
             return .injectionEnded(id)
+        case .captureReady: return .captureReady(id)
+        case .captureFailed: return .captureFailed(id, code: Int32(truncatingIfNeeded: record.number))
+        case .captureRemoved:
+            if let storage = record.storage { free(capture: storage.assumingMemoryBound(to: CapturePort.self)) }
+            captures.remove(id)
+            return .captureRemoved(id)
+        case .microphoneLive: return .microphoneLive(record.number != 0)
         case .deadlineMissed: return .deadlineMissed(count: Int(record.number))
         case .eventsLost: return .eventsLost(count: Int(record.number))
         }
@@ -423,6 +479,10 @@ package final class AudioEngine: @unchecked Sendable {
         injection.deinitialize(count: 1).deallocate()
     }
 
+    private func free(capture: CapturePointer) {
+        capture.deinitialize(count: 1).deallocate()
+    }
+
     private func checkCall(_ id: UInt32, rate: Int, channels: Int) throws(AudioEngineError) {
         try check(rate: rate, channels: channels)
         guard calls[id] == nil else { throw .duplicate(id) }
@@ -437,29 +497,15 @@ package final class AudioEngine: @unchecked Sendable {
 
     /// Prepares the streams, which may take long, and finds what to poll.
     private func makePath(_ path: ALSAPath) throws(AudioEngineError) -> UnsafeMutablePointer<PathPort> {
-        var count = 0
-        let descriptors = UnsafeMutablePointer<pollfd>.allocate(capacity: PathPort.maximumDescriptors)
-        descriptors.initialize(repeating: pollfd(), count: PathPort.maximumDescriptors)
-        do throws(AudioEngineError) {
-            if let playback = path.playback {
-                try check(rate: path.playbackRate, channels: path.playbackChannels)
-                let code = snd_pcm_prepare(playback)
-                if code < 0 { throw .failed(call: "snd_pcm_prepare", code: -code) }
-            }
-            if let capture = path.capture {
-                try check(rate: path.captureRate, channels: path.captureChannels)
-                let code = snd_pcm_prepare(capture)
-                if code < 0 { throw .failed(call: "snd_pcm_prepare", code: -code) }
-                count = Int(snd_pcm_poll_descriptors_count(capture))
-                guard count > 0, count <= PathPort.maximumDescriptors else {
-                    throw .tooMany(limit: PathPort.maximumDescriptors)
-                }
-                count = Int(snd_pcm_poll_descriptors(capture, descriptors, UInt32(PathPort.maximumDescriptors)))
-                guard count > 0 else { throw .failed(call: "snd_pcm_poll_descriptors", code: EIO) }
-            }
-        } catch {
+        if let playback = path.playback {
+            try check(rate: path.playbackRate, channels: path.playbackChannels)
+            let code = snd_pcm_prepare(playback)
+            if code < 0 { throw .failed(call: "snd_pcm_prepare", code: -code) }
+        }
+        var (descriptors, count) = (Self.makeDescriptors(), 0)
+        if let capture = path.captureStream {
             descriptors.deallocate()
-            throw error
+            (descriptors, count) = try watch(capture)
         }
         // Room for one tick above the target has to stay.
         let wanted = Int(playbackQueue.wholeNanoseconds * Int64(path.playbackRate) / 1_000_000_000)
@@ -470,5 +516,31 @@ package final class AudioEngine: @unchecked Sendable {
                 path, busRate: configuration.busRate, target: target, descriptors: descriptors,
                 descriptorCount: count))
         return port
+    }
+
+    private static func makeDescriptors() -> UnsafeMutablePointer<pollfd> {
+        let descriptors = UnsafeMutablePointer<pollfd>.allocate(capacity: PathPort.maximumDescriptors)
+        descriptors.initialize(repeating: pollfd(), count: PathPort.maximumDescriptors)
+        return descriptors
+    }
+
+    /// Prepares a capture stream and finds what to poll.
+    private func watch(
+        _ stream: ALSACapture
+    ) throws(AudioEngineError) -> (descriptors: UnsafeMutablePointer<pollfd>, count: Int) {
+        try check(rate: stream.rate, channels: stream.channels)
+        let code = snd_pcm_prepare(stream.pcm)
+        if code < 0 { throw .failed(call: "snd_pcm_prepare", code: -code) }
+        var count = Int(snd_pcm_poll_descriptors_count(stream.pcm))
+        guard count > 0, count <= PathPort.maximumDescriptors else {
+            throw .tooMany(limit: PathPort.maximumDescriptors)
+        }
+        let descriptors = Self.makeDescriptors()
+        count = Int(snd_pcm_poll_descriptors(stream.pcm, descriptors, UInt32(PathPort.maximumDescriptors)))
+        guard count > 0 else {
+            descriptors.deallocate()
+            throw .failed(call: "snd_pcm_poll_descriptors", code: EIO)
+        }
+        return (descriptors, count)
     }
 }

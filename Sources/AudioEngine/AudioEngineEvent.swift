@@ -19,6 +19,14 @@ package enum AudioEngineEvent: Equatable, Sendable {
     case callClosed(UInt32, code: Int32)
     /// The application has closed its descriptor, and what it said has been said.
     case injectionEnded(UInt32)
+    /// The first samples of a capture stream have come, of those that were added by themselves.
+    case captureReady(UInt32)
+    /// A capture stream that no path reads is dead: an errno. It still has to be removed.
+    case captureFailed(UInt32, code: Int32)
+    /// The thread has let go of the capture stream: its owner may close the handle now.
+    case captureRemoved(UInt32)
+    /// Samples of a microphone leave for somebody from now on, or do no more.
+    case microphoneLive(Bool)
     /// The thread woke more than 20 ms late, this often since the last such report; one report a second at most.
     case deadlineMissed(count: Int)
     /// The person speaks while everything is muted; one report in some seconds at most.

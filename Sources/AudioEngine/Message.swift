@@ -10,10 +10,12 @@ struct Message: BitwiseCopyable {
         case microphoneGain, silentLimit, primeBlocks, stop
         case attachInjection, microphoneVolume, applicationVolume
         case setVoice, voiceStages, voiceBypass, ownVoice
+        case addCapture, attachCapture, setCaptureAlone, removeCapture
         // Events.
         case firstPacket, linkSilent, linkResumed, terminalFailed, terminalRemoved, routed, callStarted, callClosed
         case callReleased, deadlineMissed, eventsLost, injectionEnded
         case voiceReturned, speakingWhileMuted
+        case captureReady, captureFailed, captureRemoved, microphoneLive
     }
 
     var kind: Kind
@@ -21,7 +23,7 @@ struct Message: BitwiseCopyable {
     var id: UInt32
     var number: Int64
     var gain: Float
-    /// A `Terminal`, a `CallPort`, an `InjectionPort` or a `VoicePort`.
+    /// A `Terminal`, a `CallPort`, an `InjectionPort`, a `VoicePort` or a `CapturePort`.
     var storage: UnsafeMutableRawPointer?
 
     static var noTerminal: UInt32 { @_noLocks get { UInt32.max } }

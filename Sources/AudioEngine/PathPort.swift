@@ -10,30 +10,25 @@ struct PathPort: ~Copyable {
     static var maximumDescriptors: Int { @_noLocks get { 4 } }
 
     let playback: OpaquePointer?
-    let capture: OpaquePointer?
+    /// Comes and goes while the path plays; without one the timer is the clock.
+    private(set) var capture: CapturePointer?
+    /// It belongs to the path, and goes with it.
+    private let ownsCapture: Bool
     let playbackRate: Int
-    private let captureRate: Int
     private let busRate: Int
     private let playbackLayout: SampleLayout
-    private let captureLayout: SampleLayout
     private let playbackBufferFrames: Int
     /// Frames that the playback buffer is kept filled with.
     private let targetFrames: Int
-    /// What the capture stream is watched by.
-    let descriptors: UnsafeMutablePointer<pollfd>
-    let descriptorCount: Int
 
     private(set) var isStarted = false
     private(set) var startedAt: Int64 = 0
     /// When the latest frames were captured.
     private(set) var lastCapture: Int64 = 0
     private var needsPrepare = false
-    private let capturePeriodFrames: Int
-    private let captureBufferFrames: Int
     private var isFallback = false
-    private var capturedFrames = 0
-    /// The capture stream does not follow any clock: the timer makes the ticks, and its descriptor is not watched.
-    private(set) var isUnclocked = false
+    /// The capture was attached to a path that the timer clocks, and has given nothing yet.
+    private(set) var isJoining = false
     private var nextTimer: Int64 = 0
     /// Frames whose time the timer has filled, and until when frames that come late are dropped for it.
     private var debtFrames = 0
@@ -47,7 +42,6 @@ struct PathPort: ~Copyable {
     let pcm: UnsafeMutablePointer<Int16>
     /// Frames in the card's format; `maximumFrameBytes` are the most that a frame takes.
     private let interleaved: UnsafeMutableRawPointer
-    private static var maximumFrameBytes: Int { @_noLocks get { 8 } }
 
     /// - Parameters:
     ///   - path: streams that are prepared.
@@ -57,29 +51,33 @@ struct PathPort: ~Copyable {
         _ path: ALSAPath, busRate: Int, target: Int, descriptors: UnsafeMutablePointer<pollfd>, descriptorCount: Int
     ) {
         playback = path.playback
-        capture = path.capture
+        ownsCapture = path.capture != nil
+        if let stream = path.captureStream {
+            let port = CapturePointer.allocate(capacity: 1)
+            port.initialize(
+                to: CapturePort(
+                    Message.noTerminal, stream, busRate: busRate, runsAlone: false, descriptors: descriptors,
+                    descriptorCount: descriptorCount))
+            capture = port
+        } else {
+            descriptors.deallocate()
+        }
         playbackRate = path.playbackRate
-        captureRate = path.captureRate
         self.busRate = busRate
         playbackLayout = SampleLayout(path.playbackFormat, channels: path.playbackChannels)
-        captureLayout = SampleLayout(path.captureFormat, channels: path.captureChannels)
         playbackBufferFrames = path.playbackBufferFrames
-        capturePeriodFrames = path.capturePeriodFrames
-        captureBufferFrames = path.captureBufferFrames
         targetFrames = target
-        self.descriptors = descriptors
-        self.descriptorCount = descriptorCount
         resampler = AdaptiveResampler(from: busRate, to: path.playbackRate)
         steering = PlaybackSteering(target: target, rate: path.playbackRate)
         pcm = UnsafeMutablePointer<Int16>.allocate(capacity: Self.chunkFrames)
         pcm.initialize(repeating: 0, count: Self.chunkFrames)
-        let bytes = Self.chunkFrames * Self.maximumFrameBytes
+        let bytes = Self.chunkFrames * CapturePort.maximumFrameBytes
         interleaved = UnsafeMutableRawPointer.allocate(byteCount: bytes, alignment: 16)
         interleaved.initializeMemory(as: UInt8.self, repeating: 0, count: bytes)
     }
 
     deinit {
-        descriptors.deallocate()
+        if ownsCapture { capture?.deinitialize(count: 1).deallocate() }
         pcm.deallocate()
         interleaved.deallocate()
     }
@@ -98,7 +96,8 @@ struct PathPort: ~Copyable {
     @_noLocks
     func echoMilliseconds() -> Int {
         let queue = playback == nil ? 0 : targetFrames * 1000 / playbackRate
-        return capture == nil ? queue : queue + capturePeriodFrames * 1000 / captureRate
+        guard let capture else { return queue }
+        return queue + capture.pointee.periodFrames * 1000 / capture.pointee.rate
     }
 
     /// Starts both streams, the playback with a queue whose end is `lead` and whose beginning is silence.
@@ -117,8 +116,7 @@ struct PathPort: ~Copyable {
         lastCapture = now
         nextTimer = now &+ RealtimeThread.tickNanoseconds
         isFallback = capture == nil
-        capturedFrames = 0
-        isUnclocked = false
+        isJoining = false
         if let playback {
             if needsPrepare { _ = snd_pcm_prepare(playback) }
             var code = fill(playback, silence: targetFrames - leadFrames * playbackRate / busRate)
@@ -126,8 +124,7 @@ struct PathPort: ~Copyable {
             if code < 0 { return -code }
         }
         if let capture {
-            if needsPrepare { _ = snd_pcm_prepare(capture) }
-            let code = startPrepared(capture)
+            let code = capture.pointee.start(now: now)
             if code < 0 { return -code }
         }
         guard let playback else { return 0 }
@@ -135,14 +132,46 @@ struct PathPort: ~Copyable {
         return code < 0 ? -code : 0
     }
 
-    /// Stops both streams at once; they can be started again.
+    /// Stops both streams at once, the capture unless it runs alone as well; they can be started again.
     @_noLocks
     mutating func stop() {
         if !isStarted { return }
         isStarted = false
         needsPrepare = true
         if let playback { _ = snd_pcm_drop(playback) }
-        if let capture { _ = snd_pcm_drop(capture) }
+        if let capture, !capture.pointee.runsAlone { capture.pointee.stop() }
+    }
+
+    /// The capture stream does not follow any clock: the timer makes the ticks, and its descriptor is not watched.
+    var isUnclocked: Bool { @_noLocks get { capture?.pointee.isUnclocked ?? false } }
+
+    /// Gives the path a capture stream, also while it plays: the timer stays the clock until the first samples come.
+    /// Returns 0, or -errno of a stream that cannot be started: then it has none.
+    @_noLocks
+    mutating func attach(_ stream: CapturePointer, now: Int64) -> Int32 {
+        if capture != nil { return -EBUSY }
+        if isStarted {
+            let code = stream.pointee.start(now: now)
+            if code < 0 { return code }
+            isJoining = true
+            debtFrames = 0
+        }
+        capture = stream
+        return 0
+    }
+
+    /// Takes the capture stream away; the timer goes on with its ticks.
+    ///
+    /// - Parameter lastTick: when the latest tick was made.
+    @_noLocks
+    mutating func detach(lastTick: Int64) {
+        guard let stream = capture else { return }
+        capture = nil
+        if !stream.pointee.runsAlone { stream.pointee.stop() }
+        isJoining = false
+        debtFrames = 0
+        if isStarted && !isFallback { nextTimer = lastTick &+ RealtimeThread.tickNanoseconds }
+        isFallback = true
     }
 
     /// Reads what the microphone has, at most `chunkFrames`, as one channel to `pcm`. Returns the frames, 0 for none, or
@@ -150,26 +179,24 @@ struct PathPort: ~Copyable {
     @_noLocks
     mutating func read(now: Int64, _ counters: UnsafeMutablePointer<TerminalCounters>) -> Int {
         guard let capture else { return 0 }
-        let frames = snd_pcm_readi(capture, interleaved, UInt(Self.chunkFrames))
+        let frames = capture.pointee.read(now: now)
         if frames > 0 {
-            capturedFrames += Int(frames)
-            // A device that gives more than time allows, such as `null`, is no clock.
-            let possible = (now &- startedAt) / 1_000_000 * Int64(captureRate) / 900
-            if capturedFrames - captureBufferFrames - Self.chunkFrames > Int(possible) { isUnclocked = true }
-            let late = lateFrames(Int(frames), now: now)
-            captureLayout.read(interleaved + late * captureLayout.frameBytes, Int(frames) - late, into: pcm)
-            return Int(frames) - late
+            let late = lateFrames(frames, of: capture, now: now)
+            let layout = capture.pointee.layout
+            layout.read(capture.pointee.interleaved + late * layout.frameBytes, frames - late, into: pcm)
+            return frames - late
         }
-        if frames == 0 || frames == -Int(EAGAIN) || frames == -Int(EINTR) { return 0 }
-        return recover(capture, isPlayback: false, Int(frames), counters)
+        if frames == 0 { return 0 }
+        let code = capture.pointee.recover(frames)
+        if code >= 0 { counters.pointee.captureXruns.add(1) }
+        return code
     }
 
     /// Reads and forgets what a device that is no clock has to give for one tick, and gives silence for it, so that it is
     /// not asked too much.
     @_noLocks
     mutating func readUnclocked() {
-        guard let capture else { return }
-        _ = snd_pcm_readi(capture, interleaved, UInt(captureRate / 100))
+        capture?.pointee.discardTick()
     }
 
     /// When the timer has to stand in for the capture.
@@ -189,20 +216,21 @@ struct PathPort: ~Copyable {
         if now < nextTimer { return false }
         nextTimer = nextTimer &+ RealtimeThread.tickNanoseconds
         if nextTimer &+ 50_000_000 < now { nextTimer = now &+ RealtimeThread.tickNanoseconds }
-        if capture != nil && debtFrames < playbackRate { debtFrames += captureRate / 100 }
+        if let capture, !isJoining && debtFrames < playbackRate { debtFrames += capture.pointee.rate / 100 }
         return true
     }
 
     /// How many of the frames just captured come late, for time that the timer has filled.
     @_noLocks
-    private mutating func lateFrames(_ frames: Int, now: Int64) -> Int {
+    private mutating func lateFrames(_ frames: Int, of capture: CapturePointer, now: Int64) -> Int {
         lastCapture = now
+        if !isUnclocked { isJoining = false }
         if isFallback && !isUnclocked {
             isFallback = false
             debtEnds = now &+ Self.balanceFor
         }
         if now > debtEnds { debtFrames = 0 }
-        var late = frames - capturePeriodFrames
+        var late = frames - capture.pointee.periodFrames
         if late > debtFrames { late = debtFrames }
         if late <= 0 { return 0 }
         debtFrames -= late
@@ -236,7 +264,7 @@ struct PathPort: ~Copyable {
             attempts += 1
             var room = Int(snd_pcm_avail_update(playback))
             if room < 0 {
-                let code = recover(playback, isPlayback: true, room, counters)
+                let code = recover(playback, room, counters)
                 if code < 0 { return code }
                 continue
             }
@@ -250,7 +278,7 @@ struct PathPort: ~Copyable {
             } else if written == 0 || written == -Int(EAGAIN) || written == -Int(EINTR) {
                 break
             } else {
-                let code = recover(playback, isPlayback: true, written, counters)
+                let code = recover(playback, written, counters)
                 if code < 0 { return code }
             }
         }
@@ -278,8 +306,8 @@ struct PathPort: ~Copyable {
         if room < 0 { return }
         var missing = targetFrames - coming - (playbackBufferFrames - room)
         if let capture {
-            let captured = Int(snd_pcm_avail_update(capture))
-            if captured > 0 { missing -= captured * playbackRate / captureRate }
+            let captured = Int(snd_pcm_avail_update(capture.pointee.pcm))
+            if captured > 0 { missing -= captured * playbackRate / capture.pointee.rate }
         }
         if missing > 0 { _ = fill(playback, silence: missing) }
     }
@@ -292,29 +320,20 @@ struct PathPort: ~Copyable {
         return room < 0 || room >= playbackBufferFrames
     }
 
-    @_noLocks
-    private func isRecoverable(_ code: Int) -> Bool {
-        code == -Int(EPIPE) || code == -Int(ESTRPIPE) || code == -Int(EBADFD)
-    }
-
-    /// The one place where a stream that ran dry or over, or was suspended, is counted and started anew.
+    /// Counts and starts anew the playback that ran dry, or was suspended.
     ///
     /// Returns 0, or -errno when the device is gone: then nothing is counted.
     @_noLocks
     private mutating func recover(
-        _ stream: OpaquePointer, isPlayback: Bool, _ code: Int, _ counters: UnsafeMutablePointer<TerminalCounters>
+        _ stream: OpaquePointer, _ code: Int, _ counters: UnsafeMutablePointer<TerminalCounters>
     ) -> Int {
         if !isRecoverable(code) { return code }
         let prepared = snd_pcm_prepare(stream)
         if prepared < 0 { return Int(prepared) }
-        if isPlayback {
-            counters.pointee.playbackXruns.add(1)
-            steering.restart()
-            let filled = fill(stream, silence: targetFrames)
-            if filled < 0 { return Int(filled) }
-        } else {
-            counters.pointee.captureXruns.add(1)
-        }
+        counters.pointee.playbackXruns.add(1)
+        steering.restart()
+        let filled = fill(stream, silence: targetFrames)
+        if filled < 0 { return Int(filled) }
         return Int(startPrepared(stream))
     }
 
@@ -346,14 +365,6 @@ struct PathPort: ~Copyable {
             done += piece
         }
         return 0
-    }
-
-    /// Starts a prepared stream. Returns 0 or -errno.
-    @_noLocks
-    private func startPrepared(_ stream: OpaquePointer) -> Int32 {
-        let code = snd_pcm_start(stream)
-        // Running already: the two streams of some cards start together.
-        return code == -EBADFD ? 0 : code
     }
 
     /// Silence is zero in every format.

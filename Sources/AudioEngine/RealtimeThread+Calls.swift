@@ -306,6 +306,7 @@ extension RealtimeThread {
     private mutating func take(_ terminal: TerminalPointer, _ output: UnsafeMutablePointer<Int16>) {
         let frames = terminal.pointee.capture.read(output, tickFrames)
         clear(output + frames, tickFrames - frames)
+        if frames > 0 { hasSentMicrophone = true }
     }
 
     @_noLocks

@@ -10,7 +10,8 @@ extension RealtimeThread {
             switch command.kind {
             case .none, .firstPacket, .linkSilent, .linkResumed, .terminalFailed, .terminalRemoved, .routed,
                 .callStarted,
-                .callClosed, .callReleased, .deadlineMissed, .eventsLost, .injectionEnded:
+                .callClosed, .callReleased, .deadlineMissed, .eventsLost, .injectionEnded,
+                .captureReady, .captureFailed, .captureRemoved, .microphoneLive:
                 break
             case .stop: isStopping = true
             case .mute: mute(command.number)
@@ -36,6 +37,11 @@ extension RealtimeThread {
             case .voiceStages: setVoiceStages(command.number)
             case .voiceBypass: setVoiceBypassed(command.number != 0)
             case .ownVoice: if let terminal = terminal(command.id) { setOwnVoice(terminal, command.number != 0) }
+            case .addCapture: addCapture(command)
+            case .attachCapture:
+                attachCapture(command.id, to: terminal(UInt32(truncatingIfNeeded: command.number)))
+            case .setCaptureAlone: setCaptureAlone(command.id, command.number != 0)
+            case .removeCapture: removeCapture(command.id)
             }
         }
     }

@@ -136,6 +136,7 @@ extension RealtimeThread {
         var left = 16
         while left > 0 && !terminal.pointee.isFailed {
             left -= 1
+            let isJoining = path.pointee.isJoining
             let frames = path.pointee.read(now: now, terminal.pointee.counters)
             if frames < 0 {
                 fail(terminal, code: Int32(truncatingIfNeeded: -frames))
@@ -143,6 +144,7 @@ extension RealtimeThread {
             }
             if frames == 0 || path.pointee.isUnclocked { return }
             terminal.pointee.captured(path.pointee.pcm, frames, keep: keptFrames(terminal))
+            if isJoining && same(terminal, master) { join(terminal) }
             if same(terminal, master) { runTicks(terminal) }
         }
     }
@@ -220,6 +222,7 @@ extension RealtimeThread {
                 terminal.pointee.endDeadline = Int64.max
                 if terminal.pointee.isRemoving {
                     if let path = terminal.pointee.path { path.pointee.stop() }
+                    keepCapture(of: terminal)
                     terminals[index] = nil
                     report(.terminalRemoved, id: terminal.pointee.id, storage: UnsafeMutableRawPointer(terminal))
                 }

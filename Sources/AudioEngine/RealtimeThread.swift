@@ -5,6 +5,7 @@ import Glibc
 typealias TerminalPointer = UnsafeMutablePointer<Terminal>
 typealias CallPointer = UnsafeMutablePointer<CallPort>
 typealias InjectionPointer = UnsafeMutablePointer<InjectionPort>
+typealias CapturePointer = UnsafeMutablePointer<CapturePort>
 
 /// The thread face of the engine: everything that the real-time thread owns.
 ///
@@ -15,9 +16,10 @@ struct RealtimeThread: ~Copyable {
     static var maximumTerminals: Int { @_noLocks get { 6 } }
     static var maximumCalls: Int { @_noLocks get { 8 } }
     static var maximumInjections: Int { @_noLocks get { 8 } }
+    static var maximumCaptures: Int { @_noLocks get { 4 } }
     static var maximumPolls: Int {
         @_noLocks get {
-            1 + maximumTerminals * PathPort.maximumDescriptors + maximumCalls + maximumInjections
+            1 + (maximumTerminals + maximumCaptures) * PathPort.maximumDescriptors + maximumCalls + maximumInjections
         }
     }
     static var tickNanoseconds: Int64 { @_noLocks get { 10_000_000 } }
@@ -46,6 +48,7 @@ struct RealtimeThread: ~Copyable {
     let terminals: UnsafeMutablePointer<TerminalPointer?>
     let calls: UnsafeMutablePointer<CallPointer?>
     let injections: UnsafeMutablePointer<InjectionPointer?>
+    let captures: UnsafeMutablePointer<CapturePointer?>
     let polls: UnsafeMutablePointer<pollfd>
     var pollCount = 0
 
@@ -90,6 +93,9 @@ struct RealtimeThread: ~Copyable {
     var missedDeadlines = 0
     var missedReport: Int64 = 0
     var lostEvents = 0
+    /// As it was told last, and whether samples of a microphone have gone to a call since.
+    var isMicrophoneLive = false
+    var hasSentMicrophone = false
     var mustSignal = false
     var isStopping = false
 
@@ -123,6 +129,8 @@ struct RealtimeThread: ~Copyable {
         calls.initialize(repeating: nil, count: Self.maximumCalls)
         injections = .allocate(capacity: Self.maximumInjections)
         injections.initialize(repeating: nil, count: Self.maximumInjections)
+        captures = .allocate(capacity: Self.maximumCaptures)
+        captures.initialize(repeating: nil, count: Self.maximumCaptures)
         polls = .allocate(capacity: Self.maximumPolls)
         polls.initialize(repeating: pollfd(), count: Self.maximumPolls)
         downlink = .allocate(capacity: tickFrames)
@@ -154,6 +162,7 @@ struct RealtimeThread: ~Copyable {
         terminals.deallocate()
         calls.deallocate()
         injections.deallocate()
+        captures.deallocate()
         polls.deallocate()
         downlink.deallocate()
         uplink.deallocate()
@@ -191,12 +200,15 @@ struct RealtimeThread: ~Copyable {
             servicePolledCalls()
             serviceTerminals()
             serviceInjections()
+            serviceCaptures()
         }
         endHold()
         serviceTimers()
         cutIfReady()
         finishEndings()
         endInjections()
+        finishCaptures()
+        noteMicrophone()
         reportMissedDeadlines()
         if mustSignal {
             mustSignal = false
@@ -211,6 +223,7 @@ struct RealtimeThread: ~Copyable {
         var result = Int64.max
         if isTimerClock() { result = lastTick &+ Self.tickNanoseconds }
         if heldSince != 0 { result = min64(result, heldSince &+ Self.holdLimit) }
+        result = min64(result, captureDeadline())
         var index = 0
         while index < Self.maximumTerminals {
             if let terminal = terminals[index], !isHolding(terminal) {
@@ -247,12 +260,12 @@ struct RealtimeThread: ~Copyable {
                 } else if let link = terminal.pointee.link, !terminal.pointee.isFailed {
                     polls[count] = pollfd(fd: link.pointee.descriptor, events: Int16(POLLIN), revents: 0)
                     terminal.pointee.pollCount = 1
-                } else if let path = terminal.pointee.path, path.pointee.isStarted, path.pointee.capture != nil,
-                    !path.pointee.isUnclocked
+                } else if let path = terminal.pointee.path, path.pointee.isStarted,
+                    let capture = path.pointee.capture, !capture.pointee.isUnclocked
                 {
                     var each = 0
-                    while each < path.pointee.descriptorCount {
-                        polls[count + each] = path.pointee.descriptors[each]
+                    while each < capture.pointee.descriptorCount {
+                        polls[count + each] = capture.pointee.descriptors[each]
                         polls[count + each].revents = 0
                         each += 1
                     }
@@ -271,7 +284,7 @@ struct RealtimeThread: ~Copyable {
             }
             index += 1
         }
-        pollCount = preparePollsOfInjections(count)
+        pollCount = preparePollsOfCaptures(preparePollsOfInjections(count))
     }
 
     /// A thread that is woken late must not take its own absence for that of a radio.
@@ -327,6 +340,11 @@ func sameCall(_ left: CallPointer?, _ right: CallPointer?) -> Bool {
 }
 
 @_noLocks
+func same(_ left: CapturePointer?, _ right: CapturePointer?) -> Bool {
+    UInt(bitPattern: left) == UInt(bitPattern: right)
+}
+
+@_noLocks
 func min64(_ left: Int64, _ right: Int64) -> Int64 { left < right ? left : right }
 
 extension Duration {
@@ -342,8 +360,12 @@ extension RealtimeThread {
     /// Control side, after the thread has ended: gives out what is still held.
     func takeBack(
         _ terminal: (TerminalPointer) -> Void, calls call: (CallPointer) -> Void,
-        injections injection: (InjectionPointer) -> Void
+        injections injection: (InjectionPointer) -> Void, captures capture: (CapturePointer) -> Void
     ) {
+        for index in 0..<Self.maximumCaptures {
+            if let pointer = captures[index] { capture(pointer) }
+            captures[index] = nil
+        }
         for index in 0..<Self.maximumTerminals {
             if let pointer = terminals[index] { terminal(pointer) }
             terminals[index] = nil

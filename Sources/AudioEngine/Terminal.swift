@@ -70,8 +70,10 @@ struct Terminal: ~Copyable {
         playbackCeiling = link == nil ? playbackRate / 10 : playbackRate * 6 / 100
         speaker = Gain(rate: busRate, gain: speakerGain)
         microphone = Gain(rate: captureRate, gain: microphoneGain)
-        toBus = Resampler(from: captureRate, to: busRate)
-        convertedCapacity = Self.chunkFrames * (busRate / captureRate + 2)
+        // A path's capture stream comes with its own.
+        let linkRate = link == nil ? busRate : captureRate
+        toBus = Resampler(from: linkRate, to: busRate)
+        convertedCapacity = Self.chunkFrames * (busRate / linkRate + 2)
         converted = UnsafeMutablePointer<Int16>.allocate(capacity: convertedCapacity)
         converted.initialize(repeating: 0, count: convertedCapacity)
     }
@@ -82,8 +84,13 @@ struct Terminal: ~Copyable {
     @_noLocks
     mutating func captured(_ samples: UnsafeMutablePointer<Int16>, _ frames: Int, keep: Int) {
         microphone.apply(samples, frames)
-        let result = toBus.process(samples, frames, converted, convertedCapacity)
-        _ = capture.write(converted, result.made)
+        if let stream = path?.pointee.capture {
+            let made = stream.pointee.convert(samples, frames)
+            _ = capture.write(stream.pointee.converted, made)
+        } else {
+            let result = toBus.process(samples, frames, converted, convertedCapacity)
+            _ = capture.write(converted, result.made)
+        }
         let surplus = capture.available - keep
         if surplus > 0 { _ = capture.discard(surplus) }
     }

@@ -38,6 +38,43 @@ package struct ALSAPath: @unchecked Sendable {
     }
 }
 
+/// A capture stream by itself: as in ``ALSAPath``. The handle stays its owner's; the real-time thread uses it until
+/// `captureRemoved`.
+package struct ALSACapture: @unchecked Sendable {
+    /// `snd_pcm_t *`.
+    package let pcm: OpaquePointer
+    /// Frames per second.
+    package let rate: Int
+    /// 1 or 2, of which the mean is taken.
+    package let channels: Int
+    package let format: SampleFormat
+    package let periodFrames: Int
+    package let bufferFrames: Int
+
+    package init(
+        pcm: OpaquePointer, rate: Int = 48_000, channels: Int = 1, format: SampleFormat = .s16,
+        periodFrames: Int = 480, bufferFrames: Int = 5_760
+    ) {
+        self.pcm = pcm
+        self.rate = rate
+        self.channels = channels
+        self.format = format
+        self.periodFrames = periodFrames
+        self.bufferFrames = bufferFrames
+    }
+}
+
+extension ALSAPath {
+    /// Its capture by itself; nil where there is none.
+    package var captureStream: ALSACapture? {
+        capture.map {
+            ALSACapture(
+                pcm: $0, rate: captureRate, channels: captureChannels, format: captureFormat,
+                periodFrames: capturePeriodFrames, bufferFrames: captureBufferFrames)
+        }
+    }
+}
+
 /// What the packets of a link hold.
 package enum LinkCodec: Equatable, Sendable {
     /// 16 bit, 8000 Hz: the controller does the coding.

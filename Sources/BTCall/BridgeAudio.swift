@@ -7,6 +7,8 @@ public final class BridgeAudio: Sendable {
     public enum MuteMode: String, Hashable, Sendable, CaseIterable {
         /// Everything: digital silence.
         case voiceProcessing
+        /// Everything, and a sound card's microphone is really closed meanwhile; a headset is sent silence.
+        case restart
         /// The microphone; what applications add is still heard.
         case inputMixer
     }
@@ -43,7 +45,7 @@ public final class BridgeAudio: Sendable {
     /// 0…1, linear; 1 leaves the microphone as it is.
     public func microphoneVolume() async throws(BridgeError) -> Double { try await volume(BTCallName.Audio.micVolume) }
 
-    /// Sets ``microphoneVolume()``; it lasts until the daemon ends.
+    /// Sets ``microphoneVolume()``; it is kept over restarts.
     ///
     /// - Parameter volume: 0…1, where 0 is digital silence.
     /// - Throws: `.invalidArgument` for another number.
@@ -54,7 +56,7 @@ public final class BridgeAudio: Sendable {
     /// 0…1, linear; 1 leaves what applications add as it is.
     public func applicationVolume() async throws(BridgeError) -> Double { try await volume(BTCallName.Audio.appVolume) }
 
-    /// Sets ``applicationVolume()``; it lasts until the daemon ends.
+    /// Sets ``applicationVolume()``; it is kept over restarts.
     ///
     /// - Parameter volume: 0…1, where 0 is digital silence.
     /// - Throws: `.invalidArgument` for another number.
@@ -73,7 +75,7 @@ public final class BridgeAudio: Sendable {
         return mode
     }
 
-    /// Sets ``muteMode()``; it lasts until the daemon ends.
+    /// Sets ``muteMode()``; it is kept over restarts.
     public func setMuteMode(_ mode: MuteMode) async throws(BridgeError) {
         try await set(BTCallName.Audio.muteMode, .string(mode.rawValue))
     }
@@ -83,7 +85,7 @@ public final class BridgeAudio: Sendable {
         return try decoding { () throws(APIError) in try fields.optionalDouble(name) ?? 1 }
     }
 
-    private func set(_ name: String, _ value: Value) async throws(BridgeError) {
+    func set(_ name: String, _ value: Value) async throws(BridgeError) {
         try await connection.setProperty(BTCallPath.audio, BTCallName.Interface.audio, name, value)
     }
 }

@@ -25,6 +25,8 @@ public struct BridgeError: Error, Hashable, Sendable, CustomStringConvertible {
         public static let notProvider = Code(description: "notProvider")
         public static let wrongState = Code(description: "wrongState")
         public static let notSupported = Code(description: "notSupported")
+        /// The configuration of the daemon names nothing that could be used for it.
+        public static let notConfigured = Code(description: "notConfigured")
         /// The application that owns the call refused.
         public static let providerFailed = Code(description: "providerFailed")
         public static let timedOut = Code(description: "timedOut")
@@ -115,6 +117,8 @@ extension BridgeError.Code {
         case .notProvider: self = .notProvider
         case .wrongState: self = .wrongState
         case .notSupported: self = .notSupported
+        case .accessDenied: self = .accessDenied
+        case .notConfigured: self = .notConfigured
         case .providerFailed: self = .providerFailed
         case .timedOut: self = .timedOut
         case .fault: self = .failed

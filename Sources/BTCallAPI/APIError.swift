@@ -20,6 +20,10 @@ package struct APIError: Error, Hashable, Sendable, CustomStringConvertible {
         /// Not possible in the state that the call or the daemon is in.
         case wrongState = "WrongState"
         case notSupported = "NotSupported"
+        /// A rule of the configuration keeps it from the caller.
+        case accessDenied = "AccessDenied"
+        /// The configuration names nothing that could be used for it.
+        case notConfigured = "NotConfigured"
         /// The provider answered the request with an error.
         case providerFailed = "ProviderFailed"
         /// The provider did not answer in time.

@@ -78,6 +78,14 @@ package enum BTCallName {
         package static let automaticGain = "AutomaticGain"
         package static let highPass = "HighPass"
         package static let speakingWhileMuted = "SpeakingWhileMuted"
+        package static let microphoneEnabled = "MicrophoneEnabled"
+        package static let recordingAlwaysPrepared = "RecordingAlwaysPrepared"
+        package static let prepared = "Prepared"
+        package static let allowMicrophone = "AllowMicrophone"
+        package static let microphoneAccess = "MicrophoneAccess"
+        package static let microphoneInUse = "MicrophoneInUse"
+        package static let privacyOutput = "PrivacyOutput"
+        package static let automaticConfiguration = "AutomaticConfiguration"
     }
 
     package enum Calls {

@@ -33,6 +33,7 @@ struct Entry: ParsableCommand {
             HangupCommand.self,
             MuteCommand.self,
             VoiceCommand.self,
+            MicCommand.self,
             PlayCommand.self,
             WhyCommand.self,
             IncidentCommand.self,

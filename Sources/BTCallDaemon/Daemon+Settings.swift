@@ -26,6 +26,7 @@ extension Daemon {
             router.handle(.configure(new.routing))
             if new.routing.manualAudio != old.routing.manualAudio { sessionObject?.manualChanged() }
         }
+        microphone.follow(new, replacing: old)
         boardBattery.source = new.boardBattery
         updateGateway(new)
         if new.headsetProfile != old.headsetProfile { followHeadsetProfile() }
@@ -51,16 +52,20 @@ extension Daemon {
     func restorePreferences() {
         if let device = kept.preferred.flatMap({ AudioDevice(parsing: $0) }) { router.handle(.setPreferred(device)) }
         if let device = kept.standard.flatMap({ AudioDevice(parsing: $0) }) { router.handle(.setDefault(device)) }
+        restoreAudio()
     }
 
     func keepPreferences() {
         guard let store else { return }
         let policy = router.policy
         do throws(PreferenceStore.Failure) {
-            try store.save(
-                PreferenceStore.Preferences(
-                    preferred: policy.preferred.description, standard: policy.defaultDevice.description,
-                    settings: settings.runtime))
+            var preferences = PreferenceStore.Preferences(
+                preferred: policy.preferred.description, standard: policy.defaultDevice.description,
+                settings: settings.runtime)
+            preferences.muteMode = mute.mode.rawValue
+            preferences.microphoneVolume = applicationAudio.microphoneVolume
+            preferences.applicationVolume = applicationAudio.applicationVolume
+            try store.save(preferences)
             problems.end("state")
         } catch {
             problems.begin("state", what: "preferences are not kept", remedy: "\(error)")

@@ -67,6 +67,7 @@ package final class Daemon: Activating {
     private let locals: LocalDeviceMonitor
     let board: Board
     let mute: MuteState
+    package let microphone: MicrophoneControl
     let store: PreferenceStore?
     let kept: PreferenceStore.Preferences
     let logger: Logger
@@ -74,8 +75,8 @@ package final class Daemon: Activating {
     var routerObject: RouterObject?
     var sessionObject: SessionObject?
     private var sleepMonitor: SleepMonitor?
-    private(set) var callsObject: CallsObject?
-    private var audioObject: AudioObject?
+    var callsObject: CallsObject?
+    var audioObject: AudioObject?
     var headsetObjects: HeadsetObjects?
     let levels: HeadsetLevels
     let boardBattery: BoardBattery
@@ -140,8 +141,9 @@ package final class Daemon: Activating {
         quality = CallQualityMonitor(
             graph: graph, interval: configuration.waits.quality, window: configuration.waits.qualityWindow)
         journal = Self.journal(configuration, problems)
-        let graph = graph
-        mute = MuteState { graph.setMuting($0) }
+        mute = MuteState()
+        microphone = MicrophoneControl(
+            configuration, graph: graph, mute: mute, paths: outside.paths, problems: problems, logger: logger)
         let gateway = Self.gateway(configuration)
         var registration = ProfileRegistration.Configuration.handsFreeAudioGateway(features: gateway.sdpFeatures)
         registration.version = gateway.version.rawValue
@@ -216,6 +218,7 @@ package final class Daemon: Activating {
             if case .devicesChanged = notice { self?.noteMissingWired() }
             self?.routerObject?.show(notice)
         }
+        joinMicrophone()
         graph.onEvent = { [weak self] event in self?.take(event) }
         joinCalls()
         headsets.onRoutingEvent = { [weak self] event in self?.router.handle(event) }
@@ -275,10 +278,8 @@ package final class Daemon: Activating {
             describe: { [weak self] in self?.describeDevices() ?? [] },
             codec: { [weak self] in self?.graph.codec(ofLink: $0) },
             onPreference: { [weak self] in self?.keepPreferences() }, notes: { [weak self] in self?.board.notes ?? [] })
-        callsObject = CallsObject(bus: bus, calls: calls, mute: mute)
-        audioObject = AudioObject(
-            bus: bus, graph: graph, audio: audio, applications: applicationAudio, mute: mute, voice: voice,
-            settings: settings)
+        exportCalls()
+        exportAudio()
         headsetObjects = HeadsetObjects(bus: bus, headsets: headsets)
         // Why a device is not available is a problem as well.
         let show = problems.onChange
@@ -316,6 +317,10 @@ package final class Daemon: Activating {
         case .callAudioClosed(let call): audio.closed(call)
         case .injectionEnded(let injection): applicationAudio.ended(injection)
         case .speakingWhileMuted: audioObject?.speakingWhileMuted()
+        case .microphoneReady(let isReady): microphone.ready(isReady)
+        case .microphoneOpened: microphone.opened()
+        case .microphoneFailed(let error): microphone.failed(error)
+        case .microphoneLive(let isLive): microphone.live(isLive)
         case .routed(let endpoint, let gap):
             logger.debug("audio is on \(endpoint?.description ?? "no device"), gap \(gap) µs")
             quality.follow()
@@ -484,6 +489,7 @@ package final class Daemon: Activating {
         sessionObject?.close()
         bus.releaseName(BTCallName.bus)
         graph.close()
+        microphone.stop()
         bus.flush()
     }
 

@@ -1,7 +1,7 @@
 package import ControlLoop
 import Glibc
 
-/// Why an input device or a GPIO line is not watched.
+/// Why an input device or a GPIO line is not watched, or a light not set.
 package enum BoardInputError: Error, Equatable, Sendable {
     /// There is no such device now. Expected: devices come and go.
     case missing(device: String, others: [String])
@@ -32,7 +32,7 @@ extension BoardInputError: CustomStringConvertible {
         switch self {
         case .missing(_, let others): others.isEmpty ? "there is none at all" : "there is " + Self.list(others)
         case .lacks(_, _, let others): others.isEmpty ? "it has none" : "it has " + Self.list(others)
-        case .denied: "let the daemon's user read it: udev/70-btcall.rules shows how"
+        case .denied: "let the daemon's user open it: udev/70-btcall.rules shows how"
         case .busy: "see `gpioinfo` for who has it"
         case .failed: "see `dmesg`"
         }

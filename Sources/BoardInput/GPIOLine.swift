@@ -112,13 +112,13 @@ package final class GPIOLine {
         onChange?()
     }
 
-    private struct Chip {
+    struct Chip {
         let path: String
         let descriptor: Int32
         let lines: UInt32
     }
 
-    private static func open(_ wanted: String, _ nodes: String) throws(BoardInputError) -> Chip {
+    static func open(_ wanted: String, _ nodes: String) throws(BoardInputError) -> Chip {
         if wanted.hasPrefix("/") { return try chip(wanted).chip }
         let names = Directory.names(nodes).filter { $0.hasPrefix("gpiochip") }
         if names.contains(wanted) { return try chip("\(nodes)/\(wanted)").chip }

@@ -100,3 +100,25 @@ int btcall_gpio_value(int line)
         return -1;
     return values.bits & 1;
 }
+
+int btcall_gpio_output(int chip, uint32_t line, int options, const char *consumer)
+{
+    struct gpio_v2_line_request request;
+    memset(&request, 0, sizeof request);
+    request.offsets[0] = line;
+    request.num_lines = 1;
+    strncpy(request.consumer, consumer, sizeof request.consumer - 1);
+    // Without a value of its own the line begins inactive.
+    request.config.flags = GPIO_V2_LINE_FLAG_OUTPUT;
+    if (options & BTCALL_GPIO_ACTIVE_LOW)
+        request.config.flags |= GPIO_V2_LINE_FLAG_ACTIVE_LOW;
+    if (control(chip, GPIO_V2_GET_LINE_IOCTL, &request) < 0)
+        return -1;
+    return request.fd;
+}
+
+int btcall_gpio_set(int line, int active)
+{
+    struct gpio_v2_line_values values = { .bits = active ? 1 : 0, .mask = 1 };
+    return control(line, GPIO_V2_LINE_SET_VALUES_IOCTL, &values) < 0 ? -1 : 0;
+}

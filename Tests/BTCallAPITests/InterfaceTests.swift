@@ -45,6 +45,10 @@ import Testing
                 BTCallName.Audio.voiceProcessor, BTCallName.Audio.echoCancellation,
                 BTCallName.Audio.noiseSuppression, BTCallName.Audio.automaticGain, BTCallName.Audio.highPass,
                 BTCallName.Audio.speakingWhileMuted,
+                BTCallName.Audio.microphoneEnabled, BTCallName.Audio.recordingAlwaysPrepared,
+                BTCallName.Audio.prepared, BTCallName.Audio.allowMicrophone, BTCallName.Audio.microphoneAccess,
+                BTCallName.Audio.microphoneInUse, BTCallName.Audio.privacyOutput,
+                BTCallName.Audio.automaticConfiguration,
             ]
         ),
         (
@@ -136,6 +140,11 @@ import Testing
                     BTCallName.Audio.voiceProcessor: .string("webrtc"),
                     BTCallName.Audio.echoCancellation: .bool(true), BTCallName.Audio.noiseSuppression: .bool(true),
                     BTCallName.Audio.automaticGain: .bool(true), BTCallName.Audio.highPass: .bool(true),
+                    BTCallName.Audio.microphoneEnabled: .bool(true),
+                    BTCallName.Audio.recordingAlwaysPrepared: .bool(false), BTCallName.Audio.prepared: .bool(false),
+                    BTCallName.Audio.microphoneAccess: .string("allowed"),
+                    BTCallName.Audio.microphoneInUse: .bool(false), BTCallName.Audio.privacyOutput: .string("none"),
+                    BTCallName.Audio.automaticConfiguration: .bool(true),
                 ]
             ),
         ]

@@ -43,6 +43,7 @@ struct FeatureRow: Sendable, CustomTestStringConvertible {
             "S0.26", "a second setAudioDevice replaces the first; the default is the fallback", "route", "opens"),
         FeatureRow("S0.28", "preferred and default missing: the platform's order", "route"),
         FeatureRow("S0.29", "a device without input is absent or says so", "available", "in"),
+        FeatureRow("S1.18", "setMicrophone(enabled:): drives A2DP and HFP", "in", "mode"),
         FeatureRow("S3.2", "microphoneEnabled: reconfigures", "in", "mode"),
         FeatureRow("S3.8", "microphone not requested: A2DP, HFP impossible", "mode", "in", "error"),
         FeatureRow("S3.9", "microphone requested: HFP by default", "mode", "in"),

@@ -25,6 +25,7 @@ package enum AudioStages {
             ("voice processing", .preferred, .all, false), ("voice processing, bypassed", .preferred, .all, true),
             ("voice processing, switched off", .preferred, [], false), ("voice processing, speexdsp", .speex, .all, false),
             ("listening while muted", .none, [], false),
+        ]
         return choices.compactMap { name, kind, stages, isBypassed in
             // Both are built in, or the preferred one is another: nothing fails here but for want of memory.
             guard var processor = try? VoiceProcessor(kind, rate: 16_000, stages: stages) else { return nil }

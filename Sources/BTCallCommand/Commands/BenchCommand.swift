@@ -7,7 +7,7 @@ import Foundation
 struct BenchCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "bench", abstract: "Measure what parts of btcalld cost on this machine.",
-        subcommands: [BenchAudioCommand.self, BenchVoiceCommand.self])
+        subcommands: [BenchAudioCommand.self, BenchVoiceCommand.self, BenchMicCommand.self])
 }
 
 struct BenchAudioCommand: ParsableCommand {

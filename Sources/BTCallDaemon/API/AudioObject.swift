@@ -2,7 +2,7 @@ import AudioEngine
 import BTCallAPI
 import BluetoothTypes
 package import ControlLoop
-package import DBus
+import DBus
 
 /// `org.btcall.Audio1` at `/org/btcall/audio`: what goes to the far end beside the microphone, and what was counted.
 @ControlPlane
@@ -14,10 +14,15 @@ package final class AudioObject {
     let settings: Settings
     private let applications: ApplicationAudio
     private let mute: MuteState
+    private let microphone: MicrophoneControl
+    private let enabled: MicrophoneSetting
+    /// Something that is kept over a restart has been set.
+    private let onPreference: @ControlPlane () -> Void
 
-    package init(
+    init(
         bus: BusConnection, graph: AudioGraph, audio: CallAudio, applications: ApplicationAudio, mute: MuteState,
-        voice: VoiceControl, settings: Settings
+        voice: VoiceControl, microphone: MicrophoneControl, enabled: MicrophoneSetting, settings: Settings,
+        onPreference: @escaping @ControlPlane () -> Void
     ) {
         self.bus = bus
         self.graph = graph
@@ -26,7 +31,11 @@ package final class AudioObject {
         self.mute = mute
         self.voice = voice
         self.settings = settings
+        self.microphone = microphone
+        self.enabled = enabled
+        self.onPreference = onPreference
         voice.onChange = { [weak self] names in self?.changed(names) }
+        microphone.onChange = { [weak self] name in self?.changed(name) }
         bus.export([interface()], at: BTCallPath.audio)
     }
 
@@ -48,7 +57,7 @@ package final class AudioObject {
                         ]
                     }
                 }
-            ],
+            ] + microphoneMethods(microphone),
             signals: [.init(Name.speakingWhileMuted, [])],
             properties: voiceProperties() + [
                 .init(
@@ -72,8 +81,9 @@ package final class AudioObject {
                         }
                         mute.mode = mode
                         self?.changed(Name.muteMode)
+                        self?.onPreference()
                     }),
-            ])
+            ] + microphoneProperties(microphone, enabled))
     }
 
     private func volume(
@@ -89,6 +99,7 @@ package final class AudioObject {
                     throw error.busError
                 }
                 self?.changed(name)
+                self?.onPreference()
             })
     }
 

@@ -1,6 +1,6 @@
 import BTCallAPI
 package import ControlLoop
-package import DBus
+import DBus
 import Telephony
 
 /// `org.btcall.Calls1` at `/org/btcall/calls`, and one `org.btcall.Call1` object a call.
@@ -9,11 +9,17 @@ package final class CallsObject {
     private let bus: BusConnection
     private let calls: CallDirectory
     private let mute: MuteState
+    private let checkUnmuting: @ControlPlane () throws(APIError) -> Void
 
-    package init(bus: BusConnection, calls: CallDirectory, mute: MuteState) {
+    /// - Parameter checkUnmuting: throws why the microphone cannot be unmuted.
+    init(
+        bus: BusConnection, calls: CallDirectory, mute: MuteState,
+        checkUnmuting: @escaping @ControlPlane () throws(APIError) -> Void
+    ) {
         self.bus = bus
         self.calls = calls
         self.mute = mute
+        self.checkUnmuting = checkUnmuting
         bus.export([interface()], at: BTCallPath.calls)
         mute.onChange = { [weak self] in self?.changed(BTCallName.Calls.muted) }
     }
@@ -59,6 +65,7 @@ package final class CallsObject {
     private func interface() -> ExportedInterface {
         let calls = calls
         let mute = mute
+        let checkUnmuting = checkUnmuting
         typealias Name = BTCallName.Calls
         return ExportedInterface(
             BTCallName.Interface.calls,
@@ -124,6 +131,11 @@ package final class CallsObject {
                         guard !isWanted || !calls.calls.isEmpty else {
                             throw APIError(.wrongState, "there is no call to mute; mute it when a call is there")
                                 .busError
+                        }
+                        do throws(APIError) {
+                            if !isWanted { try checkUnmuting() }
+                        } catch {
+                            throw error.busError
                         }
                         mute.set(isWanted)
                     }),

@@ -10,6 +10,8 @@ package final class ALSAPathOpener: PathOpening {
     private let devices: [LocalDevice: Configuration.SoundCard]
     private var periodMilliseconds: Int
     private var usesWiredMicrophone = true
+    /// Names of microphones that are open by themselves.
+    private var openMicrophones: [String] = []
 
     package init(configuration: Configuration) {
         devices = configuration.localDevices
@@ -52,11 +54,42 @@ package final class ALSAPathOpener: PathOpening {
         }
     }
 
+    package func microphone(of kind: LocalDevice) -> String? { devices[kind].flatMap { captureName(kind, $0) } }
+
+    package func openPlayback(_ kind: LocalDevice) throws(PathError) -> OpenPath {
+        guard let device = devices[kind] else { throw Self.notConfigured(kind) }
+        return try openPath(kind, playback: device.playback, capture: nil)
+    }
+
+    package func openCapture(_ kind: LocalDevice) throws(PathError) -> OpenCapture {
+        guard let name = microphone(of: kind) else {
+            throw PathError(
+                device: kind, what: "no microphone is configured",
+                remedy: "name its ALSA device: capture = hw:0,0 in [device \(kind)] (see `arecord -l`)")
+        }
+        do throws(ALSAError) {
+            let handle = try open(name, .capture)
+            openMicrophones.append(name)
+            let stream = ALSACapture(
+                pcm: handle.pcm, rate: handle.rate, channels: handle.channels, format: Self.format(handle),
+                periodFrames: handle.periodFrames, bufferFrames: handle.bufferFrames)
+            return OpenCapture(stream: stream, summary: "\(handle.device) \(handle.format) \(handle.rate) Hz") {
+                [weak self] in
+                handle.close()
+                if let self, let index = openMicrophones.firstIndex(of: name) { openMicrophones.remove(at: index) }
+            }
+        } catch {
+            throw Self.error(kind, error)
+        }
+    }
+
     package func absence(of kind: LocalDevice) -> PathError? {
         guard let device = devices[kind] else { return Self.notConfigured(kind) }
         do throws(PathError) {
             // What belongs to the device itself: the board's microphone may be in use just now.
-            try openPath(kind, playback: device.playback, capture: device.capture).close()
+            // What is open here already is there.
+            let capture = device.capture.flatMap { openMicrophones.contains($0) ? nil : $0 }
+            try openPath(kind, playback: device.playback, capture: capture).close()
             return nil
         } catch {
             return error

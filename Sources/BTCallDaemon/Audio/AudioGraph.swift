@@ -68,6 +68,14 @@ package final class AudioGraph {
         case injectionEnded(UInt32)
         /// Somebody speaks into the microphone while it is muted.
         case speakingWhileMuted
+        /// The microphone that is kept running between calls gives samples, or does no more.
+        case microphoneReady(Bool)
+        /// A local microphone has been opened.
+        case microphoneOpened
+        /// A local microphone cannot be opened, or has died while no call used it.
+        case microphoneFailed(PathError)
+        /// Samples of a microphone leave for somebody from now on, or do no more.
+        case microphoneLive(Bool)
         /// The cut to an endpoint was made.
         case routed(AudioEndpoint?, gapMicroseconds: Int)
     }
@@ -117,6 +125,7 @@ package final class AudioGraph {
     private var commanded: UInt32?
     private var routed: UInt32?
     private var cutTimer: Timer?
+    private let captures: CaptureStreams
     private var silentLimit: Duration?
     /// A cut that has not come after this long will not come: the old terminal is removed all the same.
     private let longestCut = Duration.seconds(1)
@@ -129,6 +138,14 @@ package final class AudioGraph {
         self.paths = paths
         self.silentLimit = silentLimit
         self.logger = logger
+        captures = CaptureStreams(engine: engine, paths: paths, logger: logger)
+        captures.onEvent = { [weak self] event in
+            switch event {
+            case .ready(let isReady): self?.onEvent?(.microphoneReady(isReady))
+            case .opened: self?.onEvent?(.microphoneOpened)
+            case .failed(let error): self?.onEvent?(.microphoneFailed(error))
+            }
+        }
         source = try ControlLoop.shared.add(engine.eventDescriptor, .readable) { [weak self] _ in self?.takeEvents() }
     }
 
@@ -139,6 +156,7 @@ package final class AudioGraph {
         engine.stop()
         for terminal in terminals { terminal.close() }
         terminals = []
+        captures.close()
     }
 
     // MARK: What the policy wants
@@ -238,6 +256,28 @@ package final class AudioGraph {
     package func detachCall(_ identifier: UInt32) { engine.detachCall(identifier) }
     package func setMuting(_ muting: Muting) { engine.setMuting(muting) }
 
+    // MARK: Microphones
+
+    /// Which microphones of local devices are open.
+    ///
+    /// - Parameters:
+    ///   - isOpen: calls use them; else what is played goes on alone. A device that has one stream for both directions
+    ///     keeps it.
+    ///   - prepared: whose microphone runs between calls as well, for nobody; nil: none.
+    package func setMicrophones(isOpen: Bool, prepared: LocalDevice?) {
+        captures.set(isOpen: isOpen, prepared: prepared)
+        reconcile()
+    }
+
+    /// Tries again to open a microphone that could not be opened.
+    package func retryMicrophones() {
+        captures.retry()
+        reconcile()
+    }
+
+    /// The microphone that runs between calls gives samples.
+    package var isMicrophoneReady: Bool { captures.isReady }
+
     // MARK: What applications add
 
     /// - Parameter descriptor: becomes the engine's.
@@ -315,8 +355,22 @@ package final class AudioGraph {
     private func reconcile() {
         guard depth == 0 else { return }
         openWantedPaths()
+        // A path starts with its microphone, and loses it when it goes.
+        followCaptures()
         commandRoute()
         removeUnwanted()
+        followCaptures()
+    }
+
+    private func followCaptures() {
+        var users: [CaptureStreams.Path] = []
+        for phase in [Phase.open, .waitingForCut] {
+            for terminal in terminals where terminal.phase == phase {
+                guard case .local(let kind) = terminal.endpoint else { continue }
+                users.append(CaptureStreams.Path(terminal: terminal.identifier, kind: kind))
+            }
+        }
+        captures.follow(users)
     }
 
     private func openWantedPaths() {
@@ -329,7 +383,14 @@ package final class AudioGraph {
             // Still being given back: opening it again now would find it busy. `.terminalRemoved` comes here again.
             guard !terminals.contains(where: { $0.endpoint == endpoint }) else { continue }
             do throws(PathError) {
-                let path = try paths.openPath(kind)
+                let hasMicrophone = paths.microphone(of: kind) != nil
+                let path = try hasMicrophone ? paths.openPlayback(kind) : paths.openPath(kind)
+                do throws(PathError) {
+                    try captures.open(for: kind)
+                } catch {
+                    path.close()
+                    throw error
+                }
                 guard add(path.terminal, endpoint, codec: nil, close: path.close) != nil else {
                     path.close()
                     throw PathError(
@@ -338,7 +399,7 @@ package final class AudioGraph {
                 logger.debug("opened \(kind): \(path.summary)")
             } catch {
                 // With two devices on one card that opens once, the one that has just been left is in the way.
-                if error.cause == .busy, giveBackUnwanted() { continue }
+                if error.cause == .busy, giveBackUnwanted() || captures.giveBackUnused() { continue }
                 wantedPaths.remove(kind)
                 ControlLoop.shared.perform { [weak self] in self?.onEvent?(.pathFailed(error)) }
             }
@@ -433,6 +494,12 @@ package final class AudioGraph {
         case .callClosed(let call, _): onEvent?(.callAudioClosed(call))
         case .injectionEnded(let injection): onEvent?(.injectionEnded(injection))
         case .speakingWhileMuted: onEvent?(.speakingWhileMuted)
+        case .captureReady(let capture): captures.flowing(capture)
+        case .captureFailed(let capture, let code): captures.failed(capture, code)
+        case .captureRemoved(let capture):
+            captures.removed(capture)
+            reconcile()
+        case .microphoneLive(let isLive): onEvent?(.microphoneLive(isLive))
         case .deadlineMissed(let count):
             logger.debug("the audio thread was more than 20 ms late \(count) times")
         case .eventsLost(let count): logger.error("\(count) events of the audio engine were lost")
@@ -474,6 +541,7 @@ package final class AudioGraph {
         if commanded == identifier { commanded = nil }
         if routed == identifier { routed = nil }
         terminal.close()
+        captures.pathRemoved(identifier)
         if case .headset(let address) = terminal.endpoint, !terminal.hasFailed { onEvent?(.linkClosed(address)) }
         reconcile()
         if terminals.isEmpty { onQuiet?() }

@@ -17,6 +17,17 @@ package protocol PathOpening: AnyObject {
     ///
     /// - Returns: whether a path of it that is open is not what was asked for any more.
     func setWiredMicrophone(_ isOwn: Bool) -> Bool
+    /// The name of a local device's microphone, which can be opened by itself; devices with the same one share it. Nil: there
+    /// is none, or it cannot be had without the rest of the device.
+    func microphone(of kind: LocalDevice) -> String?
+    /// Opens what a local device has beside its microphone; all of it where that cannot be had by itself.
+    ///
+    /// - Throws: as `openPath`.
+    func openPlayback(_ kind: LocalDevice) throws(PathError) -> OpenPath
+    /// Opens the microphone of a local device by itself.
+    ///
+    /// - Throws: as `openPath`.
+    func openCapture(_ kind: LocalDevice) throws(PathError) -> OpenCapture
 }
 
 extension PathOpening {
@@ -24,6 +35,13 @@ extension PathOpening {
     package func setPeriod(_ milliseconds: Int) {}
     /// What has no microphones to choose from ignores it.
     package func setWiredMicrophone(_ isOwn: Bool) -> Bool { false }
+    /// What has one stream for both directions has no microphone by itself.
+    package func microphone(of kind: LocalDevice) -> String? { nil }
+    package func openPlayback(_ kind: LocalDevice) throws(PathError) -> OpenPath { try openPath(kind) }
+    package func openCapture(_ kind: LocalDevice) throws(PathError) -> OpenCapture {
+        throw PathError(
+            device: kind, what: "it has no microphone by itself", remedy: "name one: capture = hw:0,0 in its section")
+    }
 }
 
 /// Why a local device cannot be used now.

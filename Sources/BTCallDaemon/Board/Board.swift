@@ -43,7 +43,8 @@ package final class Board: HardwareSetting {
             HookMonitor(specification: $0, source: source, problems: problems, logger: logger)
         }
         mixers = LocalDevice.allCases.compactMap { kind in
-            guard let device = devices[kind], let name = device.mixer, let pcm = device.pcm else { return nil }
+            guard configuration.autoConfigure, let device = devices[kind], let name = device.mixer, let pcm = device.pcm
+            else { return nil }
             return MixerKeeper(
                 device: kind, name: name, volume: device.volume, pcm: pcm, source: source, problems: problems,
                 logger: logger)

@@ -11,10 +11,10 @@ package final class MuteState {
         didSet { if mode != oldValue, isMuted { apply(muting) } }
     }
     package var onChange: (@ControlPlane () -> Void)?
-    private let apply: @ControlPlane (Muting) -> Void
+    /// Mutes what goes to the far end.
+    package var apply: @ControlPlane (Muting) -> Void
 
-    /// - Parameter apply: mutes what goes to the far end.
-    package init(apply: @escaping @ControlPlane (Muting) -> Void) {
+    package init(apply: @escaping @ControlPlane (Muting) -> Void = { _ in }) {
         self.apply = apply
     }
 
@@ -25,10 +25,11 @@ package final class MuteState {
         onChange?()
     }
 
-    private var muting: Muting {
+    /// What is muted now.
+    package var muting: Muting {
         guard isMuted else { return .off }
         return switch mode {
-        case .voiceProcessing: .everything
+        case .voiceProcessing, .restart: .everything
         case .inputMixer: .microphone
         }
     }

@@ -130,6 +130,14 @@ package struct Configuration: Sendable {
         if takesHum { stages.insert(.highPass) }
         return stages
     }
+    /// Mixer controls are set as well.
+    package var autoConfigure = true
+    /// The board's microphone runs between calls, too.
+    package var alwaysPrepared = false
+    /// Who may let the far end hear the microphone.
+    package var microphone = MicrophoneRule.allow
+    /// What shows that a microphone is heard; nil: nothing.
+    package var privacyOutput: PrivacyOutputSpecification?
     /// Paths of the quirks databases, shipped and the administrator's; nil has none.
     package var quirksFile: String? = Configuration.shippedQuirks
     package var quirksOverlay: String? = Configuration.adminQuirks

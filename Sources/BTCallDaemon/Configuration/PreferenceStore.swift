@@ -8,6 +8,10 @@ package struct PreferenceStore: Sendable {
         package var standard: String?
         /// Values by the names of settings: `routing.exclude`.
         package var settings: [String: String]
+        /// As the properties of `Audio1` have them; nil when never set.
+        package var muteMode: String?
+        package var microphoneVolume: Double?
+        package var applicationVolume: Double?
 
         package init(preferred: String? = nil, standard: String? = nil, settings: [String: String] = [:]) {
             self.preferred = preferred
@@ -45,6 +49,9 @@ package struct PreferenceStore: Sendable {
             switch (entry.section, entry.key) {
             case ("routing", "preferred"): preferences.preferred = entry.value
             case ("routing", "default"): preferences.standard = entry.value
+            case ("audio", "muteMode"): preferences.muteMode = entry.value
+            case ("audio", "microphoneVolume"): preferences.microphoneVolume = Double(entry.value)
+            case ("audio", "applicationVolume"): preferences.applicationVolume = Double(entry.value)
             default:
                 let words = entry.key.split(separator: ".", maxSplits: 1)
                 let name = "\(entry.section).\(words.first ?? "")"
@@ -65,7 +72,11 @@ package struct PreferenceStore: Sendable {
         if let preferred = preferences.preferred { text += "preferred = \(preferred)\n" }
         if let standard = preferences.standard { text += "default = \(standard)\n" }
         var section: Substring = "routing"
-        let settings = preferences.settings.map { (name: $0.key.split(separator: ".", maxSplits: 1), value: $0.value) }
+        var all = preferences.settings
+        all["audio.muteMode"] = preferences.muteMode
+        all["audio.microphoneVolume"] = preferences.microphoneVolume.map { "\($0)" }
+        all["audio.applicationVolume"] = preferences.applicationVolume.map { "\($0)" }
+        let settings = all.map { (name: $0.key.split(separator: ".", maxSplits: 1), value: $0.value) }
             .filter { $0.name.count == 2 }
             // The section that is open already comes first.
             .sorted { left, right in

@@ -39,6 +39,12 @@ int btcall_gpio_watch(int chip, uint32_t line, int options, uint32_t debounce, c
 // 1 when the line is active, 0 when it is not.
 int btcall_gpio_value(int line);
 
+// A descriptor of an output line, inactive at first; of the options BTCALL_GPIO_ACTIVE_LOW counts.
+int btcall_gpio_output(int chip, uint32_t line, int options, const char *consumer);
+
+// Makes an output line active (1) or not (0). Returns 0, or -1 with errno.
+int btcall_gpio_set(int line, int active);
+
 #ifdef __cplusplus
 }
 #endif

@@ -1,9 +1,10 @@
-/* In the guest: a GPIO chip of eight input lines for the kernel's own driver, which does what its standard input says until
- * that ends. The kernel of the lab has neither gpio-sim nor gpio-mockup; it has the driver of the CP2112, a HID device that
+/* In the guest: a GPIO chip of eight lines for the kernel's own driver. Its inputs do what its standard input says until
+ * that ends; what is set of its outputs is printed. The kernel of the lab has neither gpio-sim nor gpio-mockup; it has the driver of the CP2112, a HID device that
  * is asked for its lines. /dev/uhid plays that device.
  *
  * usage: lab-gpio                         (modprobe uhid hid-cp2112 first)
- * Lines of standard input: "LINE VALUE". Prints "ready" when the driver has taken the chip (label cp2112_gpio). */
+ * Lines of standard input: "LINE VALUE". Prints "ready" when the driver has taken the chip (label cp2112_gpio),
+ * and "set LINE VALUE TIME" (seconds since 1970) when an output is set. */
 #include <fcntl.h>
 #include <glob.h>
 #include <linux/input.h>
@@ -12,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 /* Reports of the CP2112, by number. */
@@ -46,6 +48,17 @@ static void answer(const struct uhid_event *asked)
 	send_event(&reply);
 }
 
+static void set(unsigned char values, unsigned char mask)
+{
+	struct timespec now;
+	clock_gettime(CLOCK_REALTIME, &now);
+	lines = (lines & ~mask) | (values & mask);
+	for (int number = 0; number < 8; number++)
+		if (mask >> number & 1)
+			printf("set %d %d %ld.%06ld\n", number, lines >> number & 1, (long)now.tv_sec, now.tv_nsec / 1000);
+	fflush(stdout);
+}
+
 static void take(const struct uhid_event *told)
 {
 	struct uhid_event reply = { .type = UHID_SET_REPORT_REPLY };
@@ -54,6 +67,7 @@ static void take(const struct uhid_event *told)
 	switch (told->u.set_report.rnum) {
 	case GPIO_CONFIG: memcpy(configuration, data + 1, 4); break;
 	case SMBUS_CONFIG: memcpy(smbus, data + 1, 13); break;
+	case GPIO_SET: set(data[1], data[2]); break;
 	default: break;
 	}
 	send_event(&reply);

@@ -1,0 +1,239 @@
+import AudioDSP
+import CBTCall
+import Glibc
+
+// Capture streams that come and go by themselves, and whether anybody hears a microphone.
+extension RealtimeThread {
+    @_noLocks
+    private func capture(_ id: UInt32) -> CapturePointer? {
+        var index = 0
+        while index < Self.maximumCaptures {
+            if let capture = captures[index], capture.pointee.id == id { return capture }
+            index += 1
+        }
+        return nil
+    }
+
+    @_noLocks
+    mutating func addCapture(_ command: Message) {
+        guard let storage = command.storage else { return }
+        let capture = storage.assumingMemoryBound(to: CapturePort.self)
+        var index = 0
+        while index < Self.maximumCaptures {
+            if captures[index] == nil {
+                captures[index] = capture
+                if capture.pointee.runsAlone { runAlone(capture) }
+                return
+            }
+            index += 1
+        }
+        // The control side counts; it does not come to this.
+        report(.captureRemoved, id: command.id, storage: storage)
+    }
+
+    /// Gives a path that stream, which the path had that has it now goes without.
+    @_noLocks
+    mutating func attachCapture(_ id: UInt32, to terminal: TerminalPointer?) {
+        guard let capture = capture(id), let terminal, let path = terminal.pointee.path else { return }
+        if capture.pointee.isFailed || capture.pointee.removal != Int64.max || terminal.pointee.isFailed { return }
+        if same(capture.pointee.terminal, terminal) || path.pointee.capture != nil { return }
+        detach(capture)
+        let queued = terminal.pointee.capture.available
+        _ = terminal.pointee.capture.discard(queued)
+        let code = path.pointee.attach(capture, now: now)
+        if code < 0 {
+            fail(capture, code: -code)
+            return
+        }
+        capture.pointee.terminal = terminal
+    }
+
+    /// Lets a stream run without a path as well, or no more.
+    @_noLocks
+    mutating func setCaptureAlone(_ id: UInt32, _ isAlone: Bool) {
+        guard let capture = capture(id), capture.pointee.runsAlone != isAlone else { return }
+        capture.pointee.runsAlone = isAlone
+        if isAlone {
+            runAlone(capture)
+        } else if !isRead(capture) {
+            capture.pointee.stop()
+        }
+    }
+
+    @_noLocks
+    private mutating func runAlone(_ capture: CapturePointer) {
+        let code = capture.pointee.start(now: now)
+        if code < 0 { fail(capture, code: -code) }
+    }
+
+    /// The stream is given back; from a path that plays once what it had has faded.
+    @_noLocks
+    mutating func removeCapture(_ id: UInt32) {
+        guard let capture = capture(id), capture.pointee.removal == Int64.max else { return }
+        capture.pointee.removal = isRead(capture) ? now &+ CapturePort.removalDelay : now
+    }
+
+    /// A path that runs reads it.
+    @_noLocks
+    private func isRead(_ capture: CapturePointer) -> Bool {
+        guard let path = capture.pointee.terminal?.pointee.path else { return false }
+        return path.pointee.isStarted
+    }
+
+    @_noLocks
+    private mutating func detach(_ capture: CapturePointer) {
+        guard let terminal = capture.pointee.terminal else { return }
+        capture.pointee.terminal = nil
+        terminal.pointee.path?.pointee.detach(lastTick: lastTick)
+    }
+
+    /// The terminal is about to be given back: its capture stream stays.
+    @_noLocks
+    mutating func keepCapture(of terminal: TerminalPointer) {
+        guard let capture = terminal.pointee.path?.pointee.capture, same(capture.pointee.terminal, terminal) else {
+            return
+        }
+        detach(capture)
+    }
+
+    @_noLocks
+    private mutating func fail(_ capture: CapturePointer, code: Int32) {
+        if capture.pointee.isFailed { return }
+        capture.pointee.fail()
+        report(.captureFailed, id: capture.pointee.id, value: Int64(code))
+    }
+
+    // MARK: Running alone
+
+    @_noLocks
+    private func isAlone(_ capture: CapturePointer) -> Bool {
+        capture.pointee.isRunning && !capture.pointee.isFailed && !capture.pointee.isUnclocked && !isRead(capture)
+    }
+
+    /// Adds the poll entries of streams that no path reads, from `count` on, and returns how many entries there are then.
+    @_noLocks
+    mutating func preparePollsOfCaptures(_ count: Int) -> Int {
+        var count = count
+        var index = 0
+        while index < Self.maximumCaptures {
+            if let capture = captures[index] {
+                capture.pointee.pollIndex = count
+                capture.pointee.pollCount = 0
+                if isAlone(capture) {
+                    var each = 0
+                    while each < capture.pointee.descriptorCount {
+                        polls[count + each] = capture.pointee.descriptors[each]
+                        polls[count + each].revents = 0
+                        each += 1
+                    }
+                    capture.pointee.pollCount = each
+                    count += each
+                }
+            }
+            index += 1
+        }
+        return count
+    }
+
+    @_noLocks
+    mutating func serviceCaptures() {
+        var index = 0
+        while index < Self.maximumCaptures {
+            if let capture = captures[index], capture.pointee.pollCount > 0, isAlone(capture) {
+                var events: Int16 = 0
+                var each = 0
+                while each < capture.pointee.pollCount {
+                    events |= polls[capture.pointee.pollIndex + each].revents
+                    each += 1
+                }
+                if events != 0 { discard(capture) }
+            }
+            index += 1
+        }
+    }
+
+    /// Reads what there is, for nobody.
+    @_noLocks
+    private mutating func discard(_ capture: CapturePointer) {
+        var left = 16
+        while left > 0 {
+            left -= 1
+            let frames = capture.pointee.read(now: now)
+            if frames == 0 || capture.pointee.isUnclocked { return }
+            if frames > 0 { continue }
+            let code = capture.pointee.recover(frames)
+            if code < 0 { fail(capture, code: Int32(truncatingIfNeeded: -code)) }
+            return
+        }
+    }
+
+    @_noLocks
+    func captureDeadline() -> Int64 {
+        var result = Int64.max
+        var index = 0
+        while index < Self.maximumCaptures {
+            if let capture = captures[index] { result = min64(result, capture.pointee.removal) }
+            index += 1
+        }
+        return result
+    }
+
+    /// Tells of streams whose first samples have come, and gives back those that are to go.
+    @_noLocks
+    mutating func finishCaptures() {
+        var index = 0
+        while index < Self.maximumCaptures {
+            if let capture = captures[index] {
+                if capture.pointee.isFlowing != capture.pointee.isReported {
+                    capture.pointee.isReported = capture.pointee.isFlowing
+                    if capture.pointee.isFlowing { report(.captureReady, id: capture.pointee.id) }
+                }
+                if now >= capture.pointee.removal || capture.pointee.removal != Int64.max && !isRead(capture) {
+                    detach(capture)
+                    capture.pointee.stop()
+                    captures[index] = nil
+                    report(.captureRemoved, id: capture.pointee.id, storage: UnsafeMutableRawPointer(capture))
+                }
+            }
+            index += 1
+        }
+    }
+
+    /// Sets the phase of a clock that takes over from the timer: the next tick comes 10 ms after the last.
+    @_noLocks
+    mutating func join(_ terminal: TerminalPointer) {
+        var elapsed = Int((now &- lastTick) &* Int64(busRate) / 1_000_000_000)
+        if elapsed > tickFrames { elapsed = tickFrames }
+        if elapsed < 0 { elapsed = 0 }
+        let surplus = terminal.pointee.capture.available - elapsed
+        if surplus > 0 { _ = terminal.pointee.capture.discard(surplus) }
+        if surplus < 0 { _ = terminal.pointee.capture.write(silence: -surplus) }
+    }
+
+    // MARK: Who hears it
+
+    /// Samples of a microphone may reach somebody: a call is up, nothing mutes it, and there is a microphone.
+    @_noLocks
+    private func canHearMicrophone() -> Bool {
+        if microphoneGate.isSilent || microphoneGain.isSilent || muting.isSilent || !hasClockedCall() { return false }
+        return hasMicrophone(master) || hasMicrophone(fading)
+    }
+
+    @_noLocks
+    private func hasMicrophone(_ terminal: TerminalPointer?) -> Bool {
+        guard let terminal, isHeard(terminal) else { return false }
+        guard let path = terminal.pointee.path else { return true }
+        return path.pointee.capture != nil && !path.pointee.isUnclocked
+    }
+
+    /// Whether samples of a microphone leave the process is told when it changes: once the first have gone, and as soon as
+    /// none can.
+    @_noLocks
+    mutating func noteMicrophone() {
+        let isLive = canHearMicrophone() && (isMicrophoneLive || hasSentMicrophone)
+        hasSentMicrophone = false
+        if isLive == isMicrophoneLive { return }
+        isMicrophoneLive = isLive
+        report(.microphoneLive, id: 0, value: isLive ? 1 : 0)
+    }
+}

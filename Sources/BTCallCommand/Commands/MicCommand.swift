@@ -1,0 +1,116 @@
+import ArgumentParser
+import BTCall
+import ControlLoop
+
+/// The microphone, as the far end of all calls has it.
+struct MicCommand: BridgeCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "mic", abstract: "Show and set what of the microphone is used, heard and kept open.",
+        discussion: """
+            Without ACTION it is shown. ACTION is one of:
+              on, off          whether calls use a microphone at all (MicrophoneEnabled, kept over restarts)
+              mute, unmute     for the calls that there are
+              mode MODE        what muting does: voiceProcessing (silence), restart (the sound card's microphone is closed) or \
+            inputMixer (what programs add is still heard); kept over restarts
+              prepared on|off  keep the board's microphone running between calls; until btcalld ends
+              allow, deny      answer for the person, where privacy.microphone is ask-client
+            """)
+
+    @Argument(help: "on, off, mute, unmute, mode, prepared, allow or deny.")
+    var action: Action?
+
+    @Argument(help: "What mode and prepared are set to.")
+    var value: String?
+
+    @OptionGroup var options: CommonOptions
+
+    enum Action: String, ExpressibleByArgument, CaseIterable, Sendable {
+        case on, off, mute, unmute, mode, prepared, allow, deny
+    }
+
+    func validate() throws {
+        switch action {
+        case .mode:
+            guard value.flatMap(BridgeAudio.MuteMode.init(rawValue:)) == nil else { return }
+            let modes = BridgeAudio.MuteMode.allCases.map(\.rawValue).joined(separator: ", ")
+            throw ValidationError("mode needs one of \(modes)")
+        case .prepared:
+            guard value != "on", value != "off" else { return }
+            throw ValidationError("prepared needs on or off")
+        case .on, .off, .mute, .unmute, .allow, .deny, nil:
+            if let action, let value { throw ValidationError("\(action.rawValue) takes no \(value)") }
+        }
+    }
+
+    func perform(on bridge: CallBridge, _ output: Output) async throws {
+        try await act(bridge)
+        let microphone = try await Microphone(bridge)
+        if options.json {
+            output.print(microphone.json)
+        } else {
+            microphone.lines.forEach(output.print)
+        }
+    }
+
+    @ControlPlane
+    private func act(_ bridge: CallBridge) async throws {
+        switch action {
+        case .on, .off: try await bridge.audio.setMicrophone(enabled: action == .on)
+        case .mute, .unmute: try await bridge.calls.setMuted(action == .mute)
+        case .mode:
+            if let mode = value.flatMap(BridgeAudio.MuteMode.init(rawValue:)) {
+                try await bridge.audio.setMuteMode(mode)
+            }
+        case .prepared: try await bridge.audio.setRecordingAlwaysPreparedMode(value == "on")
+        case .allow, .deny: try await bridge.audio.allowMicrophone(action == .allow)
+        case nil: break
+        }
+    }
+
+    private struct Microphone {
+        let isEnabled: Bool
+        let isMuted: Bool
+        let mode: BridgeAudio.MuteMode
+        let access: BridgeAudio.MicrophoneAccess
+        let isAlwaysPrepared: Bool
+        let isPrepared: Bool
+        let isInUse: Bool
+        let output: BridgeAudio.PrivacyOutput
+        let volume: Double
+
+        @ControlPlane
+        init(_ bridge: CallBridge) async throws {
+            isEnabled = try await bridge.audio.isMicrophoneEnabled()
+            isMuted = try await bridge.calls.isMuted()
+            mode = try await bridge.audio.muteMode()
+            access = try await bridge.audio.microphoneAccess()
+            isAlwaysPrepared = try await bridge.audio.isRecordingAlwaysPrepared()
+            isPrepared = try await bridge.audio.isPrepared()
+            isInUse = try await bridge.audio.isMicrophoneInUse()
+            output = try await bridge.audio.privacyOutput()
+            volume = try await bridge.audio.microphoneVolume()
+        }
+
+        var lines: [String] {
+            var table = Table("MICROPHONE", "")
+            table.add("enabled", isEnabled ? "yes" : "no")
+            table.add("muted", isMuted ? "yes" : "no")
+            table.add("mute mode", mode.rawValue)
+            table.add("access", access.rawValue)
+            table.add("prepared", isAlwaysPrepared ? (isPrepared ? "yes" : "not yet") : "no")
+            table.add("heard now", isInUse ? "yes" : "no")
+            table.add("privacy output", output.rawValue)
+            table.add("volume", "\(volume)")
+            return table.lines
+        }
+
+        var json: JSON {
+            [
+                "enabled": JSON(isEnabled), "muted": JSON(isMuted), "muteMode": .string(mode.rawValue),
+                "access": .string(access.rawValue), "alwaysPrepared": JSON(isAlwaysPrepared),
+                "prepared": JSON(isPrepared), "inUse": JSON(isInUse), "privacyOutput": .string(output.rawValue),
+                "volume": .number(volume),
+            ]
+        }
+    }
+}

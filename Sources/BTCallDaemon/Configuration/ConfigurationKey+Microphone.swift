@@ -1,0 +1,40 @@
+import BTCallAPI
+
+// The microphone: what is set up by itself, what runs between calls, who may hear it and what shows that somebody does.
+extension ConfigurationSection {
+    static var captureKeys: [ConfigurationKey] {
+        [
+            boolean(
+                "autoConfigure", "yes", "no: PCMs are opened and closed, and no mixer control is set", .restart,
+                \.autoConfigure),
+            boolean(
+                "alwaysPrepared", "no", "keep the board's microphone running between calls, for a quick start", .now,
+                \.alwaysPrepared),
+        ]
+    }
+
+    static var privacyKeys: [ConfigurationKey] {
+        let rules = MicrophoneRule.allCases.map(\.rawValue).joined(separator: ", ")
+        return [
+            ConfigurationKey(
+                "microphone", "allow", "allow, deny (calls only receive) or ask-client (until Audio1.AllowMicrophone)",
+                accepted: rules, effect: .now, read: { $0.microphone.rawValue },
+                apply: { configuration, value throws(ConfigurationValueError) in
+                    guard let rule = MicrophoneRule(rawValue: value) else {
+                        throw ConfigurationValueError(accepted: rules)
+                    }
+                    configuration.microphone = rule
+                }),
+            ConfigurationKey(
+                "led", "", "on while a microphone is heard: /sys/class/leds/NAME or gpio:gpiochip0:17, ! inverts",
+                accepted: PrivacyOutputSpecification.accepted, effect: .restart,
+                read: { $0.privacyOutput?.description ?? "" },
+                apply: { configuration, value throws(ConfigurationValueError) in
+                    guard let output = PrivacyOutputSpecification(value) else {
+                        throw ConfigurationValueError(accepted: PrivacyOutputSpecification.accepted)
+                    }
+                    configuration.privacyOutput = output
+                }),
+        ]
+    }
+}

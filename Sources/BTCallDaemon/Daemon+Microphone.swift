@@ -1,0 +1,58 @@
+import BTCallAPI
+import ControlLoop
+import Logging
+import Routing
+
+// The microphone: what it is joined with, and what of it is kept over a restart.
+extension Daemon {
+    func joinMicrophone() {
+        microphone.input = { [weak self] in
+            guard let self, let route = router.policy.current else { return nil }
+            return (route.description, hasMicrophone(route))
+        }
+    }
+
+    /// A headset has one, or is used with the board's.
+    private func hasMicrophone(_ route: Route) -> Bool {
+        guard let local = route.local else { return true }
+        if configuration.localDevices[local]?.capture != nil { return true }
+        let others: [LocalDevice] = [.speakerphone, .earpiece]
+        return local == .wiredHeadset && others.contains { configuration.localDevices[$0]?.capture != nil }
+    }
+
+    func exportCalls() {
+        let microphone = microphone
+        callsObject = CallsObject(bus: bus, calls: calls, mute: mute) { () throws(APIError) in
+            try microphone.checkUnmuting()
+        }
+    }
+
+    func exportAudio() {
+        let name = "\(ConfigurationSection.routing.settingPrefix).\(RoutingKey.microphoneEnabled.rawValue)"
+        let settings = settings
+        audioObject = AudioObject(
+            bus: bus, graph: graph, audio: audio, applications: applicationAudio, mute: mute, voice: voice,
+            microphone: microphone,
+            enabled: .init(
+                get: { settings.configuration.routing.microphoneEnabled },
+                set: { isOn throws(APIError) in try settings.set(name, isOn ? "true" : "false") }),
+            settings: settings, onPreference: { [weak self] in self?.keepPreferences() })
+    }
+
+    /// What was set before the daemon ended; a value that is not accepted any more is left out.
+    func restoreAudio() {
+        if let word = kept.muteMode {
+            if let mode = MuteMode(rawValue: word) {
+                mute.mode = mode
+            } else {
+                logger.warning("the mute mode kept from before is ignored: \(word)")
+            }
+        }
+        do throws(APIError) {
+            if let volume = kept.microphoneVolume { try applicationAudio.setMicrophoneVolume(volume) }
+            if let volume = kept.applicationVolume { try applicationAudio.setApplicationVolume(volume) }
+        } catch {
+            logger.warning("a volume kept from before is ignored: \(error)")
+        }
+    }
+}

@@ -1,0 +1,117 @@
+import BoardInput
+package import ControlLoop
+
+/// What shows people that a microphone is heard, as `[privacy] led` says it.
+package struct PrivacyOutputSpecification: Hashable, Sendable, CustomStringConvertible {
+    package enum Output: Hashable, Sendable {
+        /// The directory of a light.
+        case light(path: String)
+        case line(chip: String, line: Int)
+    }
+
+    package let output: Output
+    /// Dark, or low, when the microphone is heard.
+    package let isInverted: Bool
+
+    package static let accepted = "/sys/class/leds/NAME or gpio:CHIP:LINE, with ! in front to invert it"
+
+    /// - Parameter text: as in the configuration; nil for what is no specification.
+    package init?(_ text: String) {
+        isInverted = text.hasPrefix("!")
+        let rest = isInverted ? text.dropFirst() : text[...]
+        if rest.hasPrefix("/") {
+            guard rest.count > 1 else { return nil }
+            output = .light(path: rest.hasSuffix("/") ? String(rest.dropLast()) : String(rest))
+            return
+        }
+        // Lines are spelled as those of a hook.
+        guard let hook = HookSpecification(String(rest)), case .line(let chip, let line, .unchanged) = hook.source,
+            !hook.isInverted
+        else { return nil }
+        output = .line(chip: chip, line: line)
+    }
+
+    package var description: String {
+        let sign = isInverted ? "!" : ""
+        return switch output {
+        case .light(let path): sign + path
+        case .line(let chip, let line): "\(sign)gpio:\(chip):\(line)"
+        }
+    }
+}
+
+/// The light or line that is on while samples of a microphone leave the process towards somebody.
+///
+/// What it cannot be set to is a problem with the reason; it is tried again with the next change.
+@ControlPlane
+package final class PrivacyOutput {
+    /// In the words of `Audio1.PrivacyOutput`.
+    package enum State: String, Sendable, CaseIterable {
+        /// None is configured.
+        case none
+        case off, on
+        /// It cannot be set.
+        case failed
+    }
+
+    package private(set) var state = State.none
+    private enum Device {
+        case light(LED)
+        case line(GPIOOutput)
+    }
+
+    private let specification: PrivacyOutputSpecification?
+    private let problems: ProblemList
+    private var device: Device?
+    private static let problem = "privacy"
+
+    /// Puts it out.
+    package init(_ specification: PrivacyOutputSpecification?, problems: ProblemList) {
+        self.specification = specification
+        self.problems = problems
+        set(false)
+    }
+
+    package func set(_ isOn: Bool) {
+        guard let specification else { return }
+        do throws(BoardInputError) {
+            if device == nil { device = try Self.open(specification) }
+            switch device {
+            case .light(let light): try light.set(isOn)
+            case .line(let line): try line.set(isOn)
+            case nil: break
+            }
+            state = isOn ? .on : .off
+            problems.end(Self.problem)
+        } catch {
+            close()
+            state = .failed
+            problems.begin(
+                Self.problem, what: "the privacy output \(specification) is not set: \(error.what)",
+                remedy: error.remedy)
+        }
+    }
+
+    /// Puts it out and gives it back.
+    package func stop() {
+        set(false)
+        close()
+    }
+
+    private func close() {
+        switch device {
+        case .light(let light): light.close()
+        case .line(let line): line.close()
+        case nil: break
+        }
+        device = nil
+    }
+
+    private static func open(_ specification: PrivacyOutputSpecification) throws(BoardInputError) -> Device {
+        switch specification.output {
+        case .light(let path): .light(try LED(path: path, isInverted: specification.isInverted))
+        case .line(let chip, let line):
+            .line(try GPIOOutput(chip: chip, line: line, isInverted: specification.isInverted))
+        }
+    }
+}

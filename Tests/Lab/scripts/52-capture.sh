@@ -1,0 +1,127 @@
+#!/bin/bash
+# lab: limit=280
+# The microphone of a sound card: really closed while muted by `restart`, and what is played goes on; opened once for two calls
+# while it is prepared; heard within 20 ms of unmuting. The privacy output, a line of a GPIO chip, follows what is heard.
+. "$LAB/lib.sh"
+
+stream() { cat "/proc/asound/card1/pcm0$1/sub0/status"; }                        # c|p
+is_closed() { [ "$(stream "$1")" = closed ]; }                                  # c|p
+runs() { stream "$1" | grep -qx 'state: RUNNING'; }                             # c|p
+started() { stream "$1" | sed -n 's/^trigger_time: *//p'; }                     # c|p: when it was, by the kernel
+stays_closed() { local i; for i in 1 2 3 4 5; do is_closed "$1" || return 1; sleep 0.1; done; }
+mic() { json ".$1" mic; }
+mic_is() { [ "$(mic "$1")" = "$2" ]; }                                          # KEY VALUE
+prepare() { btcall mic prepared "$1"; }                                         # on|off
+line() { sed -n 's/^set 5 \(.\) .*/\1/p' "$WORK/chip.out" | tail -1; }          # of the privacy output, as it was set last
+line_is() { [ "$(line)" = "$1" ]; }
+begin_call() { # NUMBER
+	test_call --outgoing --number "$1" --far-end tone:700 --seconds 100
+	check "call $1: route is the loudspeaker" wait_route speakerphone 25
+	check "call $1: it plays" wait_until 5 runs p
+}
+end_call() { # NUMBER
+	check "call $1: ended" btcall hangup
+	check "call $1: at the provider, too" wait_test_call 10
+	check "call $1: what is played is closed" wait_until 5 is_closed p
+}
+
+modprobe uhid && modprobe hid-cp2112 || fail "the kernel has the GPIO driver"
+mkfifo "$WORK/chip.pipe"
+lab-gpio <"$WORK/chip.pipe" >"$WORK/chip.out" 2>&1 &
+exec 9>"$WORK/chip.pipe"
+wait_until 15 grep -q ready "$WORK/chip.out" || fail "there is a GPIO chip"
+{
+	lab_config
+	cat <<-EOF2
+	[privacy]
+	led = gpio:cp2112_gpio:5
+	EOF2
+} > "$SHARE/btcalld.conf"
+start_btcalld "$SHARE/btcalld.conf" || fail "btcalld starts"
+check "the loudspeaker is preferred" btcall prefer speakerphone
+check "the privacy output is off at the start" line_is 0
+analyse make near.wav 60 48000 1 >/dev/null
+cp "$SHARE/near.wav" "$WORK/near-in.wav"
+speak 1 "$WORK/near-in.wav"
+
+# --- muted by restart -----------------------------------------------------------------------------------------------------
+check "the mute mode is set" btcall mic mode restart
+begin_call 1
+check "restart: the microphone runs" wait_until 5 runs c
+check "restart: the privacy output is on" wait_until 5 line_is 1
+playing=$(started p)
+for i in 1 2 3; do
+	check "restart $i: muted" btcall mic mute
+	check "restart $i: the microphone is closed" wait_until 2 is_closed c
+	check "restart $i: and stays closed" stays_closed c
+	check "restart $i: the privacy output is off" wait_until 2 line_is 0
+	check "restart $i: the loudspeaker plays on" runs p
+	is "restart $i: route" "$(route)" speakerphone
+	check "restart $i: unmuted" btcall mic unmute
+	check "restart $i: the microphone runs" wait_until 2 runs c
+	check "restart $i: the privacy output is on" wait_until 2 line_is 1
+done
+is "restart: the loudspeaker was never started anew" "$(started p)" "$playing"
+is "restart: losses" "$(own_losses)" 0
+note "statistics: $(statistics | jq -c '[.data.terminals.data[] | map_values(.data)]')"
+end_call 1
+check "the microphone is closed after the call" wait_until 2 is_closed c
+check "the privacy output is off after the call" wait_until 2 line_is 0
+
+# --- prepared -------------------------------------------------------------------------------------------------------------
+check "prepared mode is switched on" prepare on
+check "prepared: it gives samples" wait_until 5 mic_is prepared true
+check "prepared: the microphone runs" runs c
+check "prepared: nothing is played" is_closed p
+check "prepared: no other card is open" eval '[ "$(cat /proc/asound/card0/pcm0*/sub0/status | sort -u)" = closed ]'
+check "prepared: the privacy output is off" line_is 0
+capturing=$(started c)
+for call in 2 3; do
+	begin_call $call
+	check "call $call: the privacy output is on" wait_until 5 line_is 1
+	check "call $call: muted by restart" btcall mic mute
+	check "call $call: the privacy output is off" wait_until 2 line_is 0
+	check "call $call: the microphone runs on" runs c
+	check "call $call: unmuted" btcall mic unmute
+	check "call $call: the privacy output is on again" wait_until 2 line_is 1
+	end_call $call
+	check "call $call: the privacy output is off after it" wait_until 2 line_is 0
+	check "router stopped and started" eval 'btcall stop && btcall start'
+done
+is "prepared: the microphone was opened once" "$(started c)" "$capturing"
+is "prepared: links of headsets" "$(statistics | jq '[.data.terminals.data[] | select(.kind.data == "link")] | length')" 0
+
+# The light comes with the first samples: from what the daemon says of Muted to what the kernel sets of the line.
+begin_call 4
+check "call 4: the privacy output is on" wait_until 5 line_is 1
+late=0
+for i in 1 2 3 4 5; do
+	btcall mic mute >/dev/null
+	wait_until 2 line_is 0
+	dbus-monitor --system --profile "type='signal',path='/org/btcall/calls',member='PropertiesChanged'" >"$WORK/muted" 2>/dev/null &
+	monitor=$!
+	sleep 1
+	btcall mic unmute >/dev/null
+	wait_until 2 line_is 1
+	sleep 0.5
+	kill $monitor
+	said=$(awk '/PropertiesChanged/ { print $2 }' "$WORK/muted" | tail -1)
+	lit=$(sed -n 's/^set 5 1 //p' "$WORK/chip.out" | tail -1)
+	delay=$(awk -v a="$said" -v b="$lit" 'BEGIN { printf "%.1f", 1000 * (b - a) }')
+	note "unmuted to privacy output: $delay ms"
+	late=$(awk -v a="$late" -v b="$delay" 'BEGIN { print a > b ? a : b }')
+done
+at_most "the privacy output is on after unmuting (ms)" "$late" 20
+end_call 4
+check "prepared mode is switched off" prepare off
+check "the microphone is closed" wait_until 2 is_closed c
+is "Prepared" "$(mic prepared)" false
+stop_btcalld
+check "the privacy output is off at the end" line_is 0
+
+# --- how soon -------------------------------------------------------------------------------------------------------------
+btcall bench mic --device hw:1,0 --runs 20 > "$SHARE/bench-mic.txt" 2>&1
+is "btcall bench mic: prepared takes at most 20 ms" $? 0
+sed 's/^/# /' "$SHARE/bench-mic.txt"
+hang_up_cards
+finish
