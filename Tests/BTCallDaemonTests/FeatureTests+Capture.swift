@@ -7,6 +7,7 @@ import ControlLoop
 import DBus
 import Foundation
 import Routing
+import TestSupport
 import Testing
 
 /// Capture, mute and microphone access, one test for each row.
