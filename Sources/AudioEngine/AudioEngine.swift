@@ -33,7 +33,7 @@ package final class AudioEngine: @unchecked Sendable {
     package let playbackQueue: Duration
     package let isMemoryLocked: Bool
 
-    private let configuration: AudioEngineConfiguration
+    let configuration: AudioEngineConfiguration
     private let commandDescriptor: Int32
     private let commands: UnsafeMutablePointer<MessageQueue>
     private let events: UnsafeMutablePointer<MessageQueue>
@@ -49,6 +49,9 @@ package final class AudioEngine: @unchecked Sendable {
     private var heldCalls: [CallRecord] = []
     /// By their numbers, what the thread counts of each.
     private var injections: [UInt32: UnsafeMutablePointer<InjectionCounters>] = [:]
+    /// What applications do in place of a device, and copies of calls: AudioEngine+Applications.swift.
+    var manual: ManualRecord?
+    var taps: [UInt32: UnsafeMutablePointer<TapCounters>] = [:]
 
     /// Starts the real-time thread.
     package init(_ configuration: AudioEngineConfiguration = AudioEngineConfiguration()) throws(AudioEngineError) {
@@ -114,11 +117,17 @@ package final class AudioEngine: @unchecked Sendable {
             free(call: $0)
         } injections: {
             free(injection: $0)
+        } manual: {
+            free(manual: $0)
+        } taps: {
+            free(tap: $0)
         }
         terminals.removeAll()
         calls.removeAll()
         heldCalls.removeAll()
         injections.removeAll()
+        manual = nil
+        taps.removeAll()
     }
 
     // MARK: Calls
@@ -346,6 +355,8 @@ package final class AudioEngine: @unchecked Sendable {
         result.terminals = terminals.sorted { $0.key < $1.key }.map { snapshot($0.key, $0.value) }
         result.calls = calls.sorted { $0.key < $1.key }.map { $0.value.counters.pointee.snapshot(id: $0.key) }
         result.injections = injections.sorted { $0.key < $1.key }.map { $0.value.pointee.snapshot(id: $0.key) }
+        result.manual = manual?.snapshot()
+        result.taps = taps.sorted { $0.key < $1.key }.map { $0.value.pointee.snapshot(id: $0.key) }
         result.ticks = threadCounters.pointee.ticks.read()
         result.wakeUps = threadCounters.pointee.wakeUps.read()
         result.lateWakeUps = threadCounters.pointee.lateWakeUps.read()
@@ -362,7 +373,7 @@ package final class AudioEngine: @unchecked Sendable {
         case .none, .attachCall, .setCallActive, .detachCall, .addTerminal, .removeTerminal, .route, .mute,
             .speakerGain,
             .microphoneGain, .silentLimit, .primeBlocks, .stop, .attachInjection,
-            .microphoneVolume, .applicationVolume:
+            .microphoneVolume, .applicationVolume, .attachManual, .detachManual, .attachTap, .detachTap:
             return nil
         case .firstPacket: return .firstPacket(terminal: id, packetBytes: Int(record.number))
         case .linkSilent: return .linkSilent(terminal: id, afterMilliseconds: Int(record.number))
@@ -387,12 +398,14 @@ package final class AudioEngine: @unchecked Sendable {
             if let storage = record.storage { free(injection: storage.assumingMemoryBound(to: InjectionPort.self)) }
             injections[id] = nil
             return .injectionEnded(id)
+        case .manualEnded: return manualEnded(record)
+        case .tapEnded: return tapEnded(record)
         case .deadlineMissed: return .deadlineMissed(count: Int(record.number))
         case .eventsLost: return .eventsLost(count: Int(record.number))
         }
     }
 
-    private func send(_ command: Message) -> Bool {
+    func send(_ command: Message) -> Bool {
         guard isRunning, commands.pointee.push(command) else { return false }
         btcall_eventfd_signal(commandDescriptor)
         return true
@@ -424,7 +437,7 @@ package final class AudioEngine: @unchecked Sendable {
         guard heldCalls.count < RealtimeThread.maximumCalls else { throw .tooMany(limit: RealtimeThread.maximumCalls) }
     }
 
-    private func check(rate: Int, channels: Int) throws(AudioEngineError) {
+    func check(rate: Int, channels: Int) throws(AudioEngineError) {
         guard Self.rates.contains(rate), (1...2).contains(channels) else {
             throw .unsupportedFormat(rate: rate, channels: channels)
         }

@@ -19,6 +19,10 @@ package enum AudioEngineEvent: Equatable, Sendable {
     case callClosed(UInt32, code: Int32)
     /// The application has closed its descriptor, and what it said has been said.
     case injectionEnded(UInt32)
+    /// Manual rendering is over: asked for, or its application has closed a descriptor. Both are closed.
+    case manualEnded(UInt32)
+    /// The tap is over: asked for, or its recorder has closed the descriptor. It is closed.
+    case tapEnded(UInt32)
     /// The thread woke more than 20 ms late, this often since the last such report; one report a second at most.
     case deadlineMissed(count: Int)
     /// The event queue was full, because nobody took events.

@@ -10,7 +10,7 @@ extension RealtimeThread {
             switch command.kind {
             case .none, .firstPacket, .linkSilent, .linkResumed, .terminalFailed, .terminalRemoved, .routed,
                 .callStarted,
-                .callClosed, .callReleased, .deadlineMissed, .eventsLost, .injectionEnded:
+                .callClosed, .callReleased, .deadlineMissed, .eventsLost, .injectionEnded, .manualEnded, .tapEnded:
                 break
             case .stop: isStopping = true
             case .mute: mute(command.number)
@@ -31,6 +31,10 @@ extension RealtimeThread {
             case .attachInjection: attachInjection(command)
             case .microphoneVolume: microphoneGain.set(command.gain)
             case .applicationVolume: applicationGain.set(command.gain)
+            case .attachManual: attachManual(command)
+            case .detachManual: releaseManual()
+            case .attachTap: attachTap(command)
+            case .detachTap: detachTap(command.id)
             }
         }
     }

@@ -5,6 +5,8 @@ import Glibc
 typealias TerminalPointer = UnsafeMutablePointer<Terminal>
 typealias CallPointer = UnsafeMutablePointer<CallPort>
 typealias InjectionPointer = UnsafeMutablePointer<InjectionPort>
+typealias ManualPointer = UnsafeMutablePointer<ManualPort>
+typealias TapPointer = UnsafeMutablePointer<TapPort>
 
 /// The thread face of the engine: everything that the real-time thread owns.
 ///
@@ -15,9 +17,10 @@ struct RealtimeThread: ~Copyable {
     static var maximumTerminals: Int { @_noLocks get { 6 } }
     static var maximumCalls: Int { @_noLocks get { 8 } }
     static var maximumInjections: Int { @_noLocks get { 8 } }
+    static var maximumTaps: Int { @_noLocks get { 8 } }
     static var maximumPolls: Int {
         @_noLocks get {
-            1 + maximumTerminals * PathPort.maximumDescriptors + maximumCalls + maximumInjections
+            1 + maximumTerminals * PathPort.maximumDescriptors + maximumCalls + maximumInjections + maximumTaps + 2
         }
     }
     static var tickNanoseconds: Int64 { @_noLocks get { 10_000_000 } }
@@ -46,6 +49,9 @@ struct RealtimeThread: ~Copyable {
     let terminals: UnsafeMutablePointer<TerminalPointer?>
     let calls: UnsafeMutablePointer<CallPointer?>
     let injections: UnsafeMutablePointer<InjectionPointer?>
+    let taps: UnsafeMutablePointer<TapPointer?>
+    /// An application in place of a device.
+    var manual: ManualPointer?
     let polls: UnsafeMutablePointer<pollfd>
     var pollCount = 0
 
@@ -121,6 +127,8 @@ struct RealtimeThread: ~Copyable {
         calls.initialize(repeating: nil, count: Self.maximumCalls)
         injections = .allocate(capacity: Self.maximumInjections)
         injections.initialize(repeating: nil, count: Self.maximumInjections)
+        taps = .allocate(capacity: Self.maximumTaps)
+        taps.initialize(repeating: nil, count: Self.maximumTaps)
         polls = .allocate(capacity: Self.maximumPolls)
         polls.initialize(repeating: pollfd(), count: Self.maximumPolls)
         downlink = .allocate(capacity: tickFrames)
@@ -151,6 +159,7 @@ struct RealtimeThread: ~Copyable {
         terminals.deallocate()
         calls.deallocate()
         injections.deallocate()
+        taps.deallocate()
         polls.deallocate()
         downlink.deallocate()
         uplink.deallocate()
@@ -188,12 +197,16 @@ struct RealtimeThread: ~Copyable {
             servicePolledCalls()
             serviceTerminals()
             serviceInjections()
+            serviceManual()
+            serviceTaps()
         }
         endHold()
         serviceTimers()
         cutIfReady()
         finishEndings()
         endInjections()
+        endManual()
+        endTaps()
         reportMissedDeadlines()
         if mustSignal {
             mustSignal = false
@@ -268,7 +281,9 @@ struct RealtimeThread: ~Copyable {
             }
             index += 1
         }
-        pollCount = preparePollsOfInjections(count)
+        count = preparePollsOfInjections(count)
+        count = preparePollsOfManual(count)
+        pollCount = preparePollsOfTaps(count)
     }
 
     /// A thread that is woken late must not take its own absence for that of a radio.
@@ -337,9 +352,10 @@ extension Duration {
 
 extension RealtimeThread {
     /// Control side, after the thread has ended: gives out what is still held.
-    func takeBack(
+    mutating func takeBack(
         _ terminal: (TerminalPointer) -> Void, calls call: (CallPointer) -> Void,
-        injections injection: (InjectionPointer) -> Void
+        injections injection: (InjectionPointer) -> Void, manual: (ManualPointer) -> Void,
+        taps tap: (TapPointer) -> Void
     ) {
         for index in 0..<Self.maximumTerminals {
             if let pointer = terminals[index] { terminal(pointer) }
@@ -352,6 +368,12 @@ extension RealtimeThread {
         for index in 0..<Self.maximumInjections {
             if let pointer = injections[index] { injection(pointer) }
             injections[index] = nil
+        }
+        if let pointer = self.manual { manual(pointer) }
+        self.manual = nil
+        for index in 0..<Self.maximumTaps {
+            if let pointer = taps[index] { tap(pointer) }
+            taps[index] = nil
         }
     }
 }

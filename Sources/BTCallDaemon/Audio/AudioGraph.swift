@@ -421,6 +421,7 @@ package final class AudioGraph {
         case .callStarted: break
         case .callClosed(let call, _): onEvent?(.callAudioClosed(call))
         case .injectionEnded(let injection): onEvent?(.injectionEnded(injection))
+        case .manualEnded, .tapEnded: break
         case .deadlineMissed(let count):
             logger.debug("the audio thread was more than 20 ms late \(count) times")
         case .eventsLost(let count): logger.error("\(count) events of the audio engine were lost")
