@@ -117,6 +117,7 @@ extension BridgeError.Code {
         case .notSupported: self = .notSupported
         case .providerFailed: self = .providerFailed
         case .timedOut: self = .timedOut
+        case .accessDenied: self = .accessDenied
         case .fault: self = .failed
         }
     }

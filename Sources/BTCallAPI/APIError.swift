@@ -24,6 +24,8 @@ package struct APIError: Error, Hashable, Sendable, CustomStringConvertible {
         case providerFailed = "ProviderFailed"
         /// The provider did not answer in time.
         case timedOut = "TimedOut"
+        /// The program may not do that.
+        case accessDenied = "AccessDenied"
         /// A mistake of the daemon's own.
         case fault = "Fault"
     }

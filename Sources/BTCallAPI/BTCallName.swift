@@ -70,6 +70,11 @@ package enum BTCallName {
         package static let micVolume = "MicVolume"
         package static let appVolume = "AppVolume"
         package static let muteMode = "MuteMode"
+        package static let openManual = "OpenManual"
+        package static let openTap = "OpenTap"
+        package static let allowRecording = "AllowRecording"
+        package static let recordingDenied = "RecordingDenied"
+        package static let recordingRequested = "RecordingRequested"
     }
 
     package enum Calls {
@@ -104,6 +109,7 @@ package enum BTCallName {
         package static let quality = "Quality"
         package static let qualityParts = "QualityParts"
         package static let qualityTotal = "QualityTotal"
+        package static let recording = "Recording"
     }
 
     package enum CallProvider {

@@ -63,7 +63,9 @@ package final class Daemon: Activating {
     let applicationAudio: ApplicationAudio
     package let quality: CallQualityMonitor
     let journal: CallJournal?
-    private let locals: LocalDeviceMonitor
+    let locals: LocalDeviceMonitor
+    let manual: ManualRendering
+    let taps: CallTaps
     let board: Board
     let mute: MuteState
     let store: PreferenceStore?
@@ -74,7 +76,7 @@ package final class Daemon: Activating {
     var sessionObject: SessionObject?
     private var sleepMonitor: SleepMonitor?
     private(set) var callsObject: CallsObject?
-    private var audioObject: AudioObject?
+    var audioObject: AudioObject?
     var headsetObjects: HeadsetObjects?
     let levels: HeadsetLevels
     let boardBattery: BoardBattery
@@ -106,10 +108,13 @@ package final class Daemon: Activating {
         self.outside = outside
         self.logger = logger
         problems = ProblemList(logger: logger)
-        board = Board(configuration: configuration, source: outside.board, problems: problems, logger: logger)
+        board = Board(
+            configuration: configuration, source: outside.board, problems: problems, logger: logger,
+            isPaused: configuration.routing.manualRendering)
         locals = LocalDeviceMonitor(
             wanted: Set(configuration.localDevices.keys), paths: outside.paths, problems: problems,
-            isToldOfCards: board.watchesCards, interval: configuration.waits.localDevice)
+            isToldOfCards: board.watchesCards, interval: configuration.waits.localDevice,
+            isPaused: configuration.routing.manualRendering)
         do throws(AudioEngineError) {
             var engineConfiguration = outside.engine
             engineConfiguration.primeBlocks = configuration.callQueueBlocks
@@ -135,6 +140,10 @@ package final class Daemon: Activating {
         calls = CallDirectory(bus: bus, deadline: configuration.waits.provider, logger: logger)
         audio = CallAudio(graph: graph, logger: logger)
         applicationAudio = ApplicationAudio(graph: graph, logger: logger)
+        manual = ManualRendering(graph: graph, bus: bus, logger: logger)
+        taps = CallTaps(
+            graph: graph, calls: calls, consent: configuration.recording, patience: configuration.waits.recording,
+            logger: logger)
         quality = CallQualityMonitor(
             graph: graph, interval: configuration.waits.quality, window: configuration.waits.qualityWindow)
         journal = Self.journal(configuration, problems)
@@ -215,6 +224,7 @@ package final class Daemon: Activating {
         }
         graph.onEvent = { [weak self] event in self?.take(event) }
         joinCalls()
+        joinApplications()
         headsets.onRoutingEvent = { [weak self] event in self?.router.handle(event) }
         headsets.onChange = { [weak self] change in self?.show(change) }
         headsets.quirks = { [quirks] address in quirks.quirks(of: address) }
@@ -273,7 +283,9 @@ package final class Daemon: Activating {
             codec: { [weak self] in self?.graph.codec(ofLink: $0) },
             onPreference: { [weak self] in self?.keepPreferences() }, notes: { [weak self] in self?.board.notes ?? [] })
         callsObject = CallsObject(bus: bus, calls: calls, mute: mute)
-        audioObject = AudioObject(bus: bus, graph: graph, audio: audio, applications: applicationAudio, mute: mute)
+        audioObject = AudioObject(
+            bus: bus, graph: graph, audio: audio, applications: applicationAudio, mute: mute, manual: manual, taps: taps
+        )
         headsetObjects = HeadsetObjects(bus: bus, headsets: headsets)
         // Why a device is not available is a problem as well.
         let show = problems.onChange
@@ -310,6 +322,8 @@ package final class Daemon: Activating {
             quality.follow()
         case .callAudioClosed(let call): audio.closed(call)
         case .injectionEnded(let injection): applicationAudio.ended(injection)
+        case .manualEnded: manual.ended()
+        case .tapEnded(let tap): taps.ended(tap)
         case .routed(let endpoint, let gap):
             logger.debug("audio is on \(endpoint?.description ?? "no device"), gap \(gap) µs")
             quality.follow()

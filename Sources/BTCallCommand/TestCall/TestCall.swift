@@ -263,7 +263,7 @@ final class TestCall: CallProvider {
         case .mutedChanged(let muted):
             report.muted(muted)
         case .daemonAppeared, .activationFailed, .callAdded, .callQualityChanged, .devicesChanged, .problemsChanged,
-            .stateChanged, .settingChanged:
+            .stateChanged, .settingChanged, .callRecordedChanged, .recordingDenied, .recordingRequested:
             break
         }
     }

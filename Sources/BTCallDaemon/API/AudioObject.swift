@@ -9,13 +9,18 @@ package import DBus
 package final class AudioObject {
     private let graph: AudioGraph
     private let audio: CallAudio
-    private let bus: BusConnection
+    let bus: BusConnection
     private let applications: ApplicationAudio
     private let mute: MuteState
+    let manual: ManualRendering
+    let taps: CallTaps
 
     package init(
-        bus: BusConnection, graph: AudioGraph, audio: CallAudio, applications: ApplicationAudio, mute: MuteState
+        bus: BusConnection, graph: AudioGraph, audio: CallAudio, applications: ApplicationAudio, mute: MuteState,
+        manual: ManualRendering, taps: CallTaps
     ) {
+        self.manual = manual
+        self.taps = taps
         self.bus = bus
         self.graph = graph
         self.audio = audio
@@ -42,7 +47,8 @@ package final class AudioObject {
                         ]
                     }
                 }
-            ],
+            ] + Self.methods(manual, taps),
+            signals: Self.signals,
             properties: [
                 .init(
                     Name.statistics, "a{sv}", changes: .silent,
@@ -136,6 +142,7 @@ package final class AudioObject {
             injection.bad = UInt64(clamping: counter.blocksBad)
             statistics.injections.append(injection)
         }
+        addApplications(counters, to: &statistics)
         return statistics
     }
 }

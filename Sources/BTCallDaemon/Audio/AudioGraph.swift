@@ -66,6 +66,10 @@ package final class AudioGraph {
         case callAudioClosed(UInt32)
         /// The application has closed its end, and what it said has been said.
         case injectionEnded(UInt32)
+        /// Nobody renders the audio in place of devices any more.
+        case manualEnded
+        /// A copy of a call is over.
+        case tapEnded(UInt32)
         /// The cut to an endpoint was made.
         case routed(AudioEndpoint?, gapMicroseconds: Int)
     }
@@ -97,7 +101,7 @@ package final class AudioGraph {
     package var onEvent: (@ControlPlane (Event) -> Void)?
     /// The last device and the last link have been closed.
     package var onQuiet: (@ControlPlane () -> Void)?
-    private let engine: AudioEngine
+    let engine: AudioEngine
     private let paths: any PathOpening
     private let logger: Logger
     private var source: DescriptorSource?
@@ -421,7 +425,8 @@ package final class AudioGraph {
         case .callStarted: break
         case .callClosed(let call, _): onEvent?(.callAudioClosed(call))
         case .injectionEnded(let injection): onEvent?(.injectionEnded(injection))
-        case .manualEnded, .tapEnded: break
+        case .manualEnded: onEvent?(.manualEnded)
+        case .tapEnded(let tap): onEvent?(.tapEnded(tap))
         case .deadlineMissed(let count):
             logger.debug("the audio thread was more than 20 ms late \(count) times")
         case .eventsLost(let count): logger.error("\(count) events of the audio engine were lost")
