@@ -33,6 +33,7 @@ struct Entry: ParsableCommand {
             HangupCommand.self,
             MuteCommand.self,
             PlayCommand.self,
+            RecordCommand.self,
             WhyCommand.self,
             IncidentCommand.self,
             MonitorCommand.self,
