@@ -119,6 +119,19 @@ package struct SampleLayout: Equatable, Sendable {
         }
     }
 
+    /// The same with two channels that differ; for a layout of two.
+    @_noLocks
+    package func write(
+        left: UnsafePointer<Int16>, right: UnsafePointer<Int16>, _ frames: Int, to stream: UnsafeMutableRawPointer
+    ) {
+        var index = 0
+        while index < frames {
+            set(Int32(left[index]), stream, 2 &* index)
+            set(Int32(right[index]), stream, 2 &* index &+ 1)
+            index &+= 1
+        }
+    }
+
     /// One sample, rounded to 16 bit.
     @_noLocks @inline(__always)
     private func sample(_ stream: UnsafeRawPointer, _ index: Int) -> Int32 {

@@ -51,6 +51,9 @@ package final class AudioEngine: @unchecked Sendable {
     private var injections: [UInt32: UnsafeMutablePointer<InjectionCounters>] = [:]
     /// Capture streams by themselves whose storage the thread holds.
     private var captures: Set<UInt32> = []
+    /// What applications do in place of a device, and copies of calls: AudioEngine+Applications.swift.
+    var manual: ManualRecord?
+    var taps: [UInt32: UnsafeMutablePointer<TapCounters>] = [:]
 
     /// Starts the real-time thread.
     package init(_ configuration: AudioEngineConfiguration = AudioEngineConfiguration()) throws(AudioEngineError) {
@@ -118,6 +121,10 @@ package final class AudioEngine: @unchecked Sendable {
             free(injection: $0)
         } captures: {
             free(capture: $0)
+        } manual: {
+            free(manual: $0)
+        } taps: {
+            free(tap: $0)
         }
         state.pointee.takeBackVoice { free(voice: $0) }
         terminals.removeAll()
@@ -125,6 +132,8 @@ package final class AudioEngine: @unchecked Sendable {
         heldCalls.removeAll()
         injections.removeAll()
         captures.removeAll()
+        manual = nil
+        taps.removeAll()
     }
 
     // MARK: Calls
@@ -395,6 +404,8 @@ package final class AudioEngine: @unchecked Sendable {
         result.terminals = terminals.sorted { $0.key < $1.key }.map { snapshot($0.key, $0.value) }
         result.calls = calls.sorted { $0.key < $1.key }.map { $0.value.counters.pointee.snapshot(id: $0.key) }
         result.injections = injections.sorted { $0.key < $1.key }.map { $0.value.pointee.snapshot(id: $0.key) }
+        result.manual = manual?.snapshot()
+        result.taps = taps.sorted { $0.key < $1.key }.map { $0.value.pointee.snapshot(id: $0.key) }
         result.ticks = threadCounters.pointee.ticks.read()
         result.wakeUps = threadCounters.pointee.wakeUps.read()
         result.lateWakeUps = threadCounters.pointee.lateWakeUps.read()
@@ -412,7 +423,7 @@ package final class AudioEngine: @unchecked Sendable {
             .speakerGain,
             .microphoneGain, .silentLimit, .primeBlocks, .stop, .attachInjection,
             .microphoneVolume, .applicationVolume, .setVoice, .voiceStages, .voiceBypass, .ownVoice, .addCapture,
-            .attachCapture, .setCaptureAlone, .removeCapture:
+            .attachCapture, .setCaptureAlone, .removeCapture, .attachManual, .detachManual, .attachTap, .detachTap:
             return nil
         case .voiceReturned:
             if let storage = record.storage { free(voice: storage.assumingMemoryBound(to: VoicePort.self)) }
@@ -448,6 +459,8 @@ package final class AudioEngine: @unchecked Sendable {
             captures.remove(id)
             return .captureRemoved(id)
         case .microphoneLive: return .microphoneLive(record.number != 0)
+        case .manualEnded: return manualEnded(record)
+        case .tapEnded: return tapEnded(record)
         case .deadlineMissed: return .deadlineMissed(count: Int(record.number))
         case .eventsLost: return .eventsLost(count: Int(record.number))
         }
@@ -489,7 +502,7 @@ package final class AudioEngine: @unchecked Sendable {
         guard heldCalls.count < RealtimeThread.maximumCalls else { throw .tooMany(limit: RealtimeThread.maximumCalls) }
     }
 
-    private func check(rate: Int, channels: Int) throws(AudioEngineError) {
+    func check(rate: Int, channels: Int) throws(AudioEngineError) {
         guard Self.rates.contains(rate), (1...2).contains(channels) else {
             throw .unsupportedFormat(rate: rate, channels: channels)
         }

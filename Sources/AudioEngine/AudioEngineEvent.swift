@@ -27,6 +27,10 @@ package enum AudioEngineEvent: Equatable, Sendable {
     case captureRemoved(UInt32)
     /// Samples of a microphone leave for somebody from now on, or do no more.
     case microphoneLive(Bool)
+    /// Manual rendering is over: asked for, or its application has closed a descriptor. Both are closed.
+    case manualEnded(UInt32)
+    /// The tap is over: asked for, or its recorder has closed the descriptor. It is closed.
+    case tapEnded(UInt32)
     /// The thread woke more than 20 ms late, this often since the last such report; one report a second at most.
     case deadlineMissed(count: Int)
     /// The person speaks while everything is muted; one report in some seconds at most.

@@ -45,12 +45,10 @@ struct CallPort: ~Copyable {
     private let blockBytes: Int
     private var downlink: SampleRing
     private var toBus: Resampler
-    private var fromBus: Resampler
+    private var sender: BlockSender
     private let block: UnsafeMutablePointer<Int16>
     /// A message of the provider; one frame longer than a block, so that a message that is too long shows.
     private let received: UnsafeMutableRawPointer
-    /// A message to the provider where its samples are not those of `block`; else empty.
-    private let message: UnsafeMutableRawPointer
 
     /// - Parameter counters: owned by the control side, which frees it after this port.
     init(
@@ -66,23 +64,17 @@ struct CallPort: ~Copyable {
         blockBytes = blockFrames * layout.frameBytes
         downlink = SampleRing(capacity: blockFrames * Self.ringBlocks)
         toBus = Resampler(from: rate, to: busRate)
-        fromBus = Resampler(from: busRate, to: rate)
+        sender = BlockSender(descriptor: descriptor, rate: rate, layout: layout, busRate: busRate)
         block = UnsafeMutablePointer<Int16>.allocate(capacity: blockFrames)
         block.initialize(repeating: 0, count: blockFrames)
-        received = Self.room(blockBytes + layout.frameBytes)
-        message = Self.room(layout.isPlain ? 0 : blockBytes)
+        let room = blockBytes + layout.frameBytes
+        received = .allocate(byteCount: room, alignment: 16)
+        received.initializeMemory(as: UInt8.self, repeating: 0, count: room)
     }
 
     deinit {
         block.deallocate()
         received.deallocate()
-        message.deallocate()
-    }
-
-    private static func room(_ bytes: Int) -> UnsafeMutableRawPointer {
-        let room = UnsafeMutableRawPointer.allocate(byteCount: bytes, alignment: 16)
-        room.initializeMemory(as: UInt8.self, repeating: 0, count: bytes)
-        return room
     }
 
     /// When something has to happen without an answer of the provider; `Int64.max` for never.
@@ -97,10 +89,9 @@ struct CallPort: ~Copyable {
         if !isInactive { return 0 }
         phase = .waiting
         primedAt = now
-        clear(block, blockFrames)
         var sent = 0
         while sent < blocks {
-            let code = send()
+            let code = count(sender.sendSilence())
             if code != 0 { return code }
             sent += 1
         }
@@ -201,29 +192,18 @@ struct CallPort: ~Copyable {
     /// Sends one block, given as `frames` of the bus. Returns 0 or an errno.
     @_noLocks
     mutating func sendBlock(_ input: UnsafePointer<Int16>, _ frames: Int) -> Int32 {
-        let result = fromBus.process(input, frames, block, blockFrames)
-        if result.made < blockFrames { clear(block + result.made, blockFrames - result.made) }
-        return send()
+        count(sender.send(input, frames))
     }
 
+    /// A provider that does not read is no failure.
     @_noLocks
-    private mutating func send() -> Int32 {
-        let sent: Int
-        if layout.isPlain {
-            sent = btcall_send_packet(descriptor, block, blockBytes)
-        } else {
-            layout.write(block, blockFrames, to: message)
-            sent = btcall_send_packet(descriptor, message, blockBytes)
-        }
-        if sent >= 0 {
-            counters.pointee.blocksSent.add(1)
-            return 0
-        }
-        if sent == -Int(EAGAIN) || sent == -Int(ENOBUFS) {
+    private func count(_ code: Int32) -> Int32 {
+        if code == 0 { counters.pointee.blocksSent.add(1) }
+        if code == BlockSender.dropped {
             counters.pointee.blocksUnsent.add(1)
             return 0
         }
-        return Int32(truncatingIfNeeded: -sent)
+        return code
     }
 }
 

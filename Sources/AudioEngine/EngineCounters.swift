@@ -72,6 +72,31 @@ package struct EngineCounters: Equatable, Sendable {
         package var blocksBad = 0
     }
 
+    /// An application in place of a device.
+    package struct Manual: Equatable, Sendable {
+        package var id: UInt32
+        /// What the far end has heard of it.
+        package var blocksTaken = 0
+        /// Silence for the far end, because nothing was there.
+        package var blocksMissing = 0
+        /// Of a wrong size, ignored.
+        package var blocksBad = 0
+        /// What it was given of the calls.
+        package var blocksGiven = 0
+        /// It had no room for.
+        package var blocksDropped = 0
+    }
+
+    /// A copy of a call.
+    package struct Tap: Equatable, Sendable {
+        package var id: UInt32
+        package var blocksSent = 0
+        /// The recorder had no room for.
+        package var blocksDropped = 0
+    }
+
+    package var manual: Manual?
+    package var taps: [Tap] = []
     package var terminals: [Terminal] = []
     package var calls: [Call] = []
     package var injections: [Injection] = []

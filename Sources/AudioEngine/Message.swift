@@ -11,11 +11,13 @@ struct Message: BitwiseCopyable {
         case attachInjection, microphoneVolume, applicationVolume
         case setVoice, voiceStages, voiceBypass, ownVoice
         case addCapture, attachCapture, setCaptureAlone, removeCapture
+        case attachManual, detachManual, attachTap, detachTap
         // Events.
         case firstPacket, linkSilent, linkResumed, terminalFailed, terminalRemoved, routed, callStarted, callClosed
         case callReleased, deadlineMissed, eventsLost, injectionEnded
         case voiceReturned, speakingWhileMuted
         case captureReady, captureFailed, captureRemoved, microphoneLive
+        case manualEnded, tapEnded
     }
 
     var kind: Kind
@@ -23,7 +25,7 @@ struct Message: BitwiseCopyable {
     var id: UInt32
     var number: Int64
     var gain: Float
-    /// A `Terminal`, a `CallPort`, an `InjectionPort`, a `VoicePort` or a `CapturePort`.
+    /// A `Terminal`, a `CallPort`, an `InjectionPort`, a `VoicePort`, a `CapturePort`, a `ManualPort` or a `TapPort`.
     var storage: UnsafeMutableRawPointer?
 
     static var noTerminal: UInt32 { @_noLocks get { UInt32.max } }

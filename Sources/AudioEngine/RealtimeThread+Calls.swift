@@ -124,7 +124,7 @@ extension RealtimeThread {
             }
             isPatienceSpent = false
             if result == 2 { clockStarted(call) }
-            call.pointee.enforceLimit(blocks: waitingLimit(), isRouted: master != nil, now: now)
+            call.pointee.enforceLimit(blocks: waitingLimit(), isRouted: master != nil || isManual, now: now)
         }
     }
 
@@ -196,9 +196,11 @@ extension RealtimeThread {
     mutating func tick() {
         if plantedFault != 0 { btcall_realtime_plant(plantedFault) }
         mixDownlink()
+        giveManual(downlink)
         remember()
         play()
         mixUplink()
+        sendTaps()
         sendUplink()
         counters.pointee.ticks.add(1)
         lastTick = now
@@ -211,7 +213,7 @@ extension RealtimeThread {
 
     /// Blocks are taken from the calls: somebody hears them, or did until just now.
     @_noLocks
-    private func takesBlocks() -> Bool { master != nil || fading != nil || isBereft }
+    private func takesBlocks() -> Bool { master != nil || fading != nil || isBereft || isManual }
 
     /// The active calls' next blocks, added up. Before the first device the blocks are kept for it.
     @_noLocks
@@ -222,6 +224,7 @@ extension RealtimeThread {
         while index < Self.maximumCalls {
             if let call = calls[index], call.pointee.isClocked {
                 if !call.pointee.takeBlock(scratch, tickFrames) { lineNoise.fill(scratch, tickFrames) }
+                tapRemote(call.pointee.id, scratch)
                 Mixer.add(scratch, tickFrames, to: downlink)
             }
             index += 1
@@ -232,7 +235,7 @@ extension RealtimeThread {
     /// catches up, what came before.
     @_noLocks
     private mutating func remember() {
-        if !takesBlocks() { return }
+        if !takesBlocks() || isManual { return }
         var unheard = -1
         if let master, let alive = lastSign(of: master) {
             let queued = master.pointee.counters.pointee.queuedMilliseconds.read()
@@ -279,7 +282,9 @@ extension RealtimeThread {
     /// had it.
     @_noLocks
     private mutating func mixUplink() {
-        if let master, isHeard(master) {
+        if takesManual {
+            takeManual(uplink)
+        } else if let master, isHeard(master) {
             take(master, uplink)
             noise.follow(uplink, tickFrames)
         } else {

@@ -95,6 +95,7 @@ extension RealtimeThread {
             if let injection = injections[index] { injection.pointee.forget() }
             index += 1
         }
+        manual?.pointee.forget()
     }
 
     @_noLocks

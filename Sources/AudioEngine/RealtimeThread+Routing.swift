@@ -10,8 +10,8 @@ extension RealtimeThread {
             switch command.kind {
             case .none, .firstPacket, .linkSilent, .linkResumed, .terminalFailed, .terminalRemoved, .routed,
                 .callStarted,
-                .callClosed, .callReleased, .deadlineMissed, .eventsLost, .injectionEnded,
-                .captureReady, .captureFailed, .captureRemoved, .microphoneLive:
+                .callClosed, .callReleased, .deadlineMissed, .eventsLost, .injectionEnded, .captureReady, .captureFailed,
+                .captureRemoved, .microphoneLive, .manualEnded, .tapEnded:
                 break
             case .stop: isStopping = true
             case .mute: mute(command.number)
@@ -42,6 +42,10 @@ extension RealtimeThread {
                 attachCapture(command.id, to: terminal(UInt32(truncatingIfNeeded: command.number)))
             case .setCaptureAlone: setCaptureAlone(command.id, command.number != 0)
             case .removeCapture: removeCapture(command.id)
+            case .attachManual: attachManual(command)
+            case .detachManual: releaseManual()
+            case .attachTap: attachTap(command)
+            case .detachTap: detachTap(command.id)
             }
         }
     }

@@ -11,11 +11,8 @@ extension RealtimeThread {
         voice.stages = VoiceStages(rawValue: UInt8(truncatingIfNeeded: command.number))
         voice.isChanging = true
         voice.gate.setMuted(true)
-        if hasClockedCall() { return }
-        // Nobody is listening: there is nothing to fade out.
-        changeVoice()
-        voice.settlingFrames = 0
-        voice.gate.setMuted(false)
+        // Unless somebody is listening there is nothing to fade out.
+        if !hasClockedCall() { changeVoiceUnheard() }
     }
 
     @_noLocks
@@ -55,6 +52,11 @@ extension RealtimeThread {
     /// Changes the microphone's block in place.
     @_noLocks
     mutating func processVoice() {
+        if takesManual {
+            // What an application says is taken as it is.
+            if voice.isChanging { changeVoiceUnheard() }
+            return
+        }
         if let port = voice.port { process(port) }
         voice.gate.apply(uplink, tickFrames)
         if voice.isChanging {
@@ -102,6 +104,13 @@ extension RealtimeThread {
         guard let port = voice.port, !port.pointee.isListener else { return }
         let isOwn = master?.pointee.hasOwnVoiceProcessing ?? false
         port.pointee.processor.setStages(isOwn ? VoiceStages(rawValue: 0) : voice.stages)
+    }
+
+    @_noLocks
+    private mutating func changeVoiceUnheard() {
+        changeVoice()
+        voice.settlingFrames = 0
+        voice.gate.setMuted(false)
     }
 
     /// The old one goes back; the new one is heard when it gives what the microphone says.

@@ -6,6 +6,8 @@ typealias TerminalPointer = UnsafeMutablePointer<Terminal>
 typealias CallPointer = UnsafeMutablePointer<CallPort>
 typealias InjectionPointer = UnsafeMutablePointer<InjectionPort>
 typealias CapturePointer = UnsafeMutablePointer<CapturePort>
+typealias ManualPointer = UnsafeMutablePointer<ManualPort>
+typealias TapPointer = UnsafeMutablePointer<TapPort>
 
 /// The thread face of the engine: everything that the real-time thread owns.
 ///
@@ -17,9 +19,11 @@ struct RealtimeThread: ~Copyable {
     static var maximumCalls: Int { @_noLocks get { 8 } }
     static var maximumInjections: Int { @_noLocks get { 8 } }
     static var maximumCaptures: Int { @_noLocks get { 4 } }
+    static var maximumTaps: Int { @_noLocks get { 8 } }
     static var maximumPolls: Int {
         @_noLocks get {
             1 + (maximumTerminals + maximumCaptures) * PathPort.maximumDescriptors + maximumCalls + maximumInjections
+                + maximumTaps + 2
         }
     }
     static var tickNanoseconds: Int64 { @_noLocks get { 10_000_000 } }
@@ -49,6 +53,9 @@ struct RealtimeThread: ~Copyable {
     let calls: UnsafeMutablePointer<CallPointer?>
     let injections: UnsafeMutablePointer<InjectionPointer?>
     let captures: UnsafeMutablePointer<CapturePointer?>
+    let taps: UnsafeMutablePointer<TapPointer?>
+    /// An application in place of a device.
+    var manual: ManualPointer?
     let polls: UnsafeMutablePointer<pollfd>
     var pollCount = 0
 
@@ -131,6 +138,8 @@ struct RealtimeThread: ~Copyable {
         injections.initialize(repeating: nil, count: Self.maximumInjections)
         captures = .allocate(capacity: Self.maximumCaptures)
         captures.initialize(repeating: nil, count: Self.maximumCaptures)
+        taps = .allocate(capacity: Self.maximumTaps)
+        taps.initialize(repeating: nil, count: Self.maximumTaps)
         polls = .allocate(capacity: Self.maximumPolls)
         polls.initialize(repeating: pollfd(), count: Self.maximumPolls)
         downlink = .allocate(capacity: tickFrames)
@@ -163,6 +172,7 @@ struct RealtimeThread: ~Copyable {
         calls.deallocate()
         injections.deallocate()
         captures.deallocate()
+        taps.deallocate()
         polls.deallocate()
         downlink.deallocate()
         uplink.deallocate()
@@ -201,6 +211,8 @@ struct RealtimeThread: ~Copyable {
             serviceTerminals()
             serviceInjections()
             serviceCaptures()
+            serviceManual()
+            serviceTaps()
         }
         endHold()
         serviceTimers()
@@ -209,6 +221,8 @@ struct RealtimeThread: ~Copyable {
         endInjections()
         finishCaptures()
         noteMicrophone()
+        endManual()
+        endTaps()
         reportMissedDeadlines()
         if mustSignal {
             mustSignal = false
@@ -284,7 +298,10 @@ struct RealtimeThread: ~Copyable {
             }
             index += 1
         }
-        pollCount = preparePollsOfCaptures(preparePollsOfInjections(count))
+        count = preparePollsOfInjections(count)
+        count = preparePollsOfCaptures(count)
+        count = preparePollsOfManual(count)
+        pollCount = preparePollsOfTaps(count)
     }
 
     /// A thread that is woken late must not take its own absence for that of a radio.
@@ -358,9 +375,10 @@ extension Duration {
 
 extension RealtimeThread {
     /// Control side, after the thread has ended: gives out what is still held.
-    func takeBack(
+    mutating func takeBack(
         _ terminal: (TerminalPointer) -> Void, calls call: (CallPointer) -> Void,
-        injections injection: (InjectionPointer) -> Void, captures capture: (CapturePointer) -> Void
+        injections injection: (InjectionPointer) -> Void, captures capture: (CapturePointer) -> Void,
+        manual: (ManualPointer) -> Void, taps tap: (TapPointer) -> Void
     ) {
         for index in 0..<Self.maximumCaptures {
             if let pointer = captures[index] { capture(pointer) }
@@ -377,6 +395,12 @@ extension RealtimeThread {
         for index in 0..<Self.maximumInjections {
             if let pointer = injections[index] { injection(pointer) }
             injections[index] = nil
+        }
+        if let pointer = self.manual { manual(pointer) }
+        self.manual = nil
+        for index in 0..<Self.maximumTaps {
+            if let pointer = taps[index] { tap(pointer) }
+            taps[index] = nil
         }
     }
 }

@@ -36,10 +36,7 @@ public final class BridgeAudio: Sendable {
         let member = BTCallName.Audio.openInjection
         let answer = try await connection.request(
             BTCallPath.audio, BTCallName.Interface.audio, member, [.vardict(options)])
-        guard let descriptor = answer.first?.descriptorValue else {
-            throw BridgeError(.failed, "btcalld answered \(member) without a descriptor")
-        }
-        return AudioInjection(descriptor, format, isStream: isStream)
+        return try Self.socket(answer, 0, of: member, format, isStream: isStream)
     }
 
     /// 0…1, linear; 1 leaves the microphone as it is.
@@ -94,30 +91,4 @@ public final class BridgeAudio: Sendable {
 ///
 /// Write as fast as it takes: it makes the writer wait. When it is closed in a call, what was written is still said. After a
 /// shutdown of its writing direction a read returns 0 once the far end has heard everything, or the call is over.
-public final class AudioInjection: Sendable {
-    /// Frames per second.
-    public let rate: Int
-    public let sampleFormat: CallAudio.SampleFormat
-    /// 1 or 2, interleaved.
-    public let channels: Int
-    /// Frames of a message of 10 ms.
-    public let blockFrames: Int
-    public let isStream: Bool
-    private let descriptor: PassedDescriptor
-
-    init(_ descriptor: PassedDescriptor, _ format: AudioFormat, isStream: Bool) {
-        self.descriptor = descriptor
-        self.isStream = isStream
-        rate = format.rate
-        sampleFormat = CallAudio.SampleFormat(format.sample)
-        channels = format.channels
-        blockFrames = format.blockFrames
-    }
-
-    /// The socket. The caller closes it; -1 when it was taken before.
-    ///
-    /// One that nobody takes is closed with this object.
-    public func takeDescriptor() -> Int32 {
-        descriptor.take()
-    }
-}
+public typealias AudioInjection = AudioSocket

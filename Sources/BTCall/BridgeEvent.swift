@@ -17,6 +17,13 @@ public enum BridgeEvent: Hashable, Sendable {
     case mutedChanged(Bool)
     /// Somebody speaks into the muted microphone (``BridgeAudio/MuteMode/voiceProcessing``); at most one in 5 s.
     case speakingWhileMuted
+    /// Whether programs have a copy of the call.
+    case callRecordedChanged(Call.ID, Bool)
+    /// A program wanted to record the call, and may not.
+    /// - client: its unique name on the bus.
+    case recordingDenied(Call.ID, client: String)
+    /// A program asks to record the call: ``BridgeAudio/allowRecording(of:_:)`` answers it.
+    case recordingRequested(Call.ID, client: String)
     /// - address: the headset's.
     case buttonPressed(address: String, button: String)
     case devicesChanged([AudioDevice])

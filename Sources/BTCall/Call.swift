@@ -53,6 +53,8 @@ public struct Call: Hashable, Sendable, Identifiable {
     public let quality: CallQuality?
     /// The same since the call has audio.
     public let totalQuality: CallQuality?
+    /// A program has a copy of it.
+    public let isRecorded: Bool
 
     init(_ description: CallDescription) {
         id = ID(text: description.id)
@@ -71,6 +73,7 @@ public struct Call: Hashable, Sendable, Identifiable {
         link = description.link.map { CallLink($0) }
         quality = description.quality.map { CallQuality($0) }
         totalQuality = description.totalQuality.map { CallQuality($0) }
+        isRecorded = description.isRecorded
     }
 }
 

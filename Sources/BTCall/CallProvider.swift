@@ -102,54 +102,7 @@ public struct CallProviderDescription: Hashable, Sendable {
     }
 }
 
-/// The audio of a call: a duplex socket, one message for each 10 ms, in the format that was asked for; the channels are
-/// interleaved.
+/// The audio of a call: a duplex socket, one message for each 10 ms, in the format that was asked for.
 ///
 /// The daemon is the clock: send one block for each block received. End of file is the end of the audio, not of the call.
-public final class CallAudio: Sendable {
-    /// One sample, little-endian.
-    public enum SampleFormat: Hashable, Sendable, CaseIterable {
-        /// Signed 16 bit.
-        case s16
-        /// 32 bit floating point, from -1 to 1.
-        case f32
-
-        init(_ sample: AudioFormat.Sample) {
-            switch sample {
-            case .s16: self = .s16
-            case .f32: self = .f32
-            }
-        }
-
-        var sample: AudioFormat.Sample {
-            switch self {
-            case .s16: .s16
-            case .f32: .f32
-            }
-        }
-    }
-
-    /// Frames per second.
-    public let rate: Int
-    public let sampleFormat: SampleFormat
-    /// 1 or 2.
-    public let channels: Int
-    /// Frames of one block.
-    public let blockFrames: Int
-    private let descriptor: PassedDescriptor
-
-    init(_ descriptor: PassedDescriptor, _ format: AudioFormat) {
-        self.descriptor = descriptor
-        rate = format.rate
-        sampleFormat = SampleFormat(format.sample)
-        channels = format.channels
-        blockFrames = format.blockFrames
-    }
-
-    /// The socket (`AF_UNIX`, `SOCK_SEQPACKET`). The caller closes it; -1 when it was taken before.
-    ///
-    /// One that nobody takes is closed with this object.
-    public func takeDescriptor() -> Int32 {
-        descriptor.take()
-    }
-}
+public typealias CallAudio = AudioSocket

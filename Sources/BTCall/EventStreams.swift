@@ -84,6 +84,12 @@ extension BridgeEvent {
             return [.callStateChanged(Call.ID(path: signal.path), state, reason: texts[1].nonEmpty)]
         case (BTCallName.Interface.audio, BTCallName.Audio.speakingWhileMuted):
             return [.speakingWhileMuted]
+        case (BTCallName.Interface.audio, BTCallName.Audio.recordingDenied):
+            guard texts.count >= 2 else { return [] }
+            return [.recordingDenied(Call.ID(path: texts[0]), client: texts[1])]
+        case (BTCallName.Interface.audio, BTCallName.Audio.recordingRequested):
+            guard texts.count >= 2 else { return [] }
+            return [.recordingRequested(Call.ID(path: texts[0]), client: texts[1])]
         case (BTCallName.Interface.headset, BTCallName.Headset.buttonPressed):
             guard let button = texts.first, let address = BTCallPath.headsetAddress(at: signal.path) else { return [] }
             return [.buttonPressed(address: "\(address)", button: button)]
@@ -98,8 +104,7 @@ extension BridgeEvent {
     private static func propertyEvents(interface: String, path: String, _ fields: Fields) -> [BridgeEvent] {
         switch interface {
         case BTCallName.Interface.call:
-            guard let quality = fields.values[BTCallName.Call.quality]?.integerValue else { return [] }
-            return [.callQualityChanged(Call.ID(path: path), (0...100).contains(quality) ? Int(quality) : nil)]
+            return callEvents(Call.ID(path: path), fields)
         case BTCallName.Interface.calls:
             guard let muted = fields.values[BTCallName.Calls.muted]?.boolValue else { return [] }
             return [.mutedChanged(muted)]
@@ -114,6 +119,17 @@ extension BridgeEvent {
         default:
             return []
         }
+    }
+
+    private static func callEvents(_ call: Call.ID, _ fields: Fields) -> [BridgeEvent] {
+        var events: [BridgeEvent] = []
+        if let quality = fields.values[BTCallName.Call.quality]?.integerValue {
+            events.append(.callQualityChanged(call, (0...100).contains(quality) ? Int(quality) : nil))
+        }
+        if let isRecorded = fields.values[BTCallName.Call.recording]?.boolValue {
+            events.append(.callRecordedChanged(call, isRecorded))
+        }
+        return events
     }
 
     private static func managerEvents(_ fields: Fields) -> [BridgeEvent] {

@@ -77,6 +77,9 @@ package struct AudioStatistics: Hashable, Sendable {
     package var terminals: [Terminal] = []
     package var calls: [Call] = []
     package var injections: [Injection] = []
+    /// The program that renders the audio itself; nil while there is none.
+    package var manual: Manual?
+    package var taps: [Tap] = []
 
     package init() {}
 
@@ -94,6 +97,12 @@ package struct AudioStatistics: Hashable, Sendable {
         for element in try fields.dictionaries("injections") {
             injections.append(try Injection(element))
         }
+        for element in try fields.dictionaries("manual") {
+            manual = try Manual(element)
+        }
+        for element in try fields.dictionaries("taps") {
+            taps.append(try Tap(element))
+        }
     }
 
     package var fields: [String: Value] {
@@ -105,6 +114,8 @@ package struct AudioStatistics: Hashable, Sendable {
             "terminals": .vardicts(terminals.map(\.fields)),
             "calls": .vardicts(calls.map(\.fields)),
             "injections": .vardicts(injections.map(\.fields)),
+            "manual": .vardicts([manual].compactMap { $0?.fields }),
+            "taps": .vardicts(taps.map(\.fields)),
         ]
     }
 }

@@ -86,6 +86,11 @@ package enum BTCallName {
         package static let microphoneInUse = "MicrophoneInUse"
         package static let privacyOutput = "PrivacyOutput"
         package static let automaticConfiguration = "AutomaticConfiguration"
+        package static let openManual = "OpenManual"
+        package static let openTap = "OpenTap"
+        package static let allowRecording = "AllowRecording"
+        package static let recordingDenied = "RecordingDenied"
+        package static let recordingRequested = "RecordingRequested"
     }
 
     package enum Calls {
@@ -120,6 +125,7 @@ package enum BTCallName {
         package static let quality = "Quality"
         package static let qualityParts = "QualityParts"
         package static let qualityTotal = "QualityTotal"
+        package static let recording = "Recording"
     }
 
     package enum CallProvider {

@@ -31,6 +31,8 @@ package struct CallDescription: Hashable, Sendable {
     /// Of the last seconds, and since the call has audio; nil before.
     package var quality: QualityDescription?
     package var totalQuality: QualityDescription?
+    /// A program has a copy of it.
+    package var isRecorded = false
 
     package init(
         id: String, state: State, direction: Direction, number: String? = nil, name: String? = nil, provider: String,
@@ -65,6 +67,7 @@ package struct CallDescription: Hashable, Sendable {
         totalQuality = try Self.part(BTCallName.Call.qualityTotal, of: fields).map { fields throws(APIError) in
             try QualityDescription(fields)
         }
+        isRecorded = try fields.optionalBool(BTCallName.Call.recording) ?? false
     }
 
     /// - Returns: a property of type `a{sv}`; nil for an empty one.
@@ -90,6 +93,7 @@ package struct CallDescription: Hashable, Sendable {
             BTCallName.Call.quality: .int32(Int32(quality?.score ?? -1)),
             BTCallName.Call.qualityParts: .vardict(quality?.fields ?? [:]),
             BTCallName.Call.qualityTotal: .vardict(totalQuality?.fields ?? [:]),
+            BTCallName.Call.recording: .bool(isRecorded),
         ]
     }
 }

@@ -35,6 +35,7 @@ struct Entry: ParsableCommand {
             VoiceCommand.self,
             MicCommand.self,
             PlayCommand.self,
+            RecordCommand.self,
             WhyCommand.self,
             IncidentCommand.self,
             MonitorCommand.self,

@@ -18,7 +18,10 @@ extension Daemon {
 
     private func take(_ change: CallDirectory.Change) {
         // What is told of a call that is over has to be told while its object is there.
-        if case .ended = change { quality.take(change) }
+        if case .ended(let record, _) = change {
+            quality.take(change)
+            taps.ended(record)
+        }
         callsObject?.show(change)
         if calls.calls.isEmpty { mute.set(false) }
         switch change {

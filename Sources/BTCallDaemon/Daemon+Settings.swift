@@ -23,11 +23,12 @@ extension Daemon {
         if new.routing != old.routing {
             admission.pause = new.routing.reopenPause
             graph.setSilentLimit(new.routing.silentLimit > .zero ? new.routing.silentLimit : nil)
-            router.handle(.configure(new.routing))
+            followManualRendering()
             if new.routing.manualAudio != old.routing.manualAudio { sessionObject?.manualChanged() }
         }
         microphone.follow(new, replacing: old)
         boardBattery.source = new.boardBattery
+        taps.consent = new.recording
         updateGateway(new)
         if new.headsetProfile != old.headsetProfile { followHeadsetProfile() }
         voiceRouting.follow(new.scoRouting)

@@ -64,7 +64,9 @@ package final class Daemon: Activating {
     let voice: VoiceControl
     package let quality: CallQualityMonitor
     let journal: CallJournal?
-    private let locals: LocalDeviceMonitor
+    let locals: LocalDeviceMonitor
+    let manual: ManualRendering
+    let taps: CallTaps
     let board: Board
     let mute: MuteState
     package let microphone: MicrophoneControl
@@ -108,10 +110,13 @@ package final class Daemon: Activating {
         self.outside = outside
         self.logger = logger
         problems = ProblemList(logger: logger)
-        board = Board(configuration: configuration, source: outside.board, problems: problems, logger: logger)
+        board = Board(
+            configuration: configuration, source: outside.board, problems: problems, logger: logger,
+            isPaused: configuration.routing.manualRendering)
         locals = LocalDeviceMonitor(
             wanted: Set(configuration.localDevices.keys), paths: outside.paths, problems: problems,
-            isToldOfCards: board.watchesCards, interval: configuration.waits.localDevice)
+            isToldOfCards: board.watchesCards, interval: configuration.waits.localDevice,
+            isPaused: configuration.routing.manualRendering)
         do throws(AudioEngineError) {
             var engineConfiguration = outside.engine
             engineConfiguration.primeBlocks = configuration.callQueueBlocks
@@ -138,6 +143,10 @@ package final class Daemon: Activating {
         audio = CallAudio(graph: graph, logger: logger)
         applicationAudio = ApplicationAudio(graph: graph, logger: logger)
         voice = VoiceControl(configuration, graph: graph, problems: problems)
+        manual = ManualRendering(graph: graph, bus: bus, logger: logger)
+        taps = CallTaps(
+            graph: graph, calls: calls, consent: configuration.recording, patience: configuration.waits.recording,
+            logger: logger)
         quality = CallQualityMonitor(
             graph: graph, interval: configuration.waits.quality, window: configuration.waits.qualityWindow)
         journal = Self.journal(configuration, problems)
@@ -221,6 +230,7 @@ package final class Daemon: Activating {
         joinMicrophone()
         graph.onEvent = { [weak self] event in self?.take(event) }
         joinCalls()
+        joinApplications()
         headsets.onRoutingEvent = { [weak self] event in self?.router.handle(event) }
         headsets.onChange = { [weak self] change in self?.show(change) }
         headsets.quirks = { [quirks] address in quirks.quirks(of: address) }
@@ -321,6 +331,8 @@ package final class Daemon: Activating {
         case .microphoneOpened: microphone.opened()
         case .microphoneFailed(let error): microphone.failed(error)
         case .microphoneLive(let isLive): microphone.live(isLive)
+        case .manualEnded: manual.ended()
+        case .tapEnded(let tap): taps.ended(tap)
         case .routed(let endpoint, let gap):
             logger.debug("audio is on \(endpoint?.description ?? "no device"), gap \(gap) µs")
             quality.follow()

@@ -40,7 +40,9 @@ import Testing
             BTCallName.Interface.audio,
             [
                 BTCallName.Audio.statistics, BTCallName.Audio.openInjection, BTCallName.Audio.micVolume,
-                BTCallName.Audio.appVolume, BTCallName.Audio.muteMode,
+                BTCallName.Audio.appVolume, BTCallName.Audio.muteMode, BTCallName.Audio.openManual,
+                BTCallName.Audio.openTap, BTCallName.Audio.allowRecording, BTCallName.Audio.recordingDenied,
+                BTCallName.Audio.recordingRequested,
                 BTCallName.Audio.voiceProcessing, BTCallName.Audio.voiceProcessingBypassed,
                 BTCallName.Audio.voiceProcessor, BTCallName.Audio.echoCancellation,
                 BTCallName.Audio.noiseSuppression, BTCallName.Audio.automaticGain, BTCallName.Audio.highPass,
@@ -68,6 +70,7 @@ import Testing
                 BTCallName.Call.direction, BTCallName.Call.number, BTCallName.Call.name, BTCallName.Call.provider,
                 BTCallName.Call.index, BTCallName.Call.startedAt, BTCallName.Call.ssrcs, BTCallName.Call.link,
                 BTCallName.Call.quality, BTCallName.Call.qualityParts, BTCallName.Call.qualityTotal,
+                BTCallName.Call.recording,
             ]
         ),
         (

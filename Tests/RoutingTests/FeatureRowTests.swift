@@ -44,6 +44,9 @@ struct FeatureRow: Sendable, CustomTestStringConvertible {
         FeatureRow("S0.28", "preferred and default missing: the platform's order", "route"),
         FeatureRow("S0.29", "a device without input is absent or says so", "available", "in"),
         FeatureRow("S1.18", "setMicrophone(enabled:): drives A2DP and HFP", "in", "mode"),
+        FeatureRow(
+            "S1.2", "another owner of the audio: nothing is opened or taken back against it", "route", "opens", "reason"
+        ),
         FeatureRow("S3.2", "microphoneEnabled: reconfigures", "in", "mode"),
         FeatureRow("S3.8", "microphone not requested: A2DP, HFP impossible", "mode", "in", "error"),
         FeatureRow("S3.9", "microphone requested: HFP by default", "mode", "in"),

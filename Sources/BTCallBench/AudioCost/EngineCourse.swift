@@ -3,7 +3,8 @@ package import AudioEngine
 import Glibc
 
 /// A few seconds of the real audio thread with every stage at work: an mSBC and a CVSD headset and a sound card of 48 kHz,
-/// two calls of different rates, losses, changes of route in mid-sentence, mute and volume.
+/// two calls of different rates, losses, changes of route in mid-sentence, mute and volume; a program that renders the audio
+/// where no device does, and two that record, one of which does not read.
 package struct EngineCourse {
     /// One packet socket pair: the engine has one end, this thread plays the device or the application at the other.
     private struct Device {
@@ -20,6 +21,9 @@ package struct EngineCourse {
     private var devices: [Device] = []
     private var calls: [(descriptor: Int32, bytes: Int)] = []
     private var handed: [Int32] = []
+    /// What a program in place of the devices writes to and reads from, and what recorders read from.
+    private var renderer: (uplink: Int32, downlink: Int32) = (-1, -1)
+    private var recorder: Int32 = -1
     private let buffer: UnsafeMutablePointer<UInt8>
     /// 32 codec frames of mSBC, over and over; for the others the same bytes, as 16-bit samples.
     private let stream: UnsafeMutablePointer<UInt8>
@@ -52,6 +56,25 @@ package struct EngineCourse {
             calls.append((theirs, rate / 50))
             try engine.attachCall(id, descriptor: ours, rate: rate, active: true)
         }
+        try addApplications()
+    }
+
+    private mutating func addApplications() throws(AudioEngineError) {
+        var pairs: [(ours: Int32, theirs: Int32)] = []
+        for _ in 1...4 {
+            guard let pair = PacketSocketPair.open() else { throw .failed(call: "socketpair", code: errno) }
+            pairs.append(pair)
+        }
+        renderer = (pairs[0].theirs, pairs[1].theirs)
+        try engine.attachManual(
+            1, uplink: pairs[0].ours, downlink: pairs[1].ours, rate: 16_000, layout: SampleLayout(), isStream: false)
+        recorder = pairs[2].theirs
+        try engine.attachTap(
+            1, ofCall: 1, .stereo, descriptor: pairs[2].ours, rate: 48_000, layout: SampleLayout(.f32, channels: 2),
+            isStream: false)
+        handed.append(pairs[3].theirs)
+        try engine.attachTap(
+            2, ofCall: 2, .both, descriptor: pairs[3].ours, rate: 16_000, layout: SampleLayout(), isStream: false)
     }
 
     private mutating func add(
@@ -88,6 +111,7 @@ package struct EngineCourse {
         for device in devices { close(device.descriptor) }
         for descriptor in handed { close(descriptor) }
         for call in calls { close(call.descriptor) }
+        for descriptor in [renderer.uplink, renderer.downlink, recorder] { close(descriptor) }
         buffer.deallocate()
         stream.deallocate()
     }
@@ -98,6 +122,10 @@ package struct EngineCourse {
             let now = Self.now()
             for index in devices.indices { serve(&devices[index], now) }
             for call in calls { answer(call.descriptor, bytes: call.bytes) }
+            while recv(recorder, buffer, 4_096, Int32(MSG_DONTWAIT)) > 0 {}
+            while recv(renderer.downlink, buffer, 4_096, Int32(MSG_DONTWAIT)) > 0 {
+                _ = send(renderer.uplink, stream, 320, Int32(MSG_DONTWAIT) | Int32(MSG_NOSIGNAL))
+            }
             // Every 100 ms something else.
             let wanted = (now - start) / 100_000_000
             if wanted > step {
@@ -109,7 +137,7 @@ package struct EngineCourse {
     }
 
     private func change(_ step: Int) {
-        if step % 5 == 0 { engine.route(to: UInt32(step / 5 % 3 + 1)) }
+        if step % 5 == 0 { engine.route(to: step / 5 % 4 == 3 ? nil : UInt32(step / 5 % 4 + 1)) }
         if step % 7 == 0 { engine.setMuting(step / 7 % 2 == 0 ? .everything : .off) }
         engine.setSpeakerGain(UInt32(step % 3 + 1), Float(step % 4 + 1) / 4)
         engine.setMicrophoneGain(UInt32(step % 3 + 1), Float(step % 4 + 1) / 4)

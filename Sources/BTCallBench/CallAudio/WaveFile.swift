@@ -108,19 +108,23 @@ package struct WaveFile: Equatable, Sendable {
     }
 }
 
-/// Writes a WAV file of 16-bit samples, one channel, piece by piece.
+/// Writes a WAV file of 16-bit samples piece by piece.
 ///
 /// The file is valid after every piece, so that one whose writer was killed can be played as well.
 package struct WaveWriter: ~Copyable {
     private let path: String
     private let rate: Int
+    private let channels: Int
     private let descriptor: Int32
     private var dataBytes = 0
 
     /// Replaces the file at `path`.
-    package init(path: String, rate: Int) throws(WaveFileError) {
+    ///
+    /// - Parameter channels: interleaved.
+    package init(path: String, rate: Int, channels: Int = 1) throws(WaveFileError) {
         self.path = path
         self.rate = rate
+        self.channels = channels
         descriptor = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o644)
         guard descriptor >= 0 else { throw .system(path) }
         try write(header, at: 0)
@@ -132,6 +136,9 @@ package struct WaveWriter: ~Copyable {
 
     package mutating func append(_ samples: [Int16]) throws(WaveFileError) {
         guard !samples.isEmpty else { return }
+        guard 36 + dataBytes + 2 * samples.count <= UInt32.max else {
+            throw WaveFileError(path, "is as long as a WAV file can be")
+        }
         var bytes: [UInt8] = []
         bytes.reserveCapacity(2 * samples.count)
         for sample in samples {
@@ -148,8 +155,9 @@ package struct WaveWriter: ~Copyable {
             (0..<count).map { UInt8(truncatingIfNeeded: number >> (8 * $0)) }
         }
         let riff = Array("RIFF".utf8) + bytes(36 + dataBytes, 4) + Array("WAVE".utf8)
-        let format = Array("fmt ".utf8) + bytes(16, 4) + bytes(1, 2) + bytes(1, 2) + bytes(rate, 4)
-        return riff + format + bytes(2 * rate, 4) + bytes(2, 2) + bytes(16, 2) + Array("data".utf8)
+        let format = Array("fmt ".utf8) + bytes(16, 4) + bytes(1, 2) + bytes(channels, 2) + bytes(rate, 4)
+        return riff + format + bytes(2 * rate * channels, 4) + bytes(2 * channels, 2) + bytes(16, 2)
+            + Array("data".utf8)
             + bytes(dataBytes, 4)
     }
 

@@ -52,6 +52,7 @@ struct CallCommand: ParsableCommand {
             if !call.ssrcs.isEmpty {
                 facts.add("SSRCs", call.ssrcs.map { String($0) }.joined(separator: ", "))
             }
+            if call.isRecorded { facts.add("Recording", "a program records it") }
             facts.add("Quality", call.quality?.score.map { String($0) } ?? "not known")
             guard let quality = call.quality, let total = call.totalQuality else { return facts.lines }
             var table = Table("QUALITY", "LAST \(quality.seconds)", "WHOLE \(total.seconds)")

@@ -24,6 +24,10 @@ extension BridgeEvent {
             members += [("id", .string(id.description)), ("reason", JSON(reason))]
         case .callQualityChanged(let id, let quality):
             members += [("id", .string(id.description)), ("quality", JSON(quality))]
+        case .callRecordedChanged(let id, let isRecorded):
+            members += [("id", .string(id.description)), ("recording", JSON(isRecorded))]
+        case .recordingDenied(let id, let client), .recordingRequested(let id, let client):
+            members += [("id", .string(id.description)), ("client", .string(client))]
         case .mutedChanged(let muted):
             members.append(("muted", JSON(muted)))
         case .buttonPressed(let address, let button):
@@ -56,6 +60,9 @@ extension BridgeEvent {
         case .callStateChanged: "callState"
         case .callRemoved: "callRemoved"
         case .callQualityChanged: "quality"
+        case .callRecordedChanged: "recording"
+        case .recordingDenied: "recordingDenied"
+        case .recordingRequested: "recordingRequested"
         case .mutedChanged: "muted"
         case .speakingWhileMuted: "speakingWhileMuted"
         case .buttonPressed: "button"
@@ -77,6 +84,9 @@ extension BridgeEvent {
         case .callStateChanged(let id, let state, let reason): "\(state.rawValue)\(Self.because(reason))  \(id)"
         case .callRemoved(let id, let reason): "\(id)\(Self.because(reason))"
         case .callQualityChanged(let id, let quality): "\(quality.map { String($0) } ?? "unknown")  \(id)"
+        case .callRecordedChanged(let id, let isRecorded): "\(isRecorded ? "recorded" : "not recorded any more")  \(id)"
+        case .recordingDenied(let id, let client): "\(client) may not record  \(id)"
+        case .recordingRequested(let id, let client): "\(client) asks to record  \(id)"
         case .mutedChanged(let muted): muted ? "microphone muted" : "microphone on"
         case .speakingWhileMuted: "somebody speaks into the muted microphone"
         case .buttonPressed(let address, let button): "\(button) on \(address)"

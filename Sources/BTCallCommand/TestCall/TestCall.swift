@@ -263,7 +263,8 @@ final class TestCall: CallProvider {
         case .mutedChanged(let muted):
             report.muted(muted)
         case .daemonAppeared, .activationFailed, .callAdded, .callQualityChanged, .devicesChanged, .problemsChanged,
-            .stateChanged, .settingChanged, .speakingWhileMuted:
+            .stateChanged, .settingChanged, .speakingWhileMuted, .callRecordedChanged, .recordingDenied,
+            .recordingRequested:
             break
         }
     }

@@ -16,14 +16,18 @@ package final class AudioObject {
     private let mute: MuteState
     private let microphone: MicrophoneControl
     private let enabled: MicrophoneSetting
+    let manual: ManualRendering
+    let taps: CallTaps
     /// Something that is kept over a restart has been set.
     private let onPreference: @ControlPlane () -> Void
 
     init(
         bus: BusConnection, graph: AudioGraph, audio: CallAudio, applications: ApplicationAudio, mute: MuteState,
-        voice: VoiceControl, microphone: MicrophoneControl, enabled: MicrophoneSetting, settings: Settings,
-        onPreference: @escaping @ControlPlane () -> Void
+        voice: VoiceControl, microphone: MicrophoneControl, enabled: MicrophoneSetting, manual: ManualRendering,
+        taps: CallTaps, settings: Settings, onPreference: @escaping @ControlPlane () -> Void
     ) {
+        self.manual = manual
+        self.taps = taps
         self.bus = bus
         self.graph = graph
         self.audio = audio
@@ -57,8 +61,8 @@ package final class AudioObject {
                         ]
                     }
                 }
-            ] + microphoneMethods(microphone),
-            signals: [.init(Name.speakingWhileMuted, [])],
+            ] + microphoneMethods(microphone) + Self.methods(manual, taps),
+            signals: [.init(Name.speakingWhileMuted, [])] + Self.signals,
             properties: voiceProperties() + [
                 .init(
                     Name.statistics, "a{sv}", changes: .silent,
@@ -156,6 +160,7 @@ package final class AudioObject {
             injection.bad = UInt64(clamping: counter.blocksBad)
             statistics.injections.append(injection)
         }
+        addApplications(counters, to: &statistics)
         return statistics
     }
 }

@@ -222,6 +222,7 @@ package final class CallsObject {
                 .init(Name.quality, "i", get: { property(Name.quality) }),
                 .init(Name.qualityParts, "a{sv}", changes: .silent, get: { property(Name.qualityParts) }),
                 .init(Name.qualityTotal, "a{sv}", changes: .silent, get: { property(Name.qualityTotal) }),
+                .init(Name.recording, "b", get: { .bool(record.isRecorded) }),
             ])
     }
 }

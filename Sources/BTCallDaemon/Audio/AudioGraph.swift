@@ -76,6 +76,10 @@ package final class AudioGraph {
         case microphoneFailed(PathError)
         /// Samples of a microphone leave for somebody from now on, or do no more.
         case microphoneLive(Bool)
+        /// Nobody renders the audio in place of devices any more.
+        case manualEnded
+        /// A copy of a call is over.
+        case tapEnded(UInt32)
         /// The cut to an endpoint was made.
         case routed(AudioEndpoint?, gapMicroseconds: Int)
     }
@@ -500,6 +504,8 @@ package final class AudioGraph {
             captures.removed(capture)
             reconcile()
         case .microphoneLive(let isLive): onEvent?(.microphoneLive(isLive))
+        case .manualEnded: onEvent?(.manualEnded)
+        case .tapEnded(let tap): onEvent?(.tapEnded(tap))
         case .deadlineMissed(let count):
             logger.debug("the audio thread was more than 20 ms late \(count) times")
         case .eventsLost(let count): logger.error("\(count) events of the audio engine were lost")

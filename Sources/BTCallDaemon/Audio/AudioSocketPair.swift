@@ -24,10 +24,18 @@ struct AudioSocketPair {
     }
 
     /// Lets the application write about `bytes` ahead of what is heard, and then wait.
-    func limit(bytes: Int) {
+    func limit(bytes: Int) { Self.limit(theirs.descriptor, bytes) }
+
+    /// Keeps about `bytes` for an application that does not read; what is more is lost.
+    func limitOurs(bytes: Int) { Self.limit(ours, bytes) }
+
+    /// For one that nobody takes.
+    func closeOurs() { close(ours) }
+
+    private static func limit(_ descriptor: Int32, _ bytes: Int) {
         // The kernel doubles it for its own part, and has a least value of its own.
         var size = Int32(clamping: bytes)
-        _ = setsockopt(theirs.descriptor, SOL_SOCKET, SO_SNDBUF, &size, socklen_t(MemoryLayout<Int32>.size))
+        _ = setsockopt(descriptor, SOL_SOCKET, SO_SNDBUF, &size, socklen_t(MemoryLayout<Int32>.size))
     }
 }
 

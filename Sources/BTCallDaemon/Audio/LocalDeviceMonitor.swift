@@ -16,19 +16,33 @@ package final class LocalDeviceMonitor {
     private var timer: Timer?
     /// Devices whose card is not there.
     private var missing: Set<LocalDevice> = []
+    /// Cards have come or gone, or have never been looked at, while nothing was looked at.
+    private var hasMissedChange = false
+    /// Sound cards are left alone: what is to be known of them is looked at when that ends.
+    package var isPaused: Bool {
+        didSet {
+            guard isPaused != oldValue else { return }
+            if isPaused { return stop() }
+            if hasMissedChange { cardsChanged(except: nil) } else { plan() }
+        }
+    }
 
     /// - Parameters:
     ///   - isToldOfCards: `cardsChanged` is called, so that a missing card need not be looked for by the clock.
     ///   - interval: between two looks at devices that are busy, or missing when nobody tells.
+    ///   - isPaused: looks at nothing before that ends.
     package init(
         wanted: Set<LocalDevice>, paths: any PathOpening, problems: ProblemList, isToldOfCards: Bool = false,
-        interval: Duration
+        interval: Duration, isPaused: Bool = false
     ) {
         self.interval = interval
+        self.isPaused = isPaused
         self.isToldOfCards = isToldOfCards
         self.wanted = LocalDevice.allCases.filter(wanted.contains)
         self.paths = paths
         self.problems = problems
+        hasMissedChange = isPaused
+        guard !isPaused else { return }
         for device in self.wanted { look(at: device) }
         plan()
     }
@@ -49,6 +63,8 @@ package final class LocalDeviceMonitor {
     ///
     /// - Parameter used: is not looked at; its own failure says when it has gone.
     package func cardsChanged(except used: LocalDevice?) {
+        hasMissedChange = isPaused
+        guard !isPaused else { return }
         for device in wanted where present.contains(device) && device != used {
             // Another program may have it for the moment: that is no loss before it is wanted.
             guard let error = paths.absence(of: device), error.cause == .missing else { continue }
@@ -76,7 +92,7 @@ package final class LocalDeviceMonitor {
 
     private func plan() {
         let isAny = wanted.contains { !present.contains($0) && !(isToldOfCards && missing.contains($0)) }
-        guard timer == nil, isAny else { return }
+        guard timer == nil, isAny, !isPaused else { return }
         timer = ControlLoop.shared.schedule(after: interval) { [weak self] in self?.lookAgain() }
     }
 

@@ -18,13 +18,26 @@ package final class Board: HardwareSetting {
     private var second: Timer?
     /// udev may link a device later than it has made it.
     private static let secondLook = Duration.seconds(1)
+    /// They have come or gone, or have never been looked at, while nothing was looked at.
+    private var hasMissedChange: Bool
+    /// Sound cards are left alone: their jacks and mixers are looked at when that ends.
+    package var isPaused: Bool {
+        didSet {
+            if oldValue, !isPaused, hasMissedChange { look(.cards) }
+        }
+    }
 
     /// Looks at everything once; events come after `start`.
     ///
-    /// - Parameter source: nil watches nothing, and every device is there when its sound card is.
+    /// - Parameters:
+    ///   - source: nil watches nothing, and every device is there when its sound card is.
+    ///   - isPaused: looks at no sound card before that ends.
     package init(
-        configuration: Configuration, source: (any BoardOpening)?, problems: ProblemList, logger: Logger
+        configuration: Configuration, source: (any BoardOpening)?, problems: ProblemList, logger: Logger,
+        isPaused: Bool = false
     ) {
+        self.isPaused = isPaused
+        hasMissedChange = isPaused
         self.source = source
         self.logger = logger
         guard let source else {
@@ -55,9 +68,9 @@ package final class Board: HardwareSetting {
         for area in others.sorted(by: { "\($0)" < "\($1)" }) where area != .cards {
             if !source.watch(area) { logger.warning("new \(area) are not noticed: Refresh looks for them") }
         }
-        jack?.look()
+        if !isPaused { jack?.look() }
         hook?.look()
-        for mixer in mixers { mixer.look() }
+        if !isPaused { for mixer in mixers { mixer.look() } }
         source.onChange = { [weak self] area in self?.changed(area) }
     }
 
@@ -103,8 +116,10 @@ package final class Board: HardwareSetting {
 
     /// Reads everything once more, as a client has asked for.
     package func refresh() {
-        jack?.refresh()
         hook?.refresh()
+        hasMissedChange = isPaused
+        guard !isPaused else { return }
+        jack?.refresh()
         for mixer in mixers { mixer.look() }
         if watchesCards { onCardsChanged?() }
     }
@@ -124,6 +139,11 @@ package final class Board: HardwareSetting {
 
     private func look(_ area: BoardArea) {
         logger.debug("\(area) have changed")
+        hasMissedChange = isPaused
+        guard !isPaused else {
+            hook?.look()
+            return
+        }
         let wasManaged = managesWired
         jack?.look()
         if !wasManaged, managesWired {

@@ -27,6 +27,8 @@ package final class CallRecord {
     package internal(set) var ssrcs: [UInt32] = []
     /// What became of its audio, for whoever watches it.
     package internal(set) var history: CallHistory?
+    /// A program has a copy of it.
+    package internal(set) var isRecorded = false
 
     init(call: Call, provider: CallProviderProxy) {
         identifier = call.id
@@ -44,6 +46,7 @@ package final class CallRecord {
             number: call.details.number, name: call.details.name, provider: provider.name, index: UInt8(call.index),
             startedAt: startedAt)
         description.ssrcs = ssrcs
+        description.isRecorded = isRecorded
         description.link = history?.carrier.flatMap { CallLinkDescription($0) }
         if let history, !history.isEmpty {
             description.quality = QualityDescription(history.meter.recent)

@@ -70,6 +70,9 @@ package struct Configuration: Sendable {
         package var quality = Duration.seconds(1)
         package var qualityWindow = Duration.seconds(5)
 
+        /// For somebody to allow that a call is recorded.
+        package var recording = Duration.seconds(30)
+
         package init() {}
     }
 
@@ -113,6 +116,8 @@ package struct Configuration: Sendable {
     package var headsets: [BluetoothAddress: OwnHeadset] = [:]
     /// Blocks of 10 ms that are under way between the daemon and a telephony application, 2…6.
     package var callQueueBlocks = 3
+    /// Whether programs may record calls.
+    package var recording = RecordingConsent.deny
     /// Period asked of a sound card in milliseconds, 5…40.
     package var periodMilliseconds = 10
     /// Who takes the echo and the noise out of the microphone.

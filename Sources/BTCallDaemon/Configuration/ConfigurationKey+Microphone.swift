@@ -13,7 +13,7 @@ extension ConfigurationSection {
         ]
     }
 
-    static var privacyKeys: [ConfigurationKey] {
+    static var microphoneKeys: [ConfigurationKey] {
         let rules = MicrophoneRule.allCases.map(\.rawValue).joined(separator: ", ")
         return [
             ConfigurationKey(

@@ -1,0 +1,143 @@
+package import AudioDSP
+import Glibc
+
+/// What the control side knows of manual rendering.
+struct ManualRecord {
+    let id: UInt32
+    let counters: UnsafeMutablePointer<ManualCounters>
+    let uplinkCounters: UnsafeMutablePointer<InjectionCounters>
+    let descriptors: (uplink: Int32, downlink: Int32)
+
+    func snapshot() -> EngineCounters.Manual {
+        let said = uplinkCounters.pointee.snapshot(id: id)
+        return EngineCounters.Manual(
+            id: id, blocksTaken: said.blocksTaken, blocksMissing: counters.pointee.blocksMissing.read(),
+            blocksBad: said.blocksBad, blocksGiven: counters.pointee.blocksGiven.read(),
+            blocksDropped: counters.pointee.blocksDropped.read())
+    }
+
+    func free() {
+        close(descriptors.uplink)
+        close(descriptors.downlink)
+        counters.deinitialize(count: 1).deallocate()
+        uplinkCounters.deinitialize(count: 1).deallocate()
+    }
+}
+
+// An application in place of a device, and copies of calls for recorders.
+extension AudioEngine {
+    // MARK: Manual rendering
+
+    /// Makes an application the device, while no terminal is routed: it hears all calls, and the far end of each hears it.
+    ///
+    /// There is one at a time, until its `manualEnded`.
+    ///
+    /// - Parameters:
+    ///   - uplink: what the application writes to; SOCK_SEQPACKET, one message = at most 10 ms, or SOCK_STREAM
+    ///     (`isStream`) with the same bytes. Owned by the engine from now on, also when this throws.
+    ///   - downlink: what it reads from; the same. What it does not read is dropped.
+    ///   - rate: one of `rates`, in frames per second.
+    ///   - layout: of the samples, both ways.
+    package func attachManual(
+        _ id: UInt32, uplink: Int32, downlink: Int32, rate: Int, layout: SampleLayout, isStream: Bool
+    ) throws(AudioEngineError) {
+        do throws(AudioEngineError) {
+            try check(rate: rate, channels: layout.channels)
+            guard manual == nil else { throw .tooMany(limit: 1) }
+        } catch {
+            close(uplink)
+            close(downlink)
+            throw error
+        }
+        let counters = UnsafeMutablePointer<ManualCounters>.allocate(capacity: 1)
+        counters.initialize(to: ManualCounters())
+        let uplinkCounters = UnsafeMutablePointer<InjectionCounters>.allocate(capacity: 1)
+        uplinkCounters.initialize(to: InjectionCounters())
+        let port = ManualPointer.allocate(capacity: 1)
+        port.initialize(
+            to: ManualPort(
+                id: id, uplink: uplink, downlink: downlink, rate: rate, layout: layout, isStream: isStream,
+                busRate: configuration.busRate, counters: counters, uplinkCounters: uplinkCounters))
+        manual = ManualRecord(
+            id: id, counters: counters, uplinkCounters: uplinkCounters, descriptors: (uplink, downlink))
+        guard send(Message(.attachManual, id: id, storage: port)) else {
+            free(manual: port)
+            throw .commandQueueFull
+        }
+    }
+
+    /// Ends manual rendering at once; `manualEnded` follows.
+    package func detachManual() {
+        guard let manual else { return }
+        _ = send(Message(.detachManual, id: manual.id))
+    }
+
+    func manualEnded(_ record: Message) -> AudioEngineEvent? {
+        if let storage = record.storage { free(manual: storage.assumingMemoryBound(to: ManualPort.self)) }
+        return .manualEnded(record.id)
+    }
+
+    func free(manual port: ManualPointer) {
+        port.deinitialize(count: 1).deallocate()
+        manual?.free()
+        manual = nil
+    }
+
+    // MARK: Taps
+
+    /// Copies a call for a recorder, from its next block on, also when the call is attached later or attached again.
+    ///
+    /// - Parameters:
+    ///   - id: not that of another tap whose `tapEnded` has not come.
+    ///   - call: its number.
+    ///   - side: `stereo` only with a layout of two channels.
+    ///   - descriptor: owned by the engine from now on, also when this throws. What is not read is dropped.
+    ///   - rate: one of `rates`, in frames per second.
+    package func attachTap(
+        _ id: UInt32, ofCall call: UInt32, _ side: TapSide, descriptor: Int32, rate: Int, layout: SampleLayout,
+        isStream: Bool
+    ) throws(AudioEngineError) {
+        do throws(AudioEngineError) {
+            try check(rate: rate, channels: layout.channels)
+            guard side != .stereo || layout.channels == 2 else {
+                throw .unsupportedFormat(rate: rate, channels: layout.channels)
+            }
+            guard taps[id] == nil else { throw .duplicate(id) }
+            guard taps.count < RealtimeThread.maximumTaps else { throw .tooMany(limit: RealtimeThread.maximumTaps) }
+        } catch {
+            close(descriptor)
+            throw error
+        }
+        let counters = UnsafeMutablePointer<TapCounters>.allocate(capacity: 1)
+        counters.initialize(to: TapCounters())
+        let port = TapPointer.allocate(capacity: 1)
+        port.initialize(
+            to: TapPort(
+                id: id, call: call, side: side, descriptor: descriptor, rate: rate, layout: layout,
+                isStream: isStream, busRate: configuration.busRate, counters: counters))
+        taps[id] = counters
+        guard send(Message(.attachTap, id: id, storage: port)) else {
+            taps[id] = nil
+            free(tap: port)
+            throw .commandQueueFull
+        }
+    }
+
+    /// Ends a tap; `tapEnded` follows.
+    package func detachTap(_ id: UInt32) {
+        guard taps[id] != nil else { return }
+        _ = send(Message(.detachTap, id: id))
+    }
+
+    func tapEnded(_ record: Message) -> AudioEngineEvent? {
+        if let storage = record.storage { free(tap: storage.assumingMemoryBound(to: TapPort.self)) }
+        taps[record.id] = nil
+        return .tapEnded(record.id)
+    }
+
+    func free(tap: TapPointer) {
+        close(tap.pointee.descriptor)
+        tap.pointee.counters.deinitialize(count: 1).deallocate()
+        tap.deinitialize(count: 1).deallocate()
+    }
+}

@@ -1,0 +1,129 @@
+import AudioDSP
+import CBTCall
+import Glibc
+
+/// The thread's side of audio that goes out through a socket: 10 ms each tick, as one message or as a part of a stream
+/// (INTERFACES.md section 2). It never waits: what the other end has no room for is dropped.
+struct BlockSender: ~Copyable {
+    /// In place of an errno: there was no room.
+    static var dropped: Int32 { @_noLocks get { -1 } }
+
+    let descriptor: Int32
+    /// Frames of 10 ms.
+    let blockFrames: Int
+
+    private let layout: SampleLayout
+    private let isStream: Bool
+    private let blockBytes: Int
+    private var fromBus: Resampler
+    /// Of the right channel, where the two are not the same.
+    private var rightFromBus: Resampler
+    private let block: UnsafeMutablePointer<Int16>
+    private let right: UnsafeMutablePointer<Int16>
+    /// The block where its samples are not those of `block`, or where the rest of it may have to wait; else empty.
+    private let message: UnsafeMutableRawPointer
+    /// Bytes at the end of `message` that a stream still has to take: a block is never cut short.
+    private var restBytes = 0
+
+    /// - Parameters:
+    ///   - descriptor: stays the owner's.
+    ///   - rate: frames per second of what goes out.
+    init(descriptor: Int32, rate: Int, layout: SampleLayout, isStream: Bool = false, busRate: Int) {
+        self.descriptor = descriptor
+        self.layout = layout
+        self.isStream = isStream
+        blockFrames = rate / 100
+        blockBytes = blockFrames * layout.frameBytes
+        fromBus = Resampler(from: busRate, to: rate)
+        rightFromBus = Resampler(from: layout.channels == 2 ? busRate : rate, to: rate)
+        block = .allocate(capacity: blockFrames)
+        block.initialize(repeating: 0, count: blockFrames)
+        let rightFrames = layout.channels == 2 ? blockFrames : 0
+        right = .allocate(capacity: rightFrames)
+        right.initialize(repeating: 0, count: rightFrames)
+        let room = layout.isPlain && !isStream ? 0 : blockBytes
+        message = .allocate(byteCount: room, alignment: 16)
+        message.initializeMemory(as: UInt8.self, repeating: 0, count: room)
+    }
+
+    deinit {
+        block.deallocate()
+        right.deallocate()
+        message.deallocate()
+    }
+
+    /// Sends 10 ms, given as `frames` of the bus. Returns 0, `dropped` or an errno.
+    @_noLocks
+    mutating func send(_ input: UnsafePointer<Int16>, _ frames: Int) -> Int32 {
+        Self.convert(&fromBus, input, frames, block, blockFrames)
+        return send(isPair: false)
+    }
+
+    /// The same, with each channel of its own. The layout has two.
+    @_noLocks
+    mutating func send(
+        left input: UnsafePointer<Int16>, right other: UnsafePointer<Int16>, _ frames: Int
+    ) -> Int32 {
+        Self.convert(&fromBus, input, frames, block, blockFrames)
+        Self.convert(&rightFromBus, other, frames, right, blockFrames)
+        return send(isPair: true)
+    }
+
+    /// Sends 10 ms of nothing.
+    @_noLocks
+    mutating func sendSilence() -> Int32 {
+        clear(block, blockFrames)
+        return send(isPair: false)
+    }
+
+    @_noLocks
+    private static func convert(
+        _ resampler: inout Resampler, _ input: UnsafePointer<Int16>, _ frames: Int,
+        _ output: UnsafeMutablePointer<Int16>, _ outputFrames: Int
+    ) {
+        let result = resampler.process(input, frames, output, outputFrames)
+        if result.made < outputFrames { clear(output + result.made, outputFrames - result.made) }
+    }
+
+    @_noLocks
+    private mutating func send(isPair: Bool) -> Int32 {
+        if layout.isPlain && !isStream {
+            let sent = btcall_send_packet(descriptor, block, blockBytes)
+            return sent >= 0 ? 0 : Self.outcome(sent)
+        }
+        if restBytes > 0 {
+            let code = sendRest()
+            if code != 0 { return code }
+        }
+        if isPair {
+            layout.write(left: block, right: right, blockFrames, to: message)
+        } else {
+            layout.write(block, blockFrames, to: message)
+        }
+        restBytes = blockBytes
+        let code = sendRest()
+        // None of it has gone, so that it may go missing; else the rest goes first the next time.
+        if code == Self.dropped && restBytes == blockBytes {
+            restBytes = 0
+            return code
+        }
+        return code == Self.dropped ? 0 : code
+    }
+
+    /// Sends what is left of the message.
+    @_noLocks
+    private mutating func sendRest() -> Int32 {
+        while restBytes > 0 {
+            let sent = btcall_send_packet(descriptor, message + (blockBytes - restBytes), restBytes)
+            if sent < 0 { return Self.outcome(sent) }
+            restBytes -= sent
+        }
+        return 0
+    }
+
+    @_noLocks
+    private static func outcome(_ sent: Int) -> Int32 {
+        if sent == -Int(EAGAIN) || sent == -Int(ENOBUFS) { return dropped }
+        return Int32(truncatingIfNeeded: -sent)
+    }
+}

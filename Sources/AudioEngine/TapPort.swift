@@ -1,0 +1,99 @@
+import AudioDSP
+
+/// Which side of a call a tap is of.
+package enum TapSide: UInt8, Sendable, CaseIterable {
+    /// Added up.
+    case both
+    /// What is sent to the far end.
+    case local
+    /// What the far end says.
+    case remote
+    /// The near end left, the far end right; the layout has two channels.
+    case stereo
+}
+
+/// The thread's side of a copy of a call for a recorder (`Audio1.OpenTap`): one block for each that the call exchanges. A
+/// recorder that does not read loses blocks, and holds nothing up.
+struct TapPort: ~Copyable {
+    let id: UInt32
+    /// The number of its call, which may be detached for a while: held.
+    let call: UInt32
+    let counters: UnsafeMutablePointer<TapCounters>
+    /// Where its descriptor stands in the poll set; -1: nowhere.
+    var pollIndex = -1
+    /// The recorder has closed its end.
+    private(set) var isOver = false
+
+    private let side: TapSide
+    private var sink: BlockSender
+    /// What the far end said in this tick, and what is made of it.
+    private let remote: UnsafeMutablePointer<Int16>
+    private let mixed: UnsafeMutablePointer<Int16>
+
+    /// - Parameter counters: owned by the control side, which frees them after this port.
+    init(
+        id: UInt32, call: UInt32, side: TapSide, descriptor: Int32, rate: Int, layout: SampleLayout, isStream: Bool,
+        busRate: Int, counters: UnsafeMutablePointer<TapCounters>
+    ) {
+        self.id = id
+        self.call = call
+        self.side = side
+        self.counters = counters
+        sink = BlockSender(descriptor: descriptor, rate: rate, layout: layout, isStream: isStream, busRate: busRate)
+        remote = .allocate(capacity: busRate / 100)
+        remote.initialize(repeating: 0, count: busRate / 100)
+        mixed = .allocate(capacity: busRate / 100)
+        mixed.initialize(repeating: 0, count: busRate / 100)
+    }
+
+    deinit {
+        remote.deallocate()
+        mixed.deallocate()
+    }
+
+    var descriptor: Int32 { @_noLocks get { sink.descriptor } }
+
+    /// Keeps what the far end says in this tick.
+    @_noLocks
+    mutating func hear(_ block: UnsafePointer<Int16>, _ frames: Int) { Mixer.copy(block, frames, to: remote) }
+
+    /// Sends the tick's 10 ms.
+    ///
+    /// - Parameter local: what the far end gets.
+    @_noLocks
+    mutating func serve(_ local: UnsafePointer<Int16>, _ frames: Int) {
+        let code: Int32
+        switch side {
+        case .both:
+            Mixer.copy(local, frames, to: mixed)
+            Mixer.add(remote, frames, to: mixed)
+            code = sink.send(mixed, frames)
+        case .local: code = sink.send(local, frames)
+        case .remote: code = sink.send(remote, frames)
+        case .stereo: code = sink.send(left: local, right: remote, frames)
+        }
+        // While no device takes what the far end says, there is none.
+        clear(remote, frames)
+        if code == 0 {
+            counters.pointee.blocksSent.add(1)
+        } else if code == BlockSender.dropped {
+            counters.pointee.blocksDropped.add(1)
+        } else {
+            isOver = true
+        }
+    }
+
+    /// The socket says that the other end is closed.
+    @_noLocks
+    mutating func hungUp() { isOver = true }
+}
+
+/// What the real-time thread writes about one tap.
+struct TapCounters: ~Copyable {
+    let blocksSent = Counter()
+    let blocksDropped = Counter()
+
+    func snapshot(id: UInt32) -> EngineCounters.Tap {
+        EngineCounters.Tap(id: id, blocksSent: blocksSent.read(), blocksDropped: blocksDropped.read())
+    }
+}

@@ -1,0 +1,93 @@
+import ArgumentParser
+import BTCall
+import BTCallBench
+import ControlLoop
+import Glibc
+
+struct RecordCommand: BridgeCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "record", abstract: "Record a call to a WAV file, or say whether it may be.",
+        discussion: """
+            The file (16 bit, 16000 frames per second) is complete at any moment: it ends with the call, after --seconds, or \
+            with Ctrl-C. While the call is held nothing is recorded. `btcall config privacy.recording` says whether calls may \
+            be recorded; with `ask` somebody has to say `btcall record --allow` (or --deny) within half a minute.
+            """)
+
+    enum Side: String, ExpressibleByArgument, CaseIterable, Sendable {
+        case both, local, remote, stereo
+
+        var tap: BridgeAudio.TapSide {
+            switch self {
+            case .both: .both
+            case .local: .local
+            case .remote: .remote
+            case .stereo: .stereo
+            }
+        }
+    }
+
+    @Argument(help: ArgumentHelp("The WAV file; it is replaced.", valueName: "file.wav"))
+    var file: String?
+
+    @Option(help: CallArgument.help)
+    var call: String?
+
+    @Option(help: "Who is recorded: both (added up), local, remote, or stereo (the near end left, the far end right).")
+    var side = Side.both
+
+    @Option(help: "How long; without it to the end of the call.")
+    var seconds: Int?
+
+    @Flag(help: "Allow the programs that ask to record the call.")
+    var allow = false
+
+    @Flag(help: "Do not allow them.")
+    var deny = false
+
+    @OptionGroup var options: CommonOptions
+
+    func validate() throws {
+        if allow && deny { throw ValidationError("--allow and --deny exclude each other.") }
+        if (allow || deny) != (file == nil) { throw ValidationError("Name a FILE, or say --allow or --deny.") }
+        if let seconds, !(1...86_400).contains(seconds) {
+            throw ValidationError("--seconds takes a whole number from 1 to 86400.")
+        }
+    }
+
+    func perform(on bridge: CallBridge, _ output: Output) async throws {
+        let chosen = try CallArgument.choose(
+            call, among: try await bridge.calls.list(), in: [[.active], [.held], [.dialing, .alerting]],
+            absent: "there is no call to record; see `btcall calls`")
+        guard let file else {
+            try await bridge.audio.allowRecording(of: chosen.id, allow)
+            let text = allow ? "may be recorded" : "may not be recorded"
+            if options.json {
+                output.print(["call": .string(chosen.id.description), "allowed": JSON(allow)])
+            } else {
+                output.print("call \(chosen.index) (\(chosen.party)) \(text)")
+            }
+            return
+        }
+        let audio = try await bridge.audio.openTap(call: chosen.id, side: side.tap)
+        let rate = audio.rate
+        let recording = try TapRecording(audio, to: file, limit: seconds.map { $0 * rate })
+        let signals = try [SIGINT, SIGTERM].map { signal in
+            try ControlLoop.shared.onSignal(signal) { recording.stop(.interrupted) }
+        }
+        defer { for signal in signals { signal.cancel() } }
+        let outcome = try await recording.run()
+        let length = Double(recording.frames) / Double(rate)
+        if options.json {
+            output.print([
+                "file": .string(file), "seconds": .number(length), "call": .string(chosen.id.description),
+                "complete": JSON(outcome == .complete || seconds == nil),
+            ])
+        } else {
+            output.print("recorded \(length.tenths) s in \(file)")
+        }
+        guard outcome == .closed else { return }
+        // An error says that btcalld has gone; the file is complete all the same.
+        let isUp = try await bridge.calls.list().contains { $0.id == chosen.id }
+        if isUp { throw CommandFailure("btcalld ended the recording before the call: its log says why") }
+    }
+}

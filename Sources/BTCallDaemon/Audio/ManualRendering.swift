@@ -1,0 +1,91 @@
+import AudioDSP
+import AudioEngine
+package import BTCallAPI
+package import ControlLoop
+package import DBus
+package import Logging
+
+/// A program in place of the devices (`Audio1.OpenManual`): what it writes goes to the far end of all calls, what they say
+/// comes to it, and no device is opened. One program at a time.
+@ControlPlane
+package final class ManualRendering {
+    /// What is asked for to be under way each way. The kernel counts its own part, too: it becomes 40 to 130 ms.
+    private static let aheadBlocks = 8
+    private let graph: AudioGraph
+    private let bus: BusConnection
+    private let logger: Logger
+    private var watch: Subscription?
+    private var identifier: UInt32 = 0
+
+    /// The unique bus name of the program; nil while there is none.
+    package private(set) var holder: String?
+    /// It has begun or ended.
+    package var onChange: (@ControlPlane () -> Void)?
+
+    package init(graph: AudioGraph, bus: BusConnection, logger: Logger) {
+        self.graph = graph
+        self.bus = bus
+        self.logger = logger
+    }
+
+    /// Gives a program what it writes to and what it reads from. Closing either ends it, and so does leaving the bus.
+    ///
+    /// - Parameters:
+    ///   - isStream: without borders between messages.
+    ///   - busName: who asks.
+    /// - Throws: `wrongState` while another program does so, `fault` without descriptors to give.
+    package func open(
+        _ format: AudioFormat, isStream: Bool, of busName: String
+    ) throws(APIError) -> (uplink: PassedDescriptor, downlink: PassedDescriptor) {
+        if let holder {
+            throw APIError(
+                .wrongState, "\(holder) renders the audio already, and only one program can: close it there first")
+        }
+        let bytes = Self.aheadBlocks * format.blockFrames * format.layout.frameBytes
+        let (uplink, downlink) = try Self.pairs(isStream: isStream)
+        uplink.limit(bytes: bytes)
+        downlink.limitOurs(bytes: bytes)
+        identifier &+= 1
+        do throws(AudioEngineError) {
+            try graph.attachManual(
+                identifier, uplink: uplink.ours, downlink: downlink.ours, rate: format.rate, layout: format.layout,
+                isStream: isStream)
+        } catch {
+            throw APIError(.fault, "the audio engine: \(error)")
+        }
+        holder = busName
+        watch = bus.watchName(busName) { [weak self] owner in
+            guard owner == nil, self?.holder == busName else { return }
+            self?.graph.detachManual()
+        }
+        logger.notice("\(busName) renders the audio itself: \(format)\(isStream ? ", as streams" : "")")
+        onChange?()
+        return (uplink.theirs, downlink.theirs)
+    }
+
+    /// The program has closed an end, or has gone.
+    package func ended() {
+        guard let holder else { return }
+        self.holder = nil
+        watch?.cancel()
+        watch = nil
+        logger.notice("\(holder) renders the audio no more: devices do")
+        onChange?()
+    }
+
+    private static func pairs(
+        isStream: Bool
+    ) throws(APIError) -> (uplink: AudioSocketPair, downlink: AudioSocketPair) {
+        do throws(SystemError) {
+            let uplink = try AudioSocketPair(isStream: isStream)
+            do throws(SystemError) {
+                return (uplink, try AudioSocketPair(isStream: isStream))
+            } catch {
+                uplink.closeOurs()
+                throw error
+            }
+        } catch {
+            throw APIError(.fault, "no socket for the audio: \(error); see LimitNOFILE of the daemon")
+        }
+    }
+}

@@ -1,0 +1,21 @@
+import BTCallAPI
+
+/// `[privacy]`: who may hear what beside the two ends of a call.
+extension ConfigurationSection {
+    static var privacyKeys: [ConfigurationKey] { microphoneKeys + recordingKeys }
+
+    private static var recordingKeys: [ConfigurationKey] {
+        let words = RecordingConsent.allCases.map(\.rawValue).joined(separator: ", ")
+        return [
+            ConfigurationKey(
+                "recording", RecordingConsent.deny.rawValue, "whether programs may record calls: deny, allow or ask",
+                accepted: words, effect: .now, read: { $0.recording.rawValue },
+                apply: { configuration, value throws(ConfigurationValueError) in
+                    guard let consent = RecordingConsent(rawValue: value) else {
+                        throw ConfigurationValueError(accepted: words)
+                    }
+                    configuration.recording = consent
+                })
+        ]
+    }
+}

@@ -1,0 +1,204 @@
+import BTCall
+import BTCallAPI
+import BTCallBench
+import BTCallDaemon
+import BluetoothTypes
+import ControlLoop
+import DBus
+import Glibc
+import Routing
+import Testing
+
+/// A program that renders the audio: answers each block with the next of its own.
+@ControlPlane
+final class Renderer {
+    let uplink: Int32
+    let downlink: Int32
+    private(set) var heard: [Int16] = []
+    private(set) var said: [Int16] = []
+    private var source: DescriptorSource?
+
+    init(_ audio: ManualAudio) {
+        uplink = audio.uplink.takeDescriptor()
+        downlink = audio.downlink.takeDescriptor()
+    }
+
+    isolated deinit { end() }
+
+    /// Says numbers from 1 on, which no microphone and no noise does.
+    func start() throws {
+        for _ in 0..<3 { say() }
+        source = try ControlLoop.shared.add(downlink, .readable) { [weak self] _ in self?.exchange() }
+    }
+
+    func end() {
+        guard source != nil else { return }
+        source?.cancel()
+        source = nil
+        close(uplink)
+        close(downlink)
+    }
+
+    private func exchange() {
+        var block = [Int16](repeating: 0, count: 160)
+        while recv(downlink, &block, 320, Int32(MSG_DONTWAIT)) == 320 {
+            heard += block
+            say()
+        }
+    }
+
+    private func say() {
+        let block = (0..<160).map { Int16((said.count + $0) % 30_000 + 1) }
+        if send(uplink, block, 320, Int32(MSG_DONTWAIT | MSG_NOSIGNAL)) == 320 { said += block }
+    }
+
+    /// Whether everything that was said in a tenth of a second has been heard as it was.
+    static func isHeard(in samples: [Int16]) -> Bool {
+        samples.indices.contains { start in
+            guard start + 1_600 <= samples.count, samples[start] % 160 == 1 else { return false }
+            return (0..<1_600).allSatisfy { samples[start + $0] == (samples[start] - 1 + Int16($0)) % 30_000 + 1 }
+        }
+    }
+}
+
+extension DaemonTests {
+    @Suite @ControlPlane struct ManualTests {
+        private func call(_ box: Box) async throws -> (ProviderRegistration, Call.ID) {
+            try await box.prefer(.none)
+            let registration = try await box.register()
+            let call = try await box.startCall(registration)
+            try await box.route(.earpiece)
+            try await box.playing("earpiece")
+            return (registration, call)
+        }
+
+        private func statistics(_ box: Box) async throws -> AudioStatistics {
+            let reply = try await box.client.call(
+                BTCallName.bus, BTCallPath.audio, "org.freedesktop.DBus.Properties", "Get",
+                [.string(BTCallName.Interface.audio), .string(BTCallName.Audio.statistics)])
+            return try AudioStatistics(Fields(try #require(reply.first).unwrapped, of: "Statistics"))
+        }
+
+        @Test func `S1.19 A call leaves its device for a program, which hears it and is heard, and comes back`()
+            async throws
+        {
+            try await Box.run { box in
+                _ = try await call(box)
+                let opened = box.outside.opened
+                let renderer = Renderer(try await box.bridge.audio.openManual())
+                try await box.route(.none)
+                try await eventually("nothing is open") { box.daemon.graph.isQuiet }
+                _ = box.telephone.exchange.takeRecorded()
+                try renderer.start()
+                var farEnd: [Int16] = []
+                try await eventually("the far end hears the bytes that were written") {
+                    farEnd += box.telephone.exchange.takeRecorded()
+                    return Renderer.isHeard(in: farEnd)
+                }
+                try await eventually("the program hears the call") { Tone.isHeard(in: renderer.heard.suffix(1_600)) }
+                let manual = try #require(try await statistics(box).manual)
+                #expect(manual.blocksIn > 0 && manual.blocksOut > 0 && manual.bad == 0)
+                // A second program is told who it is that has it.
+                let other = try await CallBridge(bus: .address("\(box.address)"))
+                let error = await refusal { () throws(BridgeError) in _ = try await other.audio.openManual() }
+                #expect(error?.code == .wrongState && error?.message.contains(manual.owner) == true)
+                await other.close()
+                #expect(box.outside.opened == opened)
+                renderer.end()
+                try await box.route(.earpiece)
+                try await box.playing("earpiece")
+                #expect(try await statistics(box).manual == nil)
+                #expect(try await box.bridge.calls.list().count == 1)
+            }
+        }
+
+        @Test func `S1.20 Enabling and unmuting the microphone in manual rendering opens nothing`() async throws {
+            try await Box.run { box in
+                try await box.prefer(.bluetooth)
+                _ = try await box.connect(Box.first)
+                let renderer = Renderer(try await box.bridge.audio.openManual())
+                let registration = try await box.register()
+                _ = try await box.startCall(registration)
+                try renderer.start()
+                for isEnabled in ["false", "true"] {
+                    try await box.bridge.setSetting("routing.microphoneEnabled", to: isEnabled)
+                }
+                try await box.bridge.calls.setMuted(true)
+                var farEnd: [Int16] = []
+                try await eventually("the far end hears silence") {
+                    farEnd = farEnd.suffix(1_600) + box.telephone.exchange.takeRecorded()
+                    return farEnd.count >= 1_600 && farEnd.suffix(1_600).allSatisfy { $0 == 0 }
+                }
+                try await box.bridge.calls.setMuted(false)
+                try await eventually("the far end hears what is written") {
+                    farEnd += box.telephone.exchange.takeRecorded()
+                    return Renderer.isHeard(in: farEnd)
+                }
+                #expect(box.outside.opened.isEmpty && box.daemon.graph.isQuiet)
+                // There was something to open.
+                renderer.end()
+                try await eventually("the headset has the call") { !box.outside.opened.isEmpty }
+            }
+        }
+
+        @Test func `A program that leaves the bus renders no more, whatever becomes of its descriptors`() async throws {
+            try await Box.run { box in
+                _ = try await call(box)
+                let other = try await CallBridge(bus: .address("\(box.address)"))
+                let renderer = Renderer(try await other.audio.openManual())
+                try await box.route(.none)
+                try renderer.start()
+                await other.close()
+                try await box.route(.earpiece)
+                renderer.end()
+                _ = try await box.bridge.audio.openManual()
+            }
+        }
+
+        @Test(arguments: [true, false])
+        func `Closing one descriptor ends it, also without a call`(isUplink: Bool) async throws {
+            try await Box.run { box in
+                let audio = try await box.bridge.audio.openManual()
+                let ends = [audio.uplink.takeDescriptor(), audio.downlink.takeDescriptor()]
+                #expect(try await statistics(box).manual != nil)
+                close(ends[isUplink ? 0 : 1])
+                try await eventually("it is over") { try await statistics(box).manual == nil }
+                close(ends[isUplink ? 1 : 0])
+                _ = try await box.bridge.audio.openManual()
+            }
+        }
+
+        @Test func `What a program may not ask for is refused`() async throws {
+            try await Box.run { box in
+                let error = await refusal { () throws(BridgeError) in
+                    _ = try await box.bridge.audio.openManual(rate: 11_025)
+                }
+                #expect(error?.code == .invalidArgument && error?.message.contains("accepted: 8000") == true)
+                let name = await box.error(
+                    BTCallPath.audio, BTCallName.Interface.audio, BTCallName.Audio.openManual,
+                    [.vardict(["device": .string("bluetooth:\(Box.first)")])])
+                #expect(name == APIError(.notSupported, "").name)
+                let manual = try await statistics(box).manual
+                #expect(manual == nil)
+            }
+        }
+
+        @Test func `A sound card that comes while a program renders is looked at afterwards`() async throws {
+            try await Box.run(
+                configure: { $0.localDevices[.earpiece] = nil },
+                prepare: { $0.outside.removeCard(.speakerphone) },
+                body: { box in
+                    let registration = try await box.register()
+                    _ = try await box.startCall(registration)
+                    let renderer = Renderer(try await box.bridge.audio.openManual())
+                    try renderer.start()
+                    box.outside.addCard(.speakerphone, microphone: Tone.samples)
+                    try await eventually("a second of the call goes by") { renderer.heard.count >= 16_000 }
+                    #expect(try await box.device("speakerphone")?["available"] == .bool(false))
+                    renderer.end()
+                    try await box.route(.speakerphone)
+                    try await box.playing("speakerphone")
+                })
+        }
+    }
+}
