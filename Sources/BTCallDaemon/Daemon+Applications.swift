@@ -13,6 +13,7 @@ extension Daemon {
     func followManualRendering() {
         var routing = settings.configuration.routing
         if manual.holder != nil { routing.manualRendering = true }
+        microphone.setManual(routing.manualRendering)
         if routing.manualRendering {
             router.handle(.configure(routing))
             board.isPaused = true

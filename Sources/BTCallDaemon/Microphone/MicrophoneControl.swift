@@ -26,6 +26,8 @@ package final class MicrophoneControl {
     private let retryInterval: Duration
     private var rule: MicrophoneRule
     private var isEnabled: Bool
+    /// A program is in place of the devices: none is opened, to be prepared either.
+    private var isManual: Bool
     /// What a client has answered where the rule is to ask.
     private var isAllowedByClient = false
     private var retry: Timer?
@@ -46,6 +48,7 @@ package final class MicrophoneControl {
         isAutomatic = configuration.autoConfigure
         rule = configuration.microphone
         isEnabled = configuration.routing.microphoneEnabled
+        isManual = configuration.routing.manualRendering
         retryInterval = configuration.waits.localDevice
         output = PrivacyOutput(configuration.privacyOutput, problems: problems)
         mute.apply = { [weak self] _ in self?.follow() }
@@ -70,6 +73,12 @@ package final class MicrophoneControl {
         if new.routing.microphoneEnabled != old.routing.microphoneEnabled {
             onChange?(BTCallName.Audio.microphoneEnabled)
         }
+    }
+
+    package func setManual(_ isManual: Bool) {
+        guard isManual != self.isManual else { return }
+        self.isManual = isManual
+        follow()
     }
 
     // MARK: Access
@@ -168,8 +177,8 @@ package final class MicrophoneControl {
         let isClosed = mute.isMuted && mute.mode == .restart
         if isClosed { isUnmuting = true }
         graph.setMuting(mute.muting == .off && !isAllowed ? .microphone : mute.muting)
-        graph.setMicrophones(
-            isOpen: isAllowed && !isClosed, prepared: isAllowed && isAlwaysPrepared ? preparedDevice : nil)
+        let isPreparing = isAllowed && isAlwaysPrepared && !isManual
+        graph.setMicrophones(isOpen: isAllowed && !isClosed, prepared: isPreparing ? preparedDevice : nil)
         if !isAllowed || (!isAlwaysPrepared && isClosed) {
             retry?.cancel()
             retry = nil
