@@ -33,7 +33,7 @@ package final class AudioEngine: @unchecked Sendable {
     package let playbackQueue: Duration
     package let isMemoryLocked: Bool
 
-    private let configuration: AudioEngineConfiguration
+    let configuration: AudioEngineConfiguration
     private let commandDescriptor: Int32
     private let commands: UnsafeMutablePointer<MessageQueue>
     private let events: UnsafeMutablePointer<MessageQueue>
@@ -49,6 +49,8 @@ package final class AudioEngine: @unchecked Sendable {
     private var heldCalls: [CallRecord] = []
     /// By their numbers, what the thread counts of each.
     private var injections: [UInt32: UnsafeMutablePointer<InjectionCounters>] = [:]
+    /// What the person hears beside the calls, until `playbackEnded`.
+    var playbacks: [UInt32: PlaybackPointer] = [:]
 
     /// Starts the real-time thread.
     package init(_ configuration: AudioEngineConfiguration = AudioEngineConfiguration()) throws(AudioEngineError) {
@@ -115,6 +117,7 @@ package final class AudioEngine: @unchecked Sendable {
         } injections: {
             free(injection: $0)
         }
+        freePlaybacks()
         terminals.removeAll()
         calls.removeAll()
         heldCalls.removeAll()
@@ -216,8 +219,9 @@ package final class AudioEngine: @unchecked Sendable {
     ///   - id: not that of a terminal whose `terminalRemoved` has not come.
     ///   - speakerGain: linear, 0 is silence.
     ///   - microphoneGain: linear, 0 is silence.
+    ///   - isAlone: it is never routed, and plays what is given it with `addPlayback` from now on.
     package func addTerminal(
-        _ id: UInt32, _ kind: TerminalKind, speakerGain: Float = 1, microphoneGain: Float = 1
+        _ id: UInt32, _ kind: TerminalKind, speakerGain: Float = 1, microphoneGain: Float = 1, isAlone: Bool = false
     ) throws(AudioEngineError) {
         guard id != Message.noTerminal, terminals[id] == nil else { throw .duplicate(id) }
         guard terminals.count < RealtimeThread.maximumTerminals else {
@@ -254,6 +258,7 @@ package final class AudioEngine: @unchecked Sendable {
             to: Terminal(
                 id: id, link: link, path: path, captureRate: rates.capture, playbackRate: rates.playback,
                 busRate: configuration.busRate, speakerGain: speakerGain, microphoneGain: microphoneGain,
+                isAlone: isAlone,
                 counters: counters))
         terminals[id] = TerminalRecord(
             counters: counters, isLink: link != nil, rate: rates.playback, isFramed: link?.pointee.isFramed ?? false)
@@ -362,7 +367,7 @@ package final class AudioEngine: @unchecked Sendable {
         case .none, .attachCall, .setCallActive, .detachCall, .addTerminal, .removeTerminal, .route, .mute,
             .speakerGain,
             .microphoneGain, .silentLimit, .primeBlocks, .stop, .attachInjection,
-            .microphoneVolume, .applicationVolume:
+            .microphoneVolume, .applicationVolume, .addPlayback, .movePlayback, .endPlayback:
             return nil
         case .firstPacket: return .firstPacket(terminal: id, packetBytes: Int(record.number))
         case .linkSilent: return .linkSilent(terminal: id, afterMilliseconds: Int(record.number))
@@ -387,12 +392,16 @@ package final class AudioEngine: @unchecked Sendable {
             if let storage = record.storage { free(injection: storage.assumingMemoryBound(to: InjectionPort.self)) }
             injections[id] = nil
             return .injectionEnded(id)
+        case .playbackEnded:
+            if let storage = record.storage { free(playback: storage.assumingMemoryBound(to: PlaybackPort.self)) }
+            playbacks[id] = nil
+            return .playbackEnded(id)
         case .deadlineMissed: return .deadlineMissed(count: Int(record.number))
         case .eventsLost: return .eventsLost(count: Int(record.number))
         }
     }
 
-    private func send(_ command: Message) -> Bool {
+    func send(_ command: Message) -> Bool {
         guard isRunning, commands.pointee.push(command) else { return false }
         btcall_eventfd_signal(commandDescriptor)
         return true
@@ -424,7 +433,7 @@ package final class AudioEngine: @unchecked Sendable {
         guard heldCalls.count < RealtimeThread.maximumCalls else { throw .tooMany(limit: RealtimeThread.maximumCalls) }
     }
 
-    private func check(rate: Int, channels: Int) throws(AudioEngineError) {
+    func check(rate: Int, channels: Int) throws(AudioEngineError) {
         guard Self.rates.contains(rate), (1...2).contains(channels) else {
             throw .unsupportedFormat(rate: rate, channels: channels)
         }

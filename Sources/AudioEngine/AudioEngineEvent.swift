@@ -19,6 +19,8 @@ package enum AudioEngineEvent: Equatable, Sendable {
     case callClosed(UInt32, code: Int32)
     /// The application has closed its descriptor, and what it said has been said.
     case injectionEnded(UInt32)
+    /// What the person heard beside the calls is over.
+    case playbackEnded(UInt32)
     /// The thread woke more than 20 ms late, this often since the last such report; one report a second at most.
     case deadlineMissed(count: Int)
     /// The event queue was full, because nobody took events.

@@ -9,9 +9,11 @@ struct Message: BitwiseCopyable {
         case attachCall, setCallActive, detachCall, addTerminal, removeTerminal, route, mute, speakerGain
         case microphoneGain, silentLimit, primeBlocks, stop
         case attachInjection, microphoneVolume, applicationVolume
+        case addPlayback, movePlayback, endPlayback
         // Events.
         case firstPacket, linkSilent, linkResumed, terminalFailed, terminalRemoved, routed, callStarted, callClosed
         case callReleased, deadlineMissed, eventsLost, injectionEnded
+        case playbackEnded
     }
 
     var kind: Kind
@@ -19,7 +21,7 @@ struct Message: BitwiseCopyable {
     var id: UInt32
     var number: Int64
     var gain: Float
-    /// A `Terminal`, a `CallPort` or an `InjectionPort`.
+    /// A `Terminal`, a `CallPort`, an `InjectionPort` or a `PlaybackPort`.
     var storage: UnsafeMutableRawPointer?
 
     static var noTerminal: UInt32 { @_noLocks get { UInt32.max } }

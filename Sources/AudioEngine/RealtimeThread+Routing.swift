@@ -10,7 +10,7 @@ extension RealtimeThread {
             switch command.kind {
             case .none, .firstPacket, .linkSilent, .linkResumed, .terminalFailed, .terminalRemoved, .routed,
                 .callStarted,
-                .callClosed, .callReleased, .deadlineMissed, .eventsLost, .injectionEnded:
+                .callClosed, .callReleased, .deadlineMissed, .eventsLost, .injectionEnded, .playbackEnded:
                 break
             case .stop: isStopping = true
             case .mute: mute(command.number)
@@ -31,6 +31,9 @@ extension RealtimeThread {
             case .attachInjection: attachInjection(command)
             case .microphoneVolume: microphoneGain.set(command.gain)
             case .applicationVolume: applicationGain.set(command.gain)
+            case .addPlayback: addPlayback(command)
+            case .movePlayback: if let playback = playback(command.id) { playback.pointee.target = command.number }
+            case .endPlayback: if let playback = playback(command.id) { playback.pointee.end() }
             }
         }
     }
@@ -60,6 +63,7 @@ extension RealtimeThread {
         while index < Self.maximumTerminals {
             if terminals[index] == nil {
                 terminals[index] = terminal
+                if terminal.pointee.isAlone { startAlone(terminal) }
                 return
             }
             index += 1
@@ -134,7 +138,7 @@ extension RealtimeThread {
     /// How much of a terminal's capture is kept: all for the clock, one tick for the others, ready to be cut to.
     @_noLocks
     func keptFrames(_ terminal: TerminalPointer) -> Int {
-        same(terminal, master) || same(terminal, fading) ? busRate / 4 : tickFrames
+        same(terminal, master) || same(terminal, fading) || terminal.pointee.isAlone ? busRate / 4 : tickFrames
     }
 
     /// Cuts to the pending terminal once it delivers, so that the old one carries on until then.

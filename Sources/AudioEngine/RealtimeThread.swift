@@ -12,12 +12,13 @@ typealias InjectionPointer = UnsafeMutablePointer<InjectionPort>
 /// terminal is the clock: when it has captured 10 ms, `tick` exchanges one block with every active call. Nothing here
 /// allocates, locks or counts references; storage comes and goes by pointers in commands and events.
 struct RealtimeThread: ~Copyable {
-    static var maximumTerminals: Int { @_noLocks get { 6 } }
+    static var maximumTerminals: Int { @_noLocks get { 8 } }
     static var maximumCalls: Int { @_noLocks get { 8 } }
     static var maximumInjections: Int { @_noLocks get { 8 } }
+    static var maximumPlaybacks: Int { @_noLocks get { 16 } }
     static var maximumPolls: Int {
         @_noLocks get {
-            1 + maximumTerminals * PathPort.maximumDescriptors + maximumCalls + maximumInjections
+            1 + maximumTerminals * PathPort.maximumDescriptors + maximumCalls + maximumInjections + maximumPlaybacks
         }
     }
     static var tickNanoseconds: Int64 { @_noLocks get { 10_000_000 } }
@@ -46,6 +47,7 @@ struct RealtimeThread: ~Copyable {
     let terminals: UnsafeMutablePointer<TerminalPointer?>
     let calls: UnsafeMutablePointer<CallPointer?>
     let injections: UnsafeMutablePointer<InjectionPointer?>
+    let playbacks: UnsafeMutablePointer<PlaybackPointer?>
     let polls: UnsafeMutablePointer<pollfd>
     var pollCount = 0
 
@@ -68,6 +70,10 @@ struct RealtimeThread: ~Copyable {
     var applicationGain: Gain
     /// Of everything that goes to the far end.
     var muting: Gain
+    /// Of what the calls say, while the person hears something else with it.
+    var farEndGain: Gain
+    /// Ticks running in which the calls were louder than the noise of a line.
+    var loudTicks = 0
     /// Towards the far end: as loud as the room.
     var noise: ComfortNoise
     /// Towards the person: where a provider gives nothing.
@@ -95,6 +101,8 @@ struct RealtimeThread: ~Copyable {
     let uplink: UnsafeMutablePointer<Int16>
     let scratch: UnsafeMutablePointer<Int16>
     let injected: UnsafeMutablePointer<Int16>
+    /// What a terminal plays that is not routed.
+    let alone: UnsafeMutablePointer<Int16>
     /// Where a new device's first samples are made, half a second of the bus.
     let lead: UnsafeMutablePointer<Int16>
 
@@ -121,6 +129,8 @@ struct RealtimeThread: ~Copyable {
         calls.initialize(repeating: nil, count: Self.maximumCalls)
         injections = .allocate(capacity: Self.maximumInjections)
         injections.initialize(repeating: nil, count: Self.maximumInjections)
+        playbacks = .allocate(capacity: Self.maximumPlaybacks)
+        playbacks.initialize(repeating: nil, count: Self.maximumPlaybacks)
         polls = .allocate(capacity: Self.maximumPolls)
         polls.initialize(repeating: pollfd(), count: Self.maximumPolls)
         downlink = .allocate(capacity: tickFrames)
@@ -131,6 +141,9 @@ struct RealtimeThread: ~Copyable {
         scratch.initialize(repeating: 0, count: tickFrames)
         injected = .allocate(capacity: tickFrames)
         injected.initialize(repeating: 0, count: tickFrames)
+        alone = .allocate(capacity: tickFrames)
+        alone.initialize(repeating: 0, count: tickFrames)
+        farEndGain = Gain(rate: busRate)
         crossFade = CrossFade(rate: busRate, milliseconds: 20)
         // Twice as quick as other changes: done within one tick.
         muting = Gain(rate: busRate / 2)
@@ -151,11 +164,13 @@ struct RealtimeThread: ~Copyable {
         terminals.deallocate()
         calls.deallocate()
         injections.deallocate()
+        playbacks.deallocate()
         polls.deallocate()
         downlink.deallocate()
         uplink.deallocate()
         scratch.deallocate()
         injected.deallocate()
+        alone.deallocate()
         lead.deallocate()
     }
 
@@ -188,12 +203,14 @@ struct RealtimeThread: ~Copyable {
             servicePolledCalls()
             serviceTerminals()
             serviceInjections()
+            servicePlaybacks()
         }
         endHold()
         serviceTimers()
         cutIfReady()
         finishEndings()
         endInjections()
+        endPlaybacks()
         reportMissedDeadlines()
         if mustSignal {
             mustSignal = false
@@ -268,7 +285,7 @@ struct RealtimeThread: ~Copyable {
             }
             index += 1
         }
-        pollCount = preparePollsOfInjections(count)
+        pollCount = preparePollsOfPlaybacks(preparePollsOfInjections(count))
     }
 
     /// A thread that is woken late must not take its own absence for that of a radio.

@@ -32,6 +32,8 @@ struct Terminal: ~Copyable {
     var isDraining: Bool { @_noLocks get { if case .draining = state { true } else { false } } }
     var isFailed: Bool { @_noLocks get { if case .failed = state { true } else { false } } }
     var isRemoving = false
+    /// Is never routed: it plays by itself, beside the one that is.
+    let isAlone: Bool
     /// Until when fading and draining may take, when it is removed or stopped.
     var endDeadline = Int64.max
     /// Where its descriptors stand in the poll set, and how many they are.
@@ -53,7 +55,7 @@ struct Terminal: ~Copyable {
     /// - Parameter busRate: frames per second.
     init(
         id: UInt32, link: UnsafeMutablePointer<LinkPort>?, path: UnsafeMutablePointer<PathPort>?, captureRate: Int,
-        playbackRate: Int, busRate: Int, speakerGain: Float, microphoneGain: Float,
+        playbackRate: Int, busRate: Int, speakerGain: Float, microphoneGain: Float, isAlone: Bool = false,
         counters: UnsafeMutablePointer<TerminalCounters>
     ) {
         self.id = id
@@ -61,6 +63,7 @@ struct Terminal: ~Copyable {
         self.path = path
         self.counters = counters
         self.captureRate = captureRate
+        self.isAlone = isAlone
         state = link == nil ? .idle : .running
         capture = SampleRing(capacity: busRate / 2)
         playback = SampleRing(capacity: playbackRate / 2)
