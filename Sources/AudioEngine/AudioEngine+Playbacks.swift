@@ -47,6 +47,9 @@ package enum PlaybackTarget: Hashable, Sendable {
 }
 
 extension AudioEngine {
+    /// Frames per second of the internal mix.
+    package var busRate: Int { configuration.busRate }
+
     /// Lets the person hear something beside the calls; `playbackEnded` says when it is over, or was ended.
     ///
     /// - Parameter id: not that of another playback whose `playbackEnded` has not come.

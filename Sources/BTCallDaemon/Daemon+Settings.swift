@@ -32,6 +32,7 @@ extension Daemon {
         voiceRouting.follow(new.scoRouting)
         graph.setCallQueueBlocks(new.callQueueBlocks)
         outside.paths.setPeriod(new.periodMilliseconds)
+        applySounds(new)
     }
 
     // MARK: What is kept

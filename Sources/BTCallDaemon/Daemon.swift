@@ -61,6 +61,9 @@ package final class Daemon: Activating {
     let quirks: HeadsetQuirks
     let audio: CallAudio
     let applicationAudio: ApplicationAudio
+    package let sounds: LocalSounds
+    let interruptionHolds: InterruptionHolds
+    var isMixingSaid = false
     package let quality: CallQualityMonitor
     let journal: CallJournal?
     private let locals: LocalDeviceMonitor
@@ -101,6 +104,7 @@ package final class Daemon: Activating {
         self.configuration = configuration
         if configuration.logLevel != base.logLevel { LogThreshold.level = configuration.logLevel }
         outside.paths.setPeriod(configuration.periodMilliseconds)
+        outside.paths.setMixing(configuration.mixesWithOthers)
         self.bus = bus
         self.registry = registry
         self.outside = outside
@@ -135,6 +139,8 @@ package final class Daemon: Activating {
         calls = CallDirectory(bus: bus, deadline: configuration.waits.provider, logger: logger)
         audio = CallAudio(graph: graph, logger: logger)
         applicationAudio = ApplicationAudio(graph: graph, logger: logger)
+        sounds = LocalSounds(graph: graph, configuration: configuration.ring, problems: problems, logger: logger)
+        interruptionHolds = InterruptionHolds(calls: calls, isOn: configuration.holdsInterrupted, logger: logger)
         quality = CallQualityMonitor(
             graph: graph, interval: configuration.waits.quality, window: configuration.waits.qualityWindow)
         journal = Self.journal(configuration, problems)
@@ -210,7 +216,10 @@ package final class Daemon: Activating {
     private func join() {
         router.links = headsets
         router.onNotice = { [weak self] notice in
-            if case .devicesChanged = notice { self?.noteMissingWired() }
+            if case .devicesChanged = notice {
+                self?.noteMissingWired()
+                self?.endBusy()
+            }
             self?.routerObject?.show(notice)
         }
         graph.onEvent = { [weak self] event in self?.take(event) }
@@ -235,8 +244,7 @@ package final class Daemon: Activating {
         joinHeadsetProfile()
         settings.onChange = { [weak self] old, new in self?.apply(new, replacing: old) }
         settings.onRuntimeChange = { [weak self] in self?.keepPreferences() }
-        interruptions.onEvent = { [weak self] event in self?.router.handle(event) }
-        interruptions.onChange = { [weak self] in self?.routerObject?.refresh() }
+        joinSounds()
     }
 
     private func joinBoard() {
@@ -273,7 +281,9 @@ package final class Daemon: Activating {
             codec: { [weak self] in self?.graph.codec(ofLink: $0) },
             onPreference: { [weak self] in self?.keepPreferences() }, notes: { [weak self] in self?.board.notes ?? [] })
         callsObject = CallsObject(bus: bus, calls: calls, mute: mute)
-        audioObject = AudioObject(bus: bus, graph: graph, audio: audio, applications: applicationAudio, mute: mute)
+        audioObject = AudioObject(
+            bus: bus, graph: graph, audio: audio, applications: applicationAudio,
+            announcements: sounds.announcements, mute: mute)
         headsetObjects = HeadsetObjects(bus: bus, headsets: headsets)
         // Why a device is not available is a problem as well.
         let show = problems.onChange
@@ -307,6 +317,7 @@ package final class Daemon: Activating {
         case .pathFailed(let error):
             locals.lost(error)
             router.handle(.localLost(error.device))
+            noteBusy(error)
             quality.follow()
         case .callAudioClosed(let call): audio.closed(call)
         case .injectionEnded(let injection): applicationAudio.ended(injection)
@@ -474,6 +485,7 @@ package final class Daemon: Activating {
         levels.stop()
         sleepMonitor?.stop()
         interruptions.close()
+        sounds.tones.stop()
         routerObject?.close()
         sessionObject?.close()
         bus.releaseName(BTCallName.bus)

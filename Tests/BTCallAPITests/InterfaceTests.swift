@@ -40,7 +40,7 @@ import Testing
             BTCallName.Interface.audio,
             [
                 BTCallName.Audio.statistics, BTCallName.Audio.openInjection, BTCallName.Audio.micVolume,
-                BTCallName.Audio.appVolume, BTCallName.Audio.muteMode,
+                BTCallName.Audio.appVolume, BTCallName.Audio.muteMode, BTCallName.Audio.openPlayback,
             ]
         ),
         (

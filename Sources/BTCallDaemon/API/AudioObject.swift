@@ -10,16 +10,19 @@ package final class AudioObject {
     private let graph: AudioGraph
     private let audio: CallAudio
     private let bus: BusConnection
-    private let applications: ApplicationAudio
+    let applications: ApplicationAudio
+    let announcements: Announcements
     private let mute: MuteState
 
     package init(
-        bus: BusConnection, graph: AudioGraph, audio: CallAudio, applications: ApplicationAudio, mute: MuteState
+        bus: BusConnection, graph: AudioGraph, audio: CallAudio, applications: ApplicationAudio,
+        announcements: Announcements, mute: MuteState
     ) {
         self.bus = bus
         self.graph = graph
         self.audio = audio
         self.applications = applications
+        self.announcements = announcements
         self.mute = mute
         bus.export([interface()], at: BTCallPath.audio)
     }
@@ -41,7 +44,8 @@ package final class AudioObject {
                             .unixDescriptor(try applications.open(format, isStream: isStream, of: call.sender))
                         ]
                     }
-                }
+                },
+                openPlayback(),
             ],
             properties: [
                 .init(

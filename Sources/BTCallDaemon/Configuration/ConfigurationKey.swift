@@ -38,7 +38,7 @@ package struct ConfigurationKey {
 
 /// The sections of the configuration file.
 package enum ConfigurationSection: Equatable {
-    case daemon, routing, bluetooth, audio, calls, quirks
+    case daemon, routing, bluetooth, audio, calls, ring, quirks
     case device(LocalDevice)
     /// One headset; there may be one for each, so that they are not among the settings.
     case headset(BluetoothAddress)
@@ -50,6 +50,7 @@ package enum ConfigurationSection: Equatable {
         case "bluetooth": self = .bluetooth
         case "audio": self = .audio
         case "calls": self = .calls
+        case "ring": self = .ring
         case "quirks": self = .quirks
         default:
             let words = name.split(separator: " ")
@@ -66,7 +67,7 @@ package enum ConfigurationSection: Equatable {
 
     /// Those that there are without naming a headset.
     package static let all: [ConfigurationSection] =
-        [.daemon, .routing, .bluetooth, .audio, .calls, .quirks] + LocalDevice.allCases.map { .device($0) }
+        [.daemon, .routing, .bluetooth, .audio, .calls, .ring, .quirks] + LocalDevice.allCases.map { .device($0) }
 
     static var names: String { all.map { "[\($0.name)]" }.joined(separator: ", ") + ", [headset AA:BB:CC:DD:EE:FF]" }
 
@@ -77,6 +78,7 @@ package enum ConfigurationSection: Equatable {
         case .bluetooth: "bluetooth"
         case .audio: "audio"
         case .calls: "calls"
+        case .ring: "ring"
         case .quirks: "quirks"
         case .device(let kind): "device \(kind.rawValue)"
         case .headset(let address): "headset \(address)"
@@ -90,6 +92,7 @@ package enum ConfigurationSection: Equatable {
         case .bluetooth: Self.bluetoothKeys
         case .audio: Self.audioKeys
         case .calls: Self.callKeys
+        case .ring: Self.ringKeys
         case .quirks: Self.quirksKeys
         case .device(let kind): Self.deviceKeys(kind)
         case .headset(let address): Self.headsetLevelKeys(address) + Self.headsetQuirkKeys(address)
@@ -99,7 +102,7 @@ package enum ConfigurationSection: Equatable {
     /// What begins the names of its settings: `routing`, `device.earpiece`.
     package var settingPrefix: String {
         switch self {
-        case .daemon, .routing, .bluetooth, .audio, .calls, .quirks: name
+        case .daemon, .routing, .bluetooth, .audio, .calls, .ring, .quirks: name
         case .device(let kind): "device.\(kind.rawValue)"
         case .headset(let address): "headset.\(address)"
         }
@@ -207,6 +210,9 @@ package enum ConfigurationSection: Equatable {
                 "callQueueBlocks", "5", "blocks of 10 ms under way to a telephony application", 2...6, .nextCall,
                 \.callQueueBlocks),
             integer("periodMilliseconds", "10", "period asked of sound cards", 5...40, .reopen, \.periodMilliseconds),
+            boolean(
+                "mixWithOthers", "no", "open hw: devices by dmix and dsnoop, so that other programs can use them, too",
+                .reopen, \.mixesWithOthers),
         ]
     }
 
