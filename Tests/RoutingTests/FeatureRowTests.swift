@@ -43,6 +43,8 @@ struct FeatureRow: Sendable, CustomTestStringConvertible {
             "S0.26", "a second setAudioDevice replaces the first; the default is the fallback", "route", "opens"),
         FeatureRow("S0.28", "preferred and default missing: the platform's order", "route"),
         FeatureRow("S0.29", "a device without input is absent or says so", "available", "in"),
+        FeatureRow("S2.13", "it rings without a route; in a call nothing rings", "ring", "route", "out"),
+        FeatureRow("S2.14", "an interruption takes the path away and gives it back", "route", "reason", "available"),
         FeatureRow("S3.2", "microphoneEnabled: reconfigures", "in", "mode"),
         FeatureRow("S3.8", "microphone not requested: A2DP, HFP impossible", "mode", "in", "error"),
         FeatureRow("S3.9", "microphone requested: HFP by default", "mode", "in"),

@@ -5,6 +5,19 @@ import ControlLoop
 import Glibc
 
 struct PlayCommand: BridgeCommand {
+    /// Who is to hear the file.
+    enum Hearer: String, ExpressibleByArgument, CaseIterable, Sendable {
+        case call, ring, page
+
+        var hearer: BridgeAudio.Hearer {
+            switch self {
+            case .call: .call
+            case .ring: .ring
+            case .page: .page
+            }
+        }
+    }
+
     static let configuration = CommandConfiguration(
         commandName: "play", abstract: "Play a WAV file to the far end of the calls, or to the people here.",
         discussion: """
@@ -20,7 +33,7 @@ struct PlayCommand: BridgeCommand {
     @Option(
         help: "Who hears it: call, the far end of all active calls; ring, by the ringer; page, whoever hears the calls."
     )
-    var to = BridgeAudio.Hearer.call
+    var to = Hearer.call
 
     @Option(help: "0 to 10: a higher priority silences lower ones; it rings with 5. Not to a call.")
     var priority = 5
@@ -45,7 +58,7 @@ struct PlayCommand: BridgeCommand {
             audio = try await bridge.audio.openInjection(rate: wave.rate)
         } else {
             audio = try await bridge.audio.play(
-                to: to, rate: wave.rate, priority: priority, duckDecibels: duck, isMixable: !alone)
+                to: to.hearer, rate: wave.rate, priority: priority, duckDecibels: duck, isMixable: !alone)
         }
         let playback = InjectionPlayback(wave.samples, audio)
         let signals = try [SIGINT, SIGTERM].map { signal in
@@ -107,5 +120,3 @@ struct PlayCommand: BridgeCommand {
         try await bridge.calls.list().contains { $0.state == .active }
     }
 }
-
-extension BridgeAudio.Hearer: ExpressibleByArgument {}
