@@ -54,6 +54,8 @@ package final class AudioEngine: @unchecked Sendable {
     /// What applications do in place of a device, and copies of calls: AudioEngine+Applications.swift.
     var manual: ManualRecord?
     var taps: [UInt32: UnsafeMutablePointer<TapCounters>] = [:]
+    /// What the person hears beside the calls, until `playbackEnded`.
+    var playbacks: [UInt32: PlaybackPointer] = [:]
 
     /// Starts the real-time thread.
     package init(_ configuration: AudioEngineConfiguration = AudioEngineConfiguration()) throws(AudioEngineError) {
@@ -127,6 +129,7 @@ package final class AudioEngine: @unchecked Sendable {
             free(tap: $0)
         }
         state.pointee.takeBackVoice { free(voice: $0) }
+        freePlaybacks()
         terminals.removeAll()
         calls.removeAll()
         heldCalls.removeAll()
@@ -231,8 +234,9 @@ package final class AudioEngine: @unchecked Sendable {
     ///   - id: not that of a terminal whose `terminalRemoved` has not come.
     ///   - speakerGain: linear, 0 is silence.
     ///   - microphoneGain: linear, 0 is silence.
+    ///   - isAlone: it is never routed, and plays what is given it with `addPlayback` from now on.
     package func addTerminal(
-        _ id: UInt32, _ kind: TerminalKind, speakerGain: Float = 1, microphoneGain: Float = 1
+        _ id: UInt32, _ kind: TerminalKind, speakerGain: Float = 1, microphoneGain: Float = 1, isAlone: Bool = false
     ) throws(AudioEngineError) {
         guard id != Message.noTerminal, terminals[id] == nil else { throw .duplicate(id) }
         guard terminals.count < RealtimeThread.maximumTerminals else {
@@ -269,6 +273,7 @@ package final class AudioEngine: @unchecked Sendable {
             to: Terminal(
                 id: id, link: link, path: path, captureRate: rates.capture, playbackRate: rates.playback,
                 busRate: configuration.busRate, speakerGain: speakerGain, microphoneGain: microphoneGain,
+                isAlone: isAlone,
                 counters: counters))
         terminals[id] = TerminalRecord(
             counters: counters, isLink: link != nil, rate: rates.playback, isFramed: link?.pointee.isFramed ?? false)
@@ -423,7 +428,8 @@ package final class AudioEngine: @unchecked Sendable {
             .speakerGain,
             .microphoneGain, .silentLimit, .primeBlocks, .stop, .attachInjection,
             .microphoneVolume, .applicationVolume, .setVoice, .voiceStages, .voiceBypass, .ownVoice, .addCapture,
-            .attachCapture, .setCaptureAlone, .removeCapture, .attachManual, .detachManual, .attachTap, .detachTap:
+            .attachCapture, .setCaptureAlone, .removeCapture, .attachManual, .detachManual, .attachTap, .detachTap,
+            .addPlayback, .movePlayback, .endPlayback:
             return nil
         case .voiceReturned:
             if let storage = record.storage { free(voice: storage.assumingMemoryBound(to: VoicePort.self)) }
@@ -461,6 +467,10 @@ package final class AudioEngine: @unchecked Sendable {
         case .microphoneLive: return .microphoneLive(record.number != 0)
         case .manualEnded: return manualEnded(record)
         case .tapEnded: return tapEnded(record)
+        case .playbackEnded:
+            if let storage = record.storage { free(playback: storage.assumingMemoryBound(to: PlaybackPort.self)) }
+            playbacks[id] = nil
+            return .playbackEnded(id)
         case .deadlineMissed: return .deadlineMissed(count: Int(record.number))
         case .eventsLost: return .eventsLost(count: Int(record.number))
         }

@@ -31,6 +31,8 @@ package enum AudioEngineEvent: Equatable, Sendable {
     case manualEnded(UInt32)
     /// The tap is over: asked for, or its recorder has closed the descriptor. It is closed.
     case tapEnded(UInt32)
+    /// What the person heard beside the calls is over.
+    case playbackEnded(UInt32)
     /// The thread woke more than 20 ms late, this often since the last such report; one report a second at most.
     case deadlineMissed(count: Int)
     /// The person speaks while everything is muted; one report in some seconds at most.

@@ -12,12 +12,13 @@ struct Message: BitwiseCopyable {
         case setVoice, voiceStages, voiceBypass, ownVoice
         case addCapture, attachCapture, setCaptureAlone, removeCapture
         case attachManual, detachManual, attachTap, detachTap
+        case addPlayback, movePlayback, endPlayback
         // Events.
         case firstPacket, linkSilent, linkResumed, terminalFailed, terminalRemoved, routed, callStarted, callClosed
         case callReleased, deadlineMissed, eventsLost, injectionEnded
         case voiceReturned, speakingWhileMuted
         case captureReady, captureFailed, captureRemoved, microphoneLive
-        case manualEnded, tapEnded
+        case manualEnded, tapEnded, playbackEnded
     }
 
     var kind: Kind
@@ -25,7 +26,8 @@ struct Message: BitwiseCopyable {
     var id: UInt32
     var number: Int64
     var gain: Float
-    /// A `Terminal`, a `CallPort`, an `InjectionPort`, a `VoicePort`, a `CapturePort`, a `ManualPort` or a `TapPort`.
+    /// A `Terminal`, a `CallPort`, an `InjectionPort`, a `VoicePort`, a `CapturePort`, a `ManualPort`, a `TapPort` or a
+    /// `PlaybackPort`.
     var storage: UnsafeMutableRawPointer?
 
     static var noTerminal: UInt32 { @_noLocks get { UInt32.max } }

@@ -198,6 +198,7 @@ extension RealtimeThread {
         mixDownlink()
         giveManual(downlink)
         remember()
+        mixPlaybacks()
         play()
         mixUplink()
         sendTaps()
@@ -259,7 +260,7 @@ extension RealtimeThread {
 
     /// Gives `block` to a terminal; its samples are changed.
     @_noLocks
-    private mutating func play(_ block: UnsafeMutablePointer<Int16>, on terminal: TerminalPointer) {
+    mutating func play(_ block: UnsafeMutablePointer<Int16>, on terminal: TerminalPointer) {
         terminal.pointee.speaker.apply(block, tickFrames)
         if let link = terminal.pointee.link {
             link.pointee.convert(block, tickFrames, into: terminal.pointee.playback)
@@ -272,7 +273,8 @@ extension RealtimeThread {
                     coming: terminal.pointee.playback.available + captured * path.pointee.playbackRate / busRate)
             }
             let code = path.pointee.flush(
-                terminal.pointee.playback, now: now, steer: same(terminal, master), terminal.pointee.counters)
+                terminal.pointee.playback, now: now, steer: same(terminal, master) || terminal.pointee.isAlone,
+                terminal.pointee.counters)
             if code < 0 { fail(terminal, code: Int32(truncatingIfNeeded: -code)) }
         }
         terminal.pointee.enforceCeiling()

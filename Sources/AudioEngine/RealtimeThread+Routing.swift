@@ -11,7 +11,7 @@ extension RealtimeThread {
             case .none, .firstPacket, .linkSilent, .linkResumed, .terminalFailed, .terminalRemoved, .routed,
                 .callStarted,
                 .callClosed, .callReleased, .deadlineMissed, .eventsLost, .injectionEnded, .captureReady, .captureFailed,
-                .captureRemoved, .microphoneLive, .manualEnded, .tapEnded:
+                .captureRemoved, .microphoneLive, .manualEnded, .tapEnded, .playbackEnded:
                 break
             case .stop: isStopping = true
             case .mute: mute(command.number)
@@ -46,6 +46,9 @@ extension RealtimeThread {
             case .detachManual: releaseManual()
             case .attachTap: attachTap(command)
             case .detachTap: detachTap(command.id)
+            case .addPlayback: addPlayback(command)
+            case .movePlayback: if let playback = playback(command.id) { playback.pointee.target = command.number }
+            case .endPlayback: if let playback = playback(command.id) { playback.pointee.end() }
             }
         }
     }
@@ -76,6 +79,7 @@ extension RealtimeThread {
         while index < Self.maximumTerminals {
             if terminals[index] == nil {
                 terminals[index] = terminal
+                if terminal.pointee.isAlone { startAlone(terminal) }
                 return
             }
             index += 1
@@ -150,7 +154,7 @@ extension RealtimeThread {
     /// How much of a terminal's capture is kept: all for the clock, one tick for the others, ready to be cut to.
     @_noLocks
     func keptFrames(_ terminal: TerminalPointer) -> Int {
-        same(terminal, master) || same(terminal, fading) ? busRate / 4 : tickFrames
+        same(terminal, master) || same(terminal, fading) || terminal.pointee.isAlone ? busRate / 4 : tickFrames
     }
 
     /// Cuts to the pending terminal once it delivers, so that the old one carries on until then.

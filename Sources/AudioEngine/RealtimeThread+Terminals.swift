@@ -11,7 +11,9 @@ extension RealtimeThread {
         var result = Int64.max
         if let link = terminal.pointee.link { result = link.pointee.deadline(grace: grace) }
         if let path = terminal.pointee.path {
-            if same(terminal, master) { result = path.pointee.clockDeadline(fallbackAfter) }
+            if same(terminal, master) || terminal.pointee.isAlone && terminal.pointee.isRunning {
+                result = path.pointee.clockDeadline(fallbackAfter)
+            }
             if same(terminal, pending) { result = min64(result, pendingSince &+ Self.readyLimit) }
             if terminal.pointee.isDraining { result = min64(result, now &+ 5_000_000) }
         }
@@ -99,6 +101,7 @@ extension RealtimeThread {
         if link.pointee.isStarting() { clear(link.pointee.pcm, frames) }
         terminal.pointee.captured(link.pointee.pcm, frames, keep: keptFrames(terminal))
         if same(terminal, master) { runTicks(terminal) }
+        if terminal.pointee.isAlone { runTicksAlone(terminal) }
         let missing = link.pointee.send(terminal.pointee.playback)
         if missing < 0 {
             terminal.pointee.counters.pointee.sendFailures.add(1)
@@ -170,6 +173,7 @@ extension RealtimeThread {
             if let terminal = terminals[index], !terminal.pointee.isFailed, !isHolding(terminal) {
                 if let link = terminal.pointee.link { serviceLinkTimers(terminal, link) }
                 if let path = terminal.pointee.path { servicePathTimer(terminal, path) }
+                if let path = terminal.pointee.path, terminal.pointee.isAlone { serviceAlone(terminal, path) }
             }
             index += 1
         }

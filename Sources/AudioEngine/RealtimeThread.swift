@@ -15,15 +15,16 @@ typealias TapPointer = UnsafeMutablePointer<TapPort>
 /// terminal is the clock: when it has captured 10 ms, `tick` exchanges one block with every active call. Nothing here
 /// allocates, locks or counts references; storage comes and goes by pointers in commands and events.
 struct RealtimeThread: ~Copyable {
-    static var maximumTerminals: Int { @_noLocks get { 6 } }
+    static var maximumTerminals: Int { @_noLocks get { 8 } }
     static var maximumCalls: Int { @_noLocks get { 8 } }
     static var maximumInjections: Int { @_noLocks get { 8 } }
     static var maximumCaptures: Int { @_noLocks get { 4 } }
     static var maximumTaps: Int { @_noLocks get { 8 } }
+    static var maximumPlaybacks: Int { @_noLocks get { 16 } }
     static var maximumPolls: Int {
         @_noLocks get {
             1 + (maximumTerminals + maximumCaptures) * PathPort.maximumDescriptors + maximumCalls + maximumInjections
-                + maximumTaps + 2
+                + maximumTaps + 2 + maximumPlaybacks
         }
     }
     static var tickNanoseconds: Int64 { @_noLocks get { 10_000_000 } }
@@ -56,6 +57,7 @@ struct RealtimeThread: ~Copyable {
     let taps: UnsafeMutablePointer<TapPointer?>
     /// An application in place of a device.
     var manual: ManualPointer?
+    let playbacks: UnsafeMutablePointer<PlaybackPointer?>
     let polls: UnsafeMutablePointer<pollfd>
     var pollCount = 0
 
@@ -78,6 +80,10 @@ struct RealtimeThread: ~Copyable {
     var applicationGain: Gain
     /// Of everything that goes to the far end.
     var muting: Gain
+    /// Of what the calls say, while the person hears something else with it.
+    var farEndGain: Gain
+    /// Ticks running in which the calls were louder than the noise of a line.
+    var loudTicks = 0
     /// Towards the far end: as loud as the room.
     var noise: ComfortNoise
     /// Towards the person: where a provider gives nothing.
@@ -110,6 +116,8 @@ struct RealtimeThread: ~Copyable {
     let uplink: UnsafeMutablePointer<Int16>
     let scratch: UnsafeMutablePointer<Int16>
     let injected: UnsafeMutablePointer<Int16>
+    /// What a terminal plays that is not routed.
+    let alone: UnsafeMutablePointer<Int16>
     /// Where a new device's first samples are made, half a second of the bus.
     let lead: UnsafeMutablePointer<Int16>
 
@@ -140,6 +148,8 @@ struct RealtimeThread: ~Copyable {
         captures.initialize(repeating: nil, count: Self.maximumCaptures)
         taps = .allocate(capacity: Self.maximumTaps)
         taps.initialize(repeating: nil, count: Self.maximumTaps)
+        playbacks = .allocate(capacity: Self.maximumPlaybacks)
+        playbacks.initialize(repeating: nil, count: Self.maximumPlaybacks)
         polls = .allocate(capacity: Self.maximumPolls)
         polls.initialize(repeating: pollfd(), count: Self.maximumPolls)
         downlink = .allocate(capacity: tickFrames)
@@ -150,6 +160,9 @@ struct RealtimeThread: ~Copyable {
         scratch.initialize(repeating: 0, count: tickFrames)
         injected = .allocate(capacity: tickFrames)
         injected.initialize(repeating: 0, count: tickFrames)
+        alone = .allocate(capacity: tickFrames)
+        alone.initialize(repeating: 0, count: tickFrames)
+        farEndGain = Gain(rate: busRate)
         crossFade = CrossFade(rate: busRate, milliseconds: 20)
         // Twice as quick as other changes: done within one tick.
         muting = Gain(rate: busRate / 2)
@@ -173,11 +186,13 @@ struct RealtimeThread: ~Copyable {
         injections.deallocate()
         captures.deallocate()
         taps.deallocate()
+        playbacks.deallocate()
         polls.deallocate()
         downlink.deallocate()
         uplink.deallocate()
         scratch.deallocate()
         injected.deallocate()
+        alone.deallocate()
         lead.deallocate()
     }
 
@@ -213,6 +228,7 @@ struct RealtimeThread: ~Copyable {
             serviceCaptures()
             serviceManual()
             serviceTaps()
+            servicePlaybacks()
         }
         endHold()
         serviceTimers()
@@ -223,6 +239,7 @@ struct RealtimeThread: ~Copyable {
         noteMicrophone()
         endManual()
         endTaps()
+        endPlaybacks()
         reportMissedDeadlines()
         if mustSignal {
             mustSignal = false
@@ -301,7 +318,8 @@ struct RealtimeThread: ~Copyable {
         count = preparePollsOfInjections(count)
         count = preparePollsOfCaptures(count)
         count = preparePollsOfManual(count)
-        pollCount = preparePollsOfTaps(count)
+        count = preparePollsOfTaps(count)
+        pollCount = preparePollsOfPlaybacks(count)
     }
 
     /// A thread that is woken late must not take its own absence for that of a radio.

@@ -34,6 +34,8 @@ struct Terminal: ~Copyable {
     var isRemoving = false
     /// Its headset takes echo and noise out itself.
     var hasOwnVoiceProcessing = false
+    /// Is never routed: it plays by itself, beside the one that is.
+    let isAlone: Bool
     /// Until when fading and draining may take, when it is removed or stopped.
     var endDeadline = Int64.max
     /// Where its descriptors stand in the poll set, and how many they are.
@@ -55,7 +57,7 @@ struct Terminal: ~Copyable {
     /// - Parameter busRate: frames per second.
     init(
         id: UInt32, link: UnsafeMutablePointer<LinkPort>?, path: UnsafeMutablePointer<PathPort>?, captureRate: Int,
-        playbackRate: Int, busRate: Int, speakerGain: Float, microphoneGain: Float,
+        playbackRate: Int, busRate: Int, speakerGain: Float, microphoneGain: Float, isAlone: Bool = false,
         counters: UnsafeMutablePointer<TerminalCounters>
     ) {
         self.id = id
@@ -63,6 +65,7 @@ struct Terminal: ~Copyable {
         self.path = path
         self.counters = counters
         self.captureRate = captureRate
+        self.isAlone = isAlone
         state = link == nil ? .idle : .running
         capture = SampleRing(capacity: busRate / 2)
         playback = SampleRing(capacity: playbackRate / 2)

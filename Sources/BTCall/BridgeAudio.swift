@@ -1,7 +1,7 @@
 import BTCallAPI
 import DBus
 
-/// What the far end of all calls hears beside the microphone, and how loud each of the two is.
+/// What is heard beside the calls: by their far end with the microphone, and how loud each of the two is; and by the person here.
 public final class BridgeAudio: Sendable {
     /// What muting takes from the far end.
     public enum MuteMode: String, Hashable, Sendable, CaseIterable {
@@ -33,7 +33,12 @@ public final class BridgeAudio: Sendable {
         let format = AudioFormat(rate: rate, sample: sampleFormat.sample, channels: channels)
         var options = format.options
         options["stream"] = .bool(isStream)
-        let member = BTCallName.Audio.openInjection
+        return try await open(BTCallName.Audio.openInjection, options, format, isStream: isStream)
+    }
+
+    func open(
+        _ member: String, _ options: [String: Value], _ format: AudioFormat, isStream: Bool
+    ) async throws(BridgeError) -> AudioInjection {
         let answer = try await connection.request(
             BTCallPath.audio, BTCallName.Interface.audio, member, [.vardict(options)])
         return try Self.socket(answer, 0, of: member, format, isStream: isStream)

@@ -67,6 +67,7 @@ package enum BTCallName {
     package enum Audio {
         package static let statistics = "Statistics"
         package static let openInjection = "OpenInjection"
+        package static let openPlayback = "OpenPlayback"
         package static let micVolume = "MicVolume"
         package static let appVolume = "AppVolume"
         package static let muteMode = "MuteMode"

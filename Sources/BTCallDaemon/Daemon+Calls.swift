@@ -9,6 +9,7 @@ extension Daemon {
         calls.onRoutingEvent = { [weak self] event in self?.router.handle(event) }
         calls.onSnapshot = { [weak self] snapshot in
             self?.headsets.callsChanged(snapshot)
+            self?.sounds.tones.follow(snapshot)
         }
         calls.onUnshownSpeech = { [weak self] isOn in self?.headsets.setVirtualCall(isOn) }
         calls.onChange = { [weak self] change in self?.take(change) }
@@ -26,7 +27,9 @@ extension Daemon {
         if calls.calls.isEmpty { mute.set(false) }
         switch change {
         case .added, .changed: quality.take(change)
-        case .ended(let record, let reason): journal?.write(record, reason)
+        case .ended(let record, let reason):
+            journal?.write(record, reason)
+            callFailed(record, reason)
         }
     }
 

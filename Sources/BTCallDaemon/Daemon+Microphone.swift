@@ -31,7 +31,8 @@ extension Daemon {
         let name = "\(ConfigurationSection.routing.settingPrefix).\(RoutingKey.microphoneEnabled.rawValue)"
         let settings = settings
         audioObject = AudioObject(
-            bus: bus, graph: graph, audio: audio, applications: applicationAudio, mute: mute, voice: voice,
+            bus: bus, graph: graph, audio: audio, applications: applicationAudio,
+            announcements: sounds.announcements, mute: mute, voice: voice,
             microphone: microphone,
             enabled: .init(
                 get: { settings.configuration.routing.microphoneEnabled },

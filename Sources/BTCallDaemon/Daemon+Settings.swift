@@ -35,6 +35,7 @@ extension Daemon {
         graph.setCallQueueBlocks(new.callQueueBlocks)
         outside.paths.setPeriod(new.periodMilliseconds)
         voice.follow(new)
+        applySounds(new)
     }
 
     // MARK: What is kept

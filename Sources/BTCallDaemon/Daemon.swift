@@ -62,6 +62,9 @@ package final class Daemon: Activating {
     let audio: CallAudio
     let applicationAudio: ApplicationAudio
     let voice: VoiceControl
+    package let sounds: LocalSounds
+    let interruptionHolds: InterruptionHolds
+    var isMixingSaid = false
     package let quality: CallQualityMonitor
     let journal: CallJournal?
     let locals: LocalDeviceMonitor
@@ -105,6 +108,7 @@ package final class Daemon: Activating {
         self.configuration = configuration
         if configuration.logLevel != base.logLevel { LogThreshold.level = configuration.logLevel }
         outside.paths.setPeriod(configuration.periodMilliseconds)
+        outside.paths.setMixing(configuration.mixesWithOthers)
         self.bus = bus
         self.registry = registry
         self.outside = outside
@@ -147,6 +151,8 @@ package final class Daemon: Activating {
         taps = CallTaps(
             graph: graph, calls: calls, consent: configuration.recording, patience: configuration.waits.recording,
             logger: logger)
+        sounds = LocalSounds(graph: graph, configuration: configuration.ring, problems: problems, logger: logger)
+        interruptionHolds = InterruptionHolds(calls: calls, isOn: configuration.holdsInterrupted, logger: logger)
         quality = CallQualityMonitor(
             graph: graph, interval: configuration.waits.quality, window: configuration.waits.qualityWindow)
         journal = Self.journal(configuration, problems)
@@ -224,7 +230,10 @@ package final class Daemon: Activating {
     private func join() {
         router.links = headsets
         router.onNotice = { [weak self] notice in
-            if case .devicesChanged = notice { self?.noteMissingWired() }
+            if case .devicesChanged = notice {
+                self?.noteMissingWired()
+                self?.endBusy()
+            }
             self?.routerObject?.show(notice)
         }
         joinMicrophone()
@@ -251,8 +260,7 @@ package final class Daemon: Activating {
         joinHeadsetProfile()
         settings.onChange = { [weak self] old, new in self?.apply(new, replacing: old) }
         settings.onRuntimeChange = { [weak self] in self?.keepPreferences() }
-        interruptions.onEvent = { [weak self] event in self?.router.handle(event) }
-        interruptions.onChange = { [weak self] in self?.routerObject?.refresh() }
+        joinSounds()
     }
 
     private func joinBoard() {
@@ -323,6 +331,7 @@ package final class Daemon: Activating {
         case .pathFailed(let error):
             locals.lost(error)
             router.handle(.localLost(error.device))
+            noteBusy(error)
             quality.follow()
         case .callAudioClosed(let call): audio.closed(call)
         case .injectionEnded(let injection): applicationAudio.ended(injection)
@@ -497,6 +506,7 @@ package final class Daemon: Activating {
         levels.stop()
         sleepMonitor?.stop()
         interruptions.close()
+        sounds.tones.stop()
         routerObject?.close()
         sessionObject?.close()
         bus.releaseName(BTCallName.bus)

@@ -50,7 +50,7 @@ import Testing
                 BTCallName.Audio.microphoneEnabled, BTCallName.Audio.recordingAlwaysPrepared,
                 BTCallName.Audio.prepared, BTCallName.Audio.allowMicrophone, BTCallName.Audio.microphoneAccess,
                 BTCallName.Audio.microphoneInUse, BTCallName.Audio.privacyOutput,
-                BTCallName.Audio.automaticConfiguration,
+                BTCallName.Audio.automaticConfiguration, BTCallName.Audio.openPlayback,
             ]
         ),
         (

@@ -47,6 +47,20 @@ import Testing
         #expect(result.object["seconds"] as? Double == 0.25375)
     }
 
+    @Test func `play to a page needs no call, and says how it is to be heard`() async throws {
+        daemon.end(call, reason: "remoteHangUp")
+        let run = playing("--to", "page", "--priority", "8", "--duck=-20", "--alone")
+        try await audio.take(blocks: 26)
+        #expect(audio.taken == (0..<2030).map { Int16($0) })
+        #expect(audio.method == "OpenPlayback")
+        let options = Fields(audio.options, of: "options")
+        let wish = PlaybackWish(.page, priority: 8, duckDecibels: -20, isMixable: false)
+        #expect(try PlaybackWish(options: options) == wish)
+        audio.close()
+        let result = try await run.value
+        #expect(result.status == 0)
+    }
+
     @Test func `play ends with the call`() async throws {
         let run = playing()
         try await audio.take(blocks: 1)
@@ -112,6 +126,8 @@ final class FakeAudio {
     /// Of the latest request.
     private(set) var options: [String: Value] = [:]
     private(set) var taken: [Int16] = []
+    /// The method of the latest request.
+    private(set) var method = ""
     private(set) var volumes = ["MicVolume": 1.0, "AppVolume": 1.0]
     private var descriptor: Int32 = -1
 
@@ -120,11 +136,13 @@ final class FakeAudio {
             [
                 ExportedInterface(
                     BTCallName.Interface.audio,
-                    methods: [
-                        .init("OpenInjection", in: [("options", "a{sv}")], out: [("audio", "h")]) {
-                            [unowned self] call throws(BusError) in [.unixDescriptor(open(call.arguments[0]))]
+                    methods: ["OpenInjection", "OpenPlayback"].map { name in
+                        .init(name, in: [("options", "a{sv}")], out: [("audio", "h")]) {
+                            [unowned self] call throws(BusError) in
+                            method = name
+                            return [.unixDescriptor(open(call.arguments[0]))]
                         }
-                    ],
+                    },
                     properties: ["MicVolume", "AppVolume"].map { name in
                         .init(
                             name, "d", get: { [unowned self] in .double(volumes[name] ?? 0) },

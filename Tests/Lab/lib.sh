@@ -110,9 +110,10 @@ own_losses() { statistics | jq .data.lost.data; }                               
 connected() { device_json bluetooth:$1 | jq -e .available >/dev/null; }          # ADDRESS
 calls_are() { [ "$(json 'map(.state) | join(" ")' calls)" = "$1" ]; }            # "active held"
 owns_name() { busctl --system --timeout=2 call org.freedesktop.DBus / org.freedesktop.DBus GetNameOwner s "$1"; }
-# A configuration for loopback cards: 0 is the earpiece, 1 the loudspeaker. The guest stands still for up to 75 ms at times,
-# so that a headset which is well seems silent for 100: that must not move a call. What is said is compared with what is
-# heard, so that nothing is done to the microphones.
+# A configuration for loopback cards: 0 is the earpiece, 1 the loudspeaker. Nothing is heard beside the calls, no call is
+# held by itself and nothing is done to the microphones, so that what is recorded is the call alone, as it was said, and no
+# device is open that no call wants. The guest stands still for up to 75 ms at times, so that a headset which is well seems
+# silent for 100: that must not move a call.
 lab_config() {
 	cat <<-EOF
 	[audio]
@@ -123,6 +124,11 @@ lab_config() {
 	[device speakerphone]
 	playback = hw:1,0
 	capture = hw:1,0
+	[ring]
+	device = none
+	tones = none
+	[calls]
+	holdInterrupted = no
 	[routing]
 	silentLimitMs = 160
 	EOF

@@ -47,6 +47,8 @@ struct FeatureRow: Sendable, CustomTestStringConvertible {
         FeatureRow(
             "S1.2", "another owner of the audio: nothing is opened or taken back against it", "route", "opens", "reason"
         ),
+        FeatureRow("S2.13", "it rings without a route; in a call nothing rings", "ring", "route", "out"),
+        FeatureRow("S2.14", "an interruption takes the path away and gives it back", "route", "reason", "available"),
         FeatureRow("S3.2", "microphoneEnabled: reconfigures", "in", "mode"),
         FeatureRow("S3.8", "microphone not requested: A2DP, HFP impossible", "mode", "in", "error"),
         FeatureRow("S3.9", "microphone requested: HFP by default", "mode", "in"),

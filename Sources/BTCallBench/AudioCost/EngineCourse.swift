@@ -3,8 +3,8 @@ package import AudioEngine
 import Glibc
 
 /// A few seconds of the real audio thread with every stage at work: an mSBC and a CVSD headset and a sound card of 48 kHz,
-/// two calls of different rates, losses, changes of route in mid-sentence, mute and volume; a program that renders the audio
-/// where no device does, and two that record, one of which does not read.
+/// two calls of different rates, losses, changes of route in mid-sentence, mute and volume, a ringer and announcements; a program
+/// that renders the audio where no device does, and two that record, one of which does not read.
 package struct EngineCourse {
     /// One packet socket pair: the engine has one end, this thread plays the device or the application at the other.
     private struct Device {
@@ -24,6 +24,8 @@ package struct EngineCourse {
     /// What a program in place of the devices writes to and reads from, and what recorders read from.
     private var renderer: (uplink: Int32, downlink: Int32) = (-1, -1)
     private var recorder: Int32 = -1
+    /// What a program lets the person hear goes in here.
+    private var announcement: Int32 = -1
     private let buffer: UnsafeMutablePointer<UInt8>
     /// 32 codec frames of mSBC, over and over; for the others the same bytes, as 16-bit samples.
     private let stream: UnsafeMutablePointer<UInt8>
@@ -56,6 +58,7 @@ package struct EngineCourse {
             calls.append((theirs, rate / 50))
             try engine.attachCall(id, descriptor: ours, rate: rate, active: true)
         }
+        try addPlaybacks(at: start)
         try addApplications()
     }
 
@@ -77,8 +80,26 @@ package struct EngineCourse {
             2, ofCall: 2, .both, descriptor: pairs[3].ours, rate: 16_000, layout: SampleLayout(), isStream: false)
     }
 
+    /// A ringer on a card of its own; in the calls a tone, a file, and an announcement that lowers the far end.
+    private mutating func addPlaybacks(at start: Int) throws(AudioEngineError) {
+        try add(4, .pcm(rate: 48_000), bytes: 960, bytesPerSecond: 96_000, at: start, isAlone: true)
+        let manner = PlaybackManner()
+        try engine.addPlayback(
+            1, .tone(ToneSpecification([880, 1_109], cadence: [400, 200], peak: 0.5)), manner, at: .terminal(4))
+        try engine.addPlayback(2, .tone(ToneSpecification([425], cadence: [200, 300])), manner, at: .routed)
+        try engine.addPlayback(
+            3, .samples((0..<8_000).map { Int16($0 % 500) }, loops: true), manner, at: .routed)
+        guard let (ours, theirs) = PacketSocketPair.open() else { throw .failed(call: "socketpair", code: errno) }
+        announcement = theirs
+        var loud = manner
+        loud.priority = 6
+        loud.duckGain = 0.25
+        try engine.addPlayback(
+            4, .application(descriptor: ours, rate: 48_000, layout: SampleLayout(), isStream: false), loud, at: .routed)
+    }
+
     private mutating func add(
-        _ id: UInt32, _ codec: LinkCodec, bytes: Int, bytesPerSecond: Int, at start: Int
+        _ id: UInt32, _ codec: LinkCodec, bytes: Int, bytesPerSecond: Int, at start: Int, isAlone: Bool = false
     ) throws(AudioEngineError) {
         guard let (ours, theirs) = PacketSocketPair.open() else { throw .failed(call: "socketpair", code: errno) }
         handed.append(ours)
@@ -86,7 +107,7 @@ package struct EngineCourse {
             Device(
                 descriptor: theirs, periodNanoseconds: bytes * 1_000_000_000 / bytesPerSecond, bytes: bytes, due: start)
         )
-        try engine.addTerminal(id, .link(descriptor: ours, codec: codec, packetBytesHint: bytes))
+        try engine.addTerminal(id, .link(descriptor: ours, codec: codec, packetBytesHint: bytes), isAlone: isAlone)
     }
 
     /// Plays the course, in real time, and says what 10 ms of it cost the audio thread, its system calls included.
@@ -112,6 +133,7 @@ package struct EngineCourse {
         for descriptor in handed { close(descriptor) }
         for call in calls { close(call.descriptor) }
         for descriptor in [renderer.uplink, renderer.downlink, recorder] { close(descriptor) }
+        close(announcement)
         buffer.deallocate()
         stream.deallocate()
     }
@@ -142,6 +164,13 @@ package struct EngineCourse {
         engine.setSpeakerGain(UInt32(step % 3 + 1), Float(step % 4 + 1) / 4)
         engine.setMicrophoneGain(UInt32(step % 3 + 1), Float(step % 4 + 1) / 4)
         if let voice { change(voice, step) }
+        // Half a second of announcement, and half a second of none.
+        if step % 10 < 5 {
+            for _ in 0..<10 {
+                _ = send(announcement, stream, 960, Int32(MSG_DONTWAIT) | Int32(MSG_NOSIGNAL))
+            }
+        }
+        if step % 6 == 0 { engine.movePlayback(3, to: step / 6 % 2 == 0 ? .routed : .terminal(4)) }
         _ = engine.takeEvents()
     }
 

@@ -1,3 +1,4 @@
+import AudioDSP
 import AudioEngine
 import Glibc
 
@@ -31,65 +32,18 @@ package struct WaveFile: Equatable, Sendable {
     ///     whose length was never filled in, ends with the file.
     ///   - path: for messages.
     package init(bytes: [UInt8], path: String) throws(WaveFileError) {
-        guard bytes.count >= 12, Self.tag(bytes, 0) == "RIFF", Self.tag(bytes, 8) == "WAVE" else {
-            throw WaveFileError(path, "not a WAV file")
+        let content: WaveContent
+        do throws(WaveContent.Problem) {
+            content = try WaveContent(bytes)
+        } catch {
+            throw WaveFileError(path, error.description)
         }
-        var format: (channels: Int, rate: Int)?
-        var position = 12
-        while position + 8 <= bytes.count {
-            let name = Self.tag(bytes, position)
-            let stated = Int(Self.number(bytes, position + 4, 4))
-            let body = position + 8
-            let end = min(bytes.count, body + stated)
-            if name == "fmt " {
-                format = try Self.format(bytes[body..<end], path)
-            } else if name == "data" {
-                guard let format else { throw WaveFileError(path, "has its data before its format") }
-                rate = format.rate
-                samples = Self.mono(bytes[body..<end], channels: format.channels)
-                return
-            }
-            position = body + stated + stated % 2
+        guard Self.rates.contains(content.rate) else {
+            let accepted = Self.rates.map(String.init).joined(separator: ", ")
+            throw WaveFileError(path, "has \(content.rate) frames per second; accepted: \(accepted)")
         }
-        throw WaveFileError(path, "has no audio data")
-    }
-
-    private static func format(_ bytes: ArraySlice<UInt8>, _ path: String) throws(WaveFileError) -> (Int, Int) {
-        let bytes = Array(bytes)
-        guard bytes.count >= 16 else { throw WaveFileError(path, "has a format that is cut short") }
-        var encoding = number(bytes, 0, 2)
-        // The extensible form names the encoding in its sub-format.
-        if encoding == 0xFFFE, bytes.count >= 26 { encoding = number(bytes, 24, 2) }
-        let (channels, rate, bits) = (Int(number(bytes, 2, 2)), Int(number(bytes, 4, 4)), number(bytes, 14, 2))
-        guard encoding == 1, bits == 16 else {
-            throw WaveFileError(path, "is not 16-bit PCM: `sox IN -b 16 -e signed OUT.wav` converts it")
-        }
-        guard channels == 1 || channels == 2 else { throw WaveFileError(path, "has \(channels) channels, not 1 or 2") }
-        guard rates.contains(rate) else {
-            let accepted = rates.map(String.init).joined(separator: ", ")
-            throw WaveFileError(path, "has \(rate) frames per second; accepted: \(accepted)")
-        }
-        return (channels, rate)
-    }
-
-    private static func mono(_ bytes: ArraySlice<UInt8>, channels: Int) -> [Int16] {
-        let frameBytes = 2 * channels
-        return stride(from: bytes.startIndex, through: bytes.endIndex - frameBytes, by: frameBytes).map { position in
-            let left = sample(bytes, position)
-            return channels == 1 ? left : Int16((Int(left) + Int(sample(bytes, position + 2))) / 2)
-        }
-    }
-
-    private static func sample(_ bytes: ArraySlice<UInt8>, _ position: Int) -> Int16 {
-        Int16(bitPattern: UInt16(bytes[position]) | UInt16(bytes[position + 1]) << 8)
-    }
-
-    private static func tag(_ bytes: [UInt8], _ position: Int) -> String {
-        String(decoding: bytes[position..<position + 4], as: UTF8.self)
-    }
-
-    private static func number(_ bytes: [UInt8], _ position: Int, _ count: Int) -> UInt32 {
-        (0..<count).reduce(0) { $0 | UInt32(bytes[position + $1]) << UInt32(8 * $1) }
+        rate = content.rate
+        samples = content.samples
     }
 
     private static func contents(_ path: String) throws(WaveFileError) -> [UInt8] {

@@ -128,6 +128,33 @@ package final class SimulatedOutside: PathOpening, AudioLinkOpening {
         }
     }
 
+    /// Its stream is named `output:` and the device.
+    package func openOutput(_ device: OutputDevice) throws(PathError) -> OpenPath {
+        let kind: LocalDevice? = if case .local(let kind) = device { kind } else { nil }
+        if let kind {
+            guard cards[kind] != nil else {
+                throw PathError(device: kind, what: "there is no such card here", remedy: "add it to the simulation")
+            }
+            guard !busyCards.contains(kind), !(sharedCard.contains(kind) && sharedCardUser != nil) else {
+                throw Self.busy(kind)
+            }
+        }
+        guard let (ours, theirs) = PacketSocketPair.open() else {
+            throw PathError(
+                device: kind ?? .speakerphone, what: "\(SystemError("socketpair"))", remedy: "close other programs")
+        }
+        let stream = pacer.attach(theirs, .card(rate: Self.cardRate), microphone: [0])
+        streams.append(("output:\(device)", stream))
+        if let kind, sharedCard.contains(kind) { sharedCardUser = kind }
+        let terminal = TerminalKind.link(
+            descriptor: ours, codec: .pcm(rate: Self.cardRate), packetBytesHint: Self.cardRate / 100 * 2)
+        return OpenPath(terminal: terminal, summary: "simulated card") { [pacer, weak self] in
+            if let kind, self?.sharedCardUser == kind { self?.sharedCardUser = nil }
+            pacer.cut(stream)
+            close(ours)
+        }
+    }
+
     package func absence(of kind: LocalDevice) -> PathError? {
         if cards[kind] == nil {
             return PathError(device: kind, what: "there is no such card", remedy: "add it", cause: .missing)

@@ -7,37 +7,66 @@ import Glibc
 struct PlayCommand: BridgeCommand {
     /// Who is to hear the file.
     enum Hearer: String, ExpressibleByArgument, CaseIterable, Sendable {
-        case call
+        case call, ring, page
+
+        var hearer: BridgeAudio.Hearer {
+            switch self {
+            case .call: .call
+            case .ring: .ring
+            case .page: .page
+            }
+        }
     }
 
     static let configuration = CommandConfiguration(
-        commandName: "play", abstract: "Play a WAV file to the far end of the calls, over the microphone.",
+        commandName: "play", abstract: "Play a WAV file to the far end of the calls, or to the people here.",
         discussion: """
-            The file (16 bit, one or two channels, 8000, 16000, 24000, 32000, 44100 or 48000 frames per second) is added to \
-            what the microphone says; `btcall volume application 0.5` makes it softer. Ctrl-C ends it. Exit code 0: it was \
-            played to its end.
+            The file has 16 bit, one or two channels, 8000, 16000, 24000, 32000, 44100 or 48000 frames per second. To a call \
+            it is added to what the microphone says; `btcall volume application 0.5` makes it softer. A page is heard over \
+            the call, whose far end is lowered meanwhile, or on the page device without one. Ctrl-C ends it. Exit code 0: it \
+            was played to its end.
             """)
 
     @Argument(help: ArgumentHelp("The WAV file.", valueName: "file.wav"))
     var file: String
 
-    @Option(help: "Who hears it: call, the far end of all active calls.")
+    @Option(
+        help: "Who hears it: call, the far end of all active calls; ring, by the ringer; page, whoever hears the calls."
+    )
     var to = Hearer.call
+
+    @Option(help: "0 to 10: a higher priority silences lower ones; it rings with 5. Not to a call.")
+    var priority = 5
+
+    @Option(help: "How much a page lowers the far end of the calls, in dB: -90 to 0. Without it -12.")
+    var duck: Double?
+
+    @Flag(help: "Silence others of the same priority. Not to a call.")
+    var alone = false
 
     @OptionGroup var options: CommonOptions
 
     func perform(on bridge: CallBridge, _ output: Output) async throws {
         let wave = try WaveFile(path: file)
         let events = await bridge.events()
-        guard try await Self.hasActiveCall(bridge) else {
-            throw CommandFailure("there is no active call that could hear it; see `btcall calls`")
+        let isToCall = to == .call
+        let audio: AudioInjection
+        if isToCall {
+            guard try await Self.hasActiveCall(bridge) else {
+                throw CommandFailure("there is no active call that could hear it; see `btcall calls`")
+            }
+            audio = try await bridge.audio.openInjection(rate: wave.rate)
+        } else {
+            audio = try await bridge.audio.play(
+                to: to.hearer, rate: wave.rate, priority: priority, duckDecibels: duck, isMixable: !alone)
         }
-        let audio = try await bridge.audio.openInjection(rate: wave.rate)
         let playback = InjectionPlayback(wave.samples, audio)
         let signals = try [SIGINT, SIGTERM].map { signal in
             try ControlLoop.shared.onSignal(signal) { playback.stop(.interrupted) }
         }
-        let watch = Task { @ControlPlane in await Self.watch(events, playback, bridge, output) }
+        let watch = Task { @ControlPlane in
+            await Self.watch(events, playback, isToCall ? bridge : nil, output)
+        }
         defer {
             watch.cancel()
             for signal in signals { signal.cancel() }
@@ -65,14 +94,16 @@ struct PlayCommand: BridgeCommand {
         }
     }
 
-    /// Ends the playback with the last call, and says why nothing is heard while that is held.
+    /// Ends the playback with the daemon; with a bridge, with the last call as well, and says why nothing is heard while
+    /// that is held.
     @ControlPlane
     private static func watch(
-        _ events: AsyncStream<BridgeEvent>, _ playback: InjectionPlayback, _ bridge: CallBridge, _ output: Output
+        _ events: AsyncStream<BridgeEvent>, _ playback: InjectionPlayback, _ bridge: CallBridge?, _ output: Output
     ) async {
         for await event in events {
+            if event == .daemonVanished { return playback.stop(.daemonGone) }
+            guard let bridge else { continue }
             switch event {
-            case .daemonVanished: return playback.stop(.daemonGone)
             case .callRemoved:
                 // Without an answer the daemon is gone, which comes as an event of its own.
                 if let calls = try? await bridge.calls.list(), calls.isEmpty { return playback.stop(.callOver) }

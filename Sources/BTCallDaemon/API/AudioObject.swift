@@ -12,7 +12,8 @@ package final class AudioObject {
     let bus: BusConnection
     let voice: VoiceControl
     let settings: Settings
-    private let applications: ApplicationAudio
+    let applications: ApplicationAudio
+    let announcements: Announcements
     private let mute: MuteState
     private let microphone: MicrophoneControl
     private let enabled: MicrophoneSetting
@@ -22,9 +23,9 @@ package final class AudioObject {
     private let onPreference: @ControlPlane () -> Void
 
     init(
-        bus: BusConnection, graph: AudioGraph, audio: CallAudio, applications: ApplicationAudio, mute: MuteState,
-        voice: VoiceControl, microphone: MicrophoneControl, enabled: MicrophoneSetting, manual: ManualRendering,
-        taps: CallTaps, settings: Settings, onPreference: @escaping @ControlPlane () -> Void
+        bus: BusConnection, graph: AudioGraph, audio: CallAudio, applications: ApplicationAudio,
+        announcements: Announcements, mute: MuteState, voice: VoiceControl, microphone: MicrophoneControl,
+        enabled: MicrophoneSetting, manual: ManualRendering, taps: CallTaps, settings: Settings, onPreference: @escaping @ControlPlane () -> Void
     ) {
         self.manual = manual
         self.taps = taps
@@ -32,6 +33,7 @@ package final class AudioObject {
         self.graph = graph
         self.audio = audio
         self.applications = applications
+        self.announcements = announcements
         self.mute = mute
         self.voice = voice
         self.settings = settings
@@ -60,7 +62,8 @@ package final class AudioObject {
                             .unixDescriptor(try applications.open(format, isStream: isStream, of: call.sender))
                         ]
                     }
-                }
+                },
+                openPlayback(),
             ] + microphoneMethods(microphone) + Self.methods(manual, taps),
             signals: [.init(Name.speakingWhileMuted, [])] + Self.signals,
             properties: voiceProperties() + [

@@ -12,6 +12,7 @@ package final class ALSAPathOpener: PathOpening {
     private var usesWiredMicrophone = true
     /// Names of microphones that are open by themselves.
     private var openMicrophones: [String] = []
+    private var isMixing = false
 
     package init(configuration: Configuration) {
         devices = configuration.localDevices
@@ -96,6 +97,21 @@ package final class ALSAPathOpener: PathOpening {
         }
     }
 
+    package func openOutput(_ device: OutputDevice) throws(PathError) -> OpenPath {
+        switch device {
+        case .pcm(let name): return try openPath(.speakerphone, playback: name, capture: nil)
+        case .local(let kind):
+            guard let card = devices[kind] else { throw Self.notConfigured(kind) }
+            guard let name = card.playback else {
+                throw PathError(
+                    device: kind, what: "[device \(kind)] has no playback", remedy: "name another one in [ring]")
+            }
+            return try openPath(kind, playback: name, capture: nil)
+        }
+    }
+
+    package func setMixing(_ isOn: Bool) { isMixing = isOn }
+
     package func setPeriod(_ milliseconds: Int) { periodMilliseconds = milliseconds }
 
     package func setWiredMicrophone(_ isOwn: Bool) -> Bool {
@@ -113,7 +129,8 @@ package final class ALSAPathOpener: PathOpening {
     }
 
     private func open(_ name: String, _ direction: PCMHandle.Direction) throws(ALSAError) -> PCMHandle {
-        try PCMHandle(name, direction, PCMConfiguration(periodMilliseconds: periodMilliseconds))
+        let name = isMixing ? SharedPCM.name(of: name, direction) : name
+        return try PCMHandle(name, direction, PCMConfiguration(periodMilliseconds: periodMilliseconds))
     }
 
     private static func format(_ handle: PCMHandle?) -> SampleFormat {

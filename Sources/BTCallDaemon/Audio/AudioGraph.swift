@@ -38,11 +38,14 @@ package final class OpenAudioLink {
 package enum AudioEndpoint: Hashable, Sendable, CustomStringConvertible {
     case local(LocalDevice)
     case headset(BluetoothAddress)
+    /// A device that plays beside the calls; never a route.
+    case output(OutputDevice)
 
     package var description: String {
         switch self {
         case .local(let kind): "\(kind)"
         case .headset(let address): "bluetooth:\(address)"
+        case .output(let device): "output:\(device)"
         }
     }
 }
@@ -84,9 +87,9 @@ package final class AudioGraph {
         case routed(AudioEndpoint?, gapMicroseconds: Int)
     }
 
-    private enum Phase { case open, waitingForCut, removing }
+    enum Phase { case open, waitingForCut, removing }
 
-    private final class Terminal {
+    final class Terminal {
         let identifier: UInt32
         let endpoint: AudioEndpoint
         let close: @ControlPlane () -> Void
@@ -112,10 +115,10 @@ package final class AudioGraph {
     /// The last device and the last link have been closed.
     package var onQuiet: (@ControlPlane () -> Void)?
     let engine: AudioEngine
-    private let paths: any PathOpening
-    private let logger: Logger
+    let paths: any PathOpening
+    let logger: Logger
     private var source: DescriptorSource?
-    private var terminals: [Terminal] = []
+    var terminals: [Terminal] = []
     private var nextIdentifier: UInt32 = 1
     /// Of headsets whose volume is made here.
     private var speakerGains: [BluetoothAddress: Float] = [:]
@@ -123,14 +126,24 @@ package final class AudioGraph {
     var voiceWish: VoiceWish?
     /// Of headsets that take echo and noise out themselves.
     package internal(set) var ownVoices: Set<BluetoothAddress> = []
-    private var wantedPaths: Set<LocalDevice> = []
-    private var wantedRoute: AudioEndpoint?
+    private(set) var wantedPaths: Set<LocalDevice> = []
+    private(set) var wantedRoute: AudioEndpoint? {
+        didSet { if let wantedRoute { lastRoute = wantedRoute } }
+    }
+    /// Where the calls were last.
+    package private(set) var lastRoute: AudioEndpoint?
     /// Last route given to the engine, and the last cut it reported.
     private var commanded: UInt32?
     private var routed: UInt32?
     private var cutTimer: Timer?
     private let captures: CaptureStreams
     private var silentLimit: Duration?
+    // What is heard beside the calls; see AudioGraph+Playbacks.
+    var playbacks: [Playback] = []
+    var lastPlayback: UInt32 = 0
+    /// Devices that could not be opened for that; tried again when something else is closed.
+    var refusedOutputs: Set<OutputDevice> = []
+    var allowsOutputs = true
     /// A cut that has not come after this long will not come: the old terminal is removed all the same.
     private let longestCut = Duration.seconds(1)
 
@@ -309,6 +322,8 @@ package final class AudioGraph {
     // MARK: Figures
 
     package var isRealtime: Bool { engine.isRealtime }
+    /// Frames per second of the internal mix.
+    package var busRate: Int { engine.busRate }
     /// How full the buffers of sound cards are kept.
     package var playbackQueue: Duration { engine.playbackQueue }
     /// Whether no device and no link is open, nor being closed.
@@ -338,15 +353,16 @@ package final class AudioGraph {
     /// The engine's number of an open link.
     func identifier(ofLink address: BluetoothAddress) -> UInt32? { terminal(at: .headset(address))?.identifier }
 
-    private func add(
+    func add(
         _ kind: TerminalKind, _ endpoint: AudioEndpoint, codec: VoiceCodec?, handle: UInt16? = nil,
+        isAlone: Bool = false,
         close: @escaping @ControlPlane () -> Void
     ) -> Terminal? {
         fulfilVoiceWish()
         let terminal = Terminal(
             identifier: nextIdentifier, endpoint: endpoint, codec: codec, handle: handle, close: close)
         do throws(AudioEngineError) {
-            try engine.addTerminal(terminal.identifier, kind)
+            try engine.addTerminal(terminal.identifier, kind, isAlone: isAlone)
         } catch {
             logger.error("the audio engine does not take \(endpoint): \(error)")
             return nil
@@ -356,7 +372,7 @@ package final class AudioGraph {
         return terminal
     }
 
-    private func reconcile() {
+    func reconcile() {
         guard depth == 0 else { return }
         openWantedPaths()
         // A path starts with its microphone, and loses it when it goes.
@@ -364,6 +380,7 @@ package final class AudioGraph {
         commandRoute()
         removeUnwanted()
         followCaptures()
+        reconcilePlaybacks()
     }
 
     private func followCaptures() {
@@ -382,6 +399,11 @@ package final class AudioGraph {
             let endpoint = AudioEndpoint.local(kind)
             if let present = terminal(at: endpoint) {
                 present.phase = .open
+                continue
+            }
+            // The ringer's, until now.
+            if let output = terminals.first(where: { $0.endpoint == .output(.local(kind)) }) {
+                if output.phase != .removing { remove(output) }
                 continue
             }
             // Still being given back: opening it again now would find it busy. `.terminalRemoved` comes here again.
@@ -416,7 +438,11 @@ package final class AudioGraph {
     private func giveBackUnwanted() -> Bool {
         var isAny = false
         for terminal in terminals {
-            guard case .local(let kind) = terminal.endpoint, !wantedPaths.contains(kind) else { continue }
+            switch terminal.endpoint {
+            case .local(let kind) where !wantedPaths.contains(kind): break
+            case .output: break
+            case .local, .headset: continue
+            }
             isAny = true
             if terminal.phase != .removing { remove(terminal) }
         }
@@ -465,7 +491,7 @@ package final class AudioGraph {
         }
     }
 
-    private func remove(_ terminal: Terminal) {
+    func remove(_ terminal: Terminal) {
         terminal.phase = .removing
         if commanded == terminal.identifier {
             commanded = nil
@@ -496,6 +522,7 @@ package final class AudioGraph {
             reconcile()
         case .callStarted: break
         case .callClosed(let call, _): onEvent?(.callAudioClosed(call))
+        case .playbackEnded(let playback): playbackEnded(playback)
         case .injectionEnded(let injection): onEvent?(.injectionEnded(injection))
         case .speakingWhileMuted: onEvent?(.speakingWhileMuted)
         case .captureReady(let capture): captures.flowing(capture)
@@ -532,6 +559,9 @@ package final class AudioGraph {
         case .local(let kind):
             wantedPaths.remove(kind)
             onEvent?(.pathFailed(Self.pulled(kind, code)))
+        case .output(let device):
+            refusedOutputs.insert(device)
+            logger.warning("\(device) plays no more: \(SystemError(call: "the sound card", code: code))")
         }
     }
 
@@ -548,6 +578,8 @@ package final class AudioGraph {
         if routed == identifier { routed = nil }
         terminal.close()
         captures.pathRemoved(identifier)
+        // What has failed would fail again at once.
+        if case .output = terminal.endpoint, terminal.hasFailed {} else { refusedOutputs.removeAll() }
         if case .headset(let address) = terminal.endpoint, !terminal.hasFailed { onEvent?(.linkClosed(address)) }
         reconcile()
         if terminals.isEmpty { onQuiet?() }

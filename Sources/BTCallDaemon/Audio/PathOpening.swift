@@ -28,11 +28,24 @@ package protocol PathOpening: AnyObject {
     ///
     /// - Throws: as `openPath`.
     func openCapture(_ kind: LocalDevice) throws(PathError) -> OpenCapture
+    /// Opens what a device plays, to be heard beside the calls.
+    ///
+    /// - Throws: as `openPath`.
+    func openOutput(_ device: OutputDevice) throws(PathError) -> OpenPath
+    /// Whether sound cards are opened so that other programs can use them, too; for paths opened from here on.
+    func setMixing(_ isOn: Bool)
 }
 
 extension PathOpening {
     /// What has no period to choose ignores it.
     package func setPeriod(_ milliseconds: Int) {}
+    /// What has devices for calls only refuses.
+    package func openOutput(_ device: OutputDevice) throws(PathError) -> OpenPath {
+        let kind: LocalDevice = if case .local(let kind) = device { kind } else { .speakerphone }
+        throw PathError(device: kind, what: "\(device) plays calls only", remedy: "set [ring] device = none")
+    }
+    /// What has nothing to share ignores it.
+    package func setMixing(_ isOn: Bool) {}
     /// What has no microphones to choose from ignores it.
     package func setWiredMicrophone(_ isOwn: Bool) -> Bool { false }
     /// What has one stream for both directions has no microphone by itself.

@@ -114,6 +114,12 @@ package struct Configuration: Sendable {
     package var boardBattery = BoardBattery.Source.upower
     /// Headsets that have a section of their own.
     package var headsets: [BluetoothAddress: OwnHeadset] = [:]
+    /// What the board itself lets people hear.
+    package var ring = RingConfiguration()
+    /// Opens sound cards so that other programs can use them as well.
+    package var mixesWithOthers = false
+    /// Calls are held while somebody else has the audio, where their applications can do that.
+    package var holdsInterrupted = true
     /// Blocks of 10 ms that are under way between the daemon and a telephony application, 2…6.
     package var callQueueBlocks = 3
     /// Whether programs may record calls.

@@ -11,6 +11,9 @@ extension ConfigurationSection {
             memoryKey, ownNumberKey, recordKey,
             boolean(
                 "recordNumbers", "no", "the record has the numbers and names of others", .restart, \.recordsNumbers),
+            boolean(
+                "holdInterrupted", "yes", "hold calls, if their application can, while somebody else has the audio",
+                .now, \.holdsInterrupted),
         ]
     }
 

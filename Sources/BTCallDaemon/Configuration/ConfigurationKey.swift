@@ -38,7 +38,7 @@ package struct ConfigurationKey {
 
 /// The sections of the configuration file.
 package enum ConfigurationSection: Equatable {
-    case daemon, routing, bluetooth, audio, calls, privacy, quirks
+    case daemon, routing, bluetooth, audio, calls, ring, privacy, quirks
     case device(LocalDevice)
     /// One headset; there may be one for each, so that they are not among the settings.
     case headset(BluetoothAddress)
@@ -51,6 +51,7 @@ package enum ConfigurationSection: Equatable {
         case "audio": self = .audio
         case "calls": self = .calls
         case "privacy": self = .privacy
+        case "ring": self = .ring
         case "quirks": self = .quirks
         default:
             let words = name.split(separator: " ")
@@ -67,7 +68,7 @@ package enum ConfigurationSection: Equatable {
 
     /// Those that there are without naming a headset.
     package static let all: [ConfigurationSection] =
-        [.daemon, .routing, .bluetooth, .audio, .calls, .privacy, .quirks] + LocalDevice.allCases.map { .device($0) }
+        [.daemon, .routing, .bluetooth, .audio, .calls, .ring, .privacy, .quirks] + LocalDevice.allCases.map { .device($0) }
 
     static var names: String { all.map { "[\($0.name)]" }.joined(separator: ", ") + ", [headset AA:BB:CC:DD:EE:FF]" }
 
@@ -79,6 +80,7 @@ package enum ConfigurationSection: Equatable {
         case .audio: "audio"
         case .calls: "calls"
         case .privacy: "privacy"
+        case .ring: "ring"
         case .quirks: "quirks"
         case .device(let kind): "device \(kind.rawValue)"
         case .headset(let address): "headset \(address)"
@@ -93,6 +95,7 @@ package enum ConfigurationSection: Equatable {
         case .audio: Self.audioKeys
         case .calls: Self.callKeys
         case .privacy: Self.privacyKeys
+        case .ring: Self.ringKeys
         case .quirks: Self.quirksKeys
         case .device(let kind): Self.deviceKeys(kind)
         case .headset(let address): Self.headsetLevelKeys(address) + Self.headsetQuirkKeys(address)
@@ -102,7 +105,7 @@ package enum ConfigurationSection: Equatable {
     /// What begins the names of its settings: `routing`, `device.earpiece`.
     package var settingPrefix: String {
         switch self {
-        case .daemon, .routing, .bluetooth, .audio, .calls, .privacy, .quirks: name
+        case .daemon, .routing, .bluetooth, .audio, .calls, .ring, .privacy, .quirks: name
         case .device(let kind): "device.\(kind.rawValue)"
         case .headset(let address): "headset.\(address)"
         }
@@ -210,6 +213,9 @@ package enum ConfigurationSection: Equatable {
                 "callQueueBlocks", "3", "blocks of 10 ms under way to a telephony application", 2...6, .nextCall,
                 \.callQueueBlocks),
             integer("periodMilliseconds", "10", "period asked of sound cards", 5...40, .reopen, \.periodMilliseconds),
+            boolean(
+                "mixWithOthers", "no", "open hw: devices by dmix and dsnoop, so that other programs can use them, too",
+                .reopen, \.mixesWithOthers),
         ] + voiceKeys + captureKeys
     }
 

@@ -17,6 +17,8 @@ package final class Interruptions {
 
     /// The word of the board's own sleep.
     package static let suspend = "suspend"
+    /// The word of a device that another program has, when there is no other one for the call.
+    package static let deviceBusy = "device busy"
 
     /// `.interruptionBegan` and `.interruptionEnded`.
     package var onEvent: (@ControlPlane (RoutingEvent) -> Void)?
@@ -51,8 +53,8 @@ package final class Interruptions {
         guard (1...64).contains(source.utf8.count), source.utf8.allSatisfy({ $0 >= 0x20 && $0 != 0x7F }) else {
             throw APIError(.invalidArgument, "source has to be a word of 1 to 64 bytes without control characters")
         }
-        guard source != Self.suspend else {
-            throw APIError(.invalidArgument, "the source \"\(Self.suspend)\" is btcalld's own word: use another")
+        guard source != Self.suspend, source != Self.deviceBusy else {
+            throw APIError(.invalidArgument, "the source \"\(source)\" is btcalld's own word: use another")
         }
         let descriptor = try holders.add(Claim(source: source, resumes: resumes), of: busName)
         began(source)

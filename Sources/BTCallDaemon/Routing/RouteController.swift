@@ -41,6 +41,8 @@ package final class RouteController {
     package weak var links: (any LinkOpening)?
     package let recorder: FlightRecorder
     package let incidents: IncidentMonitor?
+    /// How the policy wants it to ring.
+    package var onRinging: (@ControlPlane (Ringing) -> Void)?
     package weak var hardware: (any HardwareSetting)?
     private let graph: AudioGraph
     private let logger: Logger
@@ -106,7 +108,9 @@ package final class RouteController {
             links?.openLink(
                 address, codecHint: codecHint, attempt: attempt, timeout: policy.configuration.openTimeout)
         case .closeLink(let address): links?.closeLink(address)
-        case .startRinging, .stopRinging, .restoreMedia: break
+        case .startRinging(let ringing): onRinging?(ringing)
+        case .stopRinging: onRinging?(.none)
+        case .restoreMedia: break
         case .setDeadline(let deadline): setDeadline(deadline)
         case .routeChanged(let old, let new, let reason):
             let from = old?.description ?? "none"

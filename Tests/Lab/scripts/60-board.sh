@@ -51,6 +51,9 @@ config() { # KEYS of the wired headset, of the earpiece
 	capture = hw:1,0
 	[device wiredHeadset]
 	$1
+	[ring]
+	device = none
+	tones = none
 	[routing]
 	jackMasksEarpiece = no
 	CONFIG

@@ -1,0 +1,24 @@
+/// The names by which alsa-lib shares a sound card among programs.
+package enum SharedPCM {
+    /// The name of a card's stream that others may use as well: `dmix` to play, `dsnoop` to capture.
+    ///
+    /// - Parameter name: as in `aplay -D`. Only `hw:` and `plughw:` name a card for one program alone: others stay as they are.
+    package static func name(of name: String, _ direction: PCMHandle.Direction) -> String {
+        guard let arguments = arguments(of: name) else { return name }
+        let card = arguments.count > 0 ? value(arguments[0], "CARD") : "0"
+        let device = arguments.count > 1 ? value(arguments[1], "DEV") : "0"
+        let plugin = direction == .playback ? "dmix" : "dsnoop"
+        return "plug:SLAVE='\(plugin):CARD=\(card),DEV=\(device)'"
+    }
+
+    private static func arguments(of name: String) -> [Substring]? {
+        for prefix in ["hw:", "plughw:"] where name.hasPrefix(prefix) {
+            return name.dropFirst(prefix.count).split(separator: ",")
+        }
+        return nil
+    }
+
+    private static func value(_ argument: Substring, _ key: String) -> Substring {
+        argument.hasPrefix("\(key)=") ? argument.dropFirst(key.count + 1) : argument
+    }
+}

@@ -1,0 +1,104 @@
+import Glibc
+
+/// A tone of one or two frequencies that comes and goes in a cadence, as telephone networks have them (ITU-T E.180).
+package struct ToneSpecification: Hashable, Sendable {
+    /// Hertz, of at most two sines of the same strength.
+    package var frequencies: [Int]
+    /// Milliseconds on, off, on, off … over and over; empty is without a pause.
+    package var cadence: [Int]
+    /// Largest sample, of all sines together; 1 is full scale.
+    package var peak: Double
+
+    package init(_ frequencies: [Int], cadence: [Int] = [], peak: Double = 0.15) {
+        self.frequencies = frequencies
+        self.cadence = cadence
+        self.peak = peak
+    }
+}
+
+/// Makes a tone, sample by sample: each time that it is on begins alike, and with a rise of 5 ms instead of a click.
+package struct ToneGenerator: ~Copyable {
+    /// Frames of each step, on at even places and off at odd ones.
+    private let steps: UnsafeMutablePointer<Int>
+    private let stepCount: Int
+    private let rampFrames: Int
+    private let amplitude: Double
+    private let isDouble: Bool
+    /// A turn by one frame, and the present place on the circle, of each frequency.
+    private let turn: (cosine: Double, sine: Double)
+    private let otherTurn: (cosine: Double, sine: Double)
+    private var point: (cosine: Double, sine: Double) = (1, 0)
+    private var otherPoint: (cosine: Double, sine: Double) = (1, 0)
+    private var step = 0
+    /// Frames of the step that are done.
+    private var position = 0
+
+    /// - Parameter rate: frames per second.
+    package init(_ specification: ToneSpecification, rate: Int) {
+        let cadence = specification.cadence
+        // A cadence that ends with a tone has no pause before its next beginning.
+        stepCount = cadence.isEmpty ? 1 : cadence.count
+        steps = .allocate(capacity: stepCount)
+        steps.initialize(repeating: Int.max, count: stepCount)
+        for (index, milliseconds) in cadence.enumerated() { steps[index] = max(1, rate * milliseconds / 1_000) }
+        rampFrames = max(1, rate / 200)
+        let frequencies = specification.frequencies
+        isDouble = frequencies.count > 1
+        let peak = min(max(specification.peak, 0), 1) * 32_767
+        amplitude = frequencies.isEmpty ? 0 : isDouble ? peak / 2 : peak
+        func turn(_ index: Int) -> (Double, Double) {
+            guard index < frequencies.count else { return (1, 0) }
+            let angle = 2 * Double.pi * Double(frequencies[index]) / Double(max(rate, 1))
+            return (cos(angle), sin(angle))
+        }
+        self.turn = turn(0)
+        otherTurn = turn(1)
+    }
+
+    deinit { steps.deallocate() }
+
+    /// Overwrites `frames` frames.
+    @_noLocks
+    package mutating func fill(_ output: UnsafeMutablePointer<Int16>, _ frames: Int) {
+        var index = 0
+        while index < frames {
+            if position >= steps[step] {
+                position = 0
+                step &+= 1
+                if step == stepCount { step = 0 }
+                point = (1, 0)
+                otherPoint = (1, 0)
+            }
+            output[index] = step & 1 == 0 ? next() : 0
+            position &+= 1
+            index &+= 1
+        }
+    }
+
+    @_noLocks
+    private mutating func next() -> Int16 {
+        var value = point.sine
+        point = (
+            point.cosine * turn.cosine - point.sine * turn.sine, point.sine * turn.cosine + point.cosine * turn.sine
+        )
+        if isDouble {
+            value += otherPoint.sine
+            otherPoint = (
+                otherPoint.cosine * otherTurn.cosine - otherPoint.sine * otherTurn.sine,
+                otherPoint.sine * otherTurn.cosine + otherPoint.cosine * otherTurn.sine
+            )
+        }
+        let scaled = value * amplitude * envelope()
+        return Int16(scaled + (scaled < 0 ? -0.5 : 0.5))
+    }
+
+    /// Rises and falls smoothly at the ends of the step.
+    @_noLocks
+    private func envelope() -> Double {
+        let left = steps[step] &- position
+        let near = position < left ? position : left
+        if near >= rampFrames { return 1 }
+        let part = Double(near) / Double(rampFrames)
+        return part * part * (3 - 2 * part)
+    }
+}

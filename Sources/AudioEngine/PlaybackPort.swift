@@ -1,0 +1,123 @@
+import AudioDSP
+
+typealias PlaybackPointer = UnsafeMutablePointer<PlaybackPort>
+
+/// The thread's side of something that the person hears beside the calls: a tone, a piece of audio in memory, or what an
+/// application writes. It is heard where the routed device plays, or on a terminal of its own, never by the far end.
+struct PlaybackPort: ~Copyable {
+    /// Where it is heard, as commands have it: at no place, with the calls, else a terminal's number.
+    static var nowhere: Int64 { @_noLocks get { -1 } }
+    static var routed: Int64 { @_noLocks get { -2 } }
+    /// Ticks without a block after which an application has paused.
+    private static var pauseTicks: Int { @_noLocks get { 10 } }
+
+    let id: UInt32
+    /// Of those that are heard at the same place, only the highest are.
+    let rank: Int
+    /// What is left of the far end meanwhile.
+    let duckGain: Float
+    /// Ends as soon as the calls have something to say.
+    let yieldsToCalls: Bool
+    var target: Int64
+    /// Exactly one of the three exists.
+    let tone: UnsafeMutablePointer<ToneGenerator>?
+    let application: InjectionPointer?
+    let samples: UnsafeMutablePointer<Int16>?
+    private let sampleCount: Int
+    private let loops: Bool
+    private var position = 0
+    private var quietTicks: Int
+    private var volume: Gain
+    private(set) var isEnding = false
+    private var isOver = false
+    var pollIndex = -1
+
+    /// - Parameters:
+    ///   - samples: at the rate of the bus.
+    ///   - volume: linear, reached from silence by a short ramp.
+    init(
+        id: UInt32, rank: Int, duckGain: Float, yieldsToCalls: Bool, target: Int64, busRate: Int, volume: Float,
+        tone: UnsafeMutablePointer<ToneGenerator>? = nil, application: InjectionPointer? = nil,
+        samples: UnsafeMutablePointer<Int16>? = nil, sampleCount: Int = 0, loops: Bool = false
+    ) {
+        self.id = id
+        self.rank = rank
+        self.duckGain = duckGain
+        self.yieldsToCalls = yieldsToCalls
+        self.target = target
+        self.tone = tone
+        self.application = application
+        self.samples = samples
+        self.sampleCount = sampleCount
+        self.loops = loops
+        quietTicks = Self.pauseTicks
+        self.volume = Gain(rate: busRate, gain: 0)
+        self.volume.set(volume)
+    }
+
+    /// There is something to hear of it now.
+    var isSounding: Bool {
+        @_noLocks get {
+            if isEnding || isOver { return false }
+            return application == nil || quietTicks < Self.pauseTicks
+        }
+    }
+
+    /// Nothing more is to be heard of it.
+    var isSpent: Bool {
+        @_noLocks get {
+            if isOver || isEnding && volume.isSilent { return true }
+            guard let application else { return false }
+            return application.pointee.isSpent
+        }
+    }
+
+    /// Fades out within 20 ms, where it is heard.
+    @_noLocks
+    mutating func end() { isEnding = true }
+
+    /// At once: nobody hears it.
+    @_noLocks
+    mutating func cutOff() { isOver = true }
+
+    /// Makes the next 10 ms, as `frames` of the bus; false when there is nothing to be heard.
+    ///
+    /// - Parameter isSilenced: something more important is heard; its own time passes all the same.
+    @_noLocks
+    mutating func takeBlock(_ output: UnsafeMutablePointer<Int16>, _ frames: Int, isSilenced: Bool) -> Bool {
+        if isOver { return false }
+        volume.setMuted(isEnding || isSilenced)
+        if let tone {
+            tone.pointee.fill(output, frames)
+        } else if let application {
+            let isBlock = application.pointee.takeBlock(output, frames)
+            quietTicks = isBlock ? 0 : quietTicks < Self.pauseTicks ? quietTicks + 1 : quietTicks
+            if !isBlock { clear(output, frames) }
+        } else {
+            takeSamples(output, frames)
+        }
+        volume.apply(output, frames)
+        return !volume.isSilent
+    }
+
+    @_noLocks
+    private mutating func takeSamples(_ output: UnsafeMutablePointer<Int16>, _ frames: Int) {
+        var index = 0
+        guard let samples, sampleCount > 0 else {
+            isOver = true
+            clear(output, frames)
+            return
+        }
+        while index < frames {
+            if position == sampleCount {
+                if !loops { break }
+                position = 0
+            }
+            output[index] = samples[position]
+            position += 1
+            index += 1
+        }
+        clear(output + index, frames - index)
+        if position == sampleCount && !loops { isOver = true }
+    }
+}

@@ -1,0 +1,209 @@
+import AudioDSP
+import CBTCall
+import Glibc
+
+// What the person hears beside the calls: with them where they are routed, or on terminals that nothing else plays on.
+extension RealtimeThread {
+    /// A call that is louder than this in two blocks running has something to say: above the noise of a line, -40 dB.
+    private static var speechPeak: Int16 { @_noLocks get { 330 } }
+
+    @_noLocks
+    mutating func addPlayback(_ command: Message) {
+        guard let storage = command.storage else { return }
+        let playback = storage.assumingMemoryBound(to: PlaybackPort.self)
+        var index = 0
+        while index < Self.maximumPlaybacks {
+            if playbacks[index] == nil {
+                playbacks[index] = playback
+                return
+            }
+            index += 1
+        }
+        // The control side counts; it does not come to this.
+        report(.playbackEnded, id: command.id, storage: storage)
+    }
+
+    @_noLocks
+    func playback(_ id: UInt32) -> PlaybackPointer? {
+        var index = 0
+        while index < Self.maximumPlaybacks {
+            if let playback = playbacks[index], playback.pointee.id == id { return playback }
+            index += 1
+        }
+        return nil
+    }
+
+    /// Starts a terminal that nothing else plays on; a path has no other clock than the system's then.
+    @_noLocks
+    mutating func startAlone(_ terminal: TerminalPointer) {
+        guard let path = terminal.pointee.path else { return }
+        terminal.pointee.state = .running
+        let code = path.pointee.start(now: now, lead: lead, 0)
+        if code != 0 { fail(terminal, code: code) }
+    }
+
+    /// Its ticks, as the timer of a path says.
+    @_noLocks
+    mutating func serviceAlone(_ terminal: TerminalPointer, _ path: UnsafeMutablePointer<PathPort>) {
+        var left = 8
+        while left > 0 && terminal.pointee.isRunning && path.pointee.timerFired(now: now, fallbackAfter) {
+            left -= 1
+            tickAlone(terminal)
+        }
+    }
+
+    /// Its ticks, as the packets of a link say.
+    @_noLocks
+    mutating func runTicksAlone(_ terminal: TerminalPointer) {
+        while terminal.pointee.capture.available >= tickFrames {
+            _ = terminal.pointee.capture.discard(tickFrames)
+            tickAlone(terminal)
+        }
+    }
+
+    @_noLocks
+    private mutating func tickAlone(_ terminal: TerminalPointer) {
+        clear(alone, tickFrames)
+        mixPlaybacks(at: Int64(terminal.pointee.id), into: alone)
+        play(alone, on: terminal)
+    }
+
+    /// Whether the ticks of its place are made.
+    @_noLocks
+    private func isHeard(_ playback: PlaybackPointer) -> Bool {
+        let target = playback.pointee.target
+        if target == PlaybackPort.nowhere { return false }
+        if target == PlaybackPort.routed { return master != nil || fading != nil }
+        var index = 0
+        while index < Self.maximumTerminals {
+            if let terminal = terminals[index], Int64(terminal.pointee.id) == target {
+                return terminal.pointee.isAlone && terminal.pointee.isRunning && !terminal.pointee.isRemoving
+            }
+            index += 1
+        }
+        return false
+    }
+
+    /// Adds what the person hears beside the calls to what the calls say, which is lowered where that is asked for.
+    @_noLocks
+    mutating func mixPlaybacks() {
+        if master == nil && fading == nil { return }
+        noteSpeech()
+        farEndGain.set(duckGain())
+        farEndGain.apply(downlink, tickFrames)
+        mixPlaybacks(at: PlaybackPort.routed, into: downlink)
+    }
+
+    /// What stands in for the other party's own sound is over when that comes.
+    @_noLocks
+    private mutating func noteSpeech() {
+        var frame = 0
+        var isLoud = false
+        while frame < tickFrames && !isLoud {
+            isLoud = downlink[frame] > Self.speechPeak || downlink[frame] < -Self.speechPeak
+            frame += 1
+        }
+        loudTicks = isLoud ? loudTicks + 1 : 0
+        if loudTicks < 2 { return }
+        var index = 0
+        while index < Self.maximumPlaybacks {
+            if let playback = playbacks[index], playback.pointee.yieldsToCalls { playback.pointee.end() }
+            index += 1
+        }
+    }
+
+    /// What is left of the far end: as those that are heard with it ask for.
+    @_noLocks
+    private func duckGain() -> Float {
+        let best = highestRank(at: PlaybackPort.routed)
+        var gain: Float = 1
+        var index = 0
+        while index < Self.maximumPlaybacks {
+            if let playback = playbacks[index], playback.pointee.target == PlaybackPort.routed,
+                playback.pointee.isSounding, playback.pointee.rank == best, playback.pointee.duckGain < gain
+            {
+                gain = playback.pointee.duckGain
+            }
+            index += 1
+        }
+        return gain
+    }
+
+    /// Of what is to be heard at a place; -1 when nothing is.
+    @_noLocks
+    private func highestRank(at target: Int64) -> Int {
+        var best = -1
+        var index = 0
+        while index < Self.maximumPlaybacks {
+            if let playback = playbacks[index], playback.pointee.target == target, playback.pointee.isSounding,
+                playback.pointee.rank > best
+            {
+                best = playback.pointee.rank
+            }
+            index += 1
+        }
+        return best
+    }
+
+    @_noLocks
+    private mutating func mixPlaybacks(at target: Int64, into output: UnsafeMutablePointer<Int16>) {
+        let best = highestRank(at: target)
+        var index = 0
+        while index < Self.maximumPlaybacks {
+            if let playback = playbacks[index], playback.pointee.target == target,
+                playback.pointee.takeBlock(scratch, tickFrames, isSilenced: playback.pointee.rank < best)
+            {
+                Mixer.add(scratch, tickFrames, to: output)
+            }
+            index += 1
+        }
+    }
+
+    /// Adds poll entries from `count` on for the end of what nobody reads, and returns how many entries there are then.
+    @_noLocks
+    mutating func preparePollsOfPlaybacks(_ count: Int) -> Int {
+        var count = count
+        var index = 0
+        while index < Self.maximumPlaybacks {
+            if let playback = playbacks[index], let application = playback.pointee.application {
+                playback.pointee.pollIndex = -1
+                if !isHeard(playback) {
+                    playback.pointee.pollIndex = count
+                    polls[count] = pollfd(fd: application.pointee.descriptor, events: 0, revents: 0)
+                    count += 1
+                }
+            }
+            index += 1
+        }
+        return count
+    }
+
+    @_noLocks
+    mutating func servicePlaybacks() {
+        var index = 0
+        while index < Self.maximumPlaybacks {
+            if let playback = playbacks[index], let application = playback.pointee.application,
+                playback.pointee.pollIndex > 0, polls[playback.pointee.pollIndex].revents != 0
+            {
+                application.pointee.hungUp()
+            }
+            index += 1
+        }
+    }
+
+    /// Gives back what is over.
+    @_noLocks
+    mutating func endPlaybacks() {
+        var index = 0
+        while index < Self.maximumPlaybacks {
+            if let playback = playbacks[index] {
+                if playback.pointee.isEnding && !isHeard(playback) { playback.pointee.cutOff() }
+                if playback.pointee.isSpent {
+                    playbacks[index] = nil
+                    report(.playbackEnded, id: playback.pointee.id, storage: UnsafeMutableRawPointer(playback))
+                }
+            }
+            index += 1
+        }
+    }
+}

@@ -1,0 +1,56 @@
+package import DBus
+
+/// How something is to be played (`Audio1.OpenPlayback`).
+package struct PlaybackWish: Hashable, Sendable {
+    /// Who hears it.
+    package enum Destination: String, CaseIterable, Sendable {
+        /// The far end of the calls, with the microphone.
+        case call
+        /// Whoever is near the device that rings.
+        case ring
+        /// Whoever hears the calls; without one, whoever is near the device for announcements.
+        case page
+    }
+
+    package static let priorities = 0...10
+    package static let duckRange = -90.0...0.0
+
+    package var destination: Destination
+    package var priority: Int
+    /// How much the far end of the calls is lowered meanwhile.
+    package var duckDecibels: Double
+    package var isMixable: Bool
+
+    package init(_ destination: Destination, priority: Int = 5, duckDecibels: Double? = nil, isMixable: Bool = true) {
+        self.destination = destination
+        self.priority = priority
+        self.duckDecibels = duckDecibels ?? Self.usualDuck(destination)
+        self.isMixable = isMixable
+    }
+
+    /// Reads `to`, `priority`, `duck` and `mixable`; what is not said is `page`, 5, that of the destination, yes.
+    ///
+    /// - Throws: `.invalidArgument` for what is not accepted, naming what is.
+    package init(options fields: Fields) throws(APIError) {
+        let destination = try fields.optionalWord("to", of: Destination.self) ?? .page
+        self.init(
+            destination, priority: try fields.optionalInteger("priority") ?? 5,
+            duckDecibels: try fields.optionalDouble("duck"), isMixable: try fields.optionalBool("mixable") ?? true)
+        guard Self.priorities.contains(priority) else {
+            throw APIError(.invalidArgument, "priority in \(fields.subject) is \(priority); accepted: 0 to 10")
+        }
+        guard Self.duckRange.contains(duckDecibels) else {
+            throw APIError(
+                .invalidArgument, "duck in \(fields.subject) is \(duckDecibels); accepted: -90.0 to 0.0 (dB)")
+        }
+    }
+
+    package var options: [String: Value] {
+        [
+            "to": .string(destination.rawValue), "priority": .uint32(UInt32(clamping: priority)),
+            "duck": .double(duckDecibels), "mixable": .bool(isMixable),
+        ]
+    }
+
+    private static func usualDuck(_ destination: Destination) -> Double { destination == .page ? -12 : 0 }
+}

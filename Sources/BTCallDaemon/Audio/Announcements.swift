@@ -1,0 +1,83 @@
+import AudioDSP
+import AudioEngine
+package import BTCallAPI
+package import ControlLoop
+package import DBus
+import Glibc
+package import Logging
+
+/// What programs let the person here hear: by the ringer's device, or over the calls, whose far end is lowered meanwhile.
+@ControlPlane
+package final class Announcements {
+    private static let aheadBlocks = 8
+    /// Most programs at once; the ringer and the tones of calls have places of their own.
+    private static let limit = 8
+
+    private let graph: AudioGraph
+    private let logger: Logger
+    package var configuration: RingConfiguration
+    private var count = 0
+
+    package init(graph: AudioGraph, configuration: RingConfiguration, logger: Logger) {
+        self.graph = graph
+        self.configuration = configuration
+        self.logger = logger
+    }
+
+    /// Gives a program a descriptor; what it writes is heard here.
+    ///
+    /// - Parameters:
+    ///   - wish: to `ring` or `page`.
+    ///   - isStream: without borders between messages.
+    ///   - busName: who asks.
+    /// - Throws: `wrongState` when there are too many or there is no such device, `fault` without a descriptor to give.
+    package func open(
+        _ wish: PlaybackWish, _ format: AudioFormat, isStream: Bool, of busName: String
+    ) throws(APIError) -> PassedDescriptor {
+        let place = try place(wish.destination)
+        guard count < Self.limit else {
+            throw APIError(
+                .wrongState, "\(Self.limit) programs play already, which is the most there can be: close one first")
+        }
+        let pair: AudioSocketPair
+        do throws(SystemError) {
+            pair = try AudioSocketPair(isStream: isStream)
+        } catch {
+            throw APIError(.fault, "no socket for the audio: \(error); see LimitNOFILE of the daemon")
+        }
+        pair.limit(bytes: Self.aheadBlocks * format.blockFrames * format.layout.frameBytes)
+        var manner = PlaybackManner()
+        manner.priority = wish.priority
+        manner.isMixable = wish.isMixable
+        manner.duckGain = Float(pow(10, wish.duckDecibels / 20))
+        let source = PlaybackSource.application(
+            descriptor: pair.ours, rate: format.rate, layout: format.layout, isStream: isStream)
+        do throws(AudioEngineError) {
+            _ = try graph.play(source, manner, at: place) { [weak self] in
+                self?.count -= 1
+                self?.logger.info("\(busName) has nothing more to play")
+            }
+        } catch {
+            throw APIError(.fault, "the audio engine: \(error)")
+        }
+        count += 1
+        logger.info("\(busName) plays to \(wish.destination.rawValue): \(format)\(isStream ? ", as a stream" : "")")
+        return pair.theirs
+    }
+
+    private func place(_ destination: PlaybackWish.Destination) throws(APIError) -> PlaybackPlace {
+        switch destination {
+        case .ring:
+            guard let device = configuration.output else { throw Self.noDevice("device") }
+            return .output(device, joins: true)
+        case .page:
+            guard let device = configuration.pageOutput else { return .route }
+            return .routeOrOutput(device)
+        case .call: throw APIError(.fault, "what goes to the far end is an injection")
+        }
+    }
+
+    private static func noDevice(_ key: String) -> APIError {
+        APIError(.wrongState, "this box does not ring: [ring] \(key) is none in its configuration")
+    }
+}

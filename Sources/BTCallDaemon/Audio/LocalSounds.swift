@@ -1,0 +1,23 @@
+package import ControlLoop
+import Logging
+
+/// What the board itself lets people hear: the ringer, the tones of calls, announcements.
+@ControlPlane
+package final class LocalSounds {
+    package let ringer: Ringer
+    package let tones: CallTones
+    package let announcements: Announcements
+
+    init(graph: AudioGraph, configuration: RingConfiguration, problems: ProblemList, logger: Logger) {
+        ringer = Ringer(graph: graph, configuration: configuration, problems: problems, logger: logger)
+        tones = CallTones(graph: graph, configuration: configuration, logger: logger)
+        announcements = Announcements(graph: graph, configuration: configuration, logger: logger)
+    }
+
+    /// For what begins from here on.
+    func follow(_ configuration: RingConfiguration) {
+        ringer.configuration = configuration
+        tones.configuration = configuration
+        announcements.configuration = configuration
+    }
+}

@@ -1,0 +1,26 @@
+package import Routing
+
+/// Where something is played that belongs to no call: the ringer, an announcement.
+package enum OutputDevice: Hashable, Sendable, CustomStringConvertible {
+    /// What the person hears of a local device.
+    case local(LocalDevice)
+    /// An ALSA device of its own.
+    case pcm(String)
+
+    package var description: String {
+        switch self {
+        case .local(let kind): "\(kind)"
+        case .pcm(let name): name
+        }
+    }
+}
+
+/// Where a playback is heard, whatever comes and goes meanwhile.
+package enum PlaybackPlace: Hashable, Sendable {
+    /// With the calls, where they are routed; not at all without a route.
+    case route
+    /// By itself. Where the device carries a call or cannot be opened, with the calls if it `joins` them.
+    case output(OutputDevice, joins: Bool)
+    /// With the calls where there is a route, else by itself.
+    case routeOrOutput(OutputDevice)
+}

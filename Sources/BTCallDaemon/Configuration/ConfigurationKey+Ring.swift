@@ -1,0 +1,115 @@
+import BTCallAPI
+import Routing
+
+/// `[ring]`: the ringer, the tones of a telephone network, and where announcements sound.
+extension ConfigurationSection {
+    /// Milliseconds of one part of a cadence.
+    private static let partLengths = 10...60_000
+
+    static var ringKeys: [ConfigurationKey] {
+        [
+            deviceKey, ringPlaybackKey, pageDeviceKey, fileKey, cadenceKey,
+            integer(
+                "volume", "70", "0 to 100: how loud it rings; 100 is as the file is", 0...100, .nextCall, \.ring.volume),
+            tonesKey,
+            ConfigurationKey(
+                "ringback", "auto",
+                "the tone while the other party is rung: auto (until it is to be heard itself), yes (until answered), no",
+                accepted: "auto, yes or no", effect: .nextCall, read: { $0.ring.ringback.rawValue },
+                apply: { configuration, value throws(ConfigurationValueError) in
+                    guard let ringback = RingConfiguration.Ringback(rawValue: value) else {
+                        throw ConfigurationValueError(accepted: "auto, yes or no")
+                    }
+                    configuration.ring.ringback = ringback
+                }),
+        ]
+    }
+
+    private static var deviceKey: ConfigurationKey {
+        let accepted = "speakerphone, earpiece, wiredHeadset or none"
+        return ConfigurationKey(
+            "device", "speakerphone", "where the board rings: speakerphone, earpiece, wiredHeadset; none does not ring",
+            accepted: accepted, effect: .nextCall, read: { $0.ring.device?.rawValue ?? "none" },
+            apply: { configuration, value throws(ConfigurationValueError) in
+                guard value == "none" || LocalDevice(rawValue: value) != nil else {
+                    throw ConfigurationValueError(accepted: accepted)
+                }
+                configuration.ring.device = LocalDevice(rawValue: value)
+            })
+    }
+
+    private static var ringPlaybackKey: ConfigurationKey {
+        ConfigurationKey(
+            "playback", "", "an ALSA device to ring on instead, as in `aplay -D`", accepted: "a name; empty for none",
+            effect: .nextCall, read: { $0.ring.playback ?? "" },
+            apply: { configuration, value throws(ConfigurationValueError) in
+                configuration.ring.playback = value.isEmpty ? nil : value
+            })
+    }
+
+    private static var pageDeviceKey: ConfigurationKey {
+        let accepted = "speakerphone, earpiece or wiredHeadset; empty for the device that rings"
+        return ConfigurationKey(
+            "pageDevice", "", "where announcements sound without a call; absent: where it rings", accepted: accepted,
+            effect: .nextCall, read: { $0.ring.pageDevice?.rawValue ?? "" },
+            apply: { configuration, value throws(ConfigurationValueError) in
+                guard value.isEmpty || LocalDevice(rawValue: value) != nil else {
+                    throw ConfigurationValueError(accepted: accepted)
+                }
+                configuration.ring.pageDevice = LocalDevice(rawValue: value)
+            })
+    }
+
+    private static var fileKey: ConfigurationKey {
+        let accepted = "an absolute path; empty for the built-in tone"
+        return ConfigurationKey(
+            "file", "", "a WAV file to ring with, over and over: 16 bit, one or two channels, 8000 to 48000 Hz",
+            accepted: accepted, effect: .nextCall, read: { $0.ring.file ?? "" },
+            apply: { configuration, value throws(ConfigurationValueError) in
+                guard value.isEmpty || value.hasPrefix("/") else { throw ConfigurationValueError(accepted: accepted) }
+                configuration.ring.file = value.isEmpty ? nil : value
+            })
+    }
+
+    private static var cadenceKey: ConfigurationKey {
+        let accepted =
+            "milliseconds on and off in turn, 10 to 60000 each, at most 8 of both: 400on 200off 400on 2000off"
+        return ConfigurationKey(
+            "cadence", "1000on 4000off", "of the built-in tone, over and over: 400on 200off 400on 2000off",
+            accepted: accepted, effect: .nextCall, read: { text($0.ring.cadence) },
+            apply: { configuration, value throws(ConfigurationValueError) in
+                guard let cadence = cadence(value) else { throw ConfigurationValueError(accepted: accepted) }
+                configuration.ring.cadence = cadence
+            })
+    }
+
+    private static var tonesKey: ConfigurationKey {
+        let words = (TonePlan.allCases.map(\.rawValue) + ["none"]).joined(separator: ", ")
+        return ConfigurationKey(
+            "tones", "eu", "whose tones are heard in calls (ringback, busy, congestion, call waiting): \(words)",
+            accepted: words, effect: .nextCall, read: { $0.ring.tones?.rawValue ?? "none" },
+            apply: { configuration, value throws(ConfigurationValueError) in
+                guard value == "none" || TonePlan(rawValue: value) != nil else {
+                    throw ConfigurationValueError(accepted: words)
+                }
+                configuration.ring.tones = TonePlan(rawValue: value)
+            })
+    }
+
+    private static func text(_ cadence: [Int]) -> String {
+        cadence.enumerated().map { "\($1)\($0 % 2 == 0 ? "on" : "off")" }.joined(separator: " ")
+    }
+
+    /// Nil for what is no such list.
+    private static func cadence(_ text: String) -> [Int]? {
+        var cadence: [Int] = []
+        for word in text.split(separator: " ") {
+            let end = cadence.count % 2 == 0 ? "on" : "off"
+            guard word.hasSuffix(end), let length = Int(word.dropLast(end.count)), partLengths.contains(length) else {
+                return nil
+            }
+            cadence.append(length)
+        }
+        return cadence.count % 2 == 0 && (2...16).contains(cadence.count) ? cadence : nil
+    }
+}

@@ -1,0 +1,36 @@
+package import Routing
+
+/// `[ring]`: what the board itself lets people hear of a call that is not answered yet, and where announcements sound.
+package struct RingConfiguration: Equatable, Sendable {
+    /// Whether the tone is made that says that the other party is rung.
+    package enum Ringback: String, CaseIterable, Sendable {
+        /// Until the other party's side has something to be heard.
+        case auto
+        case yes, no
+    }
+
+    /// Nil does not ring.
+    package var device: LocalDevice? = .speakerphone
+    /// An ALSA device of its own in place of that.
+    package var playback: String?
+    /// Where announcements sound without a call; nil is where it rings.
+    package var pageDevice: LocalDevice?
+    /// A WAV file; nil is the built-in tone.
+    package var file: String?
+    /// Of the built-in tone, milliseconds on, off, on, off …
+    package var cadence = [1_000, 4_000]
+    /// 0…100.
+    package var volume = 70
+    /// Of the tones in calls; nil makes none.
+    package var tones: TonePlan? = .eu
+    package var ringback = Ringback.auto
+
+    package init() {}
+
+    /// Nil does not ring.
+    package var output: OutputDevice? {
+        device == nil ? nil : playback.map { .pcm($0) } ?? device.map { .local($0) }
+    }
+    package var pageOutput: OutputDevice? { pageDevice.map { .local($0) } ?? output }
+    package var gain: Float { Float(volume) / 100 }
+}

@@ -1,0 +1,65 @@
+import BTCallAPI
+import ControlLoop
+import Logging
+import Routing
+import Telephony
+
+// What the board itself lets people hear, and who has the audio instead of it.
+extension Daemon {
+    func joinSounds() {
+        router.onRinging = { [weak self] ringing in self?.sounds.ringer.follow(ringing) }
+        interruptions.onEvent = { [weak self] event in
+            guard let self else { return }
+            router.handle(event)
+            // The audio is gone, or back: now the far ends are told.
+            switch event {
+            case .interruptionBegan: interruptionHolds.began()
+            case .interruptionEnded(let resume): interruptionHolds.ended(resume: resume)
+            default: break
+            }
+        }
+        interruptions.onChange = { [weak self] in
+            self?.updateOutputs()
+            self?.routerObject?.refresh()
+        }
+        applySounds(configuration)
+    }
+
+    func applySounds(_ new: Configuration) {
+        sounds.follow(new.ring)
+        interruptionHolds.isOn = new.holdsInterrupted
+        outside.paths.setMixing(new.mixesWithOthers)
+        if new.mixesWithOthers, !isMixingSaid {
+            logger.notice(
+                "sound cards are shared with other programs (mixWithOthers): hw: devices open by dmix and dsnoop")
+        }
+        isMixingSaid = new.mixesWithOthers
+        updateOutputs()
+    }
+
+    /// Nothing is opened while somebody else has the audio hardware, or the client has the audio.
+    private func updateOutputs() {
+        graph.setAllowsOutputs(
+            interruptions.sources.isEmpty && !settings.configuration.routing.manualRendering)
+    }
+
+    func callFailed(_ record: CallRecord, _ reason: CallEndReason) {
+        guard record.call.direction == .outgoing, record.startedAt == 0 else { return }
+        sounds.tones.failed(reason)
+    }
+
+    // MARK: Devices that others have
+
+    /// The device that a call wanted is in use: with no other one there the other program has interrupted the call.
+    func noteBusy(_ error: PathError) {
+        guard error.cause == .busy, !calls.calls.isEmpty, !hasDevice else { return }
+        interruptions.begin(Interruptions.deviceBusy)
+    }
+
+    /// Called when the devices are others than before.
+    func endBusy() {
+        if hasDevice { interruptions.end(Interruptions.deviceBusy) }
+    }
+
+    private var hasDevice: Bool { router.policy.devices(at: ControlLoop.now).contains(where: \.isAvailable) }
+}

@@ -1,0 +1,440 @@
+import ALSA
+import AudioEngine
+import BTCall
+import BTCallAPI
+import BTCallBench
+import BTCallDaemon
+import BTCallSimulator
+import BluetoothTypes
+import ControlLoop
+import DBus
+import Foundation
+import Routing
+import TestSupport
+import Testing
+
+/// The share of a piece's energy that lies at one frequency.
+private func share(_ samples: some Collection<Int16>, _ hertz: Double, rate: Double = 48_000) -> Double {
+    var (real, imaginary, energy) = (0.0, 0.0, 0.0)
+    for (index, sample) in samples.enumerated() {
+        let angle = 2 * .pi * hertz * Double(index) / rate
+        real += Double(sample) * cos(angle)
+        imaginary += Double(sample) * sin(angle)
+        energy += Double(sample) * Double(sample)
+    }
+    return energy > 0 ? 2 * (real * real + imaginary * imaginary) / (energy * Double(samples.count)) : 0
+}
+
+/// Root of the mean square.
+private func level(_ samples: some Collection<Int16>) -> Double {
+    guard !samples.isEmpty else { return 0 }
+    return (samples.reduce(0.0) { $0 + Double($1) * Double($1) } / Double(samples.count)).squareRoot()
+}
+
+/// A ring tone of one frequency, for as long as it rings.
+private func ringFile(_ hertz: Double, rate: Int = 16_000) throws -> String {
+    let path = FileManager.default.temporaryDirectory.appending(path: "btcall-ring-\(UUID().uuidString).wav").path()
+    func bytes(_ number: Int, _ count: Int) -> [UInt8] {
+        (0..<count).map { UInt8(truncatingIfNeeded: number >> (8 * $0)) }
+    }
+    let samples = (0..<rate).map { Int(16_000 * sin(2 * .pi * hertz * Double($0) / Double(rate))) }
+    let header =
+        Array("RIFF".utf8) + bytes(36 + rate * 2, 4) + Array("WAVEfmt ".utf8) + bytes(16, 4) + bytes(1, 2)
+        + bytes(1, 2) + bytes(rate, 4) + bytes(rate * 2, 4) + bytes(2, 2) + bytes(16, 2)
+    let data = Array("data".utf8) + bytes(rate * 2, 4) + samples.flatMap { bytes($0, 2) }
+    try Data(header + data).write(to: URL(filePath: path))
+    return path
+}
+
+extension DaemonTests {
+    @Suite @ControlPlane struct RingTests {
+        private static let speaker = "output:speakerphone"
+
+        /// Of the latest stream of a device.
+        private func played(_ box: Box, _ device: String) -> [Int16] {
+            box.outside.played(device).last?.samples ?? []
+        }
+
+        private func hears(
+            _ box: Box, _ device: String, _ hertz: Double, sourceLocation: SourceLocation = #_sourceLocation
+        ) async throws {
+            try await eventually("\(device) plays \(hertz) Hz", sourceLocation: sourceLocation) {
+                let heard = played(box, device).suffix(9_600)
+                return heard.count == 9_600 && level(heard) > 500 && share(heard, hertz) > 0.9
+            }
+        }
+
+        @Test func `S2.13 it rings on the ring device, not where calls are heard, and stops with the answer`()
+            async throws
+        {
+            let file = try ringFile(700)
+            defer { try? FileManager.default.removeItem(atPath: file) }
+            try await Box.run(
+                configure: { $0.ring.file = file },
+                body: { box in
+                    try await box.prefer(.none)
+                    let registration = try await box.register()
+                    let call = try await registration.reportIncoming(number: "1001")
+                    try await hears(box, Self.speaker, 700)
+                    #expect(box.outside.opened == [Self.speaker])
+                    #expect(try await box.bridge.audioDeviceManager.activeRoute() == .none)
+                    try await registration.update(call, .active)
+                    try await box.playing("earpiece")
+                    try await eventually("the ringer's device is closed") {
+                        box.daemon.graph.counters().terminals.count == 1
+                    }
+                    #expect(share(played(box, "earpiece").suffix(9_600), 700) < 0.01)
+                    #expect(box.outside.opened == [Self.speaker, "earpiece"])
+                })
+        }
+
+        @Test func `S2.13 on ALSA devices the ring's energy is on the ring's PCM, and none on the call's`() async throws
+        {
+            let folder = FileManager.default.temporaryDirectory.appending(path: "btcall-\(UUID().uuidString)")
+            try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+            defer { try? FileManager.default.removeItem(at: folder) }
+            ALSAEnvironment.prepare()
+            func pcm(_ name: String) -> String { "file:FILE=\(folder.path())\(name).raw,FORMAT=raw" }
+            func samples(_ name: String) -> [Int16] {
+                // Not there before its device is opened.
+                guard let data = try? Data(contentsOf: folder.appending(path: "\(name).raw")) else { return [] }
+                return data.withUnsafeBytes { bytes in
+                    (0..<bytes.count / 2).map { bytes.loadUnaligned(fromByteOffset: $0 * 2, as: Int16.self) }
+                }
+            }
+            let file = try ringFile(700, rate: 11_025)
+            defer { try? FileManager.default.removeItem(atPath: file) }
+            var devices: Configuration?
+            try await Box.run(
+                configure: {
+                    $0.localDevices = [
+                        .speakerphone: .init(playback: pcm("ring"), capture: "null"),
+                        .earpiece: .init(playback: pcm("call"), capture: "null"),
+                    ]
+                    $0.ring.file = file
+                    devices = $0
+                },
+                outside: { outside in
+                    if let devices { outside.paths = ALSAPathOpener(configuration: devices) }
+                },
+                body: { box in
+                    try await box.prefer(.none)
+                    let registration = try await box.register()
+                    let call = try await registration.reportIncoming(number: "1001")
+                    try await eventually("it rings") {
+                        let heard = samples("ring").suffix(24_000)
+                        return heard.count == 24_000 && share(heard, 700) > 0.9 && level(heard) > 5_000
+                    }
+                    #expect(level(samples("call")) == 0)
+                    try await registration.update(call, .active)
+                    try await eventually("the call is heard") {
+                        let heard = samples("call").suffix(9_600)
+                        return heard.count == 9_600 && share(heard, 500) > 0.9
+                    }
+                    try await eventually("the ringer's device is closed") {
+                        box.daemon.graph.counters().terminals.count == 1
+                    }
+                    let ring = samples("ring").count
+                    #expect(share(samples("call").suffix(9_600), 700) < 0.01)
+                    #expect(samples("ring").count == ring)
+                })
+        }
+
+        @Test func `the device that rings is given to the call that is answered on it`() async throws {
+            try await Box.run { box in
+                try await box.prefer(.none, default: .speakerphone)
+                box.outside.sharedCard = [.speakerphone]
+                let registration = try await box.register()
+                let call = try await registration.reportIncoming(number: "1001")
+                try await eventually("it rings") { level(played(box, Self.speaker)) > 500 }
+                try await registration.update(call, .active)
+                try await box.route(.speakerphone)
+                try await box.playing("speakerphone")
+                #expect(box.log.containing("is in use").isEmpty)
+            }
+        }
+
+        @Test func `it does not ring with device none, while ringLocal is off, or when an application rings itself`()
+            async throws
+        {
+            let configurations: [(inout Configuration) -> Void] = [
+                { $0.ring.device = nil }, { $0.routing.ringLocal = false },
+            ]
+            for configure in configurations {
+                try await Box.run(
+                    configure: configure,
+                    body: { box in
+                        let registration = try await box.register()
+                        _ = try await registration.reportIncoming(number: "1001")
+                        try await eventually("the call rings") {
+                            try await box.bridge.calls.list().contains { $0.state == .ringing }
+                        }
+                        #expect(box.outside.opened.isEmpty)
+                    })
+            }
+            try await Box.run { box in
+                let registration = try await box.register()
+                _ = try await registration.reportIncoming(number: "1001")
+                try await eventually("it rings") { level(played(box, Self.speaker)) > 500 }
+                box.daemon.sounds.ringer.isReplaced = true
+                try await eventually("it is silent") { box.daemon.graph.isQuiet }
+                box.daemon.sounds.ringer.isReplaced = false
+                try await eventually("it rings again") { !box.daemon.graph.isQuiet }
+            }
+        }
+
+        @Test func `a file that is none is a problem, and it rings with the built-in tone`() async throws {
+            try await Box.run(
+                configure: { $0.ring.file = "/nonexistent/ring.wav" },
+                body: { box in
+                    let registration = try await box.register()
+                    _ = try await registration.reportIncoming(number: "1001")
+                    let problem = try await box.problem("ring.file")
+                    #expect(problem.what.contains("/nonexistent/ring.wav: "))
+                    try await eventually("it rings") { level(played(box, Self.speaker).suffix(9_600)) > 500 }
+                })
+        }
+
+        @Test func `a headset that rings in-band gets the ring in its link, and the call on it`() async throws {
+            try await Box.run(
+                configure: {
+                    $0.ring.cadence = [2_000, 100]
+                    $0.ring.device = nil
+                },
+                body: { box in
+                    try await box.prefer(.bluetooth)
+                    _ = try await box.connect(Box.first)
+                    // The daemon does not announce the feature yet; the policy is told that this headset has it.
+                    box.daemon.router.handle(.headsetDescribed(Box.first, category: .headset, inbandRing: true))
+                    let registration = try await box.register()
+                    let call = try await registration.reportIncoming(number: "1001")
+                    try await eventually("it rings in the headset") { level(played(box, "headset 1")) > 500 }
+                    #expect(box.outside.opened == ["headset 1"])
+                    try await registration.update(call, .active)
+                    try await box.playing("headset 1")
+                    #expect(box.outside.opened == ["headset 1"])
+                })
+        }
+
+        // MARK: The tones of calls
+
+        @Test func `ringback is heard while the other party is rung, until it is heard itself`() async throws {
+            try await Box.run { box in
+                try await box.prefer(.none)
+                let telephone = QuietTelephone()
+                defer { telephone.exchange.stop() }
+                let registration = try await box.bridge.register(telephone, as: .init(name: "quiet"))
+                let call = try await registration.reportOutgoing(number: "1001", state: .alerting)
+                try await hears(box, "earpiece", 425)
+                telephone.exchange.play()
+                try await hears(box, "earpiece", 500)
+                try await registration.update(call, .active)
+                try await hears(box, "earpiece", 500)
+                #expect(telephone.exchange.takeRecorded().allSatisfy { abs(Int($0)) < 5_000 })
+            }
+        }
+
+        @Test func `ringback with yes lasts until the call is answered, and with no there is none`() async throws {
+            for (ringback, isHeard) in [(RingConfiguration.Ringback.yes, true), (.no, false)] {
+                try await Box.run(
+                    configure: { $0.ring.ringback = ringback },
+                    body: { box in
+                        try await box.prefer(.none)
+                        let registration = try await box.register()
+                        let call = try await registration.reportOutgoing(number: "1001", state: .alerting)
+                        try await box.playing("earpiece")
+                        if isHeard {
+                            try await eventually("both are heard") {
+                                let heard = played(box, "earpiece").suffix(9_600)
+                                return heard.count == 9_600 && share(heard, 425) > 0.3 && share(heard, 500) > 0.2
+                            }
+                        }
+                        try await registration.update(call, .active)
+                        try await hears(box, "earpiece", 500)
+                    })
+            }
+        }
+
+        @Test func `a call that waits is told by a tone over the one that is up`() async throws {
+            try await Box.run { box in
+                try await box.prefer(.none)
+                let registration = try await box.register()
+                _ = try await box.startCall(registration)
+                try await box.playing("earpiece")
+                let second = try await registration.reportIncoming(number: "1002")
+                try await eventually("the tone is heard") {
+                    let heard = played(box, "earpiece").suffix(4_800)
+                    return heard.count == 4_800 && share(heard, 425) > 0.1
+                }
+                #expect(box.outside.opened == ["earpiece"])
+                try await registration.update(second, .ended, reason: .missed)
+                try await eventually("it is over") { share(played(box, "earpiece").suffix(24_000), 425) < 0.001 }
+            }
+        }
+
+        @Test func `busy is heard on the device that had the call, which is closed after it`() async throws {
+            try await Box.run { box in
+                try await box.prefer(.none)
+                let registration = try await box.register()
+                let call = try await registration.reportOutgoing(number: "1001")
+                try await box.route(.earpiece)
+                try await registration.update(call, .ended, reason: .busy)
+                try await hears(box, "output:earpiece", 425)
+                #expect(try await box.bridge.audioDeviceManager.activeRoute() == .none)
+                try await eventually("the device is closed") { box.daemon.graph.isQuiet }
+            }
+        }
+    }
+}
+
+extension DaemonTests {
+    @Suite @ControlPlane struct PlaybackTests {
+        private static let speaker = "output:speakerphone"
+
+        private func recent(_ box: Box, _ device: String) -> ArraySlice<Int16> {
+            (box.outside.played(device).last?.samples ?? []).suffix(4_800)
+        }
+
+        /// Writes a tone until told to stop.
+        @ControlPlane private final class Speaker {
+            private let descriptor: Int32
+            private var source: DescriptorSource?
+            private var position = 0
+
+            init(_ audio: AudioInjection, _ hertz: Double) throws {
+                descriptor = audio.takeDescriptor()
+                source = try ControlLoop.shared.add(descriptor, .writable) { [weak self] _ in self?.write(hertz) }
+            }
+
+            private func write(_ hertz: Double) {
+                let block = (0..<160).map { Int16(12_000 * sin(2 * .pi * hertz * Double(position + $0) / 16_000)) }
+                if send(descriptor, block, 320, Int32(MSG_DONTWAIT | MSG_NOSIGNAL)) == 320 { position += 160 }
+            }
+
+            func stop() {
+                guard source != nil else { return }
+                source?.cancel()
+                source = nil
+                close(descriptor)
+            }
+
+            isolated deinit { stop() }
+        }
+
+        @Test func `a page is heard over the call, which is lowered, and the far end does not hear it`() async throws {
+            try await Box.run { box in
+                try await box.prefer(.none)
+                let registration = try await box.register()
+                _ = try await box.startCall(registration)
+                try await box.playing("earpiece")
+                try await eventually("the far end alone is heard") { share(recent(box, "earpiece"), 500) > 0.9 }
+                let before = level(recent(box, "earpiece"))
+                let speaker = try Speaker(try await box.bridge.audio.play(to: .page), 900)
+                try await eventually("the page is heard") { share(recent(box, "earpiece"), 900) > 0.9 }
+                // 12 dB below, where the page is not.
+                try await eventually("the far end is lowered") {
+                    let heard = recent(box, "earpiece")
+                    let lowered = level(heard) * share(heard, 500).squareRoot()
+                    return (0.2...0.3).contains(lowered / before)
+                }
+                #expect(share(box.telephone.exchange.takeRecorded().suffix(8_000), 900, rate: 16_000) < 0.01)
+                #expect(box.outside.opened == ["earpiece"])
+                speaker.stop()
+                try await eventually("the call is as loud as before") {
+                    let heard = recent(box, "earpiece")
+                    return share(heard, 500) > 0.9 && abs(level(heard) / before - 1) < 0.05
+                }
+            }
+        }
+
+        @Test func `without a call a page is heard on its own device, which is closed after it`() async throws {
+            try await Box.run { box in
+                try await box.prefer(.none)
+                let speaker = try Speaker(try await box.bridge.audio.play(to: .page), 900)
+                try await eventually("the page is heard") { share(recent(box, Self.speaker), 900) > 0.9 }
+                // A call takes it along.
+                let registration = try await box.register()
+                _ = try await box.startCall(registration)
+                try await eventually("it is heard over the call") { share(recent(box, "earpiece"), 900) > 0.8 }
+                speaker.stop()
+                try await eventually("the call alone is heard") { share(recent(box, "earpiece"), 500) > 0.9 }
+                try await eventually("the page's device is closed") {
+                    box.daemon.graph.counters().terminals.count == 1
+                }
+            }
+        }
+
+        @Test func `what is played to the ring device is not heard in the call`() async throws {
+            try await Box.run { box in
+                try await box.prefer(.none)
+                let registration = try await box.register()
+                _ = try await box.startCall(registration)
+                try await box.playing("earpiece")
+                let speaker = try Speaker(try await box.bridge.audio.play(to: .ring), 900)
+                try await eventually("it is heard") { share(recent(box, Self.speaker), 900) > 0.9 }
+                #expect(share(recent(box, "earpiece"), 900) < 0.01)
+                speaker.stop()
+            }
+        }
+
+        @Test func `while somebody else has the audio nothing is played, and what waits is played then`() async throws {
+            try await Box.run { box in
+                let hold = try await box.bridge.audioDeviceManager.interrupt(source: "alarm")
+                let speaker = try Speaker(try await box.bridge.audio.play(to: .page), 900)
+                // Its answer comes after what it asked for was done.
+                #expect(box.daemon.graph.isQuiet && box.outside.opened.isEmpty)
+                hold.release()
+                try await eventually("the page is heard") { share(recent(box, Self.speaker), 900) > 0.9 }
+                speaker.stop()
+                try await eventually("its device is closed") { box.daemon.graph.isQuiet }
+            }
+        }
+
+        @Test func `what is not accepted is refused, with what is`() async throws {
+            try await Box.run(
+                configure: { $0.ring.device = nil },
+                body: { box in
+                    let audio = box.bridge.audio
+                    var error = await refusal { () throws(BridgeError) in _ = try await audio.play(to: .ring) }
+                    #expect(error?.code == .wrongState && error?.message.contains("does not ring") == true)
+                    for priority in [-1, 11] {
+                        error = await refusal { () throws(BridgeError) in
+                            _ = try await audio.play(to: .page, priority: priority)
+                        }
+                        #expect(error?.code == .invalidArgument)
+                        #expect(error?.message.contains("accepted: 0 to 10") == true)
+                    }
+                    for duck in [0.1, -91, .nan] {
+                        error = await refusal { () throws(BridgeError) in
+                            _ = try await audio.play(to: .page, duckDecibels: duck)
+                        }
+                        #expect(error?.message.contains("accepted: -90.0 to 0.0") == true)
+                    }
+                    error = await refusal { () throws(BridgeError) in
+                        _ = try await audio.play(to: .page, rate: 11_025)
+                    }
+                    #expect(error?.code == .invalidArgument)
+                    var held: [AudioInjection] = []
+                    for _ in 1...8 { held.append(try await audio.play(to: .page)) }
+                    error = await refusal { () throws(BridgeError) in _ = try await audio.play(to: .page) }
+                    #expect(error?.code == .wrongState && error?.message.contains("close one first") == true)
+                    held.removeLast()
+                    try await eventually("its place is free again") { (try? await audio.play(to: .page)) != nil }
+                })
+        }
+
+        @Test func `btcall play takes who is to hear it`() async throws {
+            let file = try ringFile(900, rate: 8_000)
+            defer { try? FileManager.default.removeItem(atPath: file) }
+            try await Box.run { box in
+                let program = try Program(box.address)
+                let run = try await program("play", file, "--to", "page", "--priority", "7", "--duck=-20")
+                #expect(run.status == 0)
+                #expect(run.text.contains("1.0 s"))
+                let heard = box.outside.played(Self.speaker).flatMap(\.samples)
+                #expect(heard.count { abs(Int($0)) > 12_000 } > 10_000)
+                #expect(try await program("play", file, "--to", "nobody").status != 0)
+            }
+        }
+    }
+}

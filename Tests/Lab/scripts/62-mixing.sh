@@ -1,0 +1,89 @@
+#!/bin/bash
+# lab: limit=240
+# Who else may use a sound card that carries a call ([audio] mixWithOthers), and where it rings ([ring]): on the ring device
+# and not where calls are heard. Loopback cards with one stream each, so that a card that is open is busy. No Bluetooth.
+. "$LAB/lib.sh"
+
+DMIX="plug:SLAVE='dmix:CARD=0,DEV=0'"
+config() { # KEYS of [audio]
+	cat <<-EOT
+	[device earpiece]
+	playback = hw:0,0
+	capture = hw:0,0
+	[device speakerphone]
+	playback = hw:1,0
+	capture = hw:1,0
+	[ring]
+	device = speakerphone
+	file = $SHARE/ring.wav
+	tones = none
+	[audio]
+	$1
+	EOT
+}
+play() { aplay -q -D "$1" "$SHARE/other.wav" 2>"$SHARE/aplay.log"; }             # DEVICE
+is_busy() { ! play "$1" && grep -q 'busy' "$SHARE/aplay.log"; }                   # DEVICE
+tone() { analyse tone "$1.wav" "$2" --from "$3"; }                               # NAME HZ SECONDS from its beginning
+begin() { # KEYS: the daemon, with both cards listened to
+	config "$1" > "$SHARE/btcalld.conf"
+	start_btcalld "$SHARE/btcalld.conf" || fail "btcalld starts"
+	check "no device is preferred" btcall prefer none
+	check "default device is set" btcall default earpiece
+}
+
+modprobe -r snd-aloop
+modprobe snd-aloop enable=1,1 index=0,1 pcm_substreams=1,1 || fail "the kernel has the module"
+analyse make ring.wav 2 16000 0 --tone 880 0 2 >/dev/null
+analyse make other.wav 4 48000 0 --tone 1300 0 4 >/dev/null
+
+# --- it rings where it should ---------------------------------------------------------------------------------------------
+begin "mixWithOthers = no"
+listen 0 ringing-call
+listen 1 ringing-ring
+test_call --number 1001 --far-end tone:700 --answer-after 5 --seconds 8
+check "the call rings" wait_until 10 calls_are ringing
+sleep 3
+is "while it rings there is no route" "$(route)" none
+is "the card of the calls is closed" "$(cat /proc/asound/card0/pcm0p/sub0/status)" closed
+check "the card that rings is open" eval '[ "$(cat /proc/asound/card1/pcm0p/sub0/status)" != closed ]'
+check "answered, the call is on the earpiece" wait_route earpiece 10
+sleep 2
+is "the card that rang is closed" "$(cat /proc/asound/card1/pcm0p/sub0/status)" closed
+
+# --- alone with the card --------------------------------------------------------------------------------------------------
+check "no: the card is busy for another program" is_busy hw:0,0
+check "no: for one that would share it, too" is_busy "$DMIX"
+note "no: $(head -1 "$SHARE/aplay.log")"
+check "the call ends" wait_test_call 20
+stop_btcalld
+hang_up_cards
+
+# --- with others ----------------------------------------------------------------------------------------------------------
+listen 0 mixed-call
+begin "mixWithOthers = yes"
+check "yes: the log says so" grep -q 'shared with other programs (mixWithOthers)' "$SHARE/btcalld.log"
+test_call --outgoing --number 1002 --far-end tone:700 --seconds 14
+check "yes: the call is on the earpiece" wait_route earpiece 25
+sleep 3
+check "yes: another program plays while the call is on" play "$DMIX"
+note "yes: $(cat "$SHARE/aplay.log")"
+is "yes: the call is still on the earpiece" "$(route)" earpiece
+check "yes: the call ends" wait_test_call 25
+note "statistics: $(statistics | jq -c '{lost: .data.lost.data}')"
+stop_btcalld
+hang_up_cards
+
+ring=$(tone ringing-ring 880 0)
+note "ring device: $(jq -c '{share_mean, rms_dbfs, windows}' <<<"$ring")"
+at_least "the ring device rings (share of the energy)" "$(jq .share_mean <<<"$ring")" 0.2
+at_least "the ring is loud (dB)" "$(jq .rms_dbfs <<<"$ring")" -40
+call=$(tone ringing-call 880 0)
+note "call device: $(jq -c '{share_mean, rms_dbfs, windows}' <<<"$call")"
+at_most "none of it where calls are heard (share of the energy)" "$(jq .share_mean <<<"$call")" 0.01
+at_least "there the call is heard (share of the energy)" "$(tone ringing-call 700 0 | jq .share_mean)" 0.2
+for hz in 700 1300; do
+	mixed=$(tone mixed-call $hz 0)
+	note "mixed $hz Hz: $(jq -c '{share_mean, rms_dbfs, windows}' <<<"$mixed")"
+	at_least "mixed: $hz Hz is heard (share of the energy)" "$(jq .share_mean <<<"$mixed")" 0.05
+done
+finish
