@@ -112,12 +112,26 @@ package struct PacketLossConcealment: ~Copyable {
             samples[index] = Self.sample(old + (Float(samples[index]) - old) * share)
             index &+= 1
         }
-        let kept = shift(frames)
-        index = 0
-        while index < kept {
-            history[historyFrames &- kept &+ index] = Float(samples[frames &- kept &+ index])
-            index &+= 1
-        }
+        remember(samples, frames)
+    }
+
+    /// Begins a loss whose first frames may still become known: makes up its wave, roughly, and gives nothing out of it yet.
+    /// False when nothing was begun: in a loss, and where the wave of the last one goes on.
+    @_noLocks
+    package mutating func foretell() -> Bool {
+        if isConcealing || isWaveGoingOn { return false }
+        isConcealing = true
+        blendFrames = 0
+        blended = 0
+        begin(isRough: true)
+        return true
+    }
+
+    /// Takes the first frames of the loss that `foretell` began, before any of it is given out; its wave begins behind them.
+    @_noLocks
+    package mutating func learn(_ samples: UnsafePointer<Int16>, _ frames: Int) {
+        remember(samples, frames)
+        begin()
     }
 
     /// Makes up `frames` frames.
@@ -128,12 +142,7 @@ package struct PacketLossConcealment: ~Copyable {
         if frames <= 0 { return }
         if !isConcealing {
             isConcealing = true
-            // Lost again before the last loss was faded over: it is still the same one, unless its wave is nearly over.
-            if blended >= blendFrames || made >= endFrames / 2 {
-                begin()
-            } else {
-                join()
-            }
+            if isWaveGoingOn { join() } else { begin() }
             blendFrames = 0
             blended = 0
         }
@@ -177,6 +186,11 @@ package struct PacketLossConcealment: ~Copyable {
     }
 
     // MARK: Made up
+
+    /// A loss now would be before the last one was faded over: it is still the same one, unless its wave is nearly over.
+    private var isWaveGoingOn: Bool {
+        @_noLocks get { blended < blendFrames && made < endFrames / 2 }
+    }
 
     /// The made-up frame of that number in this loss, as it is heard.
     @_noLocks
@@ -254,12 +268,12 @@ package struct PacketLossConcealment: ~Copyable {
         jointStep = Step(height: height, slope: height - (history[historyFrames &- 2] - madeUp(made &- 2)))
     }
 
-    /// Finds the period and what it needs to go on.
+    /// Finds the period and what it needs to go on; roughly is enough for a few milliseconds.
     @_noLocks
-    private mutating func begin() {
+    private mutating func begin(isRough: Bool = false) {
         made = 0
         extrapolated = 0
-        let found = findPeriod()
+        let found = findPeriod(isRough: isRough)
         period = found.period
         glide = found.glide
         gain = found.gain > 1.05 ? 1.05 : found.gain
@@ -310,13 +324,14 @@ package struct PacketLossConcealment: ~Copyable {
     }
 
     @_noLocks
-    private func findPeriod() -> Fit {
+    private func findPeriod(isRough: Bool) -> Fit {
         let lag = Float(findLag())
         if hasEnded() {
             var fit = Fit(period: lag, glide: 0)
             fit.isSilent = true
             return fit
         }
+        if isRough { return refine(Fit(period: lag, glide: 0), steps: 0) }
         // The best of three glides after one step each, then two more steps.
         var best = refine(Fit(period: lag, glide: 0), steps: 1)
         if best.isSilent { return best }
@@ -432,6 +447,16 @@ package struct PacketLossConcealment: ~Copyable {
     }
 
     // MARK: Small parts
+
+    @_noLocks
+    private func remember(_ samples: UnsafePointer<Int16>, _ frames: Int) {
+        let kept = shift(frames)
+        var index = 0
+        while index < kept {
+            history[historyFrames &- kept &+ index] = Float(samples[frames &- kept &+ index])
+            index &+= 1
+        }
+    }
 
     /// Makes room for new frames at the end of the history; returns how many of them it keeps, the last ones.
     @_noLocks
