@@ -8,8 +8,9 @@ import Glibc
 /// and is worse than silence. Each made-up frame is then what was a period before, the period gliding on.
 ///
 /// How loud it is follows from how well speech can be foretold at all: the longer ago the last good frame, the quieter, for
-/// the least error (Sources/BTCallDaemon/BTCallDaemon.docc/Audio.md has the figures). After 60 ms it is silent. The first
-/// good frames after a loss are faded over from the made-up ones.
+/// the least error (Sources/BTCallDaemon/BTCallDaemon.docc/Audio.md has the figures), the more so where periods are unlike each
+/// other or the voice was getting quieter. After 60 ms it is silent. The first good frames after a loss are faded over from the
+/// made-up ones.
 package struct PacketLossConcealment: ~Copyable {
     private let rate: Int
     private let history: UnsafeMutablePointer<Float>
@@ -39,6 +40,8 @@ package struct PacketLossConcealment: ~Copyable {
     private var glide: Float = 0
     private var gain: Float = 0
     private var neighbours: Float = 0
+    /// By how much the height is more than that of most losses, after 15 ms.
+    private var confidence: Float = 0
     /// By how much what was heard last is higher and rises more in a frame than what the wave would have there.
     private var step = Step()
     /// The same where a loss goes on before the last one was faded over, at `joint`.
@@ -65,7 +68,7 @@ package struct PacketLossConcealment: ~Copyable {
         jointFrames = rate / 1250
         slopeFrames = rate * 3 / 8000
         glideDecay = 1 - 1 / (Float(rate) * 0.015)
-        smoothing = rate < 16_000 ? 0.07 : 0.2
+        smoothing = rate < 16_000 ? 0.12 : 0.25
         period = Float(minimumPeriod)
         weightFrames = rate / 50
         // The longest period refined, gliding, and what interpolation needs beside it.
@@ -196,7 +199,9 @@ package struct PacketLossConcealment: ~Copyable {
     @_noLocks
     private func madeUp(_ number: Int) -> Float {
         if number >= endFrames { return 0 }
-        let value = line[reach &+ number] * height(Float(number) / Float(endFrames))
+        let part = Float(number) / Float(endFrames)
+        let more = Self.clamp(1 + (part < 0.25 ? part * 4 : 1) * confidence, 0.3, 1.3)
+        let value = line[reach &+ number] * height(part) * more
         return number < joint ? value : value + letOut(jointStep, number &- joint)
     }
 
@@ -223,8 +228,8 @@ package struct PacketLossConcealment: ~Copyable {
     /// The gain of least error for speech, at a part of 60 ms; from 37.5 ms on a fade.
     @_noLocks
     private func height(_ part: Float) -> Float {
-        if part < 0.125 { return 1 - part * (0.13 / 0.125) }
-        if part < 0.25 { return 0.87 - (part - 0.125) * (0.22 / 0.125) }
+        if part < 0.125 { return 1 - part * (0.1 / 0.125) }
+        if part < 0.25 { return 0.9 - (part - 0.125) * (0.25 / 0.125) }
         if part < 0.375 { return 0.65 - (part - 0.25) * (0.23 / 0.125) }
         if part < 0.625 { return 0.42 }
         return (1 - part) * (0.42 / 0.375)
@@ -289,10 +294,12 @@ package struct PacketLossConcealment: ~Copyable {
         joint = 0
         jointStep = Step()
         step = Step()
+        confidence = 0
         if found.isSilent {
             gain = 0
             return
         }
+        confidence = 0.6 * (found.likeness - 0.8) + 0.2 * trend()
         let height = line[reach &- 1] - continued(at: reach &- 1, period - glide)
         let before = line[reach &- 2] - continued(at: reach &- 2, period - 2 * glide)
         step = Step(height: height, slope: height - before)
@@ -405,6 +412,16 @@ package struct PacketLossConcealment: ~Copyable {
         let last = btcall_inner_product(end - frames, end - frames, frames)
         let before = btcall_inner_product(end - 5 * frames, end - 5 * frames, 4 * frames) / 4
         return last < before / 1_000
+    }
+
+    /// How much louder the last 5 ms are than the last 20 ms: the logarithm of the powers' ratio, -2 to 1.
+    @_noLocks
+    private func trend() -> Float {
+        let frames = weightFrames / 4
+        let end = history + historyFrames
+        let last = btcall_inner_product(end - frames, end - frames, frames) + Float(frames)
+        let all = btcall_inner_product(end - 4 * frames, end - 4 * frames, 4 * frames) / 4 + Float(frames)
+        return Self.clamp(btcall_logarithm(last / all), -2, 1)
     }
 
     /// The lag at which the last frames were most like those before, by normalised correlation.
