@@ -117,10 +117,9 @@ package struct LinkReceiver: ~Copyable {
         let made = frames < capacity ? frames : capacity
         if made <= 0 { return 0 }
         isTimeFilled = true
-        concealment.lost(output, made)
+        makeUp(output, made)
         switch format {
         case .mSBC, .lc3SWB:
-            if made >= format.codecFrameSamples { keepDecoderInStep() }
             // Rounded up: counted is how often it happened, not for how long.
             count(made: (made &+ format.codecFrameSamples &- 1) / format.codecFrameSamples)
         case .cvsd, .pcm16:
@@ -149,6 +148,7 @@ package struct LinkReceiver: ~Copyable {
     package mutating func reset() {
         synchronizer.reset()
         concealment.reset()
+        codec.forget()
         halfFrame = -1
         owedBytes = 0
         madeUp = 0
@@ -234,18 +234,26 @@ package struct LinkReceiver: ~Copyable {
         case .lc3SWB: if !isRefused { superWide.conceal(into: unheard) }
         case .mSBC, .cvsd, .pcm16: break
         }
-        concealment.lost(output, format.codecFrameSamples)
-        keepDecoderInStep()
+        makeUp(output, format.codecFrameSamples)
         count(made: 1)
         return format.codecFrameSamples
     }
 
-    /// The decoder of mSBC gets what was made up, so that the next codec frame joins on.
+    /// Of mSBC the last codec frame that came still tells the beginning, and the decoder gets what was made up, so that the
+    /// next one joins on.
     @_noLocks
-    private mutating func keepDecoderInStep() {
+    private mutating func makeUp(_ output: UnsafeMutablePointer<Int16>, _ frames: Int) {
         switch format {
-        case .mSBC: codec.follow(&concealment)
-        case .lc3SWB, .cvsd, .pcm16: break
+        case .mSBC:
+            if frames < MSBCCodec.frameSamples {
+                concealment.lost(output, frames)
+                return
+            }
+            let told = codec.recover(&concealment, into: output)
+            concealment.lost(output + told, frames &- told)
+            codec.follow(&concealment)
+        case .lc3SWB, .cvsd, .pcm16:
+            concealment.lost(output, frames)
         }
     }
 

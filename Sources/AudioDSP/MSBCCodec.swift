@@ -14,6 +14,10 @@ package struct MSBCCodec: ~Copyable {
     private let decoder: UnsafeMutablePointer<sbc_t>
     private let waveSamples: UnsafeMutablePointer<Int16>
     private let waveFrame: UnsafeMutablePointer<UInt8>
+    /// What `decode` was given last.
+    private let lastFrame: UnsafeMutablePointer<UInt8>
+    /// The decoder is as `lastFrame` left it.
+    private var isAfterLastFrame = false
 
     package init() {
         encoder = Self.makeState()
@@ -22,6 +26,8 @@ package struct MSBCCodec: ~Copyable {
         waveSamples.initialize(repeating: 0, count: Self.frameSamples)
         waveFrame = UnsafeMutablePointer<UInt8>.allocate(capacity: Self.frameBytes)
         waveFrame.initialize(repeating: 0, count: Self.frameBytes)
+        lastFrame = UnsafeMutablePointer<UInt8>.allocate(capacity: Self.frameBytes)
+        lastFrame.initialize(repeating: 0, count: Self.frameBytes)
     }
 
     deinit {
@@ -31,6 +37,7 @@ package struct MSBCCodec: ~Copyable {
         decoder.deallocate()
         waveSamples.deallocate()
         waveFrame.deallocate()
+        lastFrame.deallocate()
     }
 
     /// Encodes 120 frames of `samples` to 57 bytes of `frame`. Returns false when the library refused (our mistake).
@@ -48,10 +55,11 @@ package struct MSBCCodec: ~Copyable {
     /// `samples` then holds nothing of use.
     @_noLocks
     package mutating func decode(_ frame: UnsafePointer<UInt8>, into samples: UnsafeMutablePointer<Int16>) -> Bool {
-        var written = 0
-        let used = btcall_sbc_decode(
-            decoder, frame, Self.frameBytes, samples, Self.frameSamples * 2, &written)
-        return used == Self.frameBytes && written == Self.frameSamples * 2
+        // A frame that is refused does not reach the decoder's filter.
+        if !put(frame, into: samples) { return false }
+        btcall_move(lastFrame, frame, Self.frameBytes)
+        isAfterLastFrame = true
+        return true
     }
 
     /// Has the decoder go through the frame that was just made up in place of a lost one, as if that had been received.
@@ -60,18 +68,58 @@ package struct MSBCCodec: ~Copyable {
     /// mixed with what was before the loss. The coder, which a receiver has no other use for, looks as far ahead.
     @_noLocks
     package mutating func follow(_ concealment: inout PacketLossConcealment) {
-        // One codec frame more before it, for the coder's own filter.
-        var start = Self.delaySamples &- 2 &* Self.frameSamples
-        while start < 0 {
-            concealment.wave(from: start, Self.frameSamples, into: waveSamples)
-            if !encode(waveSamples, into: waveFrame) { return }
-            start &+= Self.frameSamples
+        isAfterLastFrame = false
+        _ = putWave(of: &concealment, from: Self.delaySamples &- 2 &* Self.frameSamples)
+    }
+
+    /// Finds the beginning of a lost codec frame in the one that came before it, has the concealment begin behind it and
+    /// returns its frames: `recoveredSamples`, or 0 when the last codec frame did not come or a loss goes on.
+    ///
+    /// The last codec frame was coded from audio of `delaySamples` more than the decoder has given out. With the made-up
+    /// wave in place of the lost one the decoder gives that out too, in the first half of it more of what was said than of
+    /// what is made up.
+    @_noLocks
+    package mutating func recover(
+        _ concealment: inout PacketLossConcealment, into samples: UnsafeMutablePointer<Int16>
+    ) -> Int {
+        if !isAfterLastFrame || !concealment.foretell() { return 0 }
+        let isMade = putWave(of: &concealment, from: Self.delaySamples &- Self.frameSamples)
+        if isMade {
+            btcall_move(samples, waveSamples, Self.recoveredSamples &* MemoryLayout<Int16>.stride)
+            concealment.learn(samples, Self.recoveredSamples)
         }
-        _ = decode(waveFrame, into: waveSamples)
+        // Its filter is shorter than a codec frame: with the last one once more the decoder is as it was.
+        _ = put(lastFrame, into: waveSamples)
+        return isMade ? Self.recoveredSamples : 0
+    }
+
+    /// Forgets the last codec frame, as for a new link.
+    @_noLocks
+    package mutating func forget() { isAfterLastFrame = false }
+
+    /// Codes one codec frame of the wave that begins there, and decodes it to `waveSamples`.
+    @_noLocks
+    private mutating func putWave(of concealment: inout PacketLossConcealment, from start: Int) -> Bool {
+        // The codec frame before it is for the coder's own filter.
+        concealment.wave(from: start, Self.frameSamples, into: waveSamples)
+        if !encode(waveSamples, into: waveFrame) { return false }
+        concealment.wave(from: start &+ Self.frameSamples, Self.frameSamples, into: waveSamples)
+        if !encode(waveSamples, into: waveFrame) { return false }
+        return put(waveFrame, into: waveSamples)
+    }
+
+    @_noLocks
+    private mutating func put(_ frame: UnsafePointer<UInt8>, into samples: UnsafeMutablePointer<Int16>) -> Bool {
+        var written = 0
+        let used = btcall_sbc_decode(
+            decoder, frame, Self.frameBytes, samples, Self.frameSamples * 2, &written)
+        return used == Self.frameBytes && written == Self.frameSamples * 2
     }
 
     /// How much later audio comes out of the decoder than it went into the coder.
     package static var delaySamples: Int { @_noLocks get { 73 } }
+    /// How much of a lost codec frame the one before it tells well enough.
+    package static var recoveredSamples: Int { @_noLocks get { delaySamples / 2 } }
 
     private static func makeState() -> UnsafeMutablePointer<sbc_t> {
         let state = UnsafeMutablePointer<sbc_t>.allocate(capacity: 1)

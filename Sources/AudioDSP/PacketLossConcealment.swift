@@ -8,8 +8,9 @@ import Glibc
 /// and is worse than silence. Each made-up frame is then what was a period before, the period gliding on.
 ///
 /// How loud it is follows from how well speech can be foretold at all: the longer ago the last good frame, the quieter, for
-/// the least error (Sources/BTCallDaemon/BTCallDaemon.docc/Audio.md has the figures). After 60 ms it is silent. The first
-/// good frames after a loss are faded over from the made-up ones.
+/// the least error (Sources/BTCallDaemon/BTCallDaemon.docc/Audio.md has the figures), the more so where periods are unlike each
+/// other or the voice was getting quieter. After 60 ms it is silent. The first good frames after a loss are faded over from the
+/// made-up ones.
 package struct PacketLossConcealment: ~Copyable {
     private let rate: Int
     private let history: UnsafeMutablePointer<Float>
@@ -39,6 +40,8 @@ package struct PacketLossConcealment: ~Copyable {
     private var glide: Float = 0
     private var gain: Float = 0
     private var neighbours: Float = 0
+    /// By how much the height is more than that of most losses, after 15 ms.
+    private var confidence: Float = 0
     /// By how much what was heard last is higher and rises more in a frame than what the wave would have there.
     private var step = Step()
     /// The same where a loss goes on before the last one was faded over, at `joint`.
@@ -65,7 +68,7 @@ package struct PacketLossConcealment: ~Copyable {
         jointFrames = rate / 1250
         slopeFrames = rate * 3 / 8000
         glideDecay = 1 - 1 / (Float(rate) * 0.015)
-        smoothing = rate < 16_000 ? 0.07 : 0.2
+        smoothing = rate < 16_000 ? 0.12 : 0.25
         period = Float(minimumPeriod)
         weightFrames = rate / 50
         // The longest period refined, gliding, and what interpolation needs beside it.
@@ -112,12 +115,26 @@ package struct PacketLossConcealment: ~Copyable {
             samples[index] = Self.sample(old + (Float(samples[index]) - old) * share)
             index &+= 1
         }
-        let kept = shift(frames)
-        index = 0
-        while index < kept {
-            history[historyFrames &- kept &+ index] = Float(samples[frames &- kept &+ index])
-            index &+= 1
-        }
+        remember(samples, frames)
+    }
+
+    /// Begins a loss whose first frames may still become known: makes up its wave, roughly, and gives nothing out of it yet.
+    /// False when nothing was begun: in a loss, and where the wave of the last one goes on.
+    @_noLocks
+    package mutating func foretell() -> Bool {
+        if isConcealing || isWaveGoingOn { return false }
+        isConcealing = true
+        blendFrames = 0
+        blended = 0
+        begin(isRough: true)
+        return true
+    }
+
+    /// Takes the first frames of the loss that `foretell` began, before any of it is given out; its wave begins behind them.
+    @_noLocks
+    package mutating func learn(_ samples: UnsafePointer<Int16>, _ frames: Int) {
+        remember(samples, frames)
+        begin()
     }
 
     /// Makes up `frames` frames.
@@ -128,12 +145,7 @@ package struct PacketLossConcealment: ~Copyable {
         if frames <= 0 { return }
         if !isConcealing {
             isConcealing = true
-            // Lost again before the last loss was faded over: it is still the same one, unless its wave is nearly over.
-            if blended >= blendFrames || made >= endFrames / 2 {
-                begin()
-            } else {
-                join()
-            }
+            if isWaveGoingOn { join() } else { begin() }
             blendFrames = 0
             blended = 0
         }
@@ -178,11 +190,18 @@ package struct PacketLossConcealment: ~Copyable {
 
     // MARK: Made up
 
+    /// A loss now would be before the last one was faded over: it is still the same one, unless its wave is nearly over.
+    private var isWaveGoingOn: Bool {
+        @_noLocks get { blended < blendFrames && made < endFrames / 2 }
+    }
+
     /// The made-up frame of that number in this loss, as it is heard.
     @_noLocks
     private func madeUp(_ number: Int) -> Float {
         if number >= endFrames { return 0 }
-        let value = line[reach &+ number] * height(Float(number) / Float(endFrames))
+        let part = Float(number) / Float(endFrames)
+        let more = Self.clamp(1 + (part < 0.25 ? part * 4 : 1) * confidence, 0.3, 1.3)
+        let value = line[reach &+ number] * height(part) * more
         return number < joint ? value : value + letOut(jointStep, number &- joint)
     }
 
@@ -209,8 +228,8 @@ package struct PacketLossConcealment: ~Copyable {
     /// The gain of least error for speech, at a part of 60 ms; from 37.5 ms on a fade.
     @_noLocks
     private func height(_ part: Float) -> Float {
-        if part < 0.125 { return 1 - part * (0.13 / 0.125) }
-        if part < 0.25 { return 0.87 - (part - 0.125) * (0.22 / 0.125) }
+        if part < 0.125 { return 1 - part * (0.1 / 0.125) }
+        if part < 0.25 { return 0.9 - (part - 0.125) * (0.25 / 0.125) }
         if part < 0.375 { return 0.65 - (part - 0.25) * (0.23 / 0.125) }
         if part < 0.625 { return 0.42 }
         return (1 - part) * (0.42 / 0.375)
@@ -254,12 +273,12 @@ package struct PacketLossConcealment: ~Copyable {
         jointStep = Step(height: height, slope: height - (history[historyFrames &- 2] - madeUp(made &- 2)))
     }
 
-    /// Finds the period and what it needs to go on.
+    /// Finds the period and what it needs to go on; roughly is enough for a few milliseconds.
     @_noLocks
-    private mutating func begin() {
+    private mutating func begin(isRough: Bool = false) {
         made = 0
         extrapolated = 0
-        let found = findPeriod()
+        let found = findPeriod(isRough: isRough)
         period = found.period
         glide = found.glide
         gain = found.gain > 1.05 ? 1.05 : found.gain
@@ -275,10 +294,12 @@ package struct PacketLossConcealment: ~Copyable {
         joint = 0
         jointStep = Step()
         step = Step()
+        confidence = 0
         if found.isSilent {
             gain = 0
             return
         }
+        confidence = 0.6 * (found.likeness - 0.8) + 0.2 * trend()
         let height = line[reach &- 1] - continued(at: reach &- 1, period - glide)
         let before = line[reach &- 2] - continued(at: reach &- 2, period - 2 * glide)
         step = Step(height: height, slope: height - before)
@@ -310,13 +331,14 @@ package struct PacketLossConcealment: ~Copyable {
     }
 
     @_noLocks
-    private func findPeriod() -> Fit {
+    private func findPeriod(isRough: Bool) -> Fit {
         let lag = Float(findLag())
         if hasEnded() {
             var fit = Fit(period: lag, glide: 0)
             fit.isSilent = true
             return fit
         }
+        if isRough { return refine(Fit(period: lag, glide: 0), steps: 0) }
         // The best of three glides after one step each, then two more steps.
         var best = refine(Fit(period: lag, glide: 0), steps: 1)
         if best.isSilent { return best }
@@ -392,6 +414,16 @@ package struct PacketLossConcealment: ~Copyable {
         return last < before / 1_000
     }
 
+    /// How much louder the last 5 ms are than the last 20 ms: the logarithm of the powers' ratio, -2 to 1.
+    @_noLocks
+    private func trend() -> Float {
+        let frames = weightFrames / 4
+        let end = history + historyFrames
+        let last = btcall_inner_product(end - frames, end - frames, frames) + Float(frames)
+        let all = btcall_inner_product(end - 4 * frames, end - 4 * frames, 4 * frames) / 4 + Float(frames)
+        return Self.clamp(btcall_logarithm(last / all), -2, 1)
+    }
+
     /// The lag at which the last frames were most like those before, by normalised correlation.
     @_noLocks
     private func findLag() -> Int {
@@ -432,6 +464,16 @@ package struct PacketLossConcealment: ~Copyable {
     }
 
     // MARK: Small parts
+
+    @_noLocks
+    private func remember(_ samples: UnsafePointer<Int16>, _ frames: Int) {
+        let kept = shift(frames)
+        var index = 0
+        while index < kept {
+            history[historyFrames &- kept &+ index] = Float(samples[frames &- kept &+ index])
+            index &+= 1
+        }
+    }
 
     /// Makes room for new frames at the end of the history; returns how many of them it keeps, the last ones.
     @_noLocks

@@ -76,3 +76,8 @@ float btcall_square_root(float value)
 {
     return sqrtf(value);
 }
+
+float btcall_logarithm(float value)
+{
+    return logf(value);
+}

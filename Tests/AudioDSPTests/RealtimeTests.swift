@@ -46,8 +46,11 @@ private struct Processing: ~Copyable {
         frames += receiver.conceal(frames: 120, into: narrow, capacity: 480)
         concealment.good(narrow, 120)
         concealment.lost(narrow, 120)
+        if concealment.foretell() { concealment.learn(narrow, 36) }
         concealment.wave(from: -47, 120, into: narrow)
         codec.follow(&concealment)
+        _ = codec.recover(&concealment, into: narrow)
+        codec.forget()
         let result = up.process(narrow, 120, wide, 360)
         adaptive.setDrift(ppm: drift.update(level: ring.available))
         let back = adaptive.process(wide, result.made, narrow, 480)

@@ -93,4 +93,7 @@ BTCALL_REALTIME struct btcall_period_sums btcall_compare_periods(
 /// The square root of a value that is not negative.
 BTCALL_REALTIME float btcall_square_root(float value);
 
+/// The natural logarithm of a value above zero.
+BTCALL_REALTIME float btcall_logarithm(float value);
+
 #endif
