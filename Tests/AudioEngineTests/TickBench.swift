@@ -24,6 +24,7 @@ final class TickBench {
         private let response: [Float]
         /// What was written to the card since it was started, after as much silence as the room lasts.
         private var played: [Float]
+        private var loudUntil = 0
         /// Of the loudspeaker's echo alone, of each captured frame.
         private(set) var echo: [Float] = []
         private let near: (Int) -> Int16
@@ -38,16 +39,24 @@ final class TickBench {
             self.near = near
             playback = try SimulatedCard(SND_PCM_STREAM_PLAYBACK, rate: rate, bufferMilliseconds: 400)
             capture = try SimulatedCard(SND_PCM_STREAM_CAPTURE, rate: rate, bufferMilliseconds: 400)
-            let heard = room.response(rate: rate)
+            // What comes later is quiet, and takes long to work out.
+            let heard = room.response(rate: rate).prefix(rate / 8)
             // 9 dB below what is played.
             let factor = 0.355 / heard.reduce(Float(0)) { $0 + $1 * $1 }.squareRoot()
             response = heard.reversed().map { $0 * factor }
             played = [Float](repeating: 0, count: response.count)
             terminal = makeTerminal(id, playback, capture, queueMilliseconds: queueMilliseconds)
             playback.onPlayed = { [unowned self] samples, count in
-                if playback.moved == 0 { played = [Float](repeating: 0, count: response.count) }
+                if playback.moved == 0 {
+                    played = [Float](repeating: 0, count: response.count)
+                    loudUntil = 0
+                }
                 let block = samples.assumingMemoryBound(to: Int16.self)
-                for index in 0..<count { played.append(Float(block[index])) }
+                for index in 0..<count {
+                    // Until then something of it is in the air.
+                    if block[index] != 0 { loudUntil = played.count }
+                    played.append(Float(block[index]))
+                }
             }
             capture.onCapture = { [unowned self] samples, count in
                 record(samples.assumingMemoryBound(to: Int16.self), count)
@@ -69,7 +78,7 @@ final class TickBench {
 
         /// What of the loudspeaker is at the microphone as this frame of the playback is played.
         private func hear(_ frame: Int) -> Float {
-            guard frame >= 0, frame + response.count < played.count else { return 0 }
+            guard frame >= 0, frame < loudUntil, frame + response.count < played.count else { return 0 }
             return played.withUnsafeBufferPointer { played in
                 guard let start = played.baseAddress, let room = response.withUnsafeBufferPointer({ $0.baseAddress })
                 else { return 0 }

@@ -43,7 +43,10 @@ import Testing
         let limits = try CostLimits(String(contentsOfFile: "/\(root)/Tests/Benchmarks/audio-limits", encoding: .utf8))
         let measured = Set(AudioStages.measure(runs: 10).map(\.name)).subtracting([AudioStages.reference])
         #expect(measured.subtracting(limits.ratios.keys).isEmpty)
-        #expect(Set(limits.ratios.keys).subtracting(measured) == ["everything, with system calls", "everything, with voice processing"])
+        #expect(
+            Set(limits.ratios.keys).subtracting(measured) == [
+                "everything, with system calls", "everything, with voice processing",
+            ])
     }
 
     @Test func `With every stage at work the audio thread ticks, and what it costs is told`() throws {

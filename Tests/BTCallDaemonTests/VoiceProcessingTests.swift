@@ -125,7 +125,8 @@ extension DaemonTests {
             }
         }
 
-        @Test func `S1.13 who speaks while everything is muted is told so, and the far end hears nothing`() async throws {
+        @Test func `S1.13 who speaks while everything is muted is told so, and the far end hears nothing`() async throws
+        {
             try await Box.run(
                 prepare: { box in
                     box.outside.addCard(.speakerphone) { Speech.samples(rate: $0, seconds: 5) }
@@ -151,7 +152,8 @@ extension DaemonTests {
             return headset
         }
 
-        @Test func `S1.3 a headset that sends AT+NREC=0 keeps its own, for the connection, and AT+NREC=1 takes it back`()
+        @Test
+        func `S1.3 a headset that sends AT+NREC=0 keeps its own, for the connection, and AT+NREC=1 takes it back`()
             async throws
         {
             try await Box.run(configure: Self.processing()) { box in

@@ -23,7 +23,8 @@ package enum AudioStages {
     private static func voices(_ signal: Signal) -> [StageCost] {
         let choices: [(String, VoiceProcessingKind, VoiceStages, Bool)] = [
             ("voice processing", .preferred, .all, false), ("voice processing, bypassed", .preferred, .all, true),
-            ("voice processing, switched off", .preferred, [], false), ("voice processing, speexdsp", .speex, .all, false),
+            ("voice processing, switched off", .preferred, [], false),
+            ("voice processing, speexdsp", .speex, .all, false),
             ("listening while muted", .none, [], false),
         ]
         return choices.compactMap { name, kind, stages, isBypassed in

@@ -9,10 +9,12 @@ extension AudioObject {
         typealias Name = BTCallName.Audio
         let voice = voice
         return [
-            flag(Name.voiceProcessing, { voice.isEnabled }) { isOn throws(APIError) in try voice.setEnabled(isOn) },
-            flag(Name.voiceProcessingBypassed, { voice.isBypassed }) { isOn throws(APIError) in
-                voice.setBypassed(isOn)
-            },
+            flag(
+                Name.voiceProcessing, get: { voice.isEnabled },
+                set: { isOn throws(APIError) in try voice.setEnabled(isOn) }),
+            flag(
+                Name.voiceProcessingBypassed, get: { voice.isBypassed },
+                set: { isOn throws(APIError) in voice.setBypassed(isOn) }),
             .init(Name.voiceProcessor, "s", get: { .string(voice.kind.rawValue) }),
             setting(Name.echoCancellation, "audio.echoCancellation", \.takesEcho),
             setting(Name.noiseSuppression, "audio.noiseSuppression", \.takesNoise),
@@ -32,15 +34,15 @@ extension AudioObject {
         _ name: String, _ key: String, _ value: KeyPath<Configuration, Bool>
     ) -> ExportedInterface.Property {
         let settings = settings
-        return flag(name, { settings.configuration[keyPath: value] }) { isOn throws(APIError) in
-            try settings.set(key, isOn ? "yes" : "no")
-        }
+        return flag(
+            name, get: { settings.configuration[keyPath: value] },
+            set: { isOn throws(APIError) in try settings.set(key, isOn ? "yes" : "no") })
     }
 
     /// Who sets it says by `VoiceControl.onChange` that it has changed.
     private func flag(
-        _ name: String, _ get: @escaping @ControlPlane () -> Bool,
-        _ set: @escaping @ControlPlane (Bool) throws(APIError) -> Void
+        _ name: String, get: @escaping @ControlPlane () -> Bool,
+        set: @escaping @ControlPlane (Bool) throws(APIError) -> Void
     ) -> ExportedInterface.Property {
         .init(
             name, "b", get: { .bool(get()) },
