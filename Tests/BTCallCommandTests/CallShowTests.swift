@@ -140,7 +140,8 @@ import Testing
                     "driftPPM": -3.4,
                     "retries": 2,
                     "xruns": 4
-                  }
+                  },
+                  "recording": false
                 }
 
                 """)
@@ -150,7 +151,9 @@ import Testing
         await prepare(Self.ringing)
         let object = try await CommandRun.btcall("call", "show", "--json", bus: bus).object
         #expect(
-            object.keys.sorted() == ["call", "link", "mode", "quality", "reason", "route", "ssrcs", "totalQuality"])
+            object.keys.sorted() == [
+                "call", "link", "mode", "quality", "reason", "recording", "route", "ssrcs", "totalQuality",
+            ])
         for key in ["link", "quality", "totalQuality"] { #expect("\(object[key] ?? 0)" == "<null>", "\(key)") }
         let lines = try await CommandRun.btcall("call", "show", bus: bus).output
         #expect(lines.contains("Link      none\nQuality   not known\n"))
