@@ -94,7 +94,7 @@ extension DaemonTests {
             try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
             defer { try? FileManager.default.removeItem(at: folder) }
             ALSAEnvironment.prepare()
-            func pcm(_ name: String) -> String { "file:FILE=\(folder.path())\(name).raw,FORMAT=raw" }
+            func pcm(_ name: String) -> String { "file:FILE=\(folder.path())/\(name).raw,FORMAT=raw" }
             func samples(_ name: String) -> [Int16] {
                 // Not there before its device is opened.
                 guard let data = try? Data(contentsOf: folder.appending(path: "\(name).raw")) else { return [] }
