@@ -11,8 +11,8 @@ extension RealtimeThread {
         voice.stages = VoiceStages(rawValue: UInt8(truncatingIfNeeded: command.number))
         voice.isChanging = true
         voice.gate.setMuted(true)
-        if hasClockedCall() { return }
-        // Nobody is listening: there is nothing to fade out.
+        if hasClockedCall() && (changesAnything(voice.port) || changesAnything(voice.next)) { return }
+        // Nobody is listening, or it stays as it is: there is nothing to fade out.
         changeVoice()
         voice.settlingFrames = 0
         voice.gate.setMuted(false)
@@ -102,6 +102,12 @@ extension RealtimeThread {
         guard let port = voice.port, !port.pointee.isListener else { return }
         let isOwn = master?.pointee.hasOwnVoiceProcessing ?? false
         port.pointee.processor.setStages(isOwn ? VoiceStages(rawValue: 0) : voice.stages)
+    }
+
+    @_noLocks
+    private func changesAnything(_ port: VoicePointer?) -> Bool {
+        guard let port else { return false }
+        return !port.pointee.isListener
     }
 
     /// The old one goes back; the new one is heard when it gives what the microphone says.
