@@ -11,8 +11,9 @@ extension RealtimeThread {
         voice.stages = VoiceStages(rawValue: UInt8(truncatingIfNeeded: command.number))
         voice.isChanging = true
         voice.gate.setMuted(true)
-        // Unless somebody is listening there is nothing to fade out.
-        if !hasClockedCall() { changeVoiceUnheard() }
+        if hasClockedCall() && (changesAnything(voice.port) || changesAnything(voice.next)) { return }
+        // Nobody is listening, or it stays as it is: there is nothing to fade out.
+        changeVoiceUnheard()
     }
 
     @_noLocks
@@ -104,6 +105,12 @@ extension RealtimeThread {
         guard let port = voice.port, !port.pointee.isListener else { return }
         let isOwn = master?.pointee.hasOwnVoiceProcessing ?? false
         port.pointee.processor.setStages(isOwn ? VoiceStages(rawValue: 0) : voice.stages)
+    }
+
+    @_noLocks
+    private func changesAnything(_ port: VoicePointer?) -> Bool {
+        guard let port else { return false }
+        return !port.pointee.isListener
     }
 
     @_noLocks

@@ -1,3 +1,4 @@
+import ArgumentParser
 import BTCall
 import BTCallAPI
 import BTCallDaemon
@@ -60,11 +61,11 @@ import Testing
         (["perhaps"], "accepted: on, off, bypass"), (["echo"], "echo what? Accepted: on, off"),
         (["gain", "5"], "gain is on or off, not 5"), (["on", "off"], "off is too much after on"),
     ])
-    func `voice refuses what it does not know`(_ words: [String], _ text: String) async throws {
-        let before = voice.flags
-        let result = try await CommandRun.btcall(["voice"] + words, bus: bus)
-        #expect(result.status == 64 && result.errors.contains(text), "\(result.errors)")
-        #expect(voice.flags == before)
+    func `voice refuses what it does not know`(_ words: [String], _ text: String) throws {
+        let error = #expect(throws: (any Error).self) { _ = try Entry.parseAsRoot(["voice"] + words) }
+        let refusal = try #require(error)
+        #expect(Entry.exitCode(for: refusal).rawValue == 64)
+        #expect(Entry.message(for: refusal).contains(text), "\(Entry.message(for: refusal))")
     }
 
     @Test func `voice says why it cannot be switched on`() async throws {

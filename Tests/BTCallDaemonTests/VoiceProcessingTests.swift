@@ -15,12 +15,17 @@ import Testing
 
 extension DaemonTests {
     /// What is done to the microphone, as the configuration, the bus and headsets have it.
-    @Suite @ControlPlane struct VoiceProcessingTests {
+    @Suite(.timeLimit(.minutes(1))) @ControlPlane struct VoiceProcessingTests {
         private typealias Stage = BridgeAudio.VoiceStage
 
         private static func processing(_ kind: VoiceProcessingKind = .preferred) -> (inout Configuration) -> Void {
             { $0.voiceProcessing = kind }
         }
+
+        private static let properties: Set = [
+            "voiceProcessing", "voiceProcessingBypassed", "voiceProcessor", "echoCancellation", "noiseSuppression",
+            "automaticGain", "highPass",
+        ]
 
         private func names(_ kind: VoiceProcessingKind) -> BridgeAudio.VoiceProcessor? {
             BridgeAudio.VoiceProcessor(rawValue: kind.rawValue)
@@ -44,7 +49,8 @@ extension DaemonTests {
                 let configuration = try Configuration(
                     entries: ConfigurationReader.entries(ofText: text, name: "file"), file: "file")
                 #expect(isTaken && configuration.givenSettings == ["audio.\(key)"])
-                #expect(configuration.voiceProcessing != .preferred || configuration.voiceStages != .all)
+                let isOther = configuration.voiceProcessing.rawValue == value.lowercased()
+                #expect(isOther || configuration.voiceStages != .all)
             } catch {
                 #expect(!isTaken && "\(error)".contains(key == "voiceProcessing" ? "speex" : "yes or no"))
             }
@@ -58,7 +64,13 @@ extension DaemonTests {
         }
 
         @Test func `S1.4 S1.5 processing is switched, bypassed and set in a call, which goes on`() async throws {
-            try await Box.run(configure: Self.processing(.speex)) { box in
+            // Both ends say the same tone: to a canceller it is an echo, and to a suppressor noise.
+            let configure: (inout Configuration) -> Void = {
+                $0.voiceProcessing = .speex
+                $0.takesEcho = false
+                $0.takesNoise = false
+            }
+            try await Box.run(configure: configure) { box in
                 let audio = box.bridge.audio
                 let registration = try await box.register()
                 _ = try await box.startCall(registration)
@@ -112,7 +124,9 @@ extension DaemonTests {
                 try await audio.setVoiceStage(.noiseSuppression, enabled: true)
                 var told: [String] = []
                 for await event in events {
-                    guard case .settingChanged(let name, let value) = event else { continue }
+                    guard case .settingChanged(let name, let value) = event, Self.properties.contains(name) else {
+                        continue
+                    }
                     told.append("\(name) \(value ?? "")")
                     if told.last == "noiseSuppression true" { break }
                 }
@@ -173,6 +187,7 @@ extension DaemonTests {
                 headset.say("AT+NREC=0")
                 try await isOwn(true)
                 headset.close()
+                box.bluez.disconnect(Box.first)
                 try await isOwn(false)
                 try await eventually("it is gone") { box.daemon.headsets.description(of: Box.first) == nil }
                 headset = try await self.headset(box)
