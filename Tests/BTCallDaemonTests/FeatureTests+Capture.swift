@@ -211,7 +211,7 @@ extension DaemonTests {
             try await body(folder)
         }
 
-        private func read(_ folder: URL, _ name: String) throws -> String {
+        private nonisolated func read(_ folder: URL, _ name: String) throws -> String {
             try String(contentsOf: folder.appending(path: name), encoding: .utf8).split(separator: "\n").joined()
         }
 
