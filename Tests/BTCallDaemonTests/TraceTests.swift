@@ -17,7 +17,9 @@ private final class TracedDaemon {
     init(_ configuration: String) throws {
         folder = FileManager.default.temporaryDirectory.appending(path: "btcall-trace-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-        try configuration.write(to: folder.appending(path: "conf"), atomically: true, encoding: .utf8)
+        // What is set at run time is kept there, and not for the next test.
+        let text = "[daemon]\nstateDirectory = \(folder.path())/state\n" + configuration
+        try text.write(to: folder.appending(path: "conf"), atomically: true, encoding: .utf8)
         bus = try FakeBlueZBus(rules: "")
         let directory = URL(filePath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent()
         let program = directory.appending(path: "btcalld").path()
@@ -67,7 +69,7 @@ extension DaemonTests {
         private func run(
             _ configuration: String, _ body: (TracedDaemon, CallBridge) async throws -> Void
         ) async throws {
-            let daemon = try TracedDaemon("[daemon]\nstateDirectory = /nonexistent\n" + configuration)
+            let daemon = try TracedDaemon(configuration)
             let bridge = try await CallBridge(bus: .address("\(daemon.bus.address)"))
             let result: Result<Void, any Error>
             do {
