@@ -10,6 +10,7 @@ import ControlLoop
 import DBus
 import Foundation
 import Routing
+import Synchronization
 import TestSupport
 import Testing
 
@@ -295,30 +296,33 @@ extension DaemonTests {
             (box.outside.played(device).last?.samples ?? []).suffix(4_800)
         }
 
-        /// Writes a tone until told to stop.
-        @ControlPlane private final class Speaker {
+        /// Writes a tone until told to stop, on a thread of its own as a program would.
+        private final class Speaker: Sendable {
             private let descriptor: Int32
-            private var source: DescriptorSource?
-            private var position = 0
+            private let isStopped = Mutex(false)
+            private let ended = DispatchSemaphore(value: 0)
 
-            init(_ audio: AudioInjection, _ hertz: Double) throws {
+            init(_ audio: AudioInjection, _ hertz: Double) {
                 descriptor = audio.takeDescriptor()
-                source = try ControlLoop.shared.add(descriptor, .writable) { [weak self] _ in self?.write(hertz) }
+                Thread { [self] in run(hertz) }.start()
             }
 
-            private func write(_ hertz: Double) {
-                let block = (0..<160).map { Int16(12_000 * sin(2 * .pi * hertz * Double(position + $0) / 16_000)) }
-                if send(descriptor, block, 320, Int32(MSG_DONTWAIT | MSG_NOSIGNAL)) == 320 { position += 160 }
+            private func run(_ hertz: Double) {
+                var position = 0
+                while !isStopped.withLock({ $0 }) {
+                    let block = (0..<160).map { Int16(12_000 * sin(2 * .pi * hertz * Double(position + $0) / 16_000)) }
+                    guard send(descriptor, block, 320, Int32(MSG_NOSIGNAL)) == 320 else { break }
+                    position += 160
+                }
+                ended.signal()
             }
 
             func stop() {
-                guard source != nil else { return }
-                source?.cancel()
-                source = nil
+                isStopped.withLock { $0 = true }
+                shutdown(descriptor, Int32(SHUT_RDWR))
+                ended.wait()
                 close(descriptor)
             }
-
-            isolated deinit { stop() }
         }
 
         @Test func `a page is heard over the call, which is lowered, and the far end does not hear it`() async throws {
@@ -329,7 +333,7 @@ extension DaemonTests {
                 try await box.playing("earpiece")
                 try await eventually("the far end alone is heard") { share(recent(box, "earpiece"), 500) > 0.9 }
                 let before = level(recent(box, "earpiece"))
-                let speaker = try Speaker(try await box.bridge.audio.play(to: .page), 900)
+                let speaker = Speaker(try await box.bridge.audio.play(to: .page), 900)
                 try await eventually("the page is heard") { share(recent(box, "earpiece"), 900) > 0.9 }
                 // 12 dB below, where the page is not.
                 try await eventually("the far end is lowered") {
@@ -350,7 +354,7 @@ extension DaemonTests {
         @Test func `without a call a page is heard on its own device, which is closed after it`() async throws {
             try await Box.run { box in
                 try await box.prefer(.none)
-                let speaker = try Speaker(try await box.bridge.audio.play(to: .page), 900)
+                let speaker = Speaker(try await box.bridge.audio.play(to: .page), 900)
                 try await eventually("the page is heard") { share(recent(box, Self.speaker), 900) > 0.9 }
                 // A call takes it along.
                 let registration = try await box.register()
@@ -370,7 +374,7 @@ extension DaemonTests {
                 let registration = try await box.register()
                 _ = try await box.startCall(registration)
                 try await box.playing("earpiece")
-                let speaker = try Speaker(try await box.bridge.audio.play(to: .ring), 900)
+                let speaker = Speaker(try await box.bridge.audio.play(to: .ring), 900)
                 try await eventually("it is heard") { share(recent(box, Self.speaker), 900) > 0.9 }
                 #expect(share(recent(box, "earpiece"), 900) < 0.01)
                 speaker.stop()
@@ -380,7 +384,7 @@ extension DaemonTests {
         @Test func `while somebody else has the audio nothing is played, and what waits is played then`() async throws {
             try await Box.run { box in
                 let hold = try await box.bridge.audioDeviceManager.interrupt(source: "alarm")
-                let speaker = try Speaker(try await box.bridge.audio.play(to: .page), 900)
+                let speaker = Speaker(try await box.bridge.audio.play(to: .page), 900)
                 // Its answer comes after what it asked for was done.
                 #expect(box.daemon.graph.isQuiet && box.outside.opened.isEmpty)
                 hold.release()
