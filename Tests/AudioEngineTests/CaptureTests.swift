@@ -29,7 +29,10 @@ extension RealtimeTests {
         }
 
         private func hears(_ bench: EngineBench, _ provider: Provider, _ sample: Int16) -> Bool {
-            bench.waitUntil { provider.received.suffix(160).allSatisfy { abs($0 - sample) < 20 } }
+            bench.waitUntil {
+                let heard = provider.received.suffix(160)
+                return heard.count == 160 && heard.allSatisfy { abs($0 - sample) < 20 }
+            }
         }
 
         @Test func `a capture stream comes to a path that plays and goes again, and the playback goes on`() throws {
