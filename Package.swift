@@ -166,7 +166,9 @@ let package = Package(
             swiftSettings: common),
         .testTarget(
             name: "AudioEngineTests",
-            dependencies: ["AudioEngine", "AudioDSP", "CALSA", "CBTCall", "ConcealmentTrial", "TestSupport", "VoiceTrial"],
+            dependencies: [
+                "AudioEngine", "AudioDSP", "CALSA", "CBTCall", "ConcealmentTrial", "TestSupport", "VoiceTrial",
+            ],
             swiftSettings: common),
         .testTarget(name: "ALSATests", dependencies: ["ALSA", "CALSA", "ControlLoop"], swiftSettings: common),
         .testTarget(

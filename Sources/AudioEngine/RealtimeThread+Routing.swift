@@ -10,7 +10,8 @@ extension RealtimeThread {
             switch command.kind {
             case .none, .firstPacket, .linkSilent, .linkResumed, .terminalFailed, .terminalRemoved, .routed,
                 .callStarted,
-                .callClosed, .callReleased, .deadlineMissed, .eventsLost, .injectionEnded, .captureReady, .captureFailed,
+                .callClosed, .callReleased, .deadlineMissed, .eventsLost, .injectionEnded, .captureReady,
+                .captureFailed,
                 .captureRemoved, .microphoneLive, .manualEnded, .tapEnded, .playbackEnded:
                 break
             case .stop: isStopping = true

@@ -14,6 +14,7 @@ extension Daemon {
         var routing = settings.configuration.routing
         if manual.holder != nil { routing.manualRendering = true }
         microphone.setManual(routing.manualRendering)
+        updateOutputs()
         if routing.manualRendering {
             router.handle(.configure(routing))
             board.isPaused = true

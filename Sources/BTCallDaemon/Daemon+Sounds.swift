@@ -38,9 +38,9 @@ extension Daemon {
     }
 
     /// Nothing is opened while somebody else has the audio hardware, or the client has the audio.
-    private func updateOutputs() {
-        graph.setAllowsOutputs(
-            interruptions.sources.isEmpty && !settings.configuration.routing.manualRendering)
+    func updateOutputs() {
+        let isManual = manual.holder != nil || settings.configuration.routing.manualRendering
+        graph.setAllowsOutputs(interruptions.sources.isEmpty && !isManual)
     }
 
     func callFailed(_ record: CallRecord, _ reason: CallEndReason) {

@@ -25,7 +25,8 @@ package final class AudioObject {
     init(
         bus: BusConnection, graph: AudioGraph, audio: CallAudio, applications: ApplicationAudio,
         announcements: Announcements, mute: MuteState, voice: VoiceControl, microphone: MicrophoneControl,
-        enabled: MicrophoneSetting, manual: ManualRendering, taps: CallTaps, settings: Settings, onPreference: @escaping @ControlPlane () -> Void
+        enabled: MicrophoneSetting, manual: ManualRendering, taps: CallTaps, settings: Settings,
+        onPreference: @escaping @ControlPlane () -> Void
     ) {
         self.manual = manual
         self.taps = taps

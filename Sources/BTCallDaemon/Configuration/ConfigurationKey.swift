@@ -68,7 +68,8 @@ package enum ConfigurationSection: Equatable {
 
     /// Those that there are without naming a headset.
     package static let all: [ConfigurationSection] =
-        [.daemon, .routing, .bluetooth, .audio, .calls, .ring, .privacy, .quirks] + LocalDevice.allCases.map { .device($0) }
+        [.daemon, .routing, .bluetooth, .audio, .calls, .ring, .privacy, .quirks]
+        + LocalDevice.allCases.map { .device($0) }
 
     static var names: String { all.map { "[\($0.name)]" }.joined(separator: ", ") + ", [headset AA:BB:CC:DD:EE:FF]" }
 
