@@ -109,7 +109,7 @@ for i in 1 2 3 4 5; do
 	lit=$(sed -n 's/^set 5 1 //p' "$WORK/chip.out" | tail -1)
 	delay=$(awk -v a="$said" -v b="$lit" 'BEGIN { printf "%.1f", 1000 * (b - a) }')
 	note "unmuted to privacy output: $delay ms"
-	late=$(awk -v a="$late" -v b="$delay" 'BEGIN { print a > b ? a : b }')
+	late=$(awk -v a="$late" -v b="$delay" 'BEGIN { print (a > b ? a : b) }')
 done
 at_most "the privacy output is on after unmuting (ms)" "$late" 20
 end_call 4
