@@ -38,6 +38,10 @@ package struct Gain: Sendable {
         isMuted = muted
     }
 
+    /// Ends the ramp at once: nobody hears it.
+    @_noLocks
+    package mutating func settle() { present = target }
+
     /// Changes `frames` frames in place; too loud becomes as loud as possible.
     @_noLocks
     package mutating func apply(_ samples: UnsafeMutablePointer<Int16>, _ frames: Int) {

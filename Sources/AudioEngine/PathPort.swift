@@ -132,6 +132,14 @@ struct PathPort: ~Copyable {
         return code < 0 ? -code : 0
     }
 
+    /// The timer's next tick comes 10 ms after the last that there was, where it is the clock.
+    @_noLocks
+    mutating func followClock(lastTick: Int64, now: Int64) {
+        if !isFallback { return }
+        nextTimer = lastTick &+ RealtimeThread.tickNanoseconds
+        if nextTimer < now { nextTimer = now }
+    }
+
     /// Stops both streams at once, the capture unless it runs alone as well; they can be started again.
     @_noLocks
     mutating func stop() {

@@ -206,6 +206,7 @@ extension RealtimeThread {
         counters.pointee.ticks.add(1)
         lastTick = now
         if let alive = lastSign(of: master) { heardUntil = alive }
+        if isManual { heardUntil = now }
         if crossFade.isRunning {
             crossFade.advance(tickFrames)
             if !crossFade.isRunning { endFade() }

@@ -46,6 +46,7 @@ extension RealtimeThread {
             return
         }
         capture.pointee.terminal = terminal
+        if same(terminal, master) { followRoute() }
     }
 
     /// Lets a stream run without a path as well, or no more.
@@ -54,7 +55,8 @@ extension RealtimeThread {
         guard let capture = capture(id), capture.pointee.runsAlone != isAlone else { return }
         capture.pointee.runsAlone = isAlone
         if isAlone {
-            runAlone(capture)
+            // What a path reads runs already.
+            if !isRead(capture) { runAlone(capture) }
         } else if !isRead(capture) {
             capture.pointee.stop()
         }
@@ -199,15 +201,22 @@ extension RealtimeThread {
         }
     }
 
-    /// Sets the phase of a clock that takes over from the timer: the next tick comes 10 ms after the last.
+    /// Frames of the bus since the last tick, a tick at most: what a clock that takes over from the timer has to have, so that
+    /// its next tick comes 10 ms after the last.
     @_noLocks
-    mutating func join(_ terminal: TerminalPointer) {
-        var elapsed = Int((now &- lastTick) &* Int64(busRate) / 1_000_000_000)
-        if elapsed > tickFrames { elapsed = tickFrames }
-        if elapsed < 0 { elapsed = 0 }
-        let surplus = terminal.pointee.capture.available - elapsed
-        if surplus > 0 { _ = terminal.pointee.capture.discard(surplus) }
-        if surplus < 0 { _ = terminal.pointee.capture.write(silence: -surplus) }
+    func framesSinceTick() -> Int {
+        let elapsed = Int((now &- lastTick) &* Int64(busRate) / 1_000_000_000)
+        return elapsed < 0 ? 0 : elapsed < tickFrames ? elapsed : tickFrames
+    }
+
+    /// Takes a clock's first frames, behind silence for the time that they do not fill.
+    @_noLocks
+    mutating func join(_ terminal: TerminalPointer, _ path: UnsafeMutablePointer<PathPort>, _ frames: Int) {
+        let elapsed = framesSinceTick()
+        let rate = path.pointee.capture?.pointee.rate ?? busRate
+        let missing = elapsed - frames * busRate / rate - terminal.pointee.capture.available
+        if missing > 0 { _ = terminal.pointee.capture.write(silence: missing) }
+        terminal.pointee.captured(path.pointee.pcm, frames, keep: elapsed)
     }
 
     // MARK: Who hears it

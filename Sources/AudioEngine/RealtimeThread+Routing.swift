@@ -60,6 +60,11 @@ extension RealtimeThread {
         microphoneGate.setMuted(number != 0)
         muting.setMuted(number == Muting.everythingNumber)
         listenWhileMuted(number == Muting.everythingNumber)
+        // Without ticks nothing moves them: what is muted is from the first block on.
+        if master == nil && fading == nil && !hasClockedCall() {
+            microphoneGate.settle()
+            muting.settle()
+        }
     }
 
     @_noLocks
@@ -183,7 +188,7 @@ extension RealtimeThread {
         let continues = hasLostListener()
         master = terminal
         pending = nil
-        isBereft = terminal == nil && continues
+        isBereft = terminal == nil && continues && manual == nil
         crossFade.start()
         fading = old
         if let terminal {
@@ -234,11 +239,9 @@ extension RealtimeThread {
     /// one that has died, and silence before that.
     @_noLocks
     private mutating func prefill(_ terminal: TerminalPointer, continues: Bool) {
-        var elapsed = Int((now &- lastTick) &* Int64(busRate) / 1_000_000_000)
-        if elapsed > tickFrames { elapsed = tickFrames }
-        if elapsed < 0 { elapsed = 0 }
-        let surplus = terminal.pointee.capture.available - elapsed
+        let surplus = terminal.pointee.capture.available - framesSinceTick()
         if surplus > 0 { _ = terminal.pointee.capture.discard(surplus) }
+        if let path = terminal.pointee.path { path.pointee.followClock(lastTick: lastTick, now: now) }
         guard let link = terminal.pointee.link else { return }
         let phase = terminal.pointee.capture.available * link.pointee.rate / busRate
         let wanted = link.pointee.rate / 100 + link.pointee.slackFrames() - phase

@@ -146,8 +146,11 @@ extension RealtimeThread {
                 return
             }
             if frames == 0 || path.pointee.isUnclocked { return }
-            terminal.pointee.captured(path.pointee.pcm, frames, keep: keptFrames(terminal))
-            if isJoining && same(terminal, master) { join(terminal) }
+            if isJoining && same(terminal, master) {
+                join(terminal, path, frames)
+            } else {
+                terminal.pointee.captured(path.pointee.pcm, frames, keep: keptFrames(terminal))
+            }
             if same(terminal, master) { runTicks(terminal) }
         }
     }
@@ -202,7 +205,7 @@ extension RealtimeThread {
         if same(terminal, fading) { endFade() }
         if same(terminal, master) {
             master = nil
-            isBereft = true
+            isBereft = manual == nil
             // The one before it has to be given back: no tick will end its fade.
             endFade()
             crossFade.cancel()

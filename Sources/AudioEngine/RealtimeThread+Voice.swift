@@ -68,8 +68,17 @@ extension RealtimeThread {
         }
     }
 
+    /// The routed sound card's microphone is closed: there is nothing to process, and nothing to be learnt from silence.
+    private var isMicrophoneClosed: Bool {
+        @_noLocks get {
+            guard fading == nil, let path = master?.pointee.path else { return false }
+            return path.pointee.capture == nil
+        }
+    }
+
     @_noLocks
     private mutating func process(_ port: VoicePointer) {
+        if isMicrophoneClosed { return }
         if port.pointee.isListener {
             if !voice.isMuted { return }
             Mixer.copy(uplink, tickFrames, to: scratch)

@@ -127,6 +127,30 @@ extension RealtimeTests {
             for card in [speaker, microphones.0, microphones.1] { card.close() }
         }
 
+        @Test func `a microphone that runs is heard with the next block after unmuting`() throws {
+            let bench = try EngineBench()
+            let microphone = try PacedCard(capturing: 8_000)
+            try bench.engine.addCapture(9, stream(microphone), runsAlone: true)
+            #expect(bench.wait { $0 == .captureReady(9) } != nil)
+            let provider = try bench.makeCall(7, rate: 16_000, source: { _ in 0 })
+            try bench.engine.addTerminal(1, .path(ALSAPath()))
+            bench.engine.attachCapture(9, to: 1)
+            bench.engine.route(to: 1)
+            #expect(bench.wait { isRouted($0, 1) } != nil)
+            #expect(hears(bench, provider, 8_000))
+            for _ in 0..<5 {
+                bench.engine.setMuting(.everything)
+                #expect(bench.wait { $0 == .microphoneLive(false) } != nil)
+                let ticks = bench.engine.counters().ticks
+                bench.engine.setMuting(.off)
+                #expect(bench.wait { $0 == .microphoneLive(true) } != nil)
+                #expect(bench.engine.counters().ticks <= ticks + 2)
+            }
+            provider.stop()
+            bench.engine.stop()
+            microphone.close()
+        }
+
         @Test func `nobody hears a microphone without a call, and the end of the call is told`() throws {
             let bench = try EngineBench()
             let headset = try bench.makeHeadset(1, .cvsd, .cvsd, packetBytes: 48, source: { _ in 1_000 })
