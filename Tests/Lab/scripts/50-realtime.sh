@@ -1,8 +1,9 @@
 #!/bin/bash
-# lab: limit=200
+# lab: limit=260
 # The real-time thread neither allocates, locks nor counts references: a whole call over real sound cards and two headsets,
-# one with each codec, with the daemon's debug build and the interposer watching. The microphone is processed, and that is
-# switched about. Then two faults that it has to find.
+# one with each codec, with the daemon's debug build and the interposer watching. For a moment on the sound card and on a
+# headset the microphone is processed (all the time would be too much for this machine), and on the sound card there are a
+# recorder, an announcement, mute by `restart` and a prepared microphone. Then two faults that it has to find.
 . "$LAB/lib.sh"
 BTCALLD_BIN=$BTCALL_DEBUG_BIN                           # planted faults are in debug builds only
 
@@ -15,19 +16,27 @@ voice() { # PROPERTY VALUE of Audio1, a yes or no
 }
 processor() { property /org/btcall/audio Audio1 VoiceProcessor; }
 switched() { # WHERE: everything that the thread does at a switch
-	check "$1: every switch of the voice stage" eval "voice VoiceProcessingBypassed true && voice EchoCancellation false &&
-		sleep 0.2 && voice VoiceProcessingBypassed false && voice EchoCancellation true && sleep 0.2 &&
-		voice VoiceProcessing false && sleep 0.3 && voice VoiceProcessing true && sleep 0.3"
+	check "$1: every switch of the voice stage" eval "voice VoiceProcessing true && sleep 0.3 &&
+		voice VoiceProcessingBypassed true && voice EchoCancellation false && sleep 0.2 &&
+		voice VoiceProcessingBypassed false && voice EchoCancellation true && sleep 0.2"
 	is "$1: the microphone is processed" "$(processor)" webrtc
+	check "$1: it is processed no more" voice VoiceProcessing false
+	sleep 0.3
+}
+muted() { # true|false
+	busctl --system --timeout=5 set-property org.btcall /org/btcall/calls org.btcall.Calls1 Muted b "$1"
 }
 figure() { sed -n "s/^$2 //p" "$SHARE/$1"; }            # REPORT NAME
 plain() { jq -c 'walk(if type == "object" and has("type") and has("data") then .data else . end)' <<<"$1"; }  # STATISTICS
 held_up() { kill -STOP $BTCALLD; sleep "$1"; kill -CONT $BTCALLD; }                # SECONDS
 places() { grep '^at ' "$SHARE/$1" | sort | uniq -c | sed 's/^/# /'; }             # REPORT
 
-lab_config | sed 's/^voiceProcessing = none$/voiceProcessing = webrtc/' > "$SHARE/voice.conf"
+{
+	lab_config | sed 's/^voiceProcessing = none$/voiceProcessing = webrtc/'
+	printf '[privacy]\nrecording = allow\n'
+} > "$SHARE/voice.conf"
 watched call.report
-is "the microphone is processed" "$(processor)" webrtc
+check "the microphone is not processed yet" voice VoiceProcessing false
 agent
 hs h2 power off; hs h2 codecs cvsd; hs h2 power on
 pair $H1 || fail "headset 1 is paired"
@@ -46,6 +55,16 @@ test_call --outgoing --number 1001 --far-end tone:700 --seconds 120
 check "route is the earpiece" wait_route earpiece 25
 sleep 2
 switched "on the earpiece"
+analyse make beep.wav 1 16000 2 >/dev/null
+btcall record "$WORK/call.wav" --side stereo --seconds 3 & recorder=$!
+check "an announcement is heard" btcall play "$SHARE/beep.wav" --to page
+check "the call is recorded" wait $recorder
+at_least "bytes of the recording" "$(stat -c %s "$WORK/call.wav")" 100000
+check "the microphone is prepared" voice RecordingAlwaysPrepared true
+check "muting closes it" eval 'busctl --system set-property org.btcall /org/btcall/audio org.btcall.Audio1 MuteMode s restart &&
+	voice RecordingAlwaysPrepared false && muted true && sleep 0.3 && muted false && sleep 0.3'
+check "mute mode is as before" \
+	busctl --system set-property org.btcall /org/btcall/audio org.btcall.Audio1 MuteMode s voiceProcessing
 check "another device is chosen" btcall select speakerphone
 check "route is the loudspeaker" wait_route speakerphone 5
 sleep 1

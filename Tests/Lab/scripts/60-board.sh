@@ -101,9 +101,9 @@ is "two quick edges of the jack move nothing" "$(logged "route:")" "$routes"
 lab-control hw:2 set "Headphone Jack" 1
 check "headphones without microphone take the call" wait_route wiredHeadset 5
 is "with the board's microphone" "$(device_json wiredHeadset | jq -r .input)" builtinMic
-check "which is the loudspeaker's" wait_until 3 grep -q "opened wiredHeadset: hw:2,0 s16 48000 Hz, hw:1,0 s16 48000 Hz" "$SHARE/btcalld.log"
+check "which is the loudspeaker's" wait_until 3 grep -q "opened the microphone of wiredHeadset: hw:1,0 s16 48000 Hz" "$SHARE/btcalld.log"
 lab-control hw:2 set "Headset Mic Jack" 1
-check "its own when it has one" wait_until 5 grep -q "opened wiredHeadset: hw:2,0 s16 48000 Hz, hw:2,0 s16 48000 Hz" "$SHARE/btcalld.log"
+check "its own when it has one" wait_until 5 grep -q "opened the microphone of wiredHeadset: hw:2,0 s16 48000 Hz" "$SHARE/btcalld.log"
 check "the route stays" route_is wiredHeadset
 check "unplugged again" eval "unplug && wait_route earpiece 5"
 
