@@ -180,9 +180,6 @@ private struct PCMSetup {
     }
 
     /// Software parameters: started by hand only, woken once a period, stopped on an xrun.
-    ///
-    /// Half a period is enough to be woken at its end: whoever reads a moment late takes some of the next one along, which
-    /// is then never full, and would be woken every other time.
     func setStart() throws(ALSAError) {
         var parameters: OpaquePointer?
         try check(snd_pcm_sw_params_malloc(&parameters), "snd_pcm_sw_params_malloc")
@@ -193,8 +190,7 @@ private struct PCMSetup {
         try check(
             snd_pcm_sw_params_set_start_threshold(pcm, parameters, boundary), "snd_pcm_sw_params_set_start_threshold")
         try check(
-            snd_pcm_sw_params_set_avail_min(pcm, parameters, UInt(max(1, periodFrames / 2))),
-            "snd_pcm_sw_params_set_avail_min")
+            snd_pcm_sw_params_set_avail_min(pcm, parameters, UInt(periodFrames)), "snd_pcm_sw_params_set_avail_min")
         try check(snd_pcm_sw_params(pcm, parameters), "snd_pcm_sw_params")
     }
 }

@@ -40,6 +40,8 @@ struct CapturePort: ~Copyable {
     private var needsPrepare = false
     private var startedAt: Int64 = 0
     private var capturedFrames = 0
+    /// Of whole periods, not read yet.
+    private var unreadFrames = 0
     let interleaved: UnsafeMutableRawPointer
     private var toBus: Resampler
     /// What `convert` has made, at the rate of the bus.
@@ -87,6 +89,7 @@ struct CapturePort: ~Copyable {
         isUnclocked = false
         startedAt = now
         capturedFrames = 0
+        unreadFrames = 0
         return startPrepared(pcm)
     }
 
@@ -104,11 +107,25 @@ struct CapturePort: ~Copyable {
     @_noLocks
     mutating func fail() { isFailed = true }
 
-    /// Reads what there is, at most `Terminal.chunkFrames`, to `interleaved`. Returns the frames, or -errno.
+    /// Reads what there is of whole periods, at most `Terminal.chunkFrames`, to `interleaved`. Returns the frames, or -errno.
+    ///
+    /// alsa-lib wakes when a whole period is there. Whoever is a moment late and takes some of the next one along is woken
+    /// every other time, for two.
     @_noLocks
     mutating func read(now: Int64) -> Int {
-        let frames = Int(snd_pcm_readi(pcm, interleaved, UInt(Terminal.chunkFrames)))
-        if frames <= 0 { return frames == -Int(EAGAIN) || frames == -Int(EINTR) ? 0 : frames }
+        if unreadFrames == 0 {
+            let there = Int(snd_pcm_avail_update(pcm))
+            if there < 0 { return there }
+            unreadFrames = there / periodFrames * periodFrames
+            if unreadFrames == 0 { return 0 }
+        }
+        let wanted = unreadFrames < Terminal.chunkFrames ? unreadFrames : Terminal.chunkFrames
+        let frames = Int(snd_pcm_readi(pcm, interleaved, UInt(wanted)))
+        if frames <= 0 {
+            unreadFrames = 0
+            return frames == -Int(EAGAIN) || frames == -Int(EINTR) ? 0 : frames
+        }
+        unreadFrames -= frames
         isFlowing = true
         capturedFrames += frames
         // A device that gives more than time allows, such as `null`, is no clock.
@@ -123,7 +140,8 @@ struct CapturePort: ~Copyable {
 
     /// Starts a stream anew that ran over or was suspended. Returns 0, or -errno when the device is gone.
     @_noLocks
-    func recover(_ code: Int) -> Int {
+    mutating func recover(_ code: Int) -> Int {
+        unreadFrames = 0
         if !isRecoverable(code) { return code }
         let prepared = snd_pcm_prepare(pcm)
         if prepared < 0 { return Int(prepared) }
