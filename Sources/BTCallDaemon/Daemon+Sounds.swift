@@ -40,7 +40,9 @@ extension Daemon {
     /// Nothing is opened while somebody else has the audio hardware, or the client has the audio.
     func updateOutputs() {
         let isManual = manual.holder != nil || settings.configuration.routing.manualRendering
-        graph.setAllowsOutputs(interruptions.sources.isEmpty && !isManual)
+        let isInterrupted = !interruptions.sources.isEmpty
+        microphone.setGivenUp(isManual || isInterrupted)
+        graph.setAllowsOutputs(!isManual && !isInterrupted)
     }
 
     func callFailed(_ record: CallRecord, _ reason: CallEndReason) {

@@ -112,7 +112,7 @@ package final class AudioGraph {
     }
 
     package var onEvent: (@ControlPlane (Event) -> Void)?
-    /// The last device and the last link have been closed.
+    /// The last device, the last microphone and the last link have been closed.
     package var onQuiet: (@ControlPlane () -> Void)?
     let engine: AudioEngine
     let paths: any PathOpening
@@ -326,8 +326,8 @@ package final class AudioGraph {
     package var busRate: Int { engine.busRate }
     /// How full the buffers of sound cards are kept.
     package var playbackQueue: Duration { engine.playbackQueue }
-    /// Whether no device and no link is open, nor being closed.
-    package var isQuiet: Bool { terminals.isEmpty }
+    /// Whether no device, no microphone and no link is open, nor being closed.
+    package var isQuiet: Bool { terminals.isEmpty && captures.isEmpty }
     package func counters() -> EngineCounters { engine.counters() }
     package func counters(ofTerminal identifier: UInt32) -> EngineCounters.Terminal? {
         engine.counters(ofTerminal: identifier)
@@ -530,6 +530,7 @@ package final class AudioGraph {
         case .captureRemoved(let capture):
             captures.removed(capture)
             reconcile()
+            if isQuiet { onQuiet?() }
         case .microphoneLive(let isLive): onEvent?(.microphoneLive(isLive))
         case .manualEnded: onEvent?(.manualEnded)
         case .tapEnded(let tap): onEvent?(.tapEnded(tap))
@@ -582,6 +583,6 @@ package final class AudioGraph {
         if case .output = terminal.endpoint, terminal.hasFailed {} else { refusedOutputs.removeAll() }
         if case .headset(let address) = terminal.endpoint, !terminal.hasFailed { onEvent?(.linkClosed(address)) }
         reconcile()
-        if terminals.isEmpty { onQuiet?() }
+        if isQuiet { onQuiet?() }
     }
 }

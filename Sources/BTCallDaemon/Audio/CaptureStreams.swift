@@ -85,6 +85,9 @@ final class CaptureStreams {
         streams.contains { $0.name == preparedName && $0.isAlone && $0.isFlowing && !$0.isRemoving }
     }
 
+    /// None is open, nor being closed.
+    var isEmpty: Bool { streams.isEmpty }
+
     private var preparedName: String? { prepared.flatMap { paths.microphone(of: $0) } }
 
     private func stream(named name: String) -> Stream? { streams.first { $0.name == name } }

@@ -26,8 +26,8 @@ package final class MicrophoneControl {
     private let retryInterval: Duration
     private var rule: MicrophoneRule
     private var isEnabled: Bool
-    /// A program is in place of the devices: none is opened, to be prepared either.
-    private var isManual: Bool
+    /// A program is in place of the devices, or somebody else has them: none is opened, to be prepared either.
+    private var isGivenUp: Bool
     /// What a client has answered where the rule is to ask.
     private var isAllowedByClient = false
     private var retry: Timer?
@@ -48,7 +48,7 @@ package final class MicrophoneControl {
         isAutomatic = configuration.autoConfigure
         rule = configuration.microphone
         isEnabled = configuration.routing.microphoneEnabled
-        isManual = configuration.routing.manualRendering
+        isGivenUp = configuration.routing.manualRendering
         retryInterval = configuration.waits.localDevice
         output = PrivacyOutput(configuration.privacyOutput, problems: problems)
         mute.apply = { [weak self] _ in self?.follow() }
@@ -75,9 +75,10 @@ package final class MicrophoneControl {
         }
     }
 
-    package func setManual(_ isManual: Bool) {
-        guard isManual != self.isManual else { return }
-        self.isManual = isManual
+    /// - Parameter isGivenUp: no device is to be open for nobody, as in manual rendering and while an interruption lasts.
+    package func setGivenUp(_ isGivenUp: Bool) {
+        guard isGivenUp != self.isGivenUp else { return }
+        self.isGivenUp = isGivenUp
         follow()
     }
 
@@ -177,7 +178,7 @@ package final class MicrophoneControl {
         let isClosed = mute.isMuted && mute.mode == .restart
         if isClosed { isUnmuting = true }
         graph.setMuting(mute.muting == .off && !isAllowed ? .microphone : mute.muting)
-        let isPreparing = isAllowed && isAlwaysPrepared && !isManual
+        let isPreparing = isAllowed && isAlwaysPrepared && !isGivenUp
         graph.setMicrophones(isOpen: isAllowed && !isClosed, prepared: isPreparing ? preparedDevice : nil)
         if !isAllowed || (!isAlwaysPrepared && isClosed) {
             retry?.cancel()

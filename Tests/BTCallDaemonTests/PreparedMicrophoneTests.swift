@@ -1,0 +1,57 @@
+import BTCall
+import BTCallDaemon
+import ControlLoop
+import Routing
+import TestSupport
+import Testing
+
+extension DaemonTests {
+    /// What becomes of the microphone of a sound card when somebody else wants it, or it cannot be opened.
+    @Suite @ControlPlane struct PreparedMicrophoneTests {
+        /// A daemon whose local devices are streams of alsa-lib, with the loudspeaker as the default.
+        private func run(
+            configure: @escaping (inout Configuration) -> Void = { _ in },
+            prepare: (Box) async throws -> Void = { _ in }, body: (Box, PacedBoard) async throws -> Void
+        ) async throws {
+            let cards = PacedBoard()
+            try await Box.run(
+                configure: configure, prepare: prepare, outside: { $0.paths = cards },
+                body: { box in
+                    try await box.prefer(.none, default: .speakerphone)
+                    try await body(box, cards)
+                })
+        }
+
+        @Test func `while an interruption lasts the prepared microphone is closed`() async throws {
+            let configure: (inout Configuration) -> Void = { $0.alwaysPrepared = true }
+            try await run(configure: configure) { box, cards in
+                try await eventually("it is prepared") { try await box.bridge.audio.isPrepared() }
+                let hold = try await box.bridge.audioDeviceManager.interrupt(source: "gsm")
+                try await eventually("it is closed") { cards.openMicrophones == 0 }
+                #expect(try await box.bridge.audio.isPrepared() == false)
+                #expect(try await box.bridge.audio.isRecordingAlwaysPrepared())
+                hold.release()
+                try await eventually("it is prepared again") { try await box.bridge.audio.isPrepared() }
+                #expect(cards.microphones.count == 2 && cards.openSpeakers == 0)
+            }
+        }
+
+        @Test func `the board sleeps when the prepared microphone is closed, not before`() async throws {
+            var logind: FakeLogind?
+            try await run(
+                configure: { $0.alwaysPrepared = true },
+                prepare: { box in logind = try await FakeLogind(box.address) },
+                body: { box, cards in
+                    let logind = try #require(logind)
+                    defer { logind.close() }
+                    try await eventually("it is prepared") { try await box.bridge.audio.isPrepared() }
+                    try await eventually("sleep waits for us") { logind.isDelayed }
+                    logind.announce(true)
+                    try await eventually("the board may sleep") { !logind.isDelayed }
+                    #expect(cards.openMicrophones == 0 && box.daemon.graph.isQuiet)
+                    logind.announce(false)
+                    try await eventually("it is prepared again") { try await box.bridge.audio.isPrepared() }
+                })
+        }
+    }
+}
