@@ -24,6 +24,7 @@ extension Daemon {
             taps.ended(record)
         }
         callsObject?.show(change)
+        microphone.setInCall(!calls.calls.isEmpty)
         if calls.calls.isEmpty { mute.set(false) }
         switch change {
         case .added, .changed: quality.take(change)

@@ -53,5 +53,47 @@ extension DaemonTests {
                     try await eventually("it is prepared again") { try await box.bridge.audio.isPrepared() }
                 })
         }
+
+        /// Muted by restart and unmuted again.
+        private func muteAndUnmute(_ box: Box) async throws {
+            try await box.bridge.audio.setMuteMode(.restart)
+            try await box.bridge.calls.setMuted(true)
+            try await box.bridge.calls.setMuted(false)
+        }
+
+        @Test func `A microphone that fails long after unmuting closed none does not mute the call on a headset`()
+            async throws
+        {
+            try await run { box, cards in
+                try await box.prefer(.bluetooth, default: .speakerphone)
+                _ = try await box.connect(Box.first)
+                let registration = try await box.register()
+                _ = try await box.startCall(registration)
+                try await box.route(try #require(Choice("bluetooth:\(Box.first)")))
+                try await muteAndUnmute(box)
+                cards.isBusy = true
+                try await box.bridge.audio.setRecordingAlwaysPreparedMode(true)
+                #expect(try await box.problem("microphone").what.contains("paced is in use"))
+                #expect(try await box.bridge.calls.isMuted() == false)
+            }
+        }
+
+        @Test func `A prepared microphone that fails does not mute what is no call, nor the next one`() async throws {
+            try await run(configure: { $0.alwaysPrepared = true }) { box, cards in
+                try await eventually("it is prepared") { try await box.bridge.audio.isPrepared() }
+                let registration = try await box.register()
+                let call = try await box.startCall(registration)
+                try await box.route(.speakerphone)
+                try await muteAndUnmute(box)
+                try await registration.update(call, .ended)
+                try await eventually("the loudspeaker is closed") { cards.openSpeakers == 0 }
+                try await box.bridge.audio.setRecordingAlwaysPreparedMode(false)
+                try await eventually("the microphone is closed") { cards.openMicrophones == 0 }
+                cards.isBusy = true
+                try await box.bridge.audio.setRecordingAlwaysPreparedMode(true)
+                _ = try await box.problem("microphone")
+                #expect(try await box.bridge.calls.isMuted() == false)
+            }
+        }
     }
 }

@@ -292,6 +292,9 @@ package final class AudioGraph {
         reconcile()
     }
 
+    /// A device that is in use has a microphone by itself, which is not open.
+    package var lacksMicrophone: Bool { captures.isMissing(in: capturePaths([.open])) }
+
     /// The microphone that runs between calls gives samples.
     package var isMicrophoneReady: Bool { captures.isReady }
 
@@ -383,15 +386,17 @@ package final class AudioGraph {
         reconcilePlaybacks()
     }
 
-    private func followCaptures() {
+    private func followCaptures() { captures.follow(capturePaths([.open, .waitingForCut])) }
+
+    private func capturePaths(_ phases: [Phase]) -> [CaptureStreams.Path] {
         var users: [CaptureStreams.Path] = []
-        for phase in [Phase.open, .waitingForCut] {
+        for phase in phases {
             for terminal in terminals where terminal.phase == phase {
                 guard case .local(let kind) = terminal.endpoint else { continue }
                 users.append(CaptureStreams.Path(terminal: terminal.identifier, kind: kind))
             }
         }
-        captures.follow(users)
+        return users
     }
 
     private func openWantedPaths() {

@@ -92,6 +92,14 @@ final class CaptureStreams {
 
     private func stream(named name: String) -> Stream? { streams.first { $0.name == name } }
 
+    /// Whether one of these paths has a microphone by itself that is not open.
+    func isMissing(in users: [Path]) -> Bool {
+        users.contains { user in
+            guard let name = paths.microphone(of: user.kind) else { return false }
+            return stream(named: name)?.isRemoving ?? true
+        }
+    }
+
     // MARK: Steps
 
     /// Opens the microphone of a device whose path is about to be used, if it has one by itself that is wanted.

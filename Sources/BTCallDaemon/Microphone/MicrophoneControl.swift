@@ -31,8 +31,12 @@ package final class MicrophoneControl {
     /// What a client has answered where the rule is to ask.
     private var isAllowedByClient = false
     private var retry: Timer?
-    /// The microphone was closed by muting, and has not been opened again yet.
+    /// The microphone was closed by muting, and has not been opened again since the calls are unmuted.
     private var isUnmuting = false
+    /// Muting keeps microphones closed.
+    private var wasClosed = false
+    /// There is a call.
+    private var isInCall = false
     private static let problem = "microphone"
 
     package init(
@@ -79,6 +83,13 @@ package final class MicrophoneControl {
     package func setGivenUp(_ isGivenUp: Bool) {
         guard isGivenUp != self.isGivenUp else { return }
         self.isGivenUp = isGivenUp
+        follow()
+    }
+
+    /// - Parameter isInCall: whether there is a call, in whatever state.
+    package func setInCall(_ isInCall: Bool) {
+        guard isInCall != self.isInCall else { return }
+        self.isInCall = isInCall
         follow()
     }
 
@@ -176,7 +187,13 @@ package final class MicrophoneControl {
     private func follow() {
         let isAllowed = access == .allowed && isEnabled
         let isClosed = mute.isMuted && mute.mode == .restart
-        if isClosed { isUnmuting = true }
+        if !isAllowed || !isInCall {
+            isUnmuting = false
+        } else if wasClosed, !isClosed {
+            // A headset and a prepared microphone are still there.
+            isUnmuting = graph.lacksMicrophone
+        }
+        wasClosed = isClosed
         graph.setMuting(mute.muting == .off && !isAllowed ? .microphone : mute.muting)
         let isPreparing = isAllowed && isAlwaysPrepared && !isGivenUp
         graph.setMicrophones(isOpen: isAllowed && !isClosed, prepared: isPreparing ? preparedDevice : nil)
@@ -214,7 +231,7 @@ package final class MicrophoneControl {
     package func failed(_ error: PathError) {
         problems.begin(
             Self.problem, what: "the microphone of \(error.device) is not open: \(error.what)", remedy: error.remedy)
-        if isUnmuting, !mute.isMuted {
+        if isUnmuting, isInCall, !mute.isMuted {
             isUnmuting = false
             // Otherwise people would take silence for being heard.
             mute.set(true)
