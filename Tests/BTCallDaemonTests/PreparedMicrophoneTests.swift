@@ -95,5 +95,25 @@ extension DaemonTests {
                 #expect(try await box.bridge.calls.isMuted() == false)
             }
         }
+
+        @Test func `That a microphone is not open is no problem any more when nobody wants it`() async throws {
+            try await run { box, cards in
+                let registration = try await box.register()
+                let call = try await box.startCall(registration)
+                try await box.route(.speakerphone)
+                try await box.bridge.audio.setMuteMode(.restart)
+                try await box.bridge.calls.setMuted(true)
+                try await eventually("the microphone is closed") { cards.openMicrophones == 0 }
+                cards.isBusy = true
+                try await box.bridge.calls.setMuted(false)
+                _ = try await box.problem("microphone")
+                try await registration.update(call, .ended)
+                try await box.noProblem("microphone")
+                try await box.bridge.audio.setRecordingAlwaysPreparedMode(true)
+                _ = try await box.problem("microphone")
+                try await box.bridge.audio.setRecordingAlwaysPreparedMode(false)
+                try await box.noProblem("microphone")
+            }
+        }
     }
 }

@@ -184,8 +184,12 @@ package final class MicrophoneControl {
 
     // MARK: Steps
 
+    private var isAllowed: Bool { access == .allowed && isEnabled }
+    private var isPreparing: Bool { isAllowed && isAlwaysPrepared && !isGivenUp }
+    /// A microphone that cannot be opened is missed by somebody.
+    private var isWanted: Bool { isPreparing || isAllowed && isInCall }
+
     private func follow() {
-        let isAllowed = access == .allowed && isEnabled
         let isClosed = mute.isMuted && mute.mode == .restart
         if !isAllowed || !isInCall {
             isUnmuting = false
@@ -195,13 +199,12 @@ package final class MicrophoneControl {
         }
         wasClosed = isClosed
         graph.setMuting(mute.muting == .off && !isAllowed ? .microphone : mute.muting)
-        let isPreparing = isAllowed && isAlwaysPrepared && !isGivenUp
         graph.setMicrophones(isOpen: isAllowed && !isClosed, prepared: isPreparing ? preparedDevice : nil)
-        if !isAllowed || (!isAlwaysPrepared && isClosed) {
+        if !isWanted || (!isAlwaysPrepared && isClosed) {
             retry?.cancel()
             retry = nil
         }
-        if !isAllowed { problems.end(Self.problem) }
+        if !isWanted { problems.end(Self.problem) }
     }
 
     // MARK: Events
@@ -229,6 +232,8 @@ package final class MicrophoneControl {
     }
 
     package func failed(_ error: PathError) {
+        // Told late, when the call was over.
+        guard isWanted else { return }
         problems.begin(
             Self.problem, what: "the microphone of \(error.device) is not open: \(error.what)", remedy: error.remedy)
         if isUnmuting, isInCall, !mute.isMuted {
