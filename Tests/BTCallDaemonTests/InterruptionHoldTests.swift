@@ -1,0 +1,47 @@
+import BTCall
+import BTCallAPI
+import BTCallBench
+import BTCallDaemon
+import ControlLoop
+import Routing
+import Testing
+
+extension DaemonTests {
+    /// Which calls an interruption holds and takes up again, and what may be heard meanwhile.
+    @Suite @ControlPlane struct InterruptionHoldTests {
+        private func isHeld(_ request: Telephone.Request) -> Bool {
+            if case .held = request { true } else { false }
+        }
+
+        @Test func `an interruption does not hold the calls whose audio a program renders, the board's sleep does`()
+            async throws
+        {
+            var logind: FakeLogind?
+            try await Box.run(
+                prepare: { box in logind = try await FakeLogind(box.address) },
+                body: { box in
+                    let logind = try #require(logind)
+                    defer { logind.close() }
+                    try await box.prefer(.none)
+                    let registration = try await box.register([.hold])
+                    let call = try await box.startCall(registration)
+                    let renderer = Renderer(try await box.bridge.audio.openManual())
+                    try await box.route(.none)
+                    let hold = try await box.bridge.audioDeviceManager.interrupt(source: "gsm")
+                    #expect(try await box.bridge.audioDeviceManager.interruptions() == ["gsm"])
+                    hold.release()
+                    try await eventually("it is over") {
+                        try await box.bridge.audioDeviceManager.interruptions().isEmpty
+                    }
+                    logind.announce(true)
+                    try await eventually("the far end is held") { box.telephone.requests.contains(.held(call, true)) }
+                    logind.announce(false)
+                    try await eventually("it is taken up again") {
+                        box.telephone.requests.contains(.held(call, false))
+                    }
+                    #expect(box.telephone.requests.filter(isHeld) == [.held(call, true), .held(call, false)])
+                    renderer.end()
+                })
+        }
+    }
+}
