@@ -41,9 +41,10 @@ extension Daemon {
 
     /// Nothing is opened while somebody else has the audio hardware, or the client has the audio.
     func updateOutputs() {
-        let isInterrupted = !interruptions.sources.isEmpty
-        microphone.setGivenUp(isManual || isInterrupted)
-        graph.setAllowsOutputs(!isManual && !isInterrupted)
+        let sources = interruptions.sources
+        microphone.setGivenUp(isManual || !sources.isEmpty)
+        // That the devices of calls are busy says nothing of the one that rings.
+        graph.setAllowsOutputs(!isManual && sources.allSatisfy { $0 == Interruptions.deviceBusy })
     }
 
     /// No device has the audio, whoever wants one: a program may have it.

@@ -43,5 +43,28 @@ extension DaemonTests {
                     renderer.end()
                 })
         }
+
+        @Test func `it rings on a device that is free while another program has those of the calls`() async throws {
+            try await Box.run(
+                configure: { $0.ring.playback = "horn" },
+                body: { box in
+                    let manager = box.bridge.audioDeviceManager
+                    try await box.prefer(.none)
+                    box.outside.busyCards = [.earpiece, .speakerphone]
+                    let registration = try await box.register()
+                    let call = try await box.startCall(registration)
+                    try await eventually("the call is interrupted") {
+                        try await manager.interruptions() == ["device busy"]
+                    }
+                    try await registration.update(call, .ended)
+                    _ = try await registration.reportIncoming(number: "1001")
+                    try await eventually("it rings") { box.outside.opened == ["output:horn"] }
+                    #expect(try await manager.interruptions() == ["device busy"])
+                    let hold = try await manager.interrupt(source: "gsm")
+                    try await eventually("it is silent") { box.daemon.graph.isQuiet }
+                    hold.release()
+                    try await eventually("it rings again") { box.outside.opened == ["output:horn", "output:horn"] }
+                })
+        }
     }
 }
