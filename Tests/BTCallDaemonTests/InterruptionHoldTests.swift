@@ -66,5 +66,55 @@ extension DaemonTests {
                     try await eventually("it rings again") { box.outside.opened == ["output:horn", "output:horn"] }
                 })
         }
+
+        private func states(_ box: Box) async throws -> [Call.ID: Call.State] {
+            Dictionary(uniqueKeysWithValues: try await box.bridge.calls.list().map { ($0.id, $0.state) })
+        }
+
+        @Test func `a call that was held stays held when another one was answered before the audio came back`()
+            async throws
+        {
+            try await Box.run { box in
+                let manager = box.bridge.audioDeviceManager
+                try await box.prefer(.none)
+                let registration = try await box.register([.hold])
+                let first = try await box.startCall(registration)
+                let hold = try await manager.interrupt(source: "gsm")
+                try await eventually("the call is held") { try await states(box) == [first: .held] }
+                let second = try await registration.reportIncoming(number: "1002")
+                try await registration.update(second, .active)
+                hold.release()
+                try await eventually("it is over") { try await manager.interruptions().isEmpty }
+                // Held and taken up by the next interruption, which finds it active.
+                let next = try await manager.interrupt(source: "gsm")
+                try await eventually("the second is held") { try await states(box)[second] == .held }
+                next.release()
+                try await eventually("the second is taken up") { try await states(box)[second] == .active }
+                #expect(try await states(box)[first] == .held)
+                #expect(
+                    box.telephone.requests.filter(isHeld) == [
+                        .held(first, true), .held(second, true), .held(second, false),
+                    ])
+            }
+        }
+
+        @Test func `a call that somebody else took up meanwhile, and holds again, stays held`() async throws {
+            try await Box.run { box in
+                let manager = box.bridge.audioDeviceManager
+                try await box.prefer(.none)
+                let registration = try await box.register([.hold])
+                let call = try await box.startCall(registration)
+                let hold = try await manager.interrupt(source: "gsm")
+                try await eventually("the call is held") { try await states(box) == [call: .held] }
+                try await registration.update(call, .active)
+                try await registration.update(call, .held)
+                hold.release()
+                try await eventually("it is over") { try await manager.interruptions().isEmpty }
+                // Asked for after what the end of the interruption has asked for.
+                try await box.bridge.calls.hangup(call)
+                #expect(box.telephone.requests.contains { if case .end(call, _) = $0 { true } else { false } })
+                #expect(box.telephone.requests.filter(isHeld) == [.held(call, true)])
+            }
+        }
     }
 }
