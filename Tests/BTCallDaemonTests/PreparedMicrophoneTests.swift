@@ -79,7 +79,8 @@ extension DaemonTests {
         }
 
         @Test func `A prepared microphone that fails does not mute what is no call, nor the next one`() async throws {
-            try await run(configure: { $0.alwaysPrepared = true }) { box, cards in
+            let configure: (inout Configuration) -> Void = { $0.alwaysPrepared = true }
+            try await run(configure: configure) { box, cards in
                 try await eventually("it is prepared") { try await box.bridge.audio.isPrepared() }
                 let registration = try await box.register()
                 let call = try await box.startCall(registration)
@@ -114,6 +115,16 @@ extension DaemonTests {
                 try await box.bridge.audio.setRecordingAlwaysPreparedMode(false)
                 try await box.noProblem("microphone")
             }
+        }
+
+        @Test func `That no local device has a microphone to prepare is a problem with what to do`() async throws {
+            try await Box.run(
+                configure: { $0.alwaysPrepared = true },
+                body: { box in
+                    #expect(try await box.problem("prepared").remedy.contains("[device speakerphone]"))
+                    try await box.bridge.setSetting("audio.alwaysPrepared", to: "no")
+                    try await box.noProblem("prepared")
+                })
         }
     }
 }

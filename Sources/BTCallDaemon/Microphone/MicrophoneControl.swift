@@ -38,6 +38,7 @@ package final class MicrophoneControl {
     /// There is a call.
     private var isInCall = false
     private static let problem = "microphone"
+    private static let unprepared = "prepared"
 
     package init(
         _ configuration: Configuration, graph: AudioGraph, mute: MuteState, paths: any PathOpening,
@@ -205,6 +206,19 @@ package final class MicrophoneControl {
             retry = nil
         }
         if !isWanted { problems.end(Self.problem) }
+        noteUnprepared()
+    }
+
+    /// The configuration can want a microphone that the board does not have.
+    private func noteUnprepared() {
+        guard isAlwaysPrepared, preparedDevice == nil else {
+            problems.end(Self.unprepared)
+            return
+        }
+        problems.begin(
+            Self.unprepared,
+            what: "no microphone is prepared: neither the speakerphone nor the earpiece has one",
+            remedy: "name one, capture = hw:0,0 in [device speakerphone], or take audio.alwaysPrepared out")
     }
 
     // MARK: Events
