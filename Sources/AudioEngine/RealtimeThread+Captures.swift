@@ -236,12 +236,13 @@ extension RealtimeThread {
     }
 
     /// Whether samples of a microphone leave the process is told when it changes: once the first have gone, and as soon as
-    /// none can.
+    /// none can. Without room for it, it is told when there is some: somebody trusts in the light.
     @_noLocks
     mutating func noteMicrophone() {
         let isLive = canHearMicrophone() && (isMicrophoneLive || hasSentMicrophone)
         hasSentMicrophone = false
-        if isLive == isMicrophoneLive { return }
+        isMicrophoneUntold = isLive != isMicrophoneLive && !hasRoomForEvent()
+        if isLive == isMicrophoneLive || isMicrophoneUntold { return }
         isMicrophoneLive = isLive
         report(.microphoneLive, id: 0, value: isLive ? 1 : 0)
     }

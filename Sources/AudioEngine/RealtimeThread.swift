@@ -109,6 +109,8 @@ struct RealtimeThread: ~Copyable {
     /// As it was told last, and whether samples of a microphone have gone to a call since.
     var isMicrophoneLive = false
     var hasSentMicrophone = false
+    /// There was no room to tell it.
+    var isMicrophoneUntold = false
     var mustSignal = false
     var isStopping = false
 
@@ -255,6 +257,7 @@ struct RealtimeThread: ~Copyable {
         if isTimerClock() { result = lastTick &+ Self.tickNanoseconds }
         if heldSince != 0 { result = min64(result, heldSince &+ Self.holdLimit) }
         result = min64(result, captureDeadline())
+        if isMicrophoneUntold { result = min64(result, now &+ Self.tickNanoseconds) }
         var index = 0
         while index < Self.maximumTerminals {
             if let terminal = terminals[index], !isHolding(terminal) {
@@ -350,13 +353,17 @@ struct RealtimeThread: ~Copyable {
         missedReport = now &+ 1_000_000_000
     }
 
+    /// For one without storage.
+    @_noLocks
+    func hasRoomForEvent() -> Bool { events.pointee.free() >= 64 }
+
     /// Puts an event in the queue; part of the queue is kept for events that carry storage.
     @_noLocks
     mutating func report(
         _ kind: Message.Kind, id: UInt32, value: Int64 = 0, storage: UnsafeMutableRawPointer? = nil
     ) {
         mustSignal = true
-        if storage == nil && events.pointee.free() < 64 {
+        if storage == nil && !hasRoomForEvent() {
             lostEvents += 1
             return
         }

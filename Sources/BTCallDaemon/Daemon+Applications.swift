@@ -13,7 +13,6 @@ extension Daemon {
     func followManualRendering() {
         var routing = settings.configuration.routing
         if manual.holder != nil { routing.manualRendering = true }
-        microphone.setManual(routing.manualRendering)
         updateOutputs()
         if routing.manualRendering {
             router.handle(.configure(routing))

@@ -1,12 +1,16 @@
 import BTCallAPI
 import BluetoothTypes
 import ControlLoop
+import Routing
 
 // The calls: who is told of them, and what is kept of them.
 extension Daemon {
     func joinCalls() {
         calls.audio = audio
-        calls.onRoutingEvent = { [weak self] event in self?.router.handle(event) }
+        calls.onRoutingEvent = { [weak self] event in
+            self?.router.handle(event)
+            if case .callResumed(let call) = event { self?.interruptionHolds.resumed(call) }
+        }
         calls.onSnapshot = { [weak self] snapshot in
             self?.headsets.callsChanged(snapshot)
             self?.sounds.tones.follow(snapshot)
@@ -24,6 +28,7 @@ extension Daemon {
             taps.ended(record)
         }
         callsObject?.show(change)
+        microphone.setInCall(!calls.calls.isEmpty)
         if calls.calls.isEmpty { mute.set(false) }
         switch change {
         case .added, .changed: quality.take(change)

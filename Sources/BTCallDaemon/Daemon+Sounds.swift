@@ -13,7 +13,9 @@ extension Daemon {
             router.handle(event)
             // The audio is gone, or back: now the far ends are told.
             switch event {
-            case .interruptionBegan: interruptionHolds.began()
+            case .interruptionBegan(let source):
+                // A program that renders the audio goes on doing so, but for a board that sleeps.
+                if !isManual || source == Interruptions.suspend { interruptionHolds.began() }
             case .interruptionEnded(let resume): interruptionHolds.ended(resume: resume)
             default: break
             }
@@ -39,9 +41,14 @@ extension Daemon {
 
     /// Nothing is opened while somebody else has the audio hardware, or the client has the audio.
     func updateOutputs() {
-        let isManual = manual.holder != nil || settings.configuration.routing.manualRendering
-        graph.setAllowsOutputs(interruptions.sources.isEmpty && !isManual)
+        let sources = interruptions.sources
+        microphone.setGivenUp(isManual || !sources.isEmpty)
+        // That the devices of calls are busy says nothing of the one that rings.
+        graph.setAllowsOutputs(!isManual && sources.allSatisfy { $0 == Interruptions.deviceBusy })
     }
+
+    /// No device has the audio, whoever wants one: a program may have it.
+    private var isManual: Bool { manual.holder != nil || settings.configuration.routing.manualRendering }
 
     func callFailed(_ record: CallRecord, _ reason: CallEndReason) {
         guard record.call.direction == .outgoing, record.startedAt == 0 else { return }

@@ -19,7 +19,7 @@ extension AudioGraph {
         _ kind: VoiceProcessingKind, _ stages: VoiceStages, report: @escaping @ControlPlane (String?) -> Void
     ) {
         voiceWish = VoiceWish(kind: kind, stages: stages) { error in report(error.map { "\($0)" }) }
-        if !isQuiet { fulfilVoiceWish() }
+        if !terminals.isEmpty { fulfilVoiceWish() }
     }
 
     package func setVoiceStages(_ stages: VoiceStages) {

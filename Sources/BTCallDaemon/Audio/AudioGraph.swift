@@ -112,7 +112,7 @@ package final class AudioGraph {
     }
 
     package var onEvent: (@ControlPlane (Event) -> Void)?
-    /// The last device and the last link have been closed.
+    /// The last device, the last microphone and the last link have been closed.
     package var onQuiet: (@ControlPlane () -> Void)?
     let engine: AudioEngine
     let paths: any PathOpening
@@ -292,6 +292,9 @@ package final class AudioGraph {
         reconcile()
     }
 
+    /// A device that is in use has a microphone by itself, which is not open.
+    package var lacksMicrophone: Bool { captures.isMissing(in: capturePaths([.open])) }
+
     /// The microphone that runs between calls gives samples.
     package var isMicrophoneReady: Bool { captures.isReady }
 
@@ -326,8 +329,8 @@ package final class AudioGraph {
     package var busRate: Int { engine.busRate }
     /// How full the buffers of sound cards are kept.
     package var playbackQueue: Duration { engine.playbackQueue }
-    /// Whether no device and no link is open, nor being closed.
-    package var isQuiet: Bool { terminals.isEmpty }
+    /// Whether no device, no microphone and no link is open, nor being closed.
+    package var isQuiet: Bool { terminals.isEmpty && captures.isEmpty }
     package func counters() -> EngineCounters { engine.counters() }
     package func counters(ofTerminal identifier: UInt32) -> EngineCounters.Terminal? {
         engine.counters(ofTerminal: identifier)
@@ -383,15 +386,17 @@ package final class AudioGraph {
         reconcilePlaybacks()
     }
 
-    private func followCaptures() {
+    private func followCaptures() { captures.follow(capturePaths([.open, .waitingForCut])) }
+
+    private func capturePaths(_ phases: [Phase]) -> [CaptureStreams.Path] {
         var users: [CaptureStreams.Path] = []
-        for phase in [Phase.open, .waitingForCut] {
+        for phase in phases {
             for terminal in terminals where terminal.phase == phase {
                 guard case .local(let kind) = terminal.endpoint else { continue }
                 users.append(CaptureStreams.Path(terminal: terminal.identifier, kind: kind))
             }
         }
-        captures.follow(users)
+        return users
     }
 
     private func openWantedPaths() {
@@ -530,6 +535,7 @@ package final class AudioGraph {
         case .captureRemoved(let capture):
             captures.removed(capture)
             reconcile()
+            if isQuiet { onQuiet?() }
         case .microphoneLive(let isLive): onEvent?(.microphoneLive(isLive))
         case .manualEnded: onEvent?(.manualEnded)
         case .tapEnded(let tap): onEvent?(.tapEnded(tap))
@@ -582,6 +588,6 @@ package final class AudioGraph {
         if case .output = terminal.endpoint, terminal.hasFailed {} else { refusedOutputs.removeAll() }
         if case .headset(let address) = terminal.endpoint, !terminal.hasFailed { onEvent?(.linkClosed(address)) }
         reconcile()
-        if terminals.isEmpty { onQuiet?() }
+        if isQuiet { onQuiet?() }
     }
 }

@@ -91,7 +91,11 @@ package final class CallTaps {
                 call, busName, "calls may not be recorded here: [privacy] recording = allow or ask would let them be")
         case .ask:
             switch try await ask(call, busName) {
-            case .allowed: break
+            case .allowed:
+                // Recording may have been denied to everybody since.
+                guard consent != .deny else {
+                    throw denied(call, busName, "recording the call is not allowed any more")
+                }
             case .callOver: throw APIError(.noSuchCall, "the call ended before somebody allowed to record it")
             case .denied: throw denied(call, busName, "recording the call was not allowed")
             case .unanswered:

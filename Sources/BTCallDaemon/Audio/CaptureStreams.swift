@@ -85,9 +85,20 @@ final class CaptureStreams {
         streams.contains { $0.name == preparedName && $0.isAlone && $0.isFlowing && !$0.isRemoving }
     }
 
+    /// None is open, nor being closed.
+    var isEmpty: Bool { streams.isEmpty }
+
     private var preparedName: String? { prepared.flatMap { paths.microphone(of: $0) } }
 
     private func stream(named name: String) -> Stream? { streams.first { $0.name == name } }
+
+    /// Whether one of these paths has a microphone by itself that is not open.
+    func isMissing(in users: [Path]) -> Bool {
+        users.contains { user in
+            guard let name = paths.microphone(of: user.kind) else { return false }
+            return stream(named: name)?.isRemoving ?? true
+        }
+    }
 
     // MARK: Steps
 

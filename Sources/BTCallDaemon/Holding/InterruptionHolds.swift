@@ -20,6 +20,7 @@ package final class InterruptionHolds {
     }
 
     package func began() {
+        held = []
         guard isOn else { return }
         for record in calls.calls where record.call.state == .active {
             guard record.provider.options.capabilities.contains(.hold) else { continue }
@@ -33,11 +34,17 @@ package final class InterruptionHolds {
         }
     }
 
+    /// A held call was taken up again: if not from here, it is nothing to us any more.
+    package func resumed(_ uuid: String) {
+        held.removeAll { calls.record($0)?.uuid == uuid }
+    }
+
     /// - Parameter resume: whether the calls get the audio back.
     package func ended(resume: Bool) {
-        guard resume else { return }
         let ended = held
         held = []
+        // A call that was answered meanwhile is the one to be heard: it would be held in turn.
+        guard resume, !calls.calls.contains(where: { $0.call.state == .active }) else { return }
         for id in ended where calls.record(id) != nil { calls.request(.setHeld(id, false)) }
     }
 }

@@ -26,14 +26,19 @@ package final class MicrophoneControl {
     private let retryInterval: Duration
     private var rule: MicrophoneRule
     private var isEnabled: Bool
-    /// A program is in place of the devices: none is opened, to be prepared either.
-    private var isManual: Bool
+    /// A program is in place of the devices, or somebody else has them: none is opened, to be prepared either.
+    private var isGivenUp: Bool
     /// What a client has answered where the rule is to ask.
     private var isAllowedByClient = false
     private var retry: Timer?
-    /// The microphone was closed by muting, and has not been opened again yet.
+    /// The microphone was closed by muting, and has not been opened again since the calls are unmuted.
     private var isUnmuting = false
+    /// Muting keeps microphones closed.
+    private var wasClosed = false
+    /// There is a call.
+    private var isInCall = false
     private static let problem = "microphone"
+    private static let unprepared = "prepared"
 
     package init(
         _ configuration: Configuration, graph: AudioGraph, mute: MuteState, paths: any PathOpening,
@@ -48,7 +53,7 @@ package final class MicrophoneControl {
         isAutomatic = configuration.autoConfigure
         rule = configuration.microphone
         isEnabled = configuration.routing.microphoneEnabled
-        isManual = configuration.routing.manualRendering
+        isGivenUp = configuration.routing.manualRendering
         retryInterval = configuration.waits.localDevice
         output = PrivacyOutput(configuration.privacyOutput, problems: problems)
         mute.apply = { [weak self] _ in self?.follow() }
@@ -75,9 +80,17 @@ package final class MicrophoneControl {
         }
     }
 
-    package func setManual(_ isManual: Bool) {
-        guard isManual != self.isManual else { return }
-        self.isManual = isManual
+    /// - Parameter isGivenUp: no device is to be open for nobody, as in manual rendering and while an interruption lasts.
+    package func setGivenUp(_ isGivenUp: Bool) {
+        guard isGivenUp != self.isGivenUp else { return }
+        self.isGivenUp = isGivenUp
+        follow()
+    }
+
+    /// - Parameter isInCall: whether there is a call, in whatever state.
+    package func setInCall(_ isInCall: Bool) {
+        guard isInCall != self.isInCall else { return }
+        self.isInCall = isInCall
         follow()
     }
 
@@ -172,18 +185,40 @@ package final class MicrophoneControl {
 
     // MARK: Steps
 
+    private var isAllowed: Bool { access == .allowed && isEnabled }
+    private var isPreparing: Bool { isAllowed && isAlwaysPrepared && !isGivenUp }
+    /// A microphone that cannot be opened is missed by somebody.
+    private var isWanted: Bool { isPreparing || isAllowed && isInCall }
+
     private func follow() {
-        let isAllowed = access == .allowed && isEnabled
         let isClosed = mute.isMuted && mute.mode == .restart
-        if isClosed { isUnmuting = true }
+        if !isAllowed || !isInCall {
+            isUnmuting = false
+        } else if wasClosed, !isClosed {
+            // A headset and a prepared microphone are still there.
+            isUnmuting = graph.lacksMicrophone
+        }
+        wasClosed = isClosed
         graph.setMuting(mute.muting == .off && !isAllowed ? .microphone : mute.muting)
-        let isPreparing = isAllowed && isAlwaysPrepared && !isManual
         graph.setMicrophones(isOpen: isAllowed && !isClosed, prepared: isPreparing ? preparedDevice : nil)
-        if !isAllowed || (!isAlwaysPrepared && isClosed) {
+        if !isWanted || (!isAlwaysPrepared && isClosed) {
             retry?.cancel()
             retry = nil
         }
-        if !isAllowed { problems.end(Self.problem) }
+        if !isWanted { problems.end(Self.problem) }
+        noteUnprepared()
+    }
+
+    /// The configuration can want a microphone that the board does not have.
+    private func noteUnprepared() {
+        guard isAlwaysPrepared, preparedDevice == nil else {
+            problems.end(Self.unprepared)
+            return
+        }
+        problems.begin(
+            Self.unprepared,
+            what: "no microphone is prepared: neither the speakerphone nor the earpiece has one",
+            remedy: "name one, capture = hw:0,0 in [device speakerphone], or take audio.alwaysPrepared out")
     }
 
     // MARK: Events
@@ -211,9 +246,11 @@ package final class MicrophoneControl {
     }
 
     package func failed(_ error: PathError) {
+        // Told late, when the call was over.
+        guard isWanted else { return }
         problems.begin(
             Self.problem, what: "the microphone of \(error.device) is not open: \(error.what)", remedy: error.remedy)
-        if isUnmuting, !mute.isMuted {
+        if isUnmuting, isInCall, !mute.isMuted {
             isUnmuting = false
             // Otherwise people would take silence for being heard.
             mute.set(true)

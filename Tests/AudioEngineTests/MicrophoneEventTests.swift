@@ -1,0 +1,49 @@
+import CBTCall
+import Testing
+
+@testable import AudioEngine
+
+struct MicrophoneEventTests {
+    @Test func `that the microphone is not heard any more is told as soon as there is room for events`() throws {
+        let commands = UnsafeMutablePointer<MessageQueue>.allocate(capacity: 1)
+        commands.initialize(to: MessageQueue(capacity: 16))
+        let events = UnsafeMutablePointer<MessageQueue>.allocate(capacity: 1)
+        // One event fits beside what is kept for those with storage.
+        events.initialize(to: MessageQueue(capacity: 64))
+        let counters = UnsafeMutablePointer<ThreadCounters>.allocate(capacity: 1)
+        counters.initialize(to: ThreadCounters())
+        let thread = UnsafeMutablePointer<RealtimeThread>.allocate(capacity: 1)
+        thread.initialize(
+            to: RealtimeThread(
+                AudioEngineConfiguration(), commands: commands, events: events, counters: counters,
+                commandDescriptor: -1, eventDescriptor: -1, plantedFault: 0))
+        defer {
+            thread.deinitialize(count: 1).deallocate()
+            commands.deinitialize(count: 1).deallocate()
+            events.deinitialize(count: 1).deallocate()
+            counters.deinitialize(count: 1).deallocate()
+        }
+        func take() -> Message? {
+            var event = Message(.none, id: 0)
+            let isThere = events.pointee.pop(into: &event)
+            return isThere ? event : nil
+        }
+        func isLive() -> Bool { thread.pointee.isMicrophoneLive }
+        // There is no call any more.
+        thread.pointee.isMicrophoneLive = true
+        let isFilled = events.pointee.push(Message(.injectionEnded, id: 1))
+        #expect(isFilled)
+        thread.pointee.noteMicrophone()
+        try #require(isLive())
+        // It comes back by itself, though nothing else is to be done.
+        thread.pointee.step()
+        #expect(isLive())
+        #expect(take()?.kind == .injectionEnded)
+        thread.pointee.step()
+        #expect(!isLive())
+        let event = take()
+        #expect(event?.kind == .microphoneLive && event?.number == 0)
+        thread.pointee.noteMicrophone()
+        #expect(take()?.kind == nil)
+    }
+}
