@@ -268,6 +268,18 @@ import Testing
         #expect(!ALSAPathOpener(configuration: configuration).setWiredMicrophone(false))
     }
 
+    @Test func `headphones are there when the microphone is that they are used with`() {
+        var configuration = Configuration()
+        configuration.localDevices = [
+            .wiredHeadset: .init(playback: "null", capture: nil),
+            .speakerphone: .init(playback: "null", capture: "hw:Nowhere"),
+        ]
+        let error = ALSAPathOpener(configuration: configuration).absence(of: .wiredHeadset)
+        #expect(error?.what.contains("hw:Nowhere") == true)
+        configuration.localDevices[.speakerphone] = .init(playback: "null", capture: "null")
+        #expect(ALSAPathOpener(configuration: configuration).absence(of: .wiredHeadset) == nil)
+    }
+
     @Test(arguments: [("null", nil), (nil, "null"), ("null", "null")] as [(String?, String?)])
     func `a device with one direction can carry a call`(playback: String?, capture: String?) throws {
         var configuration = Configuration()

@@ -87,9 +87,8 @@ package final class ALSAPathOpener: PathOpening {
     package func absence(of kind: LocalDevice) -> PathError? {
         guard let device = devices[kind] else { return Self.notConfigured(kind) }
         do throws(PathError) {
-            // What belongs to the device itself: the board's microphone may be in use just now.
-            // What is open here already is there.
-            let capture = device.capture.flatMap { openMicrophones.contains($0) ? nil : $0 }
+            // The microphone that it is used with, its own or the board's. What is open here already is there.
+            let capture = captureName(kind, device).flatMap { openMicrophones.contains($0) ? nil : $0 }
             try openPath(kind, playback: device.playback, capture: capture).close()
             return nil
         } catch {
