@@ -98,7 +98,16 @@ package final class ALSAPathOpener: PathOpening {
 
     package func openOutput(_ device: OutputDevice) throws(PathError) -> OpenPath {
         switch device {
-        case .pcm(let name): return try openPath(.speakerphone, playback: name, capture: nil)
+        case .pcm(let name):
+            do throws(PathError) {
+                return try openPath(.speakerphone, playback: name, capture: nil)
+            } catch {
+                // Of no local device: the section that would be named has nothing to do with it.
+                let remedy = "correct [ring] playback in the configuration, see `aplay -L`"
+                throw PathError(
+                    device: error.device, what: error.what, remedy: error.cause == .busy ? error.remedy : remedy,
+                    cause: error.cause)
+            }
         case .local(let kind):
             guard let card = devices[kind] else { throw Self.notConfigured(kind) }
             guard let name = card.playback else {
