@@ -43,6 +43,13 @@ extension Daemon {
         graph.setAllowsOutputs(interruptions.sources.isEmpty && !isManual)
     }
 
+    func noteOutput(_ failure: AudioGraph.OutputFailure?) {
+        guard let failure else { return problems.end("ring.device") }
+        problems.begin(
+            "ring.device", what: "nothing is played on \(failure.device): \(failure.error.what)",
+            remedy: failure.error.remedy)
+    }
+
     func callFailed(_ record: CallRecord, _ reason: CallEndReason) {
         guard record.call.direction == .outgoing, record.startedAt == 0 else { return }
         sounds.tones.failed(reason)

@@ -342,6 +342,7 @@ package final class Daemon: Activating {
         case .microphoneLive(let isLive): microphone.live(isLive)
         case .manualEnded: manual.ended()
         case .tapEnded(let tap): taps.ended(tap)
+        case .outputFailed(let failure): noteOutput(failure)
         case .routed(let endpoint, let gap):
             logger.debug("audio is on \(endpoint?.description ?? "no device"), gap \(gap) µs")
             quality.follow()

@@ -184,6 +184,31 @@ extension DaemonTests {
             }
         }
 
+        @Test func `a ring device that is busy when the call comes rings when it is free, and is a problem until then`()
+            async throws
+        {
+            try await Box.run { box in
+                box.outside.busyCards = [.speakerphone]
+                let registration = try await box.register()
+                let call = try await registration.reportIncoming(number: "1001")
+                let problem = try await box.problem("ring.device")
+                #expect(problem.what.contains("speakerphone: another program uses the card"))
+                // Nothing else is opened or closed meanwhile: it has to look again by itself.
+                box.outside.busyCards = []
+                try await eventually("it rings") { level(played(box, Self.speaker).suffix(9_600)) > 500 }
+                #expect(try await !box.bridge.status().problems.contains { $0.id == "ring.device" })
+                try await registration.update(call, .ended, reason: .missed)
+                try await eventually("the device is closed") { box.daemon.graph.isQuiet }
+                box.outside.busyCards = [.speakerphone]
+                let second = try await registration.reportIncoming(number: "1001")
+                _ = try await box.problem("ring.device")
+                try await registration.update(second, .ended, reason: .missed)
+                try await eventually("nothing wants to be heard") {
+                    try await !box.bridge.status().problems.contains { $0.id == "ring.device" }
+                }
+            }
+        }
+
         @Test func `a file that is none is a problem, and it rings with the built-in tone`() async throws {
             try await Box.run(
                 configure: { $0.ring.file = "/nonexistent/ring.wav" },
