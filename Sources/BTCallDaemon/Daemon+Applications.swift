@@ -14,8 +14,8 @@ extension Daemon {
         var routing = settings.configuration.routing
         if manual.holder != nil { routing.manualRendering = true }
         microphone.setManual(routing.manualRendering)
-        updateOutputs()
         if routing.manualRendering {
+            updateOutputs()
             router.handle(.configure(routing))
             board.isPaused = true
             locals.isPaused = true
@@ -24,6 +24,8 @@ extension Daemon {
             board.isPaused = false
             locals.isPaused = false
             router.handle(.configure(routing))
+            // What rings would be in the way of those who look what there is.
+            updateOutputs()
         }
     }
 
