@@ -27,6 +27,7 @@ extension Daemon {
 
     func applySounds(_ new: Configuration) {
         sounds.follow(new.ring)
+        noteRingDevice()
         interruptionHolds.isOn = new.holdsInterrupted
         outside.paths.setMixing(new.mixesWithOthers)
         if new.mixesWithOthers, !isMixingSaid {
@@ -44,10 +45,23 @@ extension Daemon {
     }
 
     func noteOutput(_ failure: AudioGraph.OutputFailure?) {
-        guard let failure else { return problems.end("ring.device") }
-        problems.begin(
-            "ring.device", what: "nothing is played on \(failure.device): \(failure.error.what)",
-            remedy: failure.error.remedy)
+        outputFailure = failure
+        noteRingDevice()
+    }
+
+    private func noteRingDevice() {
+        if let failure = outputFailure {
+            problems.begin(
+                "ring.device", what: "nothing is played on \(failure.device): \(failure.error.what)",
+                remedy: failure.error.remedy)
+        } else if let (key, device) = settings.configuration.silentRingDevice {
+            problems.begin(
+                "ring.device",
+                what: "[ring] \(key) is \(device.rawValue), which has no section with playback: nothing is heard there",
+                remedy: "name another device or none, or write [device \(device.rawValue)] with playback = hw:0,0")
+        } else {
+            problems.end("ring.device")
+        }
     }
 
     func callFailed(_ record: CallRecord, _ reason: CallEndReason) {

@@ -65,6 +65,7 @@ package final class Daemon: Activating {
     package let sounds: LocalSounds
     let interruptionHolds: InterruptionHolds
     var isMixingSaid = false
+    var outputFailure: AudioGraph.OutputFailure?
     package let quality: CallQualityMonitor
     let journal: CallJournal?
     let locals: LocalDeviceMonitor
@@ -151,7 +152,9 @@ package final class Daemon: Activating {
         taps = CallTaps(
             graph: graph, calls: calls, consent: configuration.recording, patience: configuration.waits.recording,
             logger: logger)
-        sounds = LocalSounds(graph: graph, configuration: configuration.ring, problems: problems, logger: logger)
+        sounds = LocalSounds(
+            graph: graph, configuration: configuration.ring, playable: configuration.playable, problems: problems,
+            logger: logger)
         interruptionHolds = InterruptionHolds(calls: calls, isOn: configuration.holdsInterrupted, logger: logger)
         quality = CallQualityMonitor(
             graph: graph, interval: configuration.waits.quality, window: configuration.waits.qualityWindow)

@@ -452,6 +452,26 @@ extension DaemonTests {
                 })
         }
 
+        @Test func `nothing is played to a device that has no section, which is a problem from the start`() async throws
+        {
+            try await Box.run(
+                configure: { $0.ring.device = .wiredHeadset },
+                body: { box in
+                    let problem = try await box.problem("ring.device")
+                    #expect(problem.what.contains("[ring] device is wiredHeadset"))
+                    for destination: BridgeAudio.Hearer in [.ring, .page] {
+                        let error = await refusal { () throws(BridgeError) in
+                            _ = try await box.bridge.audio.play(to: destination)
+                        }
+                        #expect(error?.code == .wrongState)
+                        #expect(error?.message.contains("no section [device wiredHeadset]") == true)
+                    }
+                    try await box.bridge.setSetting("ring.device", to: "earpiece")
+                    try await box.noProblem("ring.device")
+                    _ = try await box.bridge.audio.play(to: .ring)
+                })
+        }
+
         @Test func `btcall play takes who is to hear it`() async throws {
             let file = try ringFile(900, rate: 8_000)
             defer { try? FileManager.default.removeItem(atPath: file) }
