@@ -216,7 +216,8 @@ package final class Daemon: Activating {
         gateway.networkOperator = configuration.operatorName
         gateway.memory = configuration.memory
         gateway.subscriberNumbers = configuration.ownNumber.map { [SubscriberNumber(number: $0)] } ?? []
-        // There is no ring tone in the audio link yet: a headset that is told of one would stay silent.
+        // The ringer plays in the link when the policy opens one while it rings; that is not announced yet. The policy
+        // opens none for a headset without the feature, so that one that was told of a ring tone would stay silent.
         gateway.features.remove(.inbandRing)
         if configuration.takesOutEcho { gateway.features.insert(.echoCancelling) }
         gateway.volumeResend = AudioGateway.forgetfulness
