@@ -13,8 +13,8 @@ extension Daemon {
     func followManualRendering() {
         var routing = settings.configuration.routing
         if manual.holder != nil { routing.manualRendering = true }
-        updateOutputs()
         if routing.manualRendering {
+            updateOutputs()
             router.handle(.configure(routing))
             board.isPaused = true
             locals.isPaused = true
@@ -23,6 +23,8 @@ extension Daemon {
             board.isPaused = false
             locals.isPaused = false
             router.handle(.configure(routing))
+            // What rings would be in the way of those who look what there is.
+            updateOutputs()
         }
     }
 

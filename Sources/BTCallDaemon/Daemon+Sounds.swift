@@ -29,6 +29,7 @@ extension Daemon {
 
     func applySounds(_ new: Configuration) {
         sounds.follow(new.ring)
+        noteRingDevice()
         interruptionHolds.isOn = new.holdsInterrupted
         outside.paths.setMixing(new.mixesWithOthers)
         if new.mixesWithOthers, !isMixingSaid {
@@ -49,6 +50,26 @@ extension Daemon {
 
     /// No device has the audio, whoever wants one: a program may have it.
     private var isManual: Bool { manual.holder != nil || settings.configuration.routing.manualRendering }
+
+    func noteOutput(_ failure: AudioGraph.OutputFailure?) {
+        outputFailure = failure
+        noteRingDevice()
+    }
+
+    private func noteRingDevice() {
+        if let failure = outputFailure {
+            problems.begin(
+                "ring.device", what: "nothing is played on \(failure.device): \(failure.error.what)",
+                remedy: failure.error.remedy)
+        } else if let (key, device) = settings.configuration.silentRingDevice {
+            problems.begin(
+                "ring.device",
+                what: "[ring] \(key) is \(device.rawValue), which has no section with playback: nothing is heard there",
+                remedy: "name another device or none, or write [device \(device.rawValue)] with playback = hw:0,0")
+        } else {
+            problems.end("ring.device")
+        }
+    }
 
     func callFailed(_ record: CallRecord, _ reason: CallEndReason) {
         guard record.call.direction == .outgoing, record.startedAt == 0 else { return }

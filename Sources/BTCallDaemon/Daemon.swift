@@ -65,6 +65,7 @@ package final class Daemon: Activating {
     package let sounds: LocalSounds
     let interruptionHolds: InterruptionHolds
     var isMixingSaid = false
+    var outputFailure: AudioGraph.OutputFailure?
     package let quality: CallQualityMonitor
     let journal: CallJournal?
     let locals: LocalDeviceMonitor
@@ -151,7 +152,9 @@ package final class Daemon: Activating {
         taps = CallTaps(
             graph: graph, calls: calls, consent: configuration.recording, patience: configuration.waits.recording,
             logger: logger)
-        sounds = LocalSounds(graph: graph, configuration: configuration.ring, problems: problems, logger: logger)
+        sounds = LocalSounds(
+            graph: graph, configuration: configuration.ring, playable: configuration.playable, problems: problems,
+            logger: logger)
         interruptionHolds = InterruptionHolds(calls: calls, isOn: configuration.holdsInterrupted, logger: logger)
         quality = CallQualityMonitor(
             graph: graph, interval: configuration.waits.quality, window: configuration.waits.qualityWindow)
@@ -213,7 +216,8 @@ package final class Daemon: Activating {
         gateway.networkOperator = configuration.operatorName
         gateway.memory = configuration.memory
         gateway.subscriberNumbers = configuration.ownNumber.map { [SubscriberNumber(number: $0)] } ?? []
-        // There is no ring tone in the audio link yet: a headset that is told of one would stay silent.
+        // The ringer plays in the link when the policy opens one while it rings; that is not announced yet. The policy
+        // opens none for a headset without the feature, so that one that was told of a ring tone would stay silent.
         gateway.features.remove(.inbandRing)
         if configuration.takesOutEcho { gateway.features.insert(.echoCancelling) }
         gateway.volumeResend = AudioGateway.forgetfulness
@@ -342,6 +346,7 @@ package final class Daemon: Activating {
         case .microphoneLive(let isLive): microphone.live(isLive)
         case .manualEnded: manual.ended()
         case .tapEnded(let tap): taps.ended(tap)
+        case .outputFailed(let failure): noteOutput(failure)
         case .routed(let endpoint, let gap):
             logger.debug("audio is on \(endpoint?.description ?? "no device"), gap \(gap) µs")
             quality.follow()

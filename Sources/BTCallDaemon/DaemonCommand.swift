@@ -75,7 +75,10 @@ package enum DaemonCommand {
     private static func read(_ file: String?) -> Configuration {
         do throws(ConfigurationError) {
             let isAbsent = file == nil && access(standardConfiguration, F_OK) != 0
-            var configuration = try isAbsent ? Configuration() : Configuration(file: file ?? standardConfiguration)
+            let path = file ?? standardConfiguration
+            var configuration =
+                try isAbsent
+                ? Configuration(entries: [], file: path) : Configuration(file: path)
             try configuration.loadQuirks()
             return configuration
         } catch {

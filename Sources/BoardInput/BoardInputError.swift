@@ -11,6 +11,8 @@ package enum BoardInputError: Error, Equatable, Sendable {
     case denied(path: String)
     /// Somebody else has the line, a driver of the kernel perhaps.
     case busy(device: String)
+    /// Its file system is mounted read-only for the daemon.
+    case readOnly(path: String)
     case failed(device: String, SystemError)
 }
 
@@ -24,6 +26,7 @@ extension BoardInputError: CustomStringConvertible {
         case .lacks(let device, let what, _): "\(device) has no \(what)"
         case .denied(let path): "\(path) may not be opened"
         case .busy(let device): "\(device) is in use"
+        case .readOnly(let path): "\(path) is read-only for the daemon"
         case .failed(let device, let error): "\(device): \(error)"
         }
     }
@@ -34,6 +37,7 @@ extension BoardInputError: CustomStringConvertible {
         case .lacks(_, _, let others): others.isEmpty ? "it has none" : "it has " + Self.list(others)
         case .denied: "let the daemon's user open it: udev/70-btcall.rules shows how"
         case .busy: "see `gpioinfo` for who has it"
+        case .readOnly: "take ProtectKernelTunables=yes out of the unit, or mount the file system for writing"
         case .failed: "see `dmesg`"
         }
     }
@@ -43,11 +47,12 @@ extension BoardInputError: CustomStringConvertible {
     }
 
     /// Sorts the errno that opening a device node or asking for a line left.
-    init(opening path: String, call: String, code: Int32) {
+    package init(opening path: String, call: String, code: Int32) {
         switch code {
         case ENOENT, ENODEV, ENXIO: self = .missing(device: path, others: [])
         case EACCES, EPERM: self = .denied(path: path)
         case EBUSY: self = .busy(device: path)
+        case EROFS: self = .readOnly(path: path)
         default: self = .failed(device: path, SystemError(call: call, code: code))
         }
     }

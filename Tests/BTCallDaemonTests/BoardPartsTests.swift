@@ -268,6 +268,28 @@ import Testing
         #expect(!ALSAPathOpener(configuration: configuration).setWiredMicrophone(false))
     }
 
+    @Test func `headphones are there when the microphone is that they are used with`() {
+        var configuration = Configuration()
+        configuration.localDevices = [
+            .wiredHeadset: .init(playback: "null", capture: nil),
+            .speakerphone: .init(playback: "null", capture: "hw:Nowhere"),
+        ]
+        let error = ALSAPathOpener(configuration: configuration).absence(of: .wiredHeadset)
+        #expect(error?.what.contains("hw:Nowhere") == true)
+        configuration.localDevices[.speakerphone] = .init(playback: "null", capture: "null")
+        #expect(ALSAPathOpener(configuration: configuration).absence(of: .wiredHeadset) == nil)
+    }
+
+    @Test func `a ring device of its own that cannot be opened is corrected in its own key`() throws {
+        let paths = ALSAPathOpener(configuration: Configuration())
+        // The one is not there, the other is no name of a device.
+        for name in ["hw:Nowhere", "hw:NOTHING=1"] {
+            let error = #expect(throws: PathError.self) { try paths.openOutput(.pcm(name)) }
+            #expect(error?.remedy.contains("[ring] playback") == true, "\(name): \(error?.description ?? "")")
+            #expect(error?.remedy.contains("speakerphone") == false && error?.remedy.contains("aplay -L") == true)
+        }
+    }
+
     @Test(arguments: [("null", nil), (nil, "null"), ("null", "null")] as [(String?, String?)])
     func `a device with one direction can carry a call`(playback: String?, capture: String?) throws {
         var configuration = Configuration()

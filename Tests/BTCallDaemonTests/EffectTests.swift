@@ -122,20 +122,20 @@ extension DaemonTests {
                 var blocks = 0
                 try await eventually("the first call has what is under way") {
                     blocks += application.takeBlocks()
-                    return blocks >= 5
+                    return blocks >= 3
                 }
-                #expect(blocks == 5)
-                try await box.bridge.setSetting("audio.callQueueBlocks", to: "3")
+                #expect(blocks == 3)
+                try await box.bridge.setSetting("audio.callQueueBlocks", to: "5")
                 #expect(application.calls == 1)
                 try await registration.update(before, .ended)
                 _ = try await box.startCall(registration)
                 try await eventually("the next call has audio") { application.calls == 2 }
                 blocks = 0
-                try await eventually("the next call has less under way") {
+                try await eventually("the next call has more under way") {
                     blocks += application.takeBlocks()
-                    return blocks >= 3
+                    return blocks >= 5
                 }
-                #expect(blocks == 3)
+                #expect(blocks == 5)
             }
         }
 

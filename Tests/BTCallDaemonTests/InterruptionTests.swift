@@ -145,6 +145,26 @@ extension DaemonTests {
             output.close()
         }
 
+        @Test func `a device that rings is there, though it could not be opened once more`() throws {
+            ALSAEnvironment.prepare()
+            let path = FileManager.default.temporaryDirectory.appendingPathComponent("btcall-\(UUID()).conf").path
+            try "pcm.horn { type null }\n".write(toFile: path, atomically: true, encoding: .utf8)
+            setenv("ALSA_CONFIG_PATH", "/usr/share/alsa/alsa.conf:\(path)", 1)
+            defer {
+                unsetenv("ALSA_CONFIG_PATH")
+                try? FileManager.default.removeItem(atPath: path)
+            }
+            var configuration = Configuration()
+            configuration.localDevices = [.speakerphone: .init(playback: "horn")]
+            let opener = ALSAPathOpener(configuration: configuration)
+            let output = try opener.openOutput(.local(.speakerphone))
+            // Nobody can open it from here on.
+            setenv("ALSA_CONFIG_PATH", "/usr/share/alsa/alsa.conf", 1)
+            #expect(opener.absence(of: .speakerphone) == nil)
+            output.close()
+            #expect(opener.absence(of: .speakerphone)?.what.contains("horn") == true)
+        }
+
         @Test func `S3.5 that sound cards are shared is said once, and can be set at run time`() async throws {
             try await Box.run { box in
                 #expect(box.log.containing("mixWithOthers").isEmpty)

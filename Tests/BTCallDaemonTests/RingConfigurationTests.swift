@@ -18,7 +18,7 @@ import Testing
     }
 
     @Test func `it rings on the loudspeaker unless the file says otherwise`() throws {
-        #expect(try read("").ring == RingConfiguration())
+        #expect(try read("[device speakerphone]\nplayback = null").ring == RingConfiguration())
         #expect(RingConfiguration().output == .local(.speakerphone))
         let ring = try read(
             """
@@ -47,6 +47,22 @@ import Testing
     ])
     func `what is not accepted is refused, with what is`(line: String) {
         #expect(refusal(line)?.isEmpty == false)
+    }
+
+    @Test func `without a word it rings on the loudspeaker, else on the earpiece, else not at all`() throws {
+        let devices = [LocalDevice.speakerphone, .earpiece, .wiredHeadset]
+        func device(_ kinds: [LocalDevice], _ rest: String = "") throws -> LocalDevice? {
+            try read(kinds.map { "[device \($0.rawValue)]\nplayback = null\n" }.joined() + rest).ring.device
+        }
+        #expect(try device(devices) == .speakerphone)
+        #expect(try device([.earpiece, .wiredHeadset]) == .earpiece)
+        #expect(try device([.wiredHeadset]) == nil && device([]) == nil)
+        // A loudspeaker that only has a microphone does not ring.
+        #expect(try device([.earpiece], "[device speakerphone]\ncapture = null\n") == .earpiece)
+        #expect(try device([.earpiece], "[ring]\ndevice = speakerphone\n") == .speakerphone)
+        #expect(try read("[ring]\nplayback = plug:horn").silentRingDevice == nil)
+        #expect(try read("[ring]\ndevice = earpiece").silentRingDevice?.key == "device")
+        #expect(try read("[ring]\npageDevice = earpiece").silentRingDevice?.key == "pageDevice")
     }
 
     @Test func `sharing the sound cards and holding interrupted calls are keys as well`() throws {

@@ -184,6 +184,31 @@ extension DaemonTests {
             }
         }
 
+        @Test func `a ring device that is busy when the call comes rings when it is free, and is a problem until then`()
+            async throws
+        {
+            try await Box.run { box in
+                box.outside.busyCards = [.speakerphone]
+                let registration = try await box.register()
+                let call = try await registration.reportIncoming(number: "1001")
+                let problem = try await box.problem("ring.device")
+                #expect(problem.what.contains("speakerphone: another program uses the card"))
+                // Nothing else is opened or closed meanwhile: it has to look again by itself.
+                box.outside.busyCards = []
+                try await eventually("it rings") { level(played(box, Self.speaker).suffix(9_600)) > 500 }
+                #expect(try await !box.bridge.status().problems.contains { $0.id == "ring.device" })
+                try await registration.update(call, .ended, reason: .missed)
+                try await eventually("the device is closed") { box.daemon.graph.isQuiet }
+                box.outside.busyCards = [.speakerphone]
+                let second = try await registration.reportIncoming(number: "1001")
+                _ = try await box.problem("ring.device")
+                try await registration.update(second, .ended, reason: .missed)
+                try await eventually("nothing wants to be heard") {
+                    try await !box.bridge.status().problems.contains { $0.id == "ring.device" }
+                }
+            }
+        }
+
         @Test func `a file that is none is a problem, and it rings with the built-in tone`() async throws {
             try await Box.run(
                 configure: { $0.ring.file = "/nonexistent/ring.wav" },
@@ -424,6 +449,26 @@ extension DaemonTests {
                     #expect(error?.code == .wrongState && error?.message.contains("close one first") == true)
                     held.removeLast()
                     try await eventually("its place is free again") { (try? await audio.play(to: .page)) != nil }
+                })
+        }
+
+        @Test func `nothing is played to a device that has no section, which is a problem from the start`() async throws
+        {
+            try await Box.run(
+                configure: { $0.ring.device = .wiredHeadset },
+                body: { box in
+                    let problem = try await box.problem("ring.device")
+                    #expect(problem.what.contains("[ring] device is wiredHeadset"))
+                    for destination: BridgeAudio.Hearer in [.ring, .page] {
+                        let error = await refusal { () throws(BridgeError) in
+                            _ = try await box.bridge.audio.play(to: destination)
+                        }
+                        #expect(error?.code == .wrongState)
+                        #expect(error?.message.contains("no section [device wiredHeadset]") == true)
+                    }
+                    try await box.bridge.setSetting("ring.device", to: "earpiece")
+                    try await box.noProblem("ring.device")
+                    _ = try await box.bridge.audio.play(to: .ring)
                 })
         }
 

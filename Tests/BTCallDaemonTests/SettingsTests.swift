@@ -22,7 +22,7 @@ import Testing
     }
 
     @Test func `Every key of every section is listed, with a value that it accepts itself`() throws {
-        let settings = try settings("[device earpiece]\nplayback = hw:0,0\n")
+        let settings = try settings("[device speakerphone]\nplayback = hw:0,0\n")
         let expected = ConfigurationSection.all.flatMap { section in
             section.keys.map { "\(section.settingPrefix).\($0.name)" }
         }

@@ -138,5 +138,9 @@ private final class Truth<Value> {
         #expect(error?.description.contains("GPIO_GET_CHIPINFO") == true)
         let denied = BoardInputError.denied(path: "/dev/input/event3")
         #expect(denied.remedy.contains("70-btcall.rules"))
+        // What a light in /sys says under a unit that protects the kernel's tunables.
+        let readOnly = BoardInputError(opening: "/sys/class/leds/mic/trigger", call: "open", code: EROFS)
+        #expect(readOnly == .readOnly(path: "/sys/class/leds/mic/trigger"))
+        #expect(readOnly.remedy.contains("ProtectKernelTunables"))
     }
 }

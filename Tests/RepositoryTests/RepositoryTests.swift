@@ -38,6 +38,14 @@ import Testing
         #expect(try Self.contents("dbus/btcalld.service").contains("BusName=org.btcall\n"))
     }
 
+    @Test func `the unit leaves /sys writable for the light of the microphone`() throws {
+        let lines = try Self.contents("dbus/btcalld.service").split(separator: "\n")
+        #expect(lines.contains("ProtectSystem=strict"))
+        for line in lines where line.hasPrefix("ProtectKernelTunables=") || line.hasPrefix("ReadOnlyPaths=") {
+            Issue.record("a light cannot be switched with \(line)")
+        }
+    }
+
     @Test func `every interface has its page`() throws {
         let folder = Self.root.appending(path: "dbus")
         let files = try FileManager.default.contentsOfDirectory(atPath: folder.path)

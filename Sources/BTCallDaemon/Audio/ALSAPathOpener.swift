@@ -12,6 +12,8 @@ package final class ALSAPathOpener: PathOpening {
     private var usesWiredMicrophone = true
     /// Names of microphones that are open by themselves.
     private var openMicrophones: [String] = []
+    /// Names of devices that are open to be heard beside the calls.
+    private var openOutputs: [String] = []
     private var isMixing = false
 
     package init(configuration: Configuration) {
@@ -87,10 +89,10 @@ package final class ALSAPathOpener: PathOpening {
     package func absence(of kind: LocalDevice) -> PathError? {
         guard let device = devices[kind] else { return Self.notConfigured(kind) }
         do throws(PathError) {
-            // What belongs to the device itself: the board's microphone may be in use just now.
-            // What is open here already is there.
-            let capture = device.capture.flatMap { openMicrophones.contains($0) ? nil : $0 }
-            try openPath(kind, playback: device.playback, capture: capture).close()
+            // The microphone that it is used with, its own or the board's. What is open here already is there.
+            let capture = captureName(kind, device).flatMap { openMicrophones.contains($0) ? nil : $0 }
+            let playback = device.playback.flatMap { openOutputs.contains($0) ? nil : $0 }
+            try openPath(kind, playback: playback, capture: capture).close()
             return nil
         } catch {
             return error
@@ -99,14 +101,32 @@ package final class ALSAPathOpener: PathOpening {
 
     package func openOutput(_ device: OutputDevice) throws(PathError) -> OpenPath {
         switch device {
-        case .pcm(let name): return try openPath(.speakerphone, playback: name, capture: nil)
+        case .pcm(let name):
+            do throws(PathError) {
+                return try openOutput(.speakerphone, name)
+            } catch {
+                // Of no local device: the section that would be named has nothing to do with it.
+                let remedy = "correct [ring] playback in the configuration, see `aplay -L`"
+                throw PathError(
+                    device: error.device, what: error.what, remedy: error.cause == .busy ? error.remedy : remedy,
+                    cause: error.cause)
+            }
         case .local(let kind):
             guard let card = devices[kind] else { throw Self.notConfigured(kind) }
             guard let name = card.playback else {
                 throw PathError(
                     device: kind, what: "[device \(kind)] has no playback", remedy: "name another one in [ring]")
             }
-            return try openPath(kind, playback: name, capture: nil)
+            return try openOutput(kind, name)
+        }
+    }
+
+    private func openOutput(_ kind: LocalDevice, _ name: String) throws(PathError) -> OpenPath {
+        let path = try openPath(kind, playback: name, capture: nil)
+        openOutputs.append(name)
+        return OpenPath(terminal: path.terminal, summary: path.summary) { [weak self] in
+            path.close()
+            if let self, let index = openOutputs.firstIndex(of: name) { openOutputs.remove(at: index) }
         }
     }
 

@@ -5,6 +5,7 @@ package import ControlLoop
 package import DBus
 import Glibc
 package import Logging
+package import Routing
 
 /// What programs let the person here hear: by the ringer's device, or over the calls, whose far end is lowered meanwhile.
 @ControlPlane
@@ -14,13 +15,16 @@ package final class Announcements {
     private static let limit = 8
 
     private let graph: AudioGraph
+    private let playable: Set<LocalDevice>
     private let logger: Logger
     package var configuration: RingConfiguration
     private var count = 0
 
-    package init(graph: AudioGraph, configuration: RingConfiguration, logger: Logger) {
+    /// - Parameter playable: local devices that can be heard.
+    package init(graph: AudioGraph, configuration: RingConfiguration, playable: Set<LocalDevice>, logger: Logger) {
         self.graph = graph
         self.configuration = configuration
+        self.playable = playable
         self.logger = logger
     }
 
@@ -69,12 +73,23 @@ package final class Announcements {
         switch destination {
         case .ring:
             guard let device = configuration.output else { throw Self.noDevice("device") }
+            try check(device, "device")
             return .output(device, joins: true)
         case .page:
             guard let device = configuration.pageOutput else { return .route }
+            try check(device, configuration.pageDevice == nil ? "device" : "pageDevice")
             return .routeOrOutput(device)
         case .call: throw APIError(.fault, "what goes to the far end is an injection")
         }
+    }
+
+    /// Whoever writes to a device that does not exist would wait for ever.
+    private func check(_ device: OutputDevice, _ key: String) throws(APIError) {
+        guard case .local(let kind) = device, !playable.contains(kind) else { return }
+        throw APIError(
+            .wrongState,
+            "[ring] \(key) is \(kind.rawValue), and the configuration has no section [device \(kind.rawValue)] with playback"
+        )
     }
 
     private static func noDevice(_ key: String) -> APIError {

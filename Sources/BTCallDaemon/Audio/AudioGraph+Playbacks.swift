@@ -21,6 +21,15 @@ extension AudioGraph {
         }
     }
 
+    /// Why nothing is heard on a device.
+    package struct OutputFailure: Equatable, Sendable {
+        package let device: OutputDevice
+        package let error: PathError
+    }
+
+    /// Between two attempts to open a device that something is to be heard on.
+    private static let retryInterval = Duration.seconds(1)
+
     /// Lets the person hear something until it is over or ended.
     ///
     /// - Parameter onEnd: called once, after it has faded out; not when the graph is closed.
@@ -67,10 +76,54 @@ extension AudioGraph {
             playback.target = target
             engine.movePlayback(playback.identifier, to: target)
         }
+        followRefusals()
+    }
+
+    /// Tries refused devices again while something is to be heard on them, and says so meanwhile.
+    private func followRefusals() {
+        let wishes = playbacks.compactMap { wish(of: $0) }
+        if !wishes.contains(where: refusedOutputs.contains) {
+            outputRetry?.cancel()
+            outputRetry = nil
+        } else if outputRetry == nil {
+            outputRetry = ControlLoop.shared.schedule(after: Self.retryInterval) { [weak self] in
+                self?.outputRetry = nil
+                self?.refusedOutputs.removeAll()
+                self?.reconcile()
+            }
+        }
+        outputFailures.removeAll { !wishes.contains($0.device) }
+        let failure = outputFailures.first
+        // What is being given back may be in the way; its end brings `reconcile`.
+        let isEarly = failure != nil && terminals.contains { $0.phase == .removing }
+        guard !isEarly, failure != saidFailure else { return }
+        saidFailure = failure
+        onEvent?(.outputFailed(failure))
+    }
+
+    private func refuse(_ device: OutputDevice, _ error: PathError) {
+        refusedOutputs.insert(device)
+        let failure = OutputFailure(device: device, error: error)
+        if let index = outputFailures.firstIndex(where: { $0.device == device }) {
+            outputFailures[index] = failure
+        } else {
+            outputFailures.append(failure)
+        }
+    }
+
+    /// The engine cannot go on with it.
+    func outputFailed(_ device: OutputDevice, _ code: Int32) {
+        let error = SystemError(call: "the sound card", code: code)
+        refuse(device, Self.error(device, "\(error)", "plug the card in again: it is tried each second"))
     }
 
     /// The device that it is to be heard on by itself; nil when it is not.
     private func output(of playback: Playback) -> OutputDevice? {
+        wish(of: playback).flatMap { refusedOutputs.contains($0) ? nil : $0 }
+    }
+
+    /// The same, whether or not the device can be opened.
+    private func wish(of playback: Playback) -> OutputDevice? {
         switch playback.place {
         case .route: nil
         case .output(let device, _): isFree(device) ? device : nil
@@ -79,7 +132,7 @@ extension AudioGraph {
     }
 
     private func isFree(_ device: OutputDevice) -> Bool {
-        guard allowsOutputs, !refusedOutputs.contains(device) else { return false }
+        guard allowsOutputs else { return false }
         guard case .local(let kind) = device else { return true }
         return !wantedPaths.contains(kind) && !terminals.contains { $0.endpoint == .local(kind) }
     }
@@ -100,13 +153,17 @@ extension AudioGraph {
             let path = try paths.openOutput(device)
             guard add(path.terminal, .output(device), codec: nil, isAlone: true, close: path.close) != nil else {
                 path.close()
-                refusedOutputs.insert(device)
-                return
+                throw Self.error(device, "the audio engine refused it", "see the lines before in the log")
             }
+            outputFailures.removeAll { $0.device == device }
             logger.debug("opened \(device) to play beside the calls: \(path.summary)")
         } catch {
-            refusedOutputs.insert(device)
-            logger.warning("nothing is played on \(device): \(error.what); \(error.remedy)")
+            refuse(device, error)
         }
+    }
+
+    private static func error(_ device: OutputDevice, _ what: String, _ remedy: String) -> PathError {
+        let kind: LocalDevice = if case .local(let kind) = device { kind } else { .speakerphone }
+        return PathError(device: kind, what: what, remedy: remedy)
     }
 }

@@ -83,6 +83,8 @@ package final class AudioGraph {
         case manualEnded
         /// A copy of a call is over.
         case tapEnded(UInt32)
+        /// A device that something is to be heard on beside the calls cannot be opened; nil: nothing waits for one any more.
+        case outputFailed(OutputFailure?)
         /// The cut to an endpoint was made.
         case routed(AudioEndpoint?, gapMicroseconds: Int)
     }
@@ -141,8 +143,11 @@ package final class AudioGraph {
     // What is heard beside the calls; see AudioGraph+Playbacks.
     var playbacks: [Playback] = []
     var lastPlayback: UInt32 = 0
-    /// Devices that could not be opened for that; tried again when something else is closed.
+    /// Devices that could not be opened for that; tried again when something else is closed, and each second.
     var refusedOutputs: Set<OutputDevice> = []
+    var outputFailures: [OutputFailure] = []
+    var saidFailure: OutputFailure?
+    var outputRetry: Timer?
     var allowsOutputs = true
     /// A cut that has not come after this long will not come: the old terminal is removed all the same.
     private let longestCut = Duration.seconds(1)
@@ -170,6 +175,8 @@ package final class AudioGraph {
     package func close() {
         source?.cancel()
         source = nil
+        outputRetry?.cancel()
+        outputRetry = nil
         engine.stop()
         for terminal in terminals { terminal.close() }
         terminals = []
@@ -565,9 +572,7 @@ package final class AudioGraph {
         case .local(let kind):
             wantedPaths.remove(kind)
             onEvent?(.pathFailed(Self.pulled(kind, code)))
-        case .output(let device):
-            refusedOutputs.insert(device)
-            logger.warning("\(device) plays no more: \(SystemError(call: "the sound card", code: code))")
+        case .output(let device): outputFailed(device, code)
         }
     }
 

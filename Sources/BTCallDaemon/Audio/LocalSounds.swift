@@ -1,5 +1,6 @@
 package import ControlLoop
 import Logging
+import Routing
 
 /// What the board itself lets people hear: the ringer, the tones of calls, announcements.
 @ControlPlane
@@ -8,10 +9,15 @@ package final class LocalSounds {
     package let tones: CallTones
     package let announcements: Announcements
 
-    init(graph: AudioGraph, configuration: RingConfiguration, problems: ProblemList, logger: Logger) {
+    /// - Parameter playable: local devices that can be heard.
+    init(
+        graph: AudioGraph, configuration: RingConfiguration, playable: Set<LocalDevice>, problems: ProblemList,
+        logger: Logger
+    ) {
         ringer = Ringer(graph: graph, configuration: configuration, problems: problems, logger: logger)
         tones = CallTones(graph: graph, configuration: configuration, logger: logger)
-        announcements = Announcements(graph: graph, configuration: configuration, logger: logger)
+        announcements = Announcements(
+            graph: graph, configuration: configuration, playable: playable, logger: logger)
     }
 
     /// For what begins from here on.

@@ -192,6 +192,7 @@ package struct Configuration: Sendable {
                 file: file, line: nil, key: "[device \(kind.rawValue)] volume", problem: "has no mixer control to set",
                 accepted: "name one as well: mixer = Speaker (see `amixer scontrols`)")
         }
+        chooseRingDevice()
     }
 
     private mutating func apply(_ entry: ConfigurationEntry, file: String) throws(ConfigurationError) {

@@ -28,7 +28,8 @@ extension ConfigurationSection {
     private static var deviceKey: ConfigurationKey {
         let accepted = "speakerphone, earpiece, wiredHeadset or none"
         return ConfigurationKey(
-            "device", "speakerphone", "where the board rings: speakerphone, earpiece, wiredHeadset; none does not ring",
+            "device", "speakerphone",
+            "where the board rings: speakerphone (absent: else earpiece, if it has a section), earpiece, wiredHeadset; none: nowhere",
             accepted: accepted, effect: .nextCall, read: { $0.ring.device?.rawValue ?? "none" },
             apply: { configuration, value throws(ConfigurationValueError) in
                 guard value == "none" || LocalDevice(rawValue: value) != nil else {

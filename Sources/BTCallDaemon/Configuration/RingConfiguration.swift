@@ -34,3 +34,21 @@ package struct RingConfiguration: Equatable, Sendable {
     package var pageOutput: OutputDevice? { pageDevice.map { .local($0) } ?? output }
     package var gain: Float { Float(volume) / 100 }
 }
+
+extension Configuration {
+    /// Without a word in the file it rings on what the board has: not on the wired headset, which nobody may be wearing.
+    mutating func chooseRingDevice() {
+        guard !givenSettings.contains("ring.device"), ring.playback == nil else { return }
+        ring.device = [.speakerphone, .earpiece].first { playable.contains($0) }
+    }
+
+    /// Local devices that can be heard.
+    package var playable: Set<LocalDevice> { Set(localDevices.filter { $0.value.playback != nil }.keys) }
+
+    /// The key of `[ring]` that names a local device which cannot be heard, with that device.
+    package var silentRingDevice: (key: String, device: LocalDevice)? {
+        if case .local(let device) = ring.output, !playable.contains(device) { return ("device", device) }
+        if let device = ring.pageDevice, !playable.contains(device) { return ("pageDevice", device) }
+        return nil
+    }
+}

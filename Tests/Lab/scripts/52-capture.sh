@@ -52,13 +52,13 @@ check "restart: the privacy output is on" wait_until 5 line_is 1
 playing=$(started p)
 for i in 1 2 3; do
 	check "restart $i: muted" btcall mic mute
-	check "restart $i: the microphone is closed" wait_until 2 is_closed c
-	check "restart $i: and stays closed" stays_closed c
+	check "S1.14 restart $i: the microphone is closed" wait_until 2 is_closed c
+	check "S1.14 restart $i: and stays closed" stays_closed c
 	check "restart $i: the privacy output is off" wait_until 2 line_is 0
 	check "restart $i: the loudspeaker plays on" runs p
-	is "restart $i: route" "$(route)" speakerphone
-	check "restart $i: unmuted" btcall mic unmute
-	check "restart $i: the microphone runs" wait_until 2 runs c
+	is "S1.14 restart $i: route" "$(route)" speakerphone
+	check "S1.14 restart $i: unmuted" btcall mic unmute
+	check "S1.14 restart $i: unmuted, the microphone runs" wait_until 2 runs c
 	check "restart $i: the privacy output is on" wait_until 2 line_is 1
 done
 is "restart: the loudspeaker was never started anew" "$(started p)" "$playing"
@@ -74,13 +74,13 @@ check "prepared: it gives samples" wait_until 5 mic_is prepared true
 check "prepared: the microphone runs" runs c
 check "prepared: nothing is played" is_closed p
 check "prepared: no other card is open" eval '[ "$(cat /proc/asound/card0/pcm0*/sub0/status | sort -u)" = closed ]'
-check "prepared: the privacy output is off" line_is 0
+check "S1.7 prepared: the privacy output is off" line_is 0
 capturing=$(started c)
 for call in 2 3; do
 	begin_call $call
 	check "call $call: the privacy output is on" wait_until 5 line_is 1
 	check "call $call: muted by restart" btcall mic mute
-	check "call $call: the privacy output is off" wait_until 2 line_is 0
+	check "S1.7 call $call: prepared and muted, the privacy output is off" wait_until 2 line_is 0
 	check "call $call: the microphone runs on" runs c
 	check "call $call: unmuted" btcall mic unmute
 	check "call $call: the privacy output is on again" wait_until 2 line_is 1
@@ -111,17 +111,17 @@ for i in 1 2 3 4 5; do
 	note "unmuted to privacy output: $delay ms"
 	late=$(awk -v a="$late" -v b="$delay" 'BEGIN { print (a > b ? a : b) }')
 done
-at_most "the privacy output is on after unmuting (ms)" "$late" 20
+at_most "S1.7 the privacy output is on after unmuting (ms)" "$late" 20
 end_call 4
-check "prepared mode is switched off" prepare off
-check "the microphone is closed" wait_until 2 is_closed c
+check "S1.12 prepared mode is switched off" prepare off
+check "S1.12 the microphone is closed" wait_until 2 is_closed c
 is "Prepared" "$(mic prepared)" false
 stop_btcalld
 check "the privacy output is off at the end" line_is 0
 
 # --- how soon -------------------------------------------------------------------------------------------------------------
 btcall bench mic --device hw:1,0 --runs 20 > "$SHARE/bench-mic.txt" 2>&1
-is "btcall bench mic: prepared takes at most 20 ms" $? 0
+is "S1.6 btcall bench mic: prepared takes at most 20 ms" $? 0
 sed 's/^/# /' "$SHARE/bench-mic.txt"
 hang_up_cards
 finish

@@ -51,8 +51,8 @@ sleep 2
 is "the card that rang is closed" "$(cat /proc/asound/card1/pcm0p/sub0/status)" closed
 
 # --- alone with the card --------------------------------------------------------------------------------------------------
-check "no: the card is busy for another program" is_busy hw:0,0
-check "no: for one that would share it, too" is_busy "$DMIX"
+check "S3.5 no: the card is busy for another program" is_busy hw:0,0
+check "S3.5 no: for one that would share it, too" is_busy "$DMIX"
 note "no: $(head -1 "$SHARE/aplay.log")"
 check "the call ends" wait_test_call 20
 stop_btcalld
@@ -65,7 +65,7 @@ check "yes: the log says so" grep -q 'shared with other programs (mixWithOthers)
 test_call --outgoing --number 1002 --far-end tone:700 --seconds 14
 check "yes: the call is on the earpiece" wait_route earpiece 25
 sleep 3
-check "yes: another program plays while the call is on" play "$DMIX"
+check "S3.5 yes: another program plays while the call is on" play "$DMIX"
 note "yes: $(cat "$SHARE/aplay.log")"
 is "yes: the call is still on the earpiece" "$(route)" earpiece
 check "yes: the call ends" wait_test_call 25
@@ -75,11 +75,11 @@ hang_up_cards
 
 ring=$(tone ringing-ring 880 0)
 note "ring device: $(jq -c '{share_mean, rms_dbfs, windows}' <<<"$ring")"
-at_least "the ring device rings (share of the energy)" "$(jq .share_mean <<<"$ring")" 0.2
+at_least "S2.13 the ring device rings (share of the energy)" "$(jq .share_mean <<<"$ring")" 0.2
 at_least "the ring is loud (dB)" "$(jq .rms_dbfs <<<"$ring")" -40
 call=$(tone ringing-call 880 0)
 note "call device: $(jq -c '{share_mean, rms_dbfs, windows}' <<<"$call")"
-at_most "none of it where calls are heard (share of the energy)" "$(jq .share_mean <<<"$call")" 0.01
+at_most "S2.13 none of it where calls are heard (share of the energy)" "$(jq .share_mean <<<"$call")" 0.01
 at_least "there the call is heard (share of the energy)" "$(tone ringing-call 700 0 | jq .share_mean)" 0.2
 for hz in 700 1300; do
 	mixed=$(tone mixed-call $hz 0)
