@@ -53,18 +53,6 @@ extension DaemonTests {
             try #require(try await box.bridge.settings().first { $0.key == key }).effect
         }
 
-        /// What the far end hears in the next tenth of a second is all of one height.
-        private func hears(
-            _ box: Box, _ sample: Int16, sourceLocation: SourceLocation = #_sourceLocation
-        ) async throws {
-            try await eventually("the far end hears \(sample)", sourceLocation: sourceLocation) {
-                _ = box.telephone.exchange.takeRecorded()
-                await ControlLoop.shared.sleep(for: .milliseconds(60))
-                let heard = box.telephone.exchange.takeRecorded().suffix(400)
-                return heard.count == 400 && heard.allSatisfy { abs(Int($0) - Int(sample)) < 20 }
-            }
-        }
-
         /// A daemon whose microphone gives one height all the time, which is hum to a high pass.
         private func run(
             _ configure: @escaping (inout Configuration) -> Void = { _ in },
