@@ -62,7 +62,7 @@ hang_up_cards
 listen 0 mixed-call
 begin "mixWithOthers = yes"
 check "yes: the log says so" grep -q 'shared with other programs (mixWithOthers)' "$SHARE/btcalld.log"
-test_call --outgoing --number 1002 --far-end tone:700 --seconds 14
+test_call --outgoing --number 1002 --far-end tone:700 --seconds 30
 check "yes: the call is on the earpiece" wait_route earpiece 25
 sleep 3
 check "S3.5 yes: another program plays while the call is on" play "$DMIX"
