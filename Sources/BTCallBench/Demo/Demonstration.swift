@@ -122,8 +122,6 @@ package final class Demonstration {
         configuration.stateDirectory = nil
         // What is said is compared with what is heard.
         configuration.voiceProcessing = .none
-        // The application answers on the thread that simulates everything else: it may be late.
-        configuration.callQueueBlocks = 5
         configuration.localDevices = [
             .earpiece: .init(playback: "simulated"), .speakerphone: .init(playback: "simulated"),
         ]
