@@ -1,4 +1,5 @@
 import BTCallBench
+import Foundation
 import Testing
 
 /// The report has to come from the samples: recordings made here, with and without planted cuts.
@@ -56,6 +57,29 @@ import Testing
         #expect(report.passed)
         #expect(report.played.map(\.device) == ["earpiece", "headset 1"])
         #expect(report.heard.map(\.device) == ["earpiece", "headset 1"])
+    }
+
+    /// A vowel is like itself a period earlier and later, so that where it begins is not where it is first recognised.
+    @Test(arguments: [70, 125]) func `a device that begins in a vowel has no gap`(period: Int) {
+        var recordings = Self.recordings()
+        let cut = Int(1.2 * Double(Self.rate))
+        let delay = Self.rate / 2 + Self.rate * 60 / 1000
+        var farEnd = recordings.farEnd
+        for index in cut - 960..<cut + 960 {
+            let phase = 2 * Double.pi * Double(index) / Double(period)
+            farEnd[index] = Int16(3_000 * (sin(phase) + 0.7 * sin(2 * phase + 1) + 0.5 * sin(3 * phase + 2)))
+        }
+        for device in 0...1 {
+            for index in cut - 960..<cut + 960 where (index < cut) == (device == 0) {
+                recordings.devices[device].played[index + delay] = farEnd[index]
+            }
+        }
+        let report = DemoRecordings(
+            devices: recordings.devices, farEnd: farEnd, farEndHeard: recordings.farEndHeard,
+            farEndStart: recordings.farEndStart, steps: recordings.steps
+        ).report()
+        #expect(report.steps.map(\.downlinkGapMs) == [0, 0])
+        #expect(report.passed)
     }
 
     @Test func `100 ms cut out of what a device played are reported`() {

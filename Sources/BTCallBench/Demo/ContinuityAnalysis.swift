@@ -69,7 +69,28 @@ package struct ContinuityAnalysis {
             }
         }
         // Different speech resembles itself for a moment now and then, never for long.
-        return segments.filter { $0.recorded.count >= 6 * window }.map { trimmed($0, recorded, known) }
+        let certain = segments.filter { $0.recorded.count >= 6 * window }
+        return certain.indices.map { index in
+            let free = (
+                index == 0 ? 0 : certain[index - 1].recorded.upperBound,
+                index == certain.count - 1 ? recorded.count : certain[index + 1].recorded.lowerBound
+            )
+            return trimmed(grown(certain[index], within: free.0..<max(free.0, free.1), recorded, known), recorded, known)
+        }
+    }
+
+    /// With the frames at both ends that are the reference at the segment's own delay: a voiced sound is first found a
+    /// period or two away from where it is, as like itself as it is there, and that was no segment.
+    private func grown(_ segment: Segment, within free: Range<Int>, _ recorded: [Float], _ known: [Float]) -> Segment {
+        let lag = segment.recorded.lowerBound - segment.reference.lowerBound
+        func isReference(_ start: Int) -> Bool {
+            energy(recorded, start) > 100 * Float(window)
+                && correlation(recorded, start, known, start - lag) >= threshold
+        }
+        var (lower, upper) = (segment.recorded.lowerBound, segment.recorded.upperBound)
+        while lower - hop >= free.lowerBound, isReference(lower - hop) { lower -= hop }
+        while upper + hop <= free.upperBound, isReference(upper + hop - window) { upper += hop }
+        return Segment(source: segment.source, recorded: lower..<upper, reference: lower - lag..<upper - lag)
     }
 
     /// A part of 5 ms has too few samples for `threshold`; silence and other speech stay below this nearly always.
