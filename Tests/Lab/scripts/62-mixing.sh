@@ -23,7 +23,7 @@ config() { # KEYS of [audio]
 }
 play() { aplay -q -D "$1" "$SHARE/other.wav" 2>"$SHARE/aplay.log"; }             # DEVICE
 is_busy() { ! play "$1" && grep -q 'busy' "$SHARE/aplay.log"; }                   # DEVICE
-tone() { analyse tone "$1.wav" "$2" --from "$3"; }                               # NAME HZ SECONDS from its beginning
+tone() { analyse tone "$1.wav" "$2" "${@:3}"; }                                  # NAME HZ [--from TIME] [--to TIME]
 begin() { # KEYS: the daemon, with both cards listened to
 	config "$1" > "$SHARE/btcalld.conf"
 	start_btcalld "$SHARE/btcalld.conf" || fail "btcalld starts"
@@ -65,7 +65,9 @@ check "yes: the log says so" grep -q 'shared with other programs (mixWithOthers)
 test_call --outgoing --number 1002 --far-end tone:700 --seconds 30
 check "yes: the call is on the earpiece" wait_route earpiece 25
 sleep 3
+began=$(now)
 check "S3.5 yes: another program plays while the call is on" play "$DMIX"
+ended=$(now)
 note "yes: $(cat "$SHARE/aplay.log")"
 is "yes: the call is still on the earpiece" "$(route)" earpiece
 check "yes: the call ends" wait_test_call 25
@@ -73,16 +75,16 @@ note "statistics: $(statistics | jq -c '{lost: .data.lost.data}')"
 stop_btcalld
 hang_up_cards
 
-ring=$(tone ringing-ring 880 0)
+ring=$(tone ringing-ring 880)
 note "ring device: $(jq -c '{share_mean, rms_dbfs, windows}' <<<"$ring")"
 at_least "S2.13 the ring device rings (share of the energy)" "$(jq .share_mean <<<"$ring")" 0.2
 at_least "the ring is loud (dB)" "$(jq .rms_dbfs <<<"$ring")" -40
-call=$(tone ringing-call 880 0)
+call=$(tone ringing-call 880)
 note "call device: $(jq -c '{share_mean, rms_dbfs, windows}' <<<"$call")"
 at_most "S2.13 none of it where calls are heard (share of the energy)" "$(jq .share_mean <<<"$call")" 0.01
-at_least "there the call is heard (share of the energy)" "$(tone ringing-call 700 0 | jq .share_mean)" 0.2
+at_least "there the call is heard (share of the energy)" "$(tone ringing-call 700 | jq .share_mean)" 0.2
 for hz in 700 1300; do
-	mixed=$(tone mixed-call $hz 0)
+	mixed=$(tone mixed-call $hz --from "$began" --to "$ended")
 	note "mixed $hz Hz: $(jq -c '{share_mean, rms_dbfs, windows}' <<<"$mixed")"
 	at_least "mixed: $hz Hz is heard (share of the energy)" "$(jq .share_mean <<<"$mixed")" 0.05
 done
