@@ -75,7 +75,8 @@ package struct ContinuityAnalysis {
                 index == 0 ? 0 : certain[index - 1].recorded.upperBound,
                 index == certain.count - 1 ? recorded.count : certain[index + 1].recorded.lowerBound
             )
-            return trimmed(grown(certain[index], within: free.0..<max(free.0, free.1), recorded, known), recorded, known)
+            let whole = grown(certain[index], within: free.0..<max(free.0, free.1), recorded, known)
+            return trimmed(whole, recorded, known)
         }
     }
 
