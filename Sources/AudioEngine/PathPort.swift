@@ -170,15 +170,18 @@ struct PathPort: ~Copyable {
 
     /// Takes the capture stream away; the timer goes on with its ticks.
     ///
-    /// - Parameter lastTick: when the latest tick was made.
+    /// - Parameters:
+    ///   - lastTick: when the latest tick was made.
+    ///   - captured: nanoseconds of what was captured then and not used: as much earlier the next tick is due, or else each
+    ///     stream that comes and goes would take as much out of the playback's queue.
     @_noLocks
-    mutating func detach(lastTick: Int64) {
+    mutating func detach(lastTick: Int64, captured: Int64) {
         guard let stream = capture else { return }
         capture = nil
         if !stream.pointee.runsAlone { stream.pointee.stop() }
         isJoining = false
         debtFrames = 0
-        if isStarted && !isFallback { nextTimer = lastTick &+ RealtimeThread.tickNanoseconds }
+        if isStarted && !isFallback { nextTimer = lastTick &+ RealtimeThread.tickNanoseconds &- captured }
         isFallback = true
     }
 

@@ -86,7 +86,8 @@ extension RealtimeThread {
     private mutating func detach(_ capture: CapturePointer) {
         guard let terminal = capture.pointee.terminal else { return }
         capture.pointee.terminal = nil
-        terminal.pointee.path?.pointee.detach(lastTick: lastTick)
+        let captured = Int64(terminal.pointee.capture.available) &* 1_000_000_000 / Int64(busRate)
+        terminal.pointee.path?.pointee.detach(lastTick: lastTick, captured: min64(captured, Self.tickNanoseconds))
     }
 
     /// The terminal is about to be given back: its capture stream stays.

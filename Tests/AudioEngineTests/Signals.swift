@@ -30,9 +30,9 @@ func toneShare(_ samples: ArraySlice<Int16>, hertz: Double, rate: Int) -> Double
     return 2 * (real * real + imaginary * imaginary) / (energy * Double(samples.count))
 }
 
-/// The lowest tone share over windows of 1/8 s that overlap by half.
-func lowestToneShare(_ samples: ArraySlice<Int16>, hertz: Double, rate: Int) -> Double {
-    let window = rate / 8
+/// The lowest tone share over windows that overlap by half: of 1/8 s if nothing else is said.
+func lowestToneShare(_ samples: ArraySlice<Int16>, hertz: Double, rate: Int, windowsPerSecond: Int = 8) -> Double {
+    let window = rate / windowsPerSecond
     var lowest = 1.0
     var start = samples.startIndex
     while start + window <= samples.endIndex {
