@@ -33,7 +33,8 @@ package final class CallDirectory {
     private let logger: Logger
     private var table = CallTable()
     private var isSpeakingUnshown = false
-    private var providers: [(key: String, proxy: CallProviderProxy, watch: Subscription)] = []
+    /// `watch`: of an application on the bus, which may leave it.
+    private var providers: [(key: String, owner: any CallOwner, watch: Subscription?)] = []
     private var records: [CallRecord] = []
     private var shown = CallSnapshot.empty
     private var nextRequest: UInt64 = 1
@@ -74,24 +75,41 @@ package final class CallDirectory {
             throw APIError(.notSupported, "audio=\"pcm\" is not offered yet: register with audio=\"fd\"")
         }
         let proxy = CallProviderProxy(bus: bus, busName: busName, path: path, options: options, deadline: deadline)
+        if let index = index(of: busName, path) {
+            providers[index].owner = proxy
+            table.register(Self.provider(providers[index].key, options))
+            return
+        }
+        let watch = bus.watchName(busName) { [weak self] owner in
+            if owner == nil { self?.gone(busName) }
+        }
+        let key = providers.contains { $0.key == options.name } ? "\(options.name) (\(busName)\(path))" : options.name
+        add(proxy, key, watch)
+        logger.notice("\(options.name) registered as call provider at \(path)")
+    }
+
+    /// Takes a part of the daemon as the owner of calls; its name has to be its own.
+    package func register(_ owner: any CallOwner) {
+        add(owner, owner.name, nil)
+        logger.notice("\(owner.name) is a call provider")
+    }
+
+    /// Its calls end.
+    package func unregister(_ owner: any CallOwner) {
+        if let index = index(of: owner) { remove(at: index) }
+    }
+
+    private func add(_ owner: any CallOwner, _ key: String, _ watch: Subscription?) {
+        table.register(Self.provider(key, owner.options))
+        providers.append((key, owner, watch))
+    }
+
+    private static func provider(_ key: String, _ options: ProviderOptions) -> CallProvider {
         var capabilities: CallCapabilities = []
         for word in options.capabilities { capabilities.formUnion(CallCapabilities(word: word.rawValue) ?? []) }
         // `CallProvider1` has no method for these yet, so no headset may be offered them.
         capabilities.subtract([.conference, .transfer, .swap])
-        if let index = index(of: busName, path) {
-            let key = providers[index].key
-            providers[index].proxy = proxy
-            table.register(
-                CallProvider(name: key, capabilities: capabilities, hasCallState: options.hasCallState))
-            return
-        }
-        let key = providers.contains { $0.key == options.name } ? "\(options.name) (\(busName)\(path))" : options.name
-        table.register(CallProvider(name: key, capabilities: capabilities, hasCallState: options.hasCallState))
-        let watch = bus.watchName(busName) { [weak self] owner in
-            if owner == nil { self?.gone(busName) }
-        }
-        providers.append((key, proxy, watch))
-        logger.notice("\(options.name) registered as call provider at \(path)")
+        return CallProvider(name: key, capabilities: capabilities, hasCallState: options.hasCallState)
     }
 
     package func unregister(busName: String, path: String) throws(APIError) {
@@ -102,26 +120,33 @@ package final class CallDirectory {
     /// Ends all registrations: their applications are told.
     package func releaseProviders() {
         while let last = providers.indices.last {
-            providers[last].proxy.released()
+            providers[last].owner.released()
             remove(at: last)
         }
     }
 
     private func gone(_ busName: String) {
-        while let index = providers.firstIndex(where: { $0.proxy.busName == busName }) {
-            logger.notice("\(providers[index].proxy.name) left the bus: its calls end")
+        while let index = providers.firstIndex(where: { $0.owner.busName == busName }) {
+            logger.notice("\(providers[index].owner.name) left the bus: its calls end")
             remove(at: index)
         }
     }
 
     private func remove(at index: Int) {
         let provider = providers.remove(at: index)
-        provider.watch.cancel()
+        provider.watch?.cancel()
         run(table.providerGone(provider.key))
     }
 
     private func index(of busName: String, _ path: String) -> Int? {
-        providers.firstIndex { $0.proxy.busName == busName && $0.proxy.path == path }
+        providers.firstIndex { provider in
+            guard let proxy = provider.owner as? CallProviderProxy else { return false }
+            return proxy.sender == busName && proxy.path == path
+        }
+    }
+
+    private func index(of owner: any CallOwner) -> Int? {
+        providers.firstIndex { $0.owner === owner }
     }
 
     private static func noSuchProvider(_ path: String) -> APIError {
@@ -134,11 +159,53 @@ package final class CallDirectory {
         busName: String, path: String, number: String, options: ReportOptions
     ) throws(APIError) -> CallRecord {
         guard let index = index(of: busName, path) else { throw Self.noSuchProvider(path) }
-        guard providers[index].proxy.options.hasCallState else {
+        return try reportIncoming(at: index, number, options)
+    }
+
+    package func reportOutgoing(
+        busName: String, path: String, number: String, options: ReportOptions
+    ) throws(APIError) -> CallRecord {
+        guard let index = index(of: busName, path) else { throw Self.noSuchProvider(path) }
+        return try reportOutgoing(at: index, number, options)
+    }
+
+    /// The same for a part of the daemon.
+    package func reportIncoming(
+        from owner: any CallOwner, number: String, options: ReportOptions
+    ) throws(APIError) -> CallRecord {
+        guard let index = index(of: owner) else { throw Self.refusal(.unknownProvider) }
+        return try reportIncoming(at: index, number, options)
+    }
+
+    package func reportOutgoing(
+        from owner: any CallOwner, number: String, options: ReportOptions
+    ) throws(APIError) -> CallRecord {
+        guard let index = index(of: owner) else { throw Self.refusal(.unknownProvider) }
+        return try reportOutgoing(at: index, number, options)
+    }
+
+    /// The call's own provider says what became of it.
+    package func update(_ record: CallRecord, _ state: CallState, from busName: String) throws(APIError) {
+        guard record.provider.busName == busName else {
+            throw APIError(.notProvider, "the call belongs to \(record.provider.name): only it may update the call")
+        }
+        try update(record.identifier, state, from: record.call.provider)
+    }
+
+    package func update(_ record: CallRecord, _ state: CallState, from owner: any CallOwner) throws(APIError) {
+        guard record.provider === owner else { throw Self.refusal(.notOwner) }
+        try update(record.identifier, state, from: record.call.provider)
+    }
+
+    private func reportIncoming(
+        at index: Int, _ number: String, _ options: ReportOptions
+    ) throws(APIError) -> CallRecord {
+        let owner = providers[index].owner
+        guard owner.options.hasCallState else {
             throw APIError(
                 .notSupported,
-                "\(providers[index].proxy.name) registered with callState=false, whose calls ring nowhere: "
-                    + "report an outgoing call while there is audio, or register with callState=true")
+                "\(owner.name) registered with callState=false, whose calls ring nowhere: report an outgoing call "
+                    + "while there is audio, or register with callState=true")
         }
         let result: (id: CallID, actions: [CallTable.Action])
         do throws(CallReportError) {
@@ -150,27 +217,19 @@ package final class CallDirectory {
         return try require(result.id)
     }
 
-    package func reportOutgoing(
-        busName: String, path: String, number: String, options: ReportOptions
+    private func reportOutgoing(
+        at index: Int, _ number: String, _ options: ReportOptions
     ) throws(APIError) -> CallRecord {
-        guard let index = index(of: busName, path) else { throw Self.noSuchProvider(path) }
+        let key = providers[index].key
         let result: (id: CallID, actions: [CallTable.Action])
         do throws(CallReportError) {
-            result = try table.reportOutgoing(Self.details(number, options), from: providers[index].key)
+            result = try table.reportOutgoing(Self.details(number, options), from: key)
         } catch {
             throw Self.refusal(error)
         }
         run(result.actions)
-        if options.state == .alerting { try update(result.id, .alerting, from: providers[index].key) }
+        if options.state == .alerting { try update(result.id, .alerting, from: key) }
         return try require(result.id)
-    }
-
-    /// The call's own provider says what became of it.
-    package func update(_ record: CallRecord, _ state: CallState, from busName: String) throws(APIError) {
-        guard record.provider.busName == busName else {
-            throw APIError(.notProvider, "the call belongs to \(record.provider.name): only it may update the call")
-        }
-        try update(record.identifier, state, from: record.call.provider)
     }
 
     private func update(_ id: CallID, _ state: CallState, from key: String) throws(APIError) {
@@ -306,9 +365,9 @@ package final class CallDirectory {
 
     private func added(_ call: Call) {
         guard let provider = providers.first(where: { $0.key == call.provider }) else { return }
-        let record = CallRecord(call: call, provider: provider.proxy)
+        let record = CallRecord(call: call, provider: provider.owner)
         records.append(record)
-        logger.info("\(call.direction) call \(record.uuid) of \(provider.proxy.name)")
+        logger.info("\(call.direction) call \(record.uuid) of \(provider.owner.name)")
         onChange?(.added(record))
         if call.state != .setup { appeared(record) }
     }
@@ -374,7 +433,7 @@ package final class CallDirectory {
     }
 
     private func perform(_ step: ProviderAction, _ key: String, _ id: ProviderActionID) {
-        guard let provider = providers.first(where: { $0.key == key })?.proxy else {
+        guard let provider = providers.first(where: { $0.key == key })?.owner else {
             run(table.providerAnswered(id, .failed(.gone)))
             return
         }
@@ -390,7 +449,7 @@ package final class CallDirectory {
         }
     }
 
-    private func carryOut(_ step: ProviderAction, _ provider: CallProviderProxy) async throws(APIError) {
+    private func carryOut(_ step: ProviderAction, _ provider: any CallOwner) async throws(APIError) {
         func path(_ id: CallID) throws(APIError) -> String {
             guard let record = record(id) else { throw APIError(.noSuchCall, "the call has ended meanwhile") }
             return record.path

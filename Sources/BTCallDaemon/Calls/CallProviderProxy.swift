@@ -6,9 +6,10 @@ package import DBus
 ///
 /// An application that takes longer than the deadline is answered for with `timedOut`.
 @ControlPlane
-package final class CallProviderProxy {
-    /// The application's unique bus name and the object it registered.
-    package let busName: String
+package final class CallProviderProxy: CallOwner {
+    /// The application's unique bus name.
+    package let sender: String
+    /// The object that it registered.
     package let path: String
     package let options: ProviderOptions
     private let bus: BusConnection
@@ -19,18 +20,18 @@ package final class CallProviderProxy {
     ) {
         self.deadline = deadline
         self.bus = bus
-        self.busName = busName
+        sender = busName
         self.path = path
         self.options = options
     }
 
     package var name: String { options.name }
+    package var busName: String? { sender }
 
     package func answer(_ call: String) async throws(APIError) {
         _ = try await perform(BTCallName.CallProvider.performAnswer, [.objectPath(call), .vardict([:])])
     }
 
-    /// - Parameter reason: `local` when somebody here hung up, `rejected` for a call that was ringing.
     package func end(_ call: String, reason: String) async throws(APIError) {
         _ = try await perform(BTCallName.CallProvider.performEnd, [.objectPath(call), .string(reason)])
     }
@@ -43,7 +44,6 @@ package final class CallProviderProxy {
         _ = try await perform(BTCallName.CallProvider.performDTMF, [.objectPath(call), .string(tones)])
     }
 
-    /// Asks the application to dial for a call object that exists already.
     package func start(_ call: String, _ number: String) async throws(APIError) {
         _ = try await perform(
             BTCallName.CallProvider.performStart, [.objectPath(call), .string(number), .vardict([:])])
@@ -60,13 +60,13 @@ package final class CallProviderProxy {
 
     /// Tells the application that its registration is over; nothing is expected back.
     package func released() {
-        bus.post(busName, path, BTCallName.Interface.callProvider, BTCallName.CallProvider.released)
+        bus.post(sender, path, BTCallName.Interface.callProvider, BTCallName.CallProvider.released)
     }
 
     private func perform(_ member: String, _ arguments: [Value]) async throws(APIError) -> [Value] {
         do throws(BusError) {
             return try await bus.call(
-                busName, path, BTCallName.Interface.callProvider, member, arguments, timeout: deadline)
+                sender, path, BTCallName.Interface.callProvider, member, arguments, timeout: deadline)
         } catch {
             if error.hasName(BusError.Name.noReply) {
                 throw APIError(.timedOut, "\(name) did not answer \(member) within \(deadline)")

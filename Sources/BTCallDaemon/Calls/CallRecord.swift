@@ -12,7 +12,7 @@ package final class CallRecord {
     package let identifier: CallID
     /// The text of a random UUID: the same for the life of the call, never used again.
     package let uuid: String
-    package let provider: CallProviderProxy
+    package let provider: any CallOwner
     package internal(set) var call: Call
     package let appearedAt = WallClock.now
     /// Milliseconds since 1970 at which it became active; 0 before.
@@ -30,7 +30,7 @@ package final class CallRecord {
     /// A program has a copy of it.
     package internal(set) var isRecorded = false
 
-    init(call: Call, provider: CallProviderProxy) {
+    init(call: Call, provider: any CallOwner) {
         identifier = call.id
         uuid = Self.randomUUID()
         self.call = call

@@ -1,0 +1,28 @@
+package import BTCallAPI
+package import ControlLoop
+package import DBus
+
+/// Who owns calls, as `CallDirectory` asks for what headsets and clients want: an application on the bus
+/// (`CallProviderProxy`), or a part of the daemon that speaks for a program that knows nothing of us.
+///
+/// Each method is one action: returning fulfils it, an error fails it. What becomes of the call then is reported like
+/// any other change. Calls are named by the paths of their objects.
+@ControlPlane
+package protocol CallOwner: AnyObject {
+    var name: String { get }
+    var options: ProviderOptions { get }
+    /// The application's unique bus name; nil for a part of the daemon.
+    var busName: String? { get }
+
+    /// Dials for a call object that exists already.
+    func start(_ call: String, _ number: String) async throws(APIError)
+    func answer(_ call: String) async throws(APIError)
+    /// - Parameter reason: `localHangUp` when somebody here hung up, `rejected` for a call that was ringing.
+    func end(_ call: String, reason: String) async throws(APIError)
+    func setHeld(_ call: String, _ held: Bool) async throws(APIError)
+    func sendDTMF(_ call: String, _ tones: String) async throws(APIError)
+    /// Takes its end of a call's audio; not called for `audio="pcm"`.
+    func audioReady(_ call: String, _ descriptor: PassedDescriptor, _ format: AudioFormat) async throws(APIError)
+    /// The registration is over.
+    func released()
+}
