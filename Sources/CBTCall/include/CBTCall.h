@@ -11,6 +11,9 @@
 #if __has_include("realtime.h")
 #include "realtime.h"
 #endif
+#if __has_include("pcm_protocol.h")
+#include "pcm_protocol.h"
+#endif
 #if __has_include("dsp.h")
 #include "dsp.h"
 #endif
