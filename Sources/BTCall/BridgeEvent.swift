@@ -15,6 +15,8 @@ public enum BridgeEvent: Hashable, Sendable {
     /// Comes after the state `ended`.
     case callRemoved(Call.ID, reason: String?)
     case mutedChanged(Bool)
+    /// Incoming calls are refused from here on, or no more.
+    case doNotDisturbChanged(Bool)
     /// Somebody speaks into the muted microphone (``BridgeAudio/MuteMode/voiceProcessing``); at most one in 5 s.
     case speakingWhileMuted
     /// Whether programs have a copy of the call.

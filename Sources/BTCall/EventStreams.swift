@@ -106,8 +106,9 @@ extension BridgeEvent {
         case BTCallName.Interface.call:
             return callEvents(Call.ID(path: path), fields)
         case BTCallName.Interface.calls:
-            guard let muted = fields.values[BTCallName.Calls.muted]?.boolValue else { return [] }
-            return [.mutedChanged(muted)]
+            let muted = fields.values[BTCallName.Calls.muted]?.boolValue.map { BridgeEvent.mutedChanged($0) }
+            let quiet = fields.values[BTCallName.Calls.doNotDisturb]?.boolValue
+            return [muted, quiet.map { .doNotDisturbChanged($0) }].compactMap { $0 }
         case BTCallName.Interface.manager:
             return managerEvents(fields)
         case BTCallName.Interface.router:

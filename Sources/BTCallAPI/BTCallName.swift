@@ -104,6 +104,7 @@ package enum BTCallName {
         package static let callRemoved = "CallRemoved"
         package static let calls = "Calls"
         package static let muted = "Muted"
+        package static let doNotDisturb = "DoNotDisturb"
     }
 
     package enum Call {

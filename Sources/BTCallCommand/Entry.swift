@@ -32,6 +32,7 @@ struct Entry: ParsableCommand {
             AnswerCommand.self,
             HangupCommand.self,
             MuteCommand.self,
+            DNDCommand.self,
             VoiceCommand.self,
             MicCommand.self,
             PlayCommand.self,

@@ -1,12 +1,15 @@
 import BTCallAPI
 import BluetoothTypes
 import ControlLoop
+import Logging
 import Routing
+import Telephony
 
 // The calls: who is told of them, and what is kept of them.
 extension Daemon {
     func joinCalls() {
         calls.audio = audio
+        calls.policy = settings.configuration.callPolicy
         calls.onRoutingEvent = { [weak self] event in
             self?.router.handle(event)
             if case .callResumed(let call) = event { self?.interruptionHolds.resumed(call) }
@@ -36,6 +39,13 @@ extension Daemon {
             journal?.write(record, reason)
             callFailed(record, reason)
         }
+    }
+
+    func follow(_ new: CallTable.Configuration, replacing old: CallTable.Configuration) {
+        calls.policy = new
+        guard new.doNotDisturb != old.doNotDisturb else { return }
+        logger.notice("do not disturb is \(new.doNotDisturb ? "on: incoming calls are refused" : "off")")
+        callsObject?.doNotDisturbChanged()
     }
 
     static func journal(_ configuration: Configuration, _ problems: ProblemList) -> CallJournal? {

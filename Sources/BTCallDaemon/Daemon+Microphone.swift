@@ -22,7 +22,7 @@ extension Daemon {
 
     func exportCalls() {
         let microphone = microphone
-        callsObject = CallsObject(bus: bus, calls: calls, mute: mute) { () throws(APIError) in
+        callsObject = CallsObject(bus: bus, calls: calls, mute: mute, settings: settings) { () throws(APIError) in
             try microphone.checkUnmuting()
         }
     }

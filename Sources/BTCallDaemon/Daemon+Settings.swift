@@ -36,6 +36,7 @@ extension Daemon {
         outside.paths.setPeriod(new.periodMilliseconds)
         voice.follow(new)
         applySounds(new)
+        if new.callPolicy != old.callPolicy { follow(new.callPolicy, replacing: old.callPolicy) }
     }
 
     // MARK: What is kept

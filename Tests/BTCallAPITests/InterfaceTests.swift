@@ -60,6 +60,7 @@ import Testing
                 BTCallName.Calls.reportIncoming, BTCallName.Calls.reportOutgoing, BTCallName.Calls.place,
                 BTCallName.Calls.callAdded, BTCallName.Calls.callRemoved, BTCallName.Calls.calls,
                 BTCallName.Calls.muted,
+                BTCallName.Calls.doNotDisturb,
             ]
         ),
         (

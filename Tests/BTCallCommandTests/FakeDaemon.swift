@@ -24,6 +24,7 @@ final class FakeDaemon {
     private(set) var options: [String: Value] = [:]
     var incident = "{}\n"
     var isMuted = false
+    var isDoNotDisturb = false
     var settings: [SettingDescription] = []
     var quirks = QuirksDescription()
     /// Of any address; nil refuses it as none.
@@ -234,6 +235,9 @@ final class FakeDaemon {
                         bus.propertiesChanged(
                             path: BTCallPath.calls, interface: BTCallName.Interface.calls, ["Muted"])
                     }),
+                .init(
+                    "DoNotDisturb", "b", get: { [unowned self] in .bool(isDoNotDisturb) },
+                    set: { [unowned self] value in isDoNotDisturb = value.boolValue ?? false }),
             ])
     }
 

@@ -30,6 +30,8 @@ extension BridgeEvent {
             members += [("id", .string(id.description)), ("client", .string(client))]
         case .mutedChanged(let muted):
             members.append(("muted", JSON(muted)))
+        case .doNotDisturbChanged(let isOn):
+            members.append(("doNotDisturb", JSON(isOn)))
         case .buttonPressed(let address, let button):
             members += [("address", .string(address)), ("button", .string(button))]
         case .devicesChanged(let devices):
@@ -64,6 +66,7 @@ extension BridgeEvent {
         case .recordingDenied: "recordingDenied"
         case .recordingRequested: "recordingRequested"
         case .mutedChanged: "muted"
+        case .doNotDisturbChanged: "doNotDisturb"
         case .speakingWhileMuted: "speakingWhileMuted"
         case .buttonPressed: "button"
         case .devicesChanged: "devices"
@@ -88,6 +91,7 @@ extension BridgeEvent {
         case .recordingDenied(let id, let client): "\(client) may not record  \(id)"
         case .recordingRequested(let id, let client): "\(client) asks to record  \(id)"
         case .mutedChanged(let muted): muted ? "microphone muted" : "microphone on"
+        case .doNotDisturbChanged(let isOn): isOn ? "incoming calls are refused" : "incoming calls ring"
         case .speakingWhileMuted: "somebody speaks into the muted microphone"
         case .buttonPressed(let address, let button): "\(button) on \(address)"
         case .devicesChanged(let devices): Self.summary(devices)

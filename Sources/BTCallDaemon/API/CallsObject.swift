@@ -6,19 +6,21 @@ import Telephony
 /// `org.btcall.Calls1` at `/org/btcall/calls`, and one `org.btcall.Call1` object a call.
 @ControlPlane
 package final class CallsObject {
-    private let bus: BusConnection
-    private let calls: CallDirectory
+    let bus: BusConnection
+    let calls: CallDirectory
     private let mute: MuteState
+    let settings: Settings
     private let checkUnmuting: @ControlPlane () throws(APIError) -> Void
 
     /// - Parameter checkUnmuting: throws why the microphone cannot be unmuted.
     init(
-        bus: BusConnection, calls: CallDirectory, mute: MuteState,
+        bus: BusConnection, calls: CallDirectory, mute: MuteState, settings: Settings,
         checkUnmuting: @escaping @ControlPlane () throws(APIError) -> Void
     ) {
         self.bus = bus
         self.calls = calls
         self.mute = mute
+        self.settings = settings
         self.checkUnmuting = checkUnmuting
         bus.export([interface()], at: BTCallPath.calls)
         mute.onChange = { [weak self] in self?.changed(BTCallName.Calls.muted) }
@@ -58,7 +60,7 @@ package final class CallsObject {
         bus.emit(path: BTCallPath.calls, interface: BTCallName.Interface.calls, member: member, arguments)
     }
 
-    private func changed(_ property: String) {
+    func changed(_ property: String) {
         bus.propertiesChanged(path: BTCallPath.calls, interface: BTCallName.Interface.calls, [property])
     }
 
@@ -139,7 +141,7 @@ package final class CallsObject {
                         }
                         mute.set(isWanted)
                     }),
-            ])
+            ] + policyProperties)
     }
 
     private static func interface(

@@ -26,6 +26,13 @@ package final class CallDirectory {
     package var onSnapshot: (@ControlPlane (CallSnapshot) -> Void)?
     /// Whether a call that headsets are not shown has audio, or is about to.
     package var onUnshownSpeech: (@ControlPlane (Bool) -> Void)?
+    /// A call that was reported and does not ring.
+    package var onRefused: (@ControlPlane (RefusedCall) -> Void)?
+    /// Which incoming calls are taken; acts on the next report.
+    package var policy: CallTable.Configuration {
+        get { table.configuration }
+        set { table.configuration = newValue }
+    }
     /// Every call's audio that has to exist is asked for here; false when it cannot be had.
     package var audio: (any CallAudioExchange)?
 
@@ -211,6 +218,7 @@ package final class CallDirectory {
         do throws(CallReportError) {
             result = try table.reportIncoming(Self.details(number, options), from: providers[index].key)
         } catch {
+            refused(error, number, options, owner)
             throw Self.refusal(error)
         }
         run(result.actions)
@@ -242,6 +250,17 @@ package final class CallDirectory {
         run(actions)
     }
 
+    private func refused(_ error: CallReportError, _ number: String, _ options: ReportOptions, _ owner: any CallOwner) {
+        let reason: RefusedCall.Reason
+        switch error {
+        case .filtered: reason = .filtered
+        case .busy: reason = .busy
+        case .unknownProvider, .unknownCall, .notOwner, .illegalTransition, .tooManyCalls: return
+        }
+        logger.info("an incoming call of \(owner.name) is refused: \(reason.rawValue)")
+        onRefused?(RefusedCall(Self.details(number, options), provider: owner.name, reason))
+    }
+
     private func require(_ id: CallID) throws(APIError) -> CallRecord {
         guard let record = record(id) else { throw APIError(.fault, "the call vanished while it was reported") }
         return record
@@ -259,8 +278,8 @@ package final class CallDirectory {
         case .illegalTransition(let old, let new): APIError(.wrongState, "a call that is \(old) cannot become \(new)")
         case .tooManyCalls:
             APIError(.wrongState, "\(CallTable.maximumCalls) calls are up, which is the most there can be")
-        case .filtered: APIError(.wrongState, "do not disturb is on: the call is refused")
-        case .busy: APIError(.wrongState, "a call is up and a second one is not wanted")
+        case .filtered: APIError(.filtered, "do not disturb is on: the call is refused")
+        case .busy: APIError(.busy, "a call is up, and a second one is not wanted ([calls] secondCall = reject)")
         }
     }
 

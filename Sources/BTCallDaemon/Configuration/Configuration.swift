@@ -3,6 +3,7 @@ package import BluetoothTypes
 package import HandsFree
 package import Logging
 package import Routing
+package import Telephony
 
 /// Everything that can be set about the daemon, with the values that hold when nothing is.
 ///
@@ -120,6 +121,8 @@ package struct Configuration: Sendable {
     package var mixesWithOthers = false
     /// Calls are held while somebody else has the audio, where their applications can do that.
     package var holdsInterrupted = true
+    /// What becomes of an incoming call: refused while do not disturb is on, or while another one is up.
+    package var callPolicy = CallTable.Configuration()
     /// Blocks of 10 ms that are under way between the daemon and a telephony application, 2…6.
     package var callQueueBlocks = 3
     /// Whether programs may record calls.

@@ -1,0 +1,32 @@
+import Telephony
+import Testing
+
+@Suite struct CallPolicyTableTests {
+    private func table(_ configuration: CallTable.Configuration) -> CallTable {
+        var table = CallTable(configuration: configuration)
+        table.register(CallProvider(name: "phone", capabilities: [.hold, .dial]))
+        table.register(CallProvider(name: "radio", capabilities: [], hasCallState: false))
+        return table
+    }
+
+    @Test func `A call that headsets are not shown is no reason to refuse another one`() throws {
+        var table = table(CallTable.Configuration(secondCall: .reject))
+        let announcement = try table.reportOutgoing(CallDetails(), from: "radio")
+        _ = try table.update(announcement.id, .active, from: "radio")
+        _ = try table.reportIncoming(CallDetails(number: "1"), from: "phone")
+        #expect(throws: CallReportError.busy) { try table.reportIncoming(CallDetails(number: "2"), from: "phone") }
+        #expect(table.calls.count == 2)
+    }
+
+    @Test func `Do not disturb acts on the next report, and touches no call that is up`() throws {
+        var table = table(CallTable.Configuration())
+        let first = try table.reportIncoming(CallDetails(), from: "phone")
+        table.configuration.doNotDisturb = true
+        #expect(throws: CallReportError.filtered) { try table.reportIncoming(CallDetails(), from: "phone") }
+        #expect(table.calls.map(\.id) == [first.id])
+        _ = try table.reportOutgoing(CallDetails(), from: "phone")
+        table.configuration.doNotDisturb = false
+        _ = try table.reportIncoming(CallDetails(), from: "phone")
+        #expect(table.calls.count == 3)
+    }
+}
