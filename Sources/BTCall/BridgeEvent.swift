@@ -7,8 +7,12 @@ public enum BridgeEvent: Hashable, Sendable {
     case routeChanged(old: DeviceChoice, new: DeviceChoice, reason: String)
     /// All attempts to open this device's link failed.
     case activationFailed(device: DeviceChoice)
-    /// Comes before any change of the call's state.
+    /// Comes before any change of the call's state. A stream begins with the calls that are up, as if they were added then.
     case callAdded(Call)
+    /// Once for each incoming call, after ``callAdded(_:)``; of those that are up when a stream begins, for the ringing ones.
+    case incomingCall(Call)
+    /// What the camera of a video call gives.
+    case cameraSettingsChanged(Call.ID, CameraSettings)
     case callStateChanged(Call.ID, Call.State, reason: String?)
     /// The figure 0…100 of the last seconds; nil before the call has audio.
     case callQualityChanged(Call.ID, Int?)

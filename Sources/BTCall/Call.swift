@@ -55,6 +55,11 @@ public struct Call: Hashable, Sendable, Identifiable {
     public let totalQuality: CallQuality?
     /// A program has a copy of it.
     public let isRecorded: Bool
+    /// The other party's address with its scheme, as `tel:+4930123456`; nil when the number is withheld or unknown.
+    public let handle: String?
+    /// The far end's address as the call's application knows it; the handle when it has told none.
+    public let remoteAddress: String?
+    public let hasVideo: Bool
 
     init(_ description: CallDescription) {
         id = ID(text: description.id)
@@ -74,6 +79,9 @@ public struct Call: Hashable, Sendable, Identifiable {
         quality = description.quality.map { CallQuality($0) }
         totalQuality = description.totalQuality.map { CallQuality($0) }
         isRecorded = description.isRecorded
+        handle = description.handle.nonEmpty
+        remoteAddress = description.remoteAddress.nonEmpty
+        hasVideo = description.hasVideo
     }
 }
 

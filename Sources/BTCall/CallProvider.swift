@@ -80,6 +80,9 @@ public struct CallProviderDescription: Hashable, Sendable {
     /// call while it has audio. Headsets are not shown these calls; the daemon's setting `virtualCall` says what they are
     /// shown instead.
     public var hasCallState: Bool
+    /// The schemes of the addresses that it dials, as `sip`, `tel`, `intercom`; plain numbers are `tel`. Empty: it does not say,
+    /// and is asked for any address that nobody else takes.
+    public var schemes: [String] = []
 
     public init(
         name: String, rate: Int = 16000, sampleFormat: CallAudio.SampleFormat = .s16, channels: Int = 1,
@@ -94,11 +97,13 @@ public struct CallProviderDescription: Hashable, Sendable {
     }
 
     var options: ProviderOptions {
-        ProviderOptions(
+        var options = ProviderOptions(
             name: name, audio: .descriptor,
             format: AudioFormat(rate: rate, sample: sampleFormat.sample, channels: channels),
             capabilities: Set(capabilities.compactMap { ProviderOptions.Capability(rawValue: $0.rawValue) }),
             hasCallState: hasCallState)
+        options.schemes = schemes
+        return options
     }
 }
 

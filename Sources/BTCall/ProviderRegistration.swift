@@ -18,10 +18,21 @@ public final class ProviderRegistration: Sendable {
 
     /// A call comes in: the headsets ring.
     ///
-    /// - Parameter number: as it is to be shown; empty when it is withheld.
-    public func reportIncoming(number: String, name: String? = nil) async throws(BridgeError) -> Call.ID {
+    /// - Parameters:
+    ///   - number: as it is to be shown, or an address with a scheme; empty when it is withheld.
+    ///   - remoteAddress: the far end's address, where it is another than the number.
+    /// - Throws: `.filtered` while do not disturb is on, `.busy` when a second call is not wanted: it does not ring then.
+    public func reportIncoming(
+        number: String, name: String? = nil, hasVideo: Bool = false, remoteAddress: String? = nil
+    ) async throws(BridgeError) -> Call.ID {
         try await proxy.report(
-            BTCallName.Calls.reportIncoming, number, ReportOptions(name: name).incomingFields)
+            BTCallName.Calls.reportIncoming, number,
+            ReportOptions(name: name, isVideo: hasVideo, remoteAddress: remoteAddress).incomingFields)
+    }
+
+    /// What the camera of a video call gives from here on; everybody is told (``BridgeEvent/cameraSettingsChanged(_:_:)``).
+    public func reportCamera(_ settings: CameraSettings, of call: Call.ID) async throws(BridgeError) {
+        try await proxy.request(call, BTCallName.Call.reportCamera, [.vardict(settings.description.fields)])
     }
 
     /// A call goes out.
@@ -106,6 +117,10 @@ final class ProviderProxy {
         if let ssrcs { options["ssrcs"] = .array("u", ssrcs.map { .uint32($0) }) }
         try await connection.request(
             call.path, BTCallName.Interface.call, BTCallName.Call.update, [.string(state.rawValue), .vardict(options)])
+    }
+
+    func request(_ call: Call.ID, _ member: String, _ arguments: [Value]) async throws(BridgeError) {
+        try await connection.request(call.path, BTCallName.Interface.call, member, arguments)
     }
 
     func unregister() async throws(BridgeError) {

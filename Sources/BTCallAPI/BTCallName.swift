@@ -105,6 +105,8 @@ package enum BTCallName {
         package static let calls = "Calls"
         package static let muted = "Muted"
         package static let doNotDisturb = "DoNotDisturb"
+        package static let incomingCall = "IncomingCall"
+        package static let cameraSettingsChanged = "CameraSettingsChanged"
     }
 
     package enum Call {
@@ -128,6 +130,10 @@ package enum BTCallName {
         package static let qualityParts = "QualityParts"
         package static let qualityTotal = "QualityTotal"
         package static let recording = "Recording"
+        package static let handle = "Handle"
+        package static let remoteAddress = "RemoteAddress"
+        package static let hasVideo = "HasVideo"
+        package static let reportCamera = "ReportCamera"
     }
 
     package enum CallProvider {

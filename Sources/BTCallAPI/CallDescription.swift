@@ -33,6 +33,11 @@ package struct CallDescription: Hashable, Sendable {
     package var totalQuality: QualityDescription?
     /// A program has a copy of it.
     package var isRecorded = false
+    /// The other party's address with its scheme, as `tel:+4930123456`; empty when the number is withheld or unknown.
+    package var handle = ""
+    /// The far end's address as the call's application knows it; the handle when it has told none.
+    package var remoteAddress = ""
+    package var hasVideo = false
 
     package init(
         id: String, state: State, direction: Direction, number: String? = nil, name: String? = nil, provider: String,
@@ -68,6 +73,9 @@ package struct CallDescription: Hashable, Sendable {
             try QualityDescription(fields)
         }
         isRecorded = try fields.optionalBool(BTCallName.Call.recording) ?? false
+        handle = try fields.optionalString(BTCallName.Call.handle) ?? ""
+        remoteAddress = try fields.optionalString(BTCallName.Call.remoteAddress) ?? ""
+        hasVideo = try fields.optionalBool(BTCallName.Call.hasVideo) ?? false
     }
 
     /// - Returns: a property of type `a{sv}`; nil for an empty one.
@@ -94,6 +102,9 @@ package struct CallDescription: Hashable, Sendable {
             BTCallName.Call.qualityParts: .vardict(quality?.fields ?? [:]),
             BTCallName.Call.qualityTotal: .vardict(totalQuality?.fields ?? [:]),
             BTCallName.Call.recording: .bool(isRecorded),
+            BTCallName.Call.handle: .string(handle),
+            BTCallName.Call.remoteAddress: .string(remoteAddress),
+            BTCallName.Call.hasVideo: .bool(hasVideo),
         ]
     }
 }

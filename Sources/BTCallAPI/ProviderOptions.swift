@@ -23,6 +23,8 @@ package struct ProviderOptions: Hashable, Sendable {
     /// Whether its calls are calls to headsets. False for announcements, and for an application that does not know what
     /// becomes of its calls: headsets are then shown what `virtualCall` says.
     package var hasCallState: Bool
+    /// The schemes of the addresses that it dials, in lower case; empty: it does not say, and is asked for any.
+    package var schemes: [String] = []
 
     package init(
         name: String, audio: Audio = .descriptor, format: AudioFormat = AudioFormat(),
@@ -41,6 +43,7 @@ package struct ProviderOptions: Hashable, Sendable {
         audio = try fields.optionalWord("audio", of: Audio.self) ?? .descriptor
         format = try AudioFormat(options: fields)
         hasCallState = try fields.optionalBool("callState") ?? true
+        schemes = try Self.schemes(fields)
         capabilities = []
         for word in try fields.strings("capabilities") {
             guard let capability = Capability(rawValue: word) else {
@@ -52,10 +55,21 @@ package struct ProviderOptions: Hashable, Sendable {
         }
     }
 
+    private static func schemes(_ fields: Fields) throws(APIError) -> [String] {
+        let words = try fields.strings("schemes")
+        guard words.count <= 16, words.allSatisfy({ CallAddress.isScheme($0) }) else {
+            throw APIError(
+                .invalidArgument,
+                "schemes in \(fields.subject) is not accepted; accepted: at most 16 words such as sip, tel, intercom")
+        }
+        return words.map { $0.lowercased() }
+    }
+
     package var fields: [String: Value] {
         [
             "name": .string(name),
             "audio": .string(audio.rawValue),
+            "schemes": .strings(schemes),
             "capabilities": .strings(capabilities.map(\.rawValue).sorted()),
             "callState": .bool(hasCallState),
         ].merging(format.options) { _, new in new }
@@ -67,10 +81,16 @@ package struct ReportOptions: Hashable, Sendable {
     /// The other party's name, when the application knows it.
     package var name: String?
     package var isVideo: Bool
+    /// The far end's address as the application knows it, when it is another than the number.
+    package var remoteAddress: String?
     /// Outgoing only: how far the call is, `.dialing` or `.alerting`.
     package var state: CallDescription.State
 
-    package init(name: String? = nil, isVideo: Bool = false, state: CallDescription.State = .dialing) {
+    package init(
+        name: String? = nil, isVideo: Bool = false, state: CallDescription.State = .dialing,
+        remoteAddress: String? = nil
+    ) {
+        self.remoteAddress = remoteAddress
         self.name = name
         self.isVideo = isVideo
         self.state = state
@@ -80,6 +100,7 @@ package struct ReportOptions: Hashable, Sendable {
     package init(_ fields: Fields) throws(APIError) {
         name = try fields.optionalString("name")?.nonEmpty
         isVideo = try fields.optionalBool("video") ?? false
+        remoteAddress = try fields.optionalString("remoteAddress")?.nonEmpty
         let word = try fields.optionalString("state") ?? CallDescription.State.dialing.rawValue
         guard let state = CallDescription.State(rawValue: word), state == .dialing || state == .alerting else {
             throw APIError(
@@ -89,7 +110,11 @@ package struct ReportOptions: Hashable, Sendable {
     }
 
     /// The entries for an incoming call.
-    package var incomingFields: [String: Value] { ["name": .string(name ?? ""), "video": .bool(isVideo)] }
+    package var incomingFields: [String: Value] {
+        [
+            "name": .string(name ?? ""), "video": .bool(isVideo), "remoteAddress": .string(remoteAddress ?? ""),
+        ]
+    }
 
     /// The entries for an outgoing call.
     package var outgoingFields: [String: Value] {

@@ -90,6 +90,7 @@ extension CallTable {
             call.details.number = details.number ?? call.details.number
             call.details.name = details.name ?? call.details.name
             call.details.hasVideo = details.hasVideo
+            call.details.remoteAddress = details.remoteAddress ?? call.details.remoteAddress
             call.capabilities = details.capabilities ?? call.capabilities
         }
         return actions

@@ -60,7 +60,8 @@ import Testing
                 BTCallName.Calls.reportIncoming, BTCallName.Calls.reportOutgoing, BTCallName.Calls.place,
                 BTCallName.Calls.callAdded, BTCallName.Calls.callRemoved, BTCallName.Calls.calls,
                 BTCallName.Calls.muted,
-                BTCallName.Calls.doNotDisturb,
+                BTCallName.Calls.doNotDisturb, BTCallName.Calls.incomingCall,
+                BTCallName.Calls.cameraSettingsChanged,
             ]
         ),
         (
@@ -72,6 +73,8 @@ import Testing
                 BTCallName.Call.index, BTCallName.Call.startedAt, BTCallName.Call.ssrcs, BTCallName.Call.link,
                 BTCallName.Call.quality, BTCallName.Call.qualityParts, BTCallName.Call.qualityTotal,
                 BTCallName.Call.recording,
+                BTCallName.Call.handle, BTCallName.Call.remoteAddress, BTCallName.Call.hasVideo,
+                BTCallName.Call.reportCamera,
             ]
         ),
         (

@@ -16,6 +16,13 @@ extension BridgeEvent {
             members.append(("device", .string(device.description)))
         case .callAdded(let call):
             members.append(("call", call.json))
+        case .incomingCall(let call):
+            members.append(("call", call.json))
+        case .cameraSettingsChanged(let id, let settings):
+            members += [
+                ("id", .string(id.description)), ("camera", .string(settings.camera)), ("width", JSON(settings.width)),
+                ("height", JSON(settings.height)), ("framesPerSecond", JSON(settings.framesPerSecond)),
+            ]
         case .callStateChanged(let id, let state, let reason):
             members += [
                 ("id", .string(id.description)), ("state", .string(state.rawValue)), ("reason", JSON(reason)),
@@ -59,6 +66,8 @@ extension BridgeEvent {
         case .routeChanged: "routeChanged"
         case .activationFailed: "activationFailed"
         case .callAdded: "callAdded"
+        case .incomingCall: "incomingCall"
+        case .cameraSettingsChanged: "camera"
         case .callStateChanged: "callState"
         case .callRemoved: "callRemoved"
         case .callQualityChanged: "quality"
@@ -84,6 +93,9 @@ extension BridgeEvent {
         case .activationFailed(let device): "\(device) did not open its link"
         case .callAdded(let call):
             "\(call.direction.rawValue), \(call.state.rawValue): \(call.party), by \(call.provider)"
+        case .incomingCall(let call): "\(call.party), by \(call.provider)"
+        case .cameraSettingsChanged(let id, let settings):
+            "\(settings.camera), \(settings.width)x\(settings.height), \(settings.framesPerSecond)/s  \(id)"
         case .callStateChanged(let id, let state, let reason): "\(state.rawValue)\(Self.because(reason))  \(id)"
         case .callRemoved(let id, let reason): "\(id)\(Self.because(reason))"
         case .callQualityChanged(let id, let quality): "\(quality.map { String($0) } ?? "unknown")  \(id)"

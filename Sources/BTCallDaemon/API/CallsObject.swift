@@ -32,7 +32,9 @@ package final class CallsObject {
         case .added(let record):
             bus.export([Self.interface(of: record, calls, bus)], at: record.path)
             emit(BTCallName.Calls.callAdded, [.objectPath(record.path), .vardict(record.description.properties)])
+            record.shownState = record.call.state
             changed(BTCallName.Calls.calls)
+            announceIncoming(record)
         case .changed(let record): emitState(record, reason: "")
         case .ended(let record, let reason):
             emitState(record, reason: reason.rawValue)
@@ -50,13 +52,19 @@ package final class CallsObject {
     private func emitState(_ record: CallRecord, reason: String) {
         bus.propertiesChanged(
             path: record.path, interface: BTCallName.Interface.call,
-            [BTCallName.Call.state, BTCallName.Call.number, BTCallName.Call.name, BTCallName.Call.startedAt])
+            [
+                BTCallName.Call.state, BTCallName.Call.number, BTCallName.Call.name, BTCallName.Call.startedAt,
+                BTCallName.Call.handle, BTCallName.Call.remoteAddress, BTCallName.Call.hasVideo,
+            ])
+        // A name that became known is no change of the state.
+        guard record.shownState != record.call.state else { return }
+        record.shownState = record.call.state
         bus.emit(
             path: record.path, interface: BTCallName.Interface.call, member: BTCallName.Call.stateChanged,
             [.string(record.description.state.rawValue), .string(reason)])
     }
 
-    private func emit(_ member: String, _ arguments: [Value]) {
+    func emit(_ member: String, _ arguments: [Value]) {
         bus.emit(path: BTCallPath.calls, interface: BTCallName.Interface.calls, member: member, arguments)
     }
 
@@ -122,7 +130,7 @@ package final class CallsObject {
             signals: [
                 .init(Name.callAdded, [("call", "o"), ("properties", "a{sv}")]),
                 .init(Name.callRemoved, [("call", "o"), ("reason", "s")]),
-            ],
+            ] + announcements,
             properties: [
                 .init(Name.calls, "ao", get: { .objectPaths(calls.calls.map(\.path)) }),
                 .init(
@@ -208,6 +216,7 @@ package final class CallsObject {
                         return []
                     }
                 },
+                cameraMethod(of: record, calls, bus),
             ],
             signals: [.init(Name.stateChanged, [("state", "s"), ("reason", "s")])],
             properties: [
@@ -225,6 +234,9 @@ package final class CallsObject {
                 .init(Name.qualityParts, "a{sv}", changes: .silent, get: { property(Name.qualityParts) }),
                 .init(Name.qualityTotal, "a{sv}", changes: .silent, get: { property(Name.qualityTotal) }),
                 .init(Name.recording, "b", get: { .bool(record.isRecorded) }),
+                .init(Name.handle, "s", get: { .string(record.description.handle) }),
+                .init(Name.remoteAddress, "s", get: { .string(record.description.remoteAddress) }),
+                .init(Name.hasVideo, "b", get: { .bool(record.call.details.hasVideo) }),
             ])
     }
 }

@@ -41,7 +41,7 @@ package final class CallDirectory {
     private var table = CallTable()
     private var isSpeakingUnshown = false
     /// `watch`: of an application on the bus, which may leave it.
-    private var providers: [(key: String, owner: any CallOwner, watch: Subscription?)] = []
+    private(set) var providers: [(key: String, owner: any CallOwner, watch: Subscription?)] = []
     private var records: [CallRecord] = []
     private var shown = CallSnapshot.empty
     private var nextRequest: UInt64 = 1
@@ -116,7 +116,9 @@ package final class CallDirectory {
         for word in options.capabilities { capabilities.formUnion(CallCapabilities(word: word.rawValue) ?? []) }
         // `CallProvider1` has no method for these yet, so no headset may be offered them.
         capabilities.subtract([.conference, .transfer, .swap])
-        return CallProvider(name: key, capabilities: capabilities, hasCallState: options.hasCallState)
+        return CallProvider(
+            name: key, capabilities: capabilities, hasCallState: options.hasCallState,
+            dialsNumbers: options.schemes.isEmpty || options.schemes.contains(CallAddress.numbers))
     }
 
     package func unregister(busName: String, path: String) throws(APIError) {
@@ -193,10 +195,14 @@ package final class CallDirectory {
 
     /// The call's own provider says what became of it.
     package func update(_ record: CallRecord, _ state: CallState, from busName: String) throws(APIError) {
+        try checkOwner(of: record, busName)
+        try update(record.identifier, state, from: record.call.provider)
+    }
+
+    package func checkOwner(of record: CallRecord, _ busName: String) throws(APIError) {
         guard record.provider.busName == busName else {
             throw APIError(.notProvider, "the call belongs to \(record.provider.name): only it may update the call")
         }
-        try update(record.identifier, state, from: record.call.provider)
     }
 
     package func update(_ record: CallRecord, _ state: CallState, from owner: any CallOwner) throws(APIError) {
@@ -267,7 +273,10 @@ package final class CallDirectory {
     }
 
     private static func details(_ number: String, _ options: ReportOptions) -> CallDetails {
-        CallDetails(number: number.isEmpty ? nil : number, name: options.name, hasVideo: options.isVideo)
+        var details = CallDetails(
+            number: CallAddress(number).number.nonEmpty, name: options.name, hasVideo: options.isVideo)
+        details.remoteAddress = options.remoteAddress
+        return details
     }
 
     private static func refusal(_ error: CallReportError) -> APIError {
@@ -317,6 +326,8 @@ package final class CallDirectory {
     ///
     /// - Parameter provider: the name of the one to ask; nil lets the table choose.
     package func place(_ number: String, provider: String?) async throws(APIError) -> CallRecord {
+        let address = CallAddress(number)
+        let (number, provider) = (address.number, try dialer(of: address, provider))
         let known = Set(records.map(\.identifier))
         var placed: CallRecord?
         let (outcome, refusal) = await withCheckedContinuation { continuation in

@@ -29,6 +29,8 @@ package final class CallRecord {
     package internal(set) var history: CallHistory?
     /// A program has a copy of it.
     package internal(set) var isRecorded = false
+    /// What clients were told last.
+    var shownState: CallState?
 
     init(call: Call, provider: any CallOwner) {
         identifier = call.id
@@ -47,6 +49,9 @@ package final class CallRecord {
             startedAt: startedAt)
         description.ssrcs = ssrcs
         description.isRecorded = isRecorded
+        description.handle = call.details.number.map { CallAddress($0).uri } ?? ""
+        description.remoteAddress = call.details.remoteAddress ?? description.handle
+        description.hasVideo = call.details.hasVideo
         description.link = history?.carrier.flatMap { CallLinkDescription($0) }
         if let history, !history.isEmpty {
             description.quality = QualityDescription(history.meter.recent)
