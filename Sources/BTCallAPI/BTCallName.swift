@@ -105,6 +105,7 @@ package enum BTCallName {
         package static let calls = "Calls"
         package static let muted = "Muted"
         package static let doNotDisturb = "DoNotDisturb"
+        package static let log = "Log"
         package static let incomingCall = "IncomingCall"
         package static let cameraSettingsChanged = "CameraSettingsChanged"
     }

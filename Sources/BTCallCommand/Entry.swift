@@ -33,6 +33,7 @@ struct Entry: ParsableCommand {
             HangupCommand.self,
             MuteCommand.self,
             DNDCommand.self,
+            LogCommand.self,
             VoiceCommand.self,
             MicCommand.self,
             PlayCommand.self,

@@ -19,6 +19,7 @@ extension Daemon {
             self?.sounds.tones.follow(snapshot)
         }
         calls.onUnshownSpeech = { [weak self] isOn in self?.headsets.setVirtualCall(isOn) }
+        calls.onRefused = { [weak self] call in self?.callLog.add(call) }
         calls.onChange = { [weak self] change in self?.take(change) }
         quality.onChange = { [weak self] record, names in self?.callsObject?.changed(record, names) }
         admission.onRetry = { [weak self] address in self?.quality.retried(address) }
@@ -37,6 +38,7 @@ extension Daemon {
         case .added, .changed: quality.take(change)
         case .ended(let record, let reason):
             journal?.write(record, reason)
+            callLog.add(record, reason)
             callFailed(record, reason)
         }
     }
@@ -52,5 +54,13 @@ extension Daemon {
         configuration.callRecord.map {
             CallJournal(path: $0, withNumbers: configuration.recordsNumbers, problems: problems)
         }
+    }
+
+    /// Who wants no record of calls wants none in the state directory either.
+    static func callLog(_ configuration: Configuration, _ problems: ProblemList, _ logger: Logger) -> CallLog {
+        let directory = configuration.callRecord == nil ? nil : configuration.stateDirectory
+        return CallLog(
+            file: directory.map { CallLogFile(directory: $0) }, withNumbers: configuration.recordsNumbers,
+            problems: problems, logger: logger)
     }
 }

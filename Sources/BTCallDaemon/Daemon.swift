@@ -68,6 +68,7 @@ package final class Daemon: Activating {
     var outputFailure: AudioGraph.OutputFailure?
     package let quality: CallQualityMonitor
     let journal: CallJournal?
+    let callLog: CallLog
     let locals: LocalDeviceMonitor
     let manual: ManualRendering
     let taps: CallTaps
@@ -159,6 +160,7 @@ package final class Daemon: Activating {
         quality = CallQualityMonitor(
             graph: graph, interval: configuration.waits.quality, window: configuration.waits.qualityWindow)
         journal = Self.journal(configuration, problems)
+        callLog = Self.callLog(configuration, problems, logger)
         mute = MuteState()
         microphone = MicrophoneControl(
             configuration, graph: graph, mute: mute, paths: outside.paths, problems: problems, logger: logger)

@@ -61,6 +61,7 @@ import Testing
                 BTCallName.Calls.callAdded, BTCallName.Calls.callRemoved, BTCallName.Calls.calls,
                 BTCallName.Calls.muted,
                 BTCallName.Calls.doNotDisturb, BTCallName.Calls.incomingCall,
+                BTCallName.Calls.log,
                 BTCallName.Calls.cameraSettingsChanged,
             ]
         ),

@@ -25,6 +25,7 @@ final class FakeDaemon {
     var incident = "{}\n"
     var isMuted = false
     var isDoNotDisturb = false
+    var log: [CallLogDescription] = []
     var settings: [SettingDescription] = []
     var quirks = QuirksDescription()
     /// Of any address; nil refuses it as none.
@@ -215,6 +216,10 @@ final class FakeDaemon {
                     let fields = Fields(call.arguments[1].vardictValue ?? [:], of: "options")
                     guard let options = try? ProviderOptions(fields) else { return }
                     daemon.provider = (call.sender, call.arguments[0].stringValue ?? "", options)
+                },
+                .init("Log", in: [("maximum", "u")], out: [("calls", "aa{sv}")]) { [unowned self] call in
+                    let maximum = Int(call.arguments[0].integerValue ?? 0)
+                    return [.vardicts(log.prefix(maximum == 0 ? log.count : maximum).map(\.fields))]
                 },
                 method("UnregisterProvider", in: [("provider", "o")]) { daemon, _ in daemon.provider = nil },
                 .init("ReportIncoming", in: report, out: [("call", "o")]) { [unowned self] call in

@@ -10,17 +10,19 @@ package final class CallsObject {
     let calls: CallDirectory
     private let mute: MuteState
     let settings: Settings
+    let log: CallLog
     private let checkUnmuting: @ControlPlane () throws(APIError) -> Void
 
     /// - Parameter checkUnmuting: throws why the microphone cannot be unmuted.
     init(
-        bus: BusConnection, calls: CallDirectory, mute: MuteState, settings: Settings,
+        bus: BusConnection, calls: CallDirectory, mute: MuteState, settings: Settings, log: CallLog,
         checkUnmuting: @escaping @ControlPlane () throws(APIError) -> Void
     ) {
         self.bus = bus
         self.calls = calls
         self.mute = mute
         self.settings = settings
+        self.log = log
         self.checkUnmuting = checkUnmuting
         bus.export([interface()], at: BTCallPath.calls)
         mute.onChange = { [weak self] in self?.changed(BTCallName.Calls.muted) }
@@ -126,7 +128,7 @@ package final class CallsObject {
                         throw error.busError
                     }
                 },
-            ],
+            ] + logMethods,
             signals: [
                 .init(Name.callAdded, [("call", "o"), ("properties", "a{sv}")]),
                 .init(Name.callRemoved, [("call", "o"), ("reason", "s")]),
