@@ -15,6 +15,11 @@ package enum BTCallName {
         package static let call = "org.btcall.Call1"
         package static let callProvider = "org.btcall.CallProvider1"
         package static let headset = "org.btcall.Headset1"
+        package static let contactResolver = "org.btcall.ContactResolver1"
+    }
+
+    package enum ContactResolver {
+        package static let resolve = "Resolve"
     }
 
     package enum Manager {
@@ -106,6 +111,8 @@ package enum BTCallName {
         package static let muted = "Muted"
         package static let doNotDisturb = "DoNotDisturb"
         package static let log = "Log"
+        package static let registerContactResolver = "RegisterContactResolver"
+        package static let unregisterContactResolver = "UnregisterContactResolver"
         package static let incomingCall = "IncomingCall"
         package static let cameraSettingsChanged = "CameraSettingsChanged"
     }

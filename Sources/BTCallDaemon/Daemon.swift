@@ -145,7 +145,9 @@ package final class Daemon: Activating {
                 recorder: recorder, files: files.map { IncidentFiles(stateDirectory: $0) },
                 delay: configuration.waits.incident, logger: logger),
             logger: logger)
-        calls = CallDirectory(bus: bus, deadline: configuration.waits.provider, logger: logger)
+        calls = CallDirectory(
+            bus: bus, deadline: configuration.waits.provider, contactBudget: configuration.waits.contact, logger: logger
+        )
         audio = CallAudio(graph: graph, logger: logger)
         applicationAudio = ApplicationAudio(graph: graph, logger: logger)
         voice = VoiceControl(configuration, graph: graph, problems: problems)

@@ -61,7 +61,8 @@ import Testing
                 BTCallName.Calls.callAdded, BTCallName.Calls.callRemoved, BTCallName.Calls.calls,
                 BTCallName.Calls.muted,
                 BTCallName.Calls.doNotDisturb, BTCallName.Calls.incomingCall,
-                BTCallName.Calls.log,
+                BTCallName.Calls.log, BTCallName.Calls.registerContactResolver,
+                BTCallName.Calls.unregisterContactResolver,
                 BTCallName.Calls.cameraSettingsChanged,
             ]
         ),
@@ -87,6 +88,7 @@ import Testing
                 BTCallName.CallProvider.released,
             ]
         ),
+        (BTCallName.Interface.contactResolver, [BTCallName.ContactResolver.resolve]),
         (
             BTCallName.Interface.headset,
             [

@@ -100,11 +100,15 @@ package final class CallsObject {
                     Name.reportIncoming, in: [("provider", "o"), ("number", "s"), ("options", "a{sv}")],
                     out: [("call", "o")]
                 ) { call async throws(BusError) in
-                    try reply { () throws(APIError) in
-                        let options = try ReportOptions(Fields(argument(call, 2), of: "options"))
+                    do throws(APIError) {
+                        let given = try ReportOptions(Fields(argument(call, 2), of: "options"))
+                        let (path, number) = (text(call, 0), text(call, 1))
+                        let options = await calls.named(given, number, busName: call.sender, path: path)
                         let record = try calls.reportIncoming(
-                            busName: call.sender, path: text(call, 0), number: text(call, 1), options: options)
+                            busName: call.sender, path: path, number: number, options: options)
                         return [.objectPath(record.path)]
+                    } catch {
+                        throw error.busError
                     }
                 },
                 .init(
@@ -128,7 +132,7 @@ package final class CallsObject {
                         throw error.busError
                     }
                 },
-            ] + logMethods,
+            ] + logMethods + contactMethods,
             signals: [
                 .init(Name.callAdded, [("call", "o"), ("properties", "a{sv}")]),
                 .init(Name.callRemoved, [("call", "o"), ("reason", "s")]),

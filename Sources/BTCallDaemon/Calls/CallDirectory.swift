@@ -52,11 +52,20 @@ package final class CallDirectory {
     package var acceptsProviders = false
     private let deadline: Duration
 
-    /// - Parameter deadline: for a provider to do what it is asked.
-    package init(bus: BusConnection, deadline: Duration, logger: Logger) {
+    /// Who knows names.
+    package let contacts: ContactResolvers
+
+    /// - Parameters:
+    ///   - deadline: for a provider to do what it is asked.
+    ///   - contactBudget: for a contact resolver to know who calls.
+    package init(
+        bus: BusConnection, deadline: Duration, contactBudget: Duration = .milliseconds(500), logger: Logger
+    ) {
+        contacts = ContactResolvers(bus: bus, budget: contactBudget, patience: deadline, logger: logger)
         self.bus = bus
         self.deadline = deadline
         self.logger = logger
+        contacts.onName = { [weak self] number, name in self?.name(number, name) }
     }
 
     /// In order of appearance.
@@ -400,7 +409,22 @@ package final class CallDirectory {
         logger.info("\(call.direction) call \(record.uuid) of \(provider.owner.name)")
         onChange?(.added(record))
         if call.state != .setup { appeared(record) }
+        lookUp(record)
     }
+
+    /// A name that came late; the one that an application gave stays.
+    private func name(_ number: String, _ name: String) {
+        for call in table.calls where call.details.number == number && call.details.name == nil {
+            let details = CallDetails(name: name, hasVideo: call.details.hasVideo)
+            do throws(CallReportError) {
+                run(try table.update(call.id, details, from: call.provider))
+            } catch {
+                logger.error("a name does not get to its call: \(error)")
+            }
+        }
+    }
+
+    func isRegistered(_ busName: String, _ path: String) -> Bool { index(of: busName, path) != nil }
 
     private func appeared(_ record: CallRecord) {
         // Before the policy opens a link: headsets that see no call may refuse it, or be shown a virtual one.

@@ -53,6 +53,8 @@ package struct Configuration: Sendable {
     package struct Waits: Sendable {
         /// For a provider to do what it is asked.
         package var provider = Duration.seconds(5)
+        /// For a contact resolver to know who calls, before it rings without a name.
+        package var contact = Duration.milliseconds(500)
         /// Between two looks at local devices that are missing or busy; nothing runs while all are there.
         package var localDevice = Duration.seconds(5)
         /// Between two requests for a bus name that is taken.
