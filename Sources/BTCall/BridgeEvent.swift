@@ -24,6 +24,8 @@ public enum BridgeEvent: Hashable, Sendable {
     case recordingDenied(Call.ID, client: String)
     /// A program asks to record the call: ``BridgeAudio/allowRecording(of:_:)`` answers it.
     case recordingRequested(Call.ID, client: String)
+    /// The application that owns the call wants its media to go these ways: ``Calls/answerMediaChange(of:_:)`` answers it.
+    case mediaChangeRequested(Call.ID, CallMedia)
     /// - address: the headset's.
     case buttonPressed(address: String, button: String)
     case devicesChanged([AudioDevice])

@@ -55,6 +55,13 @@ public struct Call: Hashable, Sendable, Identifiable {
     public let totalQuality: CallQuality?
     /// A program has a copy of it.
     public let isRecorded: Bool
+    /// What its application can do with it.
+    public let capabilities: Set<CallProviderDescription.Capability>
+    /// Which ways its audio and video go.
+    public let media: CallMedia
+    /// Whether the far end hears and sees the person, as far as `media` lets it.
+    public let isLocalAudioEnabled: Bool
+    public let isLocalVideoEnabled: Bool
 
     init(_ description: CallDescription) {
         id = ID(text: description.id)
@@ -74,6 +81,10 @@ public struct Call: Hashable, Sendable, Identifiable {
         quality = description.quality.map { CallQuality($0) }
         totalQuality = description.totalQuality.map { CallQuality($0) }
         isRecorded = description.isRecorded
+        capabilities = Set(description.capabilities.compactMap { CallProviderDescription.Capability(rawValue: $0) })
+        media = CallMedia(description.audio, description.video)
+        isLocalAudioEnabled = description.isLocalAudioEnabled
+        isLocalVideoEnabled = description.isLocalVideoEnabled
     }
 }
 

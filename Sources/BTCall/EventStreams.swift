@@ -82,6 +82,9 @@ extension BridgeEvent {
         case (BTCallName.Interface.call, BTCallName.Call.stateChanged):
             guard texts.count >= 2, let state = Call.State(rawValue: texts[0]) else { return [] }
             return [.callStateChanged(Call.ID(path: signal.path), state, reason: texts[1].nonEmpty)]
+        case (BTCallName.Interface.call, BTCallName.Call.mediaChangeRequested):
+            let media = signal.arguments.first?.vardictValue ?? [:]
+            return [.mediaChangeRequested(Call.ID(path: signal.path), CallMedia(media))]
         case (BTCallName.Interface.audio, BTCallName.Audio.speakingWhileMuted):
             return [.speakingWhileMuted]
         case (BTCallName.Interface.audio, BTCallName.Audio.recordingDenied):

@@ -103,6 +103,8 @@ package enum BTCallName {
         package static let callAdded = "CallAdded"
         package static let callRemoved = "CallRemoved"
         package static let calls = "Calls"
+        package static let swap = "Swap"
+        package static let conference = "Conference"
         package static let muted = "Muted"
     }
 
@@ -127,6 +129,16 @@ package enum BTCallName {
         package static let qualityParts = "QualityParts"
         package static let qualityTotal = "QualityTotal"
         package static let recording = "Recording"
+        package static let capabilities = "Capabilities"
+        package static let muted = "Muted"
+        package static let audio = "Audio"
+        package static let video = "Video"
+        package static let localAudioEnabled = "LocalAudioEnabled"
+        package static let localVideoEnabled = "LocalVideoEnabled"
+        package static let setMedia = "SetMedia"
+        package static let requestMediaChange = "RequestMediaChange"
+        package static let answerMediaChange = "AnswerMediaChange"
+        package static let mediaChangeRequested = "MediaChangeRequested"
     }
 
     package enum CallProvider {
@@ -135,6 +147,10 @@ package enum BTCallName {
         package static let performEnd = "PerformEnd"
         package static let performSetHeld = "PerformSetHeld"
         package static let performDTMF = "PerformDTMF"
+        package static let performSetMuted = "PerformSetMuted"
+        package static let performSwap = "PerformSwap"
+        package static let performConference = "PerformConference"
+        package static let performMediaChange = "PerformMediaChange"
         package static let audioReady = "AudioReady"
         package static let released = "Released"
     }

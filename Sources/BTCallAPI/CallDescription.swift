@@ -1,3 +1,4 @@
+package import BluetoothTypes
 package import DBus
 
 /// The properties of `Call1`, also sent along with `Calls1.CallAdded`.
@@ -33,6 +34,15 @@ package struct CallDescription: Hashable, Sendable {
     package var totalQuality: QualityDescription?
     /// A program has a copy of it.
     package var isRecorded = false
+    /// What its application can do with it, in words of `RegisterProvider`'s option; in the order of the alphabet.
+    package var capabilities: [String] = []
+    /// The microphone is muted, for all calls.
+    package var isMuted = false
+    package var audio = MediaDirection.sendReceive
+    package var video = MediaDirection.off
+    /// Whether the far end gets what its audio and video directions let it have.
+    package var isLocalAudioEnabled = true
+    package var isLocalVideoEnabled = true
 
     package init(
         id: String, state: State, direction: Direction, number: String? = nil, name: String? = nil, provider: String,
@@ -68,6 +78,12 @@ package struct CallDescription: Hashable, Sendable {
             try QualityDescription(fields)
         }
         isRecorded = try fields.optionalBool(BTCallName.Call.recording) ?? false
+        capabilities = try fields.strings(BTCallName.Call.capabilities)
+        isMuted = try fields.optionalBool(BTCallName.Call.muted) ?? false
+        audio = try fields.optionalWord(BTCallName.Call.audio, of: MediaDirection.self) ?? .sendReceive
+        video = try fields.optionalWord(BTCallName.Call.video, of: MediaDirection.self) ?? .off
+        isLocalAudioEnabled = try fields.optionalBool(BTCallName.Call.localAudioEnabled) ?? true
+        isLocalVideoEnabled = try fields.optionalBool(BTCallName.Call.localVideoEnabled) ?? true
     }
 
     /// - Returns: a property of type `a{sv}`; nil for an empty one.
@@ -94,6 +110,12 @@ package struct CallDescription: Hashable, Sendable {
             BTCallName.Call.qualityParts: .vardict(quality?.fields ?? [:]),
             BTCallName.Call.qualityTotal: .vardict(totalQuality?.fields ?? [:]),
             BTCallName.Call.recording: .bool(isRecorded),
+            BTCallName.Call.capabilities: .strings(capabilities),
+            BTCallName.Call.muted: .bool(isMuted),
+            BTCallName.Call.audio: .string(audio.rawValue),
+            BTCallName.Call.video: .string(video.rawValue),
+            BTCallName.Call.localAudioEnabled: .bool(isLocalAudioEnabled),
+            BTCallName.Call.localVideoEnabled: .bool(isLocalVideoEnabled),
         ]
     }
 }

@@ -31,6 +31,8 @@ struct Entry: ParsableCommand {
             CallCommand.self,
             AnswerCommand.self,
             HangupCommand.self,
+            SwapCommand.self,
+            ConferenceCommand.self,
             MuteCommand.self,
             VoiceCommand.self,
             MicCommand.self,

@@ -10,6 +10,7 @@ extension Daemon {
         calls.onRoutingEvent = { [weak self] event in
             self?.router.handle(event)
             if case .callResumed(let call) = event { self?.interruptionHolds.resumed(call) }
+            if case .callMedia = event { self?.followMedia() }
         }
         calls.onSnapshot = { [weak self] snapshot in
             self?.headsets.callsChanged(snapshot)
@@ -17,6 +18,8 @@ extension Daemon {
         }
         calls.onUnshownSpeech = { [weak self] isOn in self?.headsets.setVirtualCall(isOn) }
         calls.onChange = { [weak self] change in self?.take(change) }
+        joinMedia()
+        calls.onFailure = { [weak self] record, reason in self?.sounds.tones.fail(record.identifier, reason) }
         quality.onChange = { [weak self] record, names in self?.callsObject?.changed(record, names) }
         admission.onRetry = { [weak self] address in self?.quality.retried(address) }
     }
@@ -29,12 +32,12 @@ extension Daemon {
         }
         callsObject?.show(change)
         microphone.setInCall(!calls.calls.isEmpty)
+        followMedia()
         if calls.calls.isEmpty { mute.set(false) }
         switch change {
         case .added, .changed: quality.take(change)
         case .ended(let record, let reason):
             journal?.write(record, reason)
-            callFailed(record, reason)
         }
     }
 

@@ -36,6 +36,7 @@ extension Daemon {
         outside.paths.setPeriod(new.periodMilliseconds)
         voice.follow(new)
         applySounds(new)
+        applyMedia(new)
     }
 
     // MARK: What is kept

@@ -219,6 +219,8 @@ package final class Daemon: Activating {
         // The ringer plays in the link when the policy opens one while it rings; that is not announced yet. The policy
         // opens none for a headset without the feature, so that one that was told of a ring tone would stay silent.
         gateway.features.remove(.inbandRing)
+        // Whether the calls of the moment can be joined is said when it is asked for.
+        gateway.threeWay.append(.join)
         if configuration.takesOutEcho { gateway.features.insert(.echoCancelling) }
         gateway.volumeResend = AudioGateway.forgetfulness
         gateway.audioDelay = .milliseconds(configuration.audioDelayMilliseconds)
@@ -269,7 +271,10 @@ package final class Daemon: Activating {
 
     private func joinBoard() {
         router.hardware = board
-        board.onEvent = { [weak self] event in self?.router.handle(event) }
+        board.onEvent = { [weak self] event in
+            self?.router.handle(event)
+            if event == .handsetOffHook { self?.handsetLifted() }
+        }
         board.onCardsChanged = { [weak self] in
             guard let self else { return }
             locals.cardsChanged(except: router.policy.current?.local)

@@ -60,6 +60,7 @@ import Testing
                 BTCallName.Calls.reportIncoming, BTCallName.Calls.reportOutgoing, BTCallName.Calls.place,
                 BTCallName.Calls.callAdded, BTCallName.Calls.callRemoved, BTCallName.Calls.calls,
                 BTCallName.Calls.muted,
+                BTCallName.Calls.swap, BTCallName.Calls.conference,
             ]
         ),
         (
@@ -71,6 +72,10 @@ import Testing
                 BTCallName.Call.index, BTCallName.Call.startedAt, BTCallName.Call.ssrcs, BTCallName.Call.link,
                 BTCallName.Call.quality, BTCallName.Call.qualityParts, BTCallName.Call.qualityTotal,
                 BTCallName.Call.recording,
+                BTCallName.Call.capabilities, BTCallName.Call.muted, BTCallName.Call.audio, BTCallName.Call.video,
+                BTCallName.Call.localAudioEnabled, BTCallName.Call.localVideoEnabled, BTCallName.Call.setMedia,
+                BTCallName.Call.requestMediaChange, BTCallName.Call.answerMediaChange,
+                BTCallName.Call.mediaChangeRequested,
             ]
         ),
         (
@@ -80,6 +85,8 @@ import Testing
                 BTCallName.CallProvider.performEnd, BTCallName.CallProvider.performSetHeld,
                 BTCallName.CallProvider.performDTMF, BTCallName.CallProvider.audioReady,
                 BTCallName.CallProvider.released,
+                BTCallName.CallProvider.performSetMuted, BTCallName.CallProvider.performSwap,
+                BTCallName.CallProvider.performConference, BTCallName.CallProvider.performMediaChange,
             ]
         ),
         (

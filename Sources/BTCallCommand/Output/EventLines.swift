@@ -26,6 +26,11 @@ extension BridgeEvent {
             members += [("id", .string(id.description)), ("quality", JSON(quality))]
         case .callRecordedChanged(let id, let isRecorded):
             members += [("id", .string(id.description)), ("recording", JSON(isRecorded))]
+        case .mediaChangeRequested(let id, let media):
+            members += [
+                ("id", .string(id.description)), ("audio", .string(media.audio.rawValue)),
+                ("video", .string(media.video.rawValue)),
+            ]
         case .recordingDenied(let id, let client), .recordingRequested(let id, let client):
             members += [("id", .string(id.description)), ("client", .string(client))]
         case .mutedChanged(let muted):
@@ -63,6 +68,7 @@ extension BridgeEvent {
         case .callRecordedChanged: "recording"
         case .recordingDenied: "recordingDenied"
         case .recordingRequested: "recordingRequested"
+        case .mediaChangeRequested: "mediaChangeRequested"
         case .mutedChanged: "muted"
         case .speakingWhileMuted: "speakingWhileMuted"
         case .buttonPressed: "button"
@@ -87,6 +93,8 @@ extension BridgeEvent {
         case .callRecordedChanged(let id, let isRecorded): "\(isRecorded ? "recorded" : "not recorded any more")  \(id)"
         case .recordingDenied(let id, let client): "\(client) may not record  \(id)"
         case .recordingRequested(let id, let client): "\(client) asks to record  \(id)"
+        case .mediaChangeRequested(let id, let media):
+            "audio \(media.audio.rawValue), video \(media.video.rawValue) asked  \(id)"
         case .mutedChanged(let muted): muted ? "microphone muted" : "microphone on"
         case .speakingWhileMuted: "somebody speaks into the muted microphone"
         case .buttonPressed(let address, let button): "\(button) on \(address)"

@@ -73,6 +73,9 @@ package struct Configuration: Sendable {
         /// For somebody to allow that a call is recorded.
         package var recording = Duration.seconds(30)
 
+        /// For a client to answer for a change of media.
+        package var media = Duration.seconds(20)
+
         package init() {}
     }
 
@@ -100,6 +103,13 @@ package struct Configuration: Sendable {
     package var callRecord: String?
     /// The other party's number and name are in it.
     package var recordsNumbers = false
+    /// Which ways audio and video of calls go where nobody says it for one.
+    package var audioDirection = MediaDirection.sendReceive
+    package var videoDirection = MediaDirection.sendReceive
+    /// Who says yes when an application wants the media of a call to go other ways.
+    package var mediaChange = MediaChangeRule.accept
+    /// A headset whose microphone volume becomes 0 mutes the calls.
+    package var mutesByHeadset = true
     /// Serves headsets that have only the Headset Profile.
     package var headsetProfile = false
     /// Whether controllers are told to send voice to the host.

@@ -14,7 +14,7 @@ extension ConfigurationSection {
             boolean(
                 "holdInterrupted", "yes", "hold calls, if their application can, while somebody else has the audio",
                 .now, \.holdsInterrupted),
-        ]
+        ] + mediaKeys
     }
 
     private static var memoryKey: ConfigurationKey {
