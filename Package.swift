@@ -89,7 +89,9 @@ let package = Package(
         .target(name: "ALSA", dependencies: ["CALSA", "CBTCall", "ControlLoop"], swiftSettings: common),
         .target(name: "BoardInput", dependencies: ["BluetoothTypes", "CBTCall", "ControlLoop"], swiftSettings: common),
         .target(name: "BTCallAPI", dependencies: ["BluetoothTypes", "DBus"], swiftSettings: common),
-        .target(name: "BTCall", dependencies: ["BTCallAPI", "DBus", "ControlLoop"], swiftSettings: common),
+        .target(
+            name: "BTCall", dependencies: ["BTCallAPI", "BluetoothTypes", "DBus", "ControlLoop"],
+            swiftSettings: common),
         .target(
             name: "BTCallDaemon",
             dependencies: [

@@ -20,6 +20,11 @@ package struct Gain: Sendable {
         @_noLocks get { present == target }
     }
 
+    /// What comes out is what goes in.
+    package var isOpen: Bool {
+        @_noLocks get { present == 1 && target == 1 }
+    }
+
     /// What comes out is digital zero.
     package var isSilent: Bool {
         @_noLocks get { present == 0 && target == 0 }

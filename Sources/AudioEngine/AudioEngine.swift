@@ -181,6 +181,16 @@ package final class AudioEngine: @unchecked Sendable {
         _ = send(Message(.setCallActive, id: id, number: active ? 1 : 0))
     }
 
+    /// Which ways a call's audio goes; digital silence within 20 ms where it does not.
+    ///
+    /// - Parameters:
+    ///   - hears: the person hears the far end.
+    ///   - speaks: the far end hears what every call is sent.
+    package func setCallGates(_ id: UInt32, hears: Bool, speaks: Bool) {
+        guard calls[id] != nil else { return }
+        _ = send(Message(.callGates, id: id, number: (hears ? 1 : 0) | (speaks ? 2 : 0)))
+    }
+
     /// Takes a call's audio away; its descriptor is closed soon after. The number may be used again at once.
     package func detachCall(_ id: UInt32) {
         guard calls.removeValue(forKey: id) != nil else { return }
@@ -429,7 +439,7 @@ package final class AudioEngine: @unchecked Sendable {
             .microphoneGain, .silentLimit, .primeBlocks, .stop, .attachInjection,
             .microphoneVolume, .applicationVolume, .setVoice, .voiceStages, .voiceBypass, .ownVoice, .addCapture,
             .attachCapture, .setCaptureAlone, .removeCapture, .attachManual, .detachManual, .attachTap, .detachTap,
-            .addPlayback, .movePlayback, .endPlayback:
+            .addPlayback, .movePlayback, .endPlayback, .callGates:
             return nil
         case .voiceReturned:
             if let storage = record.storage { free(voice: storage.assumingMemoryBound(to: VoicePort.self)) }

@@ -41,6 +41,10 @@ struct CallPort: ~Copyable {
     /// Where its descriptor stands in the poll set.
     var pollIndex = -1
 
+    /// What the far end says, and what it hears, where the call goes one way only.
+    var hearing: Gain
+    var speaking: Gain
+
     private let layout: SampleLayout
     private let blockBytes: Int
     private var downlink: SampleRing
@@ -64,6 +68,8 @@ struct CallPort: ~Copyable {
         blockBytes = blockFrames * layout.frameBytes
         downlink = SampleRing(capacity: blockFrames * Self.ringBlocks)
         toBus = Resampler(from: rate, to: busRate)
+        hearing = Gain(rate: busRate)
+        speaking = Gain(rate: busRate)
         sender = BlockSender(descriptor: descriptor, rate: rate, layout: layout, busRate: busRate)
         block = UnsafeMutablePointer<Int16>.allocate(capacity: blockFrames)
         block.initialize(repeating: 0, count: blockFrames)
@@ -111,6 +117,16 @@ struct CallPort: ~Copyable {
     @_noLocks
     mutating func close() {
         phase = .closed
+    }
+
+    /// Which ways the call's audio goes; at once while nothing goes.
+    @_noLocks
+    mutating func setGates(hears: Bool, speaks: Bool) {
+        hearing.setMuted(!hears)
+        speaking.setMuted(!speaks)
+        if isClocked { return }
+        hearing.settle()
+        speaking.settle()
     }
 
     /// True once, when a provider that does not answer is clocked without.

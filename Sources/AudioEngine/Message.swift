@@ -13,6 +13,7 @@ struct Message: BitwiseCopyable {
         case addCapture, attachCapture, setCaptureAlone, removeCapture
         case attachManual, detachManual, attachTap, detachTap
         case addPlayback, movePlayback, endPlayback
+        case callGates
         // Events.
         case firstPacket, linkSilent, linkResumed, terminalFailed, terminalRemoved, routed, callStarted, callClosed
         case callReleased, deadlineMissed, eventsLost, injectionEnded

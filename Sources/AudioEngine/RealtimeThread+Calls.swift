@@ -226,6 +226,7 @@ extension RealtimeThread {
         while index < Self.maximumCalls {
             if let call = calls[index], call.pointee.isClocked {
                 if !call.pointee.takeBlock(scratch, tickFrames) { lineNoise.fill(scratch, tickFrames) }
+                call.pointee.hearing.apply(scratch, tickFrames)
                 tapRemote(call.pointee.id, scratch)
                 Mixer.add(scratch, tickFrames, to: downlink)
             }
@@ -317,12 +318,21 @@ extension RealtimeThread {
         if frames > 0 { hasSentMicrophone = true }
     }
 
+    /// The tick as one call is sent it.
+    @_noLocks
+    func spoken(to call: CallPointer) -> UnsafePointer<Int16> {
+        if call.pointee.speaking.isOpen { return UnsafePointer(uplink) }
+        Mixer.copy(uplink, tickFrames, to: scratch)
+        call.pointee.speaking.apply(scratch, tickFrames)
+        return UnsafePointer(scratch)
+    }
+
     @_noLocks
     private mutating func sendUplink() {
         var index = 0
         while index < Self.maximumCalls {
             if let call = calls[index], call.pointee.isClocked {
-                let code = call.pointee.sendBlock(uplink, tickFrames)
+                let code = call.pointee.sendBlock(spoken(to: call), tickFrames)
                 if code != 0 { close(call, code: code) }
             }
             index += 1

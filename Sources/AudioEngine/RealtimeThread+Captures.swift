@@ -225,8 +225,18 @@ extension RealtimeThread {
     /// Samples of a microphone may reach somebody: a call is up, nothing mutes it, and there is a microphone.
     @_noLocks
     private func canHearMicrophone() -> Bool {
-        if microphoneGate.isSilent || microphoneGain.isSilent || muting.isSilent || !hasClockedCall() { return false }
+        if microphoneGate.isSilent || microphoneGain.isSilent || muting.isSilent || !hasSpeakingCall() { return false }
         return hasMicrophone(master) || hasMicrophone(fading)
+    }
+
+    @_noLocks
+    private func hasSpeakingCall() -> Bool {
+        var index = 0
+        while index < Self.maximumCalls {
+            if let call = calls[index], call.pointee.isClocked, !call.pointee.speaking.isSilent { return true }
+            index += 1
+        }
+        return false
     }
 
     @_noLocks

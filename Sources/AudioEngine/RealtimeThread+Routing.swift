@@ -50,6 +50,10 @@ extension RealtimeThread {
             case .addPlayback: addPlayback(command)
             case .movePlayback: if let playback = playback(command.id) { playback.pointee.target = command.number }
             case .endPlayback: if let playback = playback(command.id) { playback.pointee.end() }
+            case .callGates:
+                if let call = call(command.id) {
+                    call.pointee.setGates(hears: command.number & 1 != 0, speaks: command.number & 2 != 0)
+                }
             }
         }
     }

@@ -86,7 +86,12 @@ extension RealtimeThread {
         var index = 0
         while index < Self.maximumTaps {
             if let tap = taps[index], let call = call(tap.pointee.call), call.pointee.isClocked {
-                tap.pointee.serve(uplink, tickFrames)
+                if call.pointee.speaking.isSilent {
+                    clear(scratch, tickFrames)
+                    tap.pointee.serve(scratch, tickFrames)
+                } else {
+                    tap.pointee.serve(uplink, tickFrames)
+                }
             }
             index += 1
         }

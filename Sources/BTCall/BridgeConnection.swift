@@ -10,6 +10,7 @@ final class BridgeConnection {
     /// The streams that were handed out, so that closing ends them.
     var streams: [EventSource] = []
     private var providers = 0
+    private var contacts = 0
 
     init(_ bus: BridgeBus) throws(BridgeError) {
         self.bus = bus
@@ -77,6 +78,12 @@ final class BridgeConnection {
     func nextProviderPath() -> String {
         providers += 1
         return "/org/btcall/client/provider\(providers)"
+    }
+
+    /// A path at which this connection has exported nothing that resolves contacts yet.
+    func nextContactPath() -> String {
+        contacts += 1
+        return "/org/btcall/client/contacts\(contacts)"
     }
 
     func fields(_ value: Value?, of subject: String) throws(BridgeError) -> Fields {

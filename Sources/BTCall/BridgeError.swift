@@ -29,6 +29,10 @@ public struct BridgeError: Error, Hashable, Sendable, CustomStringConvertible {
         public static let notConfigured = Code(description: "notConfigured")
         /// The application that owns the call refused.
         public static let providerFailed = Code(description: "providerFailed")
+        /// Do not disturb is on: the reported call does not ring.
+        public static let filtered = Code(description: "filtered")
+        /// A call is up, and a second one is not wanted.
+        public static let busy = Code(description: "busy")
         public static let timedOut = Code(description: "timedOut")
         /// The task was cancelled.
         public static let cancelled = Code(description: "cancelled")
@@ -120,6 +124,8 @@ extension BridgeError.Code {
         case .accessDenied: self = .accessDenied
         case .notConfigured: self = .notConfigured
         case .providerFailed: self = .providerFailed
+        case .filtered: self = .filtered
+        case .busy: self = .busy
         case .timedOut: self = .timedOut
         case .fault: self = .failed
         }

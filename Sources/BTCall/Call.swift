@@ -55,6 +55,18 @@ public struct Call: Hashable, Sendable, Identifiable {
     public let totalQuality: CallQuality?
     /// A program has a copy of it.
     public let isRecorded: Bool
+    /// The other party's address with its scheme, as `tel:+4930123456`; nil when the number is withheld or unknown.
+    public let handle: String?
+    /// The far end's address as the call's application knows it; the handle when it has told none.
+    public let remoteAddress: String?
+    public let hasVideo: Bool
+    /// What its application can do with it.
+    public let capabilities: Set<CallProviderDescription.Capability>
+    /// Which ways its audio and video go.
+    public let media: CallMedia
+    /// Whether the far end hears and sees the person, as far as `media` lets it.
+    public let isLocalAudioEnabled: Bool
+    public let isLocalVideoEnabled: Bool
 
     init(_ description: CallDescription) {
         id = ID(text: description.id)
@@ -74,6 +86,13 @@ public struct Call: Hashable, Sendable, Identifiable {
         quality = description.quality.map { CallQuality($0) }
         totalQuality = description.totalQuality.map { CallQuality($0) }
         isRecorded = description.isRecorded
+        handle = description.handle.nonEmpty
+        remoteAddress = description.remoteAddress.nonEmpty
+        hasVideo = description.hasVideo
+        capabilities = Set(description.capabilities.compactMap { CallProviderDescription.Capability(rawValue: $0) })
+        media = CallMedia(description.audio, description.video)
+        isLocalAudioEnabled = description.isLocalAudioEnabled
+        isLocalVideoEnabled = description.isLocalVideoEnabled
     }
 }
 

@@ -45,7 +45,7 @@ public final class CallBridge: Sendable {
         try await connection.status()
     }
 
-    /// What happens from now on, the daemon's presence first.
+    /// What happens from now on, the daemon's presence first, then the calls that are up.
     ///
     /// Each stream has its own copy of every event. One that is not read keeps the newest 1024.
     public func events() async -> AsyncStream<BridgeEvent> {

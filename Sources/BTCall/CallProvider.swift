@@ -12,11 +12,24 @@ public protocol CallProvider: Sendable {
     func performStart(_ call: Call.ID, number: String) async throws(ProviderRefusal)
     /// Answer the call. When this returns, the daemon makes it active and sends its audio.
     func performAnswer(_ call: Call.ID) async throws(ProviderRefusal)
+    /// The same with the ways that audio and video are to go, as seen from here; by default ``performStart(_:number:)``.
+    func performStart(_ call: Call.ID, number: String, media: CallMedia) async throws(ProviderRefusal)
+    /// The same with the ways that audio and video are to go, as seen from here; by default ``performAnswer(_:)``.
+    func performAnswer(_ call: Call.ID, media: CallMedia) async throws(ProviderRefusal)
+    /// Let audio and video go these ways.
+    /// - isCameraOn: whether the far end is to see the person, as far as `media` lets it.
+    func performMediaChange(_ call: Call.ID, _ media: CallMedia, isCameraOn: Bool) async throws(ProviderRefusal)
     /// End or reject the call. When this returns, the daemon has it ended.
     func performEnd(_ call: Call.ID, reason: String) async throws(ProviderRefusal)
     func performSetHeld(_ call: Call.ID, _ held: Bool) async throws(ProviderRefusal)
     /// - tones: any of `0123456789ABCD*#`.
     func performDTMF(_ call: Call.ID, tones: String) async throws(ProviderRefusal)
+    /// The person cannot be heard, or can again: what comes as audio is silent already. Only with the capability `mute`.
+    func performSetMuted(_ call: Call.ID, _ muted: Bool) async throws(ProviderRefusal)
+    /// Hold one call and take the other one up. Only with the capability `swap`.
+    func performSwap(hold: Call.ID, resume: Call.ID) async throws(ProviderRefusal)
+    /// Make one conversation of these calls, all of which are active then. Only with the capability `conference`.
+    func performConference(_ calls: [Call.ID]) async throws(ProviderRefusal)
     /// The call's audio begins, or begins again after it was held.
     func audioReady(_ call: Call.ID, _ audio: CallAudio) async
     /// The daemon has dropped the registration, or has gone; all calls are over.
@@ -24,6 +37,20 @@ public protocol CallProvider: Sendable {
 }
 
 extension CallProvider {
+    public func performStart(_ call: Call.ID, number: String, media: CallMedia) async throws(ProviderRefusal) {
+        try await performStart(call, number: number)
+    }
+
+    public func performAnswer(_ call: Call.ID, media: CallMedia) async throws(ProviderRefusal) {
+        try await performAnswer(call)
+    }
+
+    public func performMediaChange(
+        _ call: Call.ID, _ media: CallMedia, isCameraOn: Bool
+    ) async throws(ProviderRefusal) {
+        throw ProviderRefusal.notSupported("this application does not change the media of calls")
+    }
+
     public func performStart(_ call: Call.ID, number: String) async throws(ProviderRefusal) {
         throw ProviderRefusal.notSupported("this application does not dial")
     }
@@ -34,6 +61,17 @@ extension CallProvider {
 
     public func performDTMF(_ call: Call.ID, tones: String) async throws(ProviderRefusal) {
         throw ProviderRefusal.notSupported("this application does not send tones")
+    }
+
+    public func performSetMuted(_ call: Call.ID, _ muted: Bool) async throws(ProviderRefusal) {}
+
+    public func performSwap(hold: Call.ID, resume: Call.ID) async throws(ProviderRefusal) {
+        try await performSetHeld(hold, true)
+        try await performSetHeld(resume, false)
+    }
+
+    public func performConference(_ calls: [Call.ID]) async throws(ProviderRefusal) {
+        throw ProviderRefusal.notSupported("this application does not join calls")
     }
 
     public func released() async {}
@@ -80,6 +118,9 @@ public struct CallProviderDescription: Hashable, Sendable {
     /// call while it has audio. Headsets are not shown these calls; the daemon's setting `virtualCall` says what they are
     /// shown instead.
     public var hasCallState: Bool
+    /// The schemes of the addresses that it dials, as `sip`, `tel`, `intercom`; plain numbers are `tel`. Empty: it does not say,
+    /// and is asked for any address that nobody else takes.
+    public var schemes: [String] = []
 
     public init(
         name: String, rate: Int = 16000, sampleFormat: CallAudio.SampleFormat = .s16, channels: Int = 1,
@@ -94,11 +135,20 @@ public struct CallProviderDescription: Hashable, Sendable {
     }
 
     var options: ProviderOptions {
-        ProviderOptions(
+        var options = ProviderOptions(
             name: name, audio: .descriptor,
             format: AudioFormat(rate: rate, sample: sampleFormat.sample, channels: channels),
-            capabilities: Set(capabilities.compactMap { ProviderOptions.Capability(rawValue: $0.rawValue) }),
+            capabilities: capabilities.words,
             hasCallState: hasCallState)
+        options.schemes = schemes
+        return options
+    }
+}
+
+extension Set<CallProviderDescription.Capability> {
+    /// As the bus has them.
+    var words: Set<ProviderOptions.Capability> {
+        Set<ProviderOptions.Capability>(compactMap { ProviderOptions.Capability(rawValue: $0.rawValue) })
     }
 }
 

@@ -4,10 +4,12 @@ import DBus
 
 extension BridgeConnection {
     /// A stream of everything that the daemon signals.
-    func events() -> AsyncStream<BridgeEvent> {
+    ///
+    /// - Parameter call: only what concerns this one; the stream ends with it.
+    func events(of call: Call.ID? = nil) -> AsyncStream<BridgeEvent> {
         let (stream, continuation) = AsyncStream.makeStream(
             of: BridgeEvent.self, bufferingPolicy: .bufferingNewest(1024))
-        let source = EventSource(on: connection, continuation)
+        let source = EventSource(on: self, of: call, continuation)
         continuation.onTermination = { _ in
             Task { @ControlPlane in source.cancel() }
         }
@@ -18,21 +20,40 @@ extension BridgeConnection {
 }
 
 /// The subscriptions that feed one stream of events.
+///
+/// A stream begins with the calls that are up: they are asked for when the daemon is seen. What is signalled of a call before it
+/// is known waits for the answer: states are in it, and of a call that is not in it any more what was signalled is all there is.
 @ControlPlane
 final class EventSource {
     private let continuation: AsyncStream<BridgeEvent>.Continuation
+    /// The one call that it is about; nil: all that happens.
+    private let call: Call.ID?
+    private weak var connection: BridgeConnection?
     private var subscriptions: [Subscription] = []
     private var wasPresent = false
+    /// Calls that the stream has as added.
+    private var known: Set<Call.ID> = []
+    /// How often the calls were asked for.
+    private var questions = 0
+    private var isAsking = false
+    /// What came of unknown calls meanwhile.
+    private var held: [BridgeEvent] = []
     private(set) var isCancelled = false
 
-    init(on connection: BusConnection, _ continuation: AsyncStream<BridgeEvent>.Continuation) {
+    init(on connection: BridgeConnection, of call: Call.ID?, _ continuation: AsyncStream<BridgeEvent>.Continuation) {
         self.continuation = continuation
-        subscriptions = [
-            connection.watchName(BTCallName.bus) { [weak self] owner in self?.ownerChanged(owner) },
-            connection.subscribe(sender: BTCallName.bus, pathNamespace: BTCallPath.manager) { [weak self] signal in
-                self?.received(signal)
-            },
-        ]
+        self.connection = connection
+        self.call = call
+        let bus = connection.connection
+        let take: @ControlPlane (Signal) -> Void = { [weak self] signal in self?.received(signal) }
+        subscriptions = [bus.watchName(BTCallName.bus) { [weak self] owner in self?.ownerChanged(owner) }]
+        if let call {
+            subscriptions += [call.path, BTCallPath.calls].map {
+                bus.subscribe(sender: BTCallName.bus, path: $0, take)
+            }
+        } else {
+            subscriptions.append(bus.subscribe(sender: BTCallName.bus, pathNamespace: BTCallPath.manager, take))
+        }
     }
 
     func cancel() {
@@ -46,19 +67,89 @@ final class EventSource {
     }
 
     private func ownerChanged(_ owner: String?) {
-        guard (owner != nil) != wasPresent else { return }
+        guard (owner != nil) != wasPresent else {
+            // Nobody is there to ask of a single call.
+            if owner == nil, call != nil { cancel() }
+            return
+        }
         wasPresent = owner != nil
-        continuation.yield(wasPresent ? .daemonAppeared : .daemonVanished)
+        if call == nil { continuation.yield(wasPresent ? .daemonAppeared : .daemonVanished) }
+        known = []
+        held = []
+        questions += 1
+        isAsking = wasPresent
+        if wasPresent { replay(questions) } else if call != nil { cancel() }
+    }
+
+    /// Adds the calls that are up, unless they have been.
+    private func replay(_ question: Int) {
+        Task { @ControlPlane [weak self, weak connection] in
+            // Of a daemon that does not answer nothing is known; that it has gone is told.
+            let calls = try? await connection?.callList()
+            guard let self, !isCancelled, question == questions else { return }
+            isAsking = false
+            for present in calls ?? [] where call == nil || call == present.id {
+                guard known.insert(present.id).inserted else { continue }
+                continuation.yield(.callAdded(present))
+                if present.direction == .incoming, present.state == .ringing || present.state == .waiting {
+                    continuation.yield(.incomingCall(present))
+                }
+            }
+            let waiting = held
+            held = []
+            for event in waiting {
+                if case .callStateChanged(let id, _, _) = event, known.contains(id) { continue }
+                pass(event)
+            }
+            if let call, !known.contains(call) { cancel() }
+        }
     }
 
     private func received(_ signal: Signal) {
-        for event in BridgeEvent.events(of: signal) {
-            continuation.yield(event)
+        for event in BridgeEvent.events(of: signal) where concerns(event) {
+            if isAsking, let id = event.call, !known.contains(id) {
+                held.append(event)
+            } else {
+                pass(event)
+            }
         }
+    }
+
+    private func pass(_ event: BridgeEvent) {
+        continuation.yield(event)
+        guard case .callRemoved(let id, _) = event else { return }
+        known.remove(id)
+        if id == call { cancel() }
+    }
+
+    /// Whether it belongs into the stream.
+    private func concerns(_ event: BridgeEvent) -> Bool {
+        guard let id = event.call else {
+            guard call != nil else { return true }
+            if case .mutedChanged = event { return true }
+            return false
+        }
+        guard call == nil || call == id else { return false }
+        if case .callAdded = event { return known.insert(id).inserted }
+        return true
     }
 }
 
 extension BridgeEvent {
+    /// The one call that it is about.
+    fileprivate var call: Call.ID? {
+        switch self {
+        case .callAdded(let call), .incomingCall(let call): call.id
+        case .callStateChanged(let id, _, _), .callQualityChanged(let id, _), .callRemoved(let id, _),
+            .callRecordedChanged(let id, _), .recordingDenied(let id, _), .recordingRequested(let id, _),
+            .cameraSettingsChanged(let id, _), .mediaChangeRequested(let id, _):
+            id
+        case .daemonAppeared, .daemonVanished, .routeChanged, .activationFailed, .mutedChanged, .doNotDisturbChanged,
+            .speakingWhileMuted, .buttonPressed, .devicesChanged, .problemsChanged, .stateChanged, .settingChanged:
+            nil
+        }
+    }
+
     /// What a signal of the daemon says; nothing when it is not known here or does not have the promised shape.
     static func events(of signal: Signal) -> [BridgeEvent] {
         let texts = signal.arguments.map { $0.stringValue ?? "" }
@@ -76,12 +167,18 @@ extension BridgeEvent {
             // A call that cannot be read is left out: the list of calls will say why.
             guard let call = try? CallDescription(Fields(values, of: signal.member)) else { return [] }
             return [.callAdded(Call(call))]
+        case (BTCallName.Interface.calls, BTCallName.Calls.incomingCall),
+            (BTCallName.Interface.calls, BTCallName.Calls.cameraSettingsChanged):
+            return announcement(signal)
         case (BTCallName.Interface.calls, BTCallName.Calls.callRemoved):
             guard texts.count >= 2 else { return [] }
             return [.callRemoved(Call.ID(path: texts[0]), reason: texts[1].nonEmpty)]
         case (BTCallName.Interface.call, BTCallName.Call.stateChanged):
             guard texts.count >= 2, let state = Call.State(rawValue: texts[0]) else { return [] }
             return [.callStateChanged(Call.ID(path: signal.path), state, reason: texts[1].nonEmpty)]
+        case (BTCallName.Interface.call, BTCallName.Call.mediaChangeRequested):
+            let media = signal.arguments.first?.vardictValue ?? [:]
+            return [.mediaChangeRequested(Call.ID(path: signal.path), CallMedia(media))]
         case (BTCallName.Interface.audio, BTCallName.Audio.speakingWhileMuted):
             return [.speakingWhileMuted]
         case (BTCallName.Interface.audio, BTCallName.Audio.recordingDenied):
@@ -101,13 +198,28 @@ extension BridgeEvent {
         }
     }
 
+    /// What is said of a call beside its state.
+    private static func announcement(_ signal: Signal) -> [BridgeEvent] {
+        guard signal.arguments.count >= 2, let path = signal.arguments[0].stringValue,
+            let values = signal.arguments[1].vardictValue
+        else { return [] }
+        let fields = Fields(values, of: signal.member)
+        // What cannot be read is left out, as with every signal.
+        if signal.member == BTCallName.Calls.incomingCall {
+            return (try? CallDescription(fields)).map { [.incomingCall(Call($0))] } ?? []
+        }
+        guard let settings = try? CameraDescription(fields) else { return [] }
+        return [.cameraSettingsChanged(Call.ID(path: path), CameraSettings(settings))]
+    }
+
     private static func propertyEvents(interface: String, path: String, _ fields: Fields) -> [BridgeEvent] {
         switch interface {
         case BTCallName.Interface.call:
             return callEvents(Call.ID(path: path), fields)
         case BTCallName.Interface.calls:
-            guard let muted = fields.values[BTCallName.Calls.muted]?.boolValue else { return [] }
-            return [.mutedChanged(muted)]
+            let muted = fields.values[BTCallName.Calls.muted]?.boolValue.map { BridgeEvent.mutedChanged($0) }
+            let quiet = fields.values[BTCallName.Calls.doNotDisturb]?.boolValue
+            return [muted, quiet.map { .doNotDisturbChanged($0) }].compactMap { $0 }
         case BTCallName.Interface.manager:
             return managerEvents(fields)
         case BTCallName.Interface.router:

@@ -18,21 +18,43 @@ public final class ProviderRegistration: Sendable {
 
     /// A call comes in: the headsets ring.
     ///
-    /// - Parameter number: as it is to be shown; empty when it is withheld.
-    public func reportIncoming(number: String, name: String? = nil) async throws(BridgeError) -> Call.ID {
-        try await proxy.report(
-            BTCallName.Calls.reportIncoming, number, ReportOptions(name: name).incomingFields)
+    /// - Parameters:
+    ///   - number: as it is to be shown, or an address with a scheme; empty when it is withheld.
+    ///   - remoteAddress: the far end's address, where it is another than the number.
+    ///   - capabilities: what can be done with this call, of what was registered; nil: all of that.
+    /// - Throws: `.filtered` while do not disturb is on, `.busy` when a second call is not wanted: it does not ring then.
+    public func reportIncoming(
+        number: String, name: String? = nil, media: CallMedia = CallMedia(), remoteAddress: String? = nil,
+        capabilities: Set<CallProviderDescription.Capability>? = nil
+    ) async throws(BridgeError) -> Call.ID {
+        var options = ReportOptions(name: name, remoteAddress: remoteAddress)
+        options.capabilities = capabilities?.words
+        return try await proxy.report(
+            BTCallName.Calls.reportIncoming, number,
+            options.incomingFields.merging(mediaOptions(media.audio, media.video)) { _, new in new })
+    }
+
+    /// What the camera of a video call gives from here on; everybody is told (``BridgeEvent/cameraSettingsChanged(_:_:)``).
+    public func reportCamera(_ settings: CameraSettings, of call: Call.ID) async throws(BridgeError) {
+        try await proxy.request(call, BTCallName.Call.reportCamera, [.vardict(settings.description.fields)])
     }
 
     /// A call goes out.
     ///
-    /// - Parameter state: `.dialing`, or `.alerting` when the other side rings already.
-    public func reportOutgoing(number: String, name: String? = nil, state: Call.State = .dialing)
-        async throws(BridgeError) -> Call.ID
-    {
-        let state: CallDescription.State = state == .alerting ? .alerting : .dialing
+    /// - Parameters:
+    ///   - state: `.dialing`; `.alerting` when the other side rings already; `.active` when it has answered.
+    ///   - monotonicTimeMs: since when that is so, in milliseconds of `CLOCK_MONOTONIC`; nil: from now on.
+    ///   - capabilities: what can be done with this call, of what was registered; nil: all of that.
+    public func reportOutgoing(
+        number: String, name: String? = nil, state: Call.State = .dialing, media: CallMedia = CallMedia(),
+        capabilities: Set<CallProviderDescription.Capability>? = nil, monotonicTimeMs: Int64? = nil
+    ) async throws(BridgeError) -> Call.ID {
+        var options = ReportOptions(name: name, state: CallDescription.State(rawValue: state.rawValue) ?? .dialing)
+        options.time = monotonicTimeMs.map { UInt64(clamping: $0) }
+        options.capabilities = capabilities?.words
         return try await proxy.report(
-            BTCallName.Calls.reportOutgoing, number, ReportOptions(name: name, state: state).outgoingFields)
+            BTCallName.Calls.reportOutgoing, number,
+            options.outgoingFields.merging(mediaOptions(media.audio, media.video)) { _, new in new })
     }
 
     /// Tells how the call goes on at the other side.
@@ -40,11 +62,23 @@ public final class ProviderRegistration: Sendable {
     /// - Parameters:
     ///   - state: `.alerting`, `.active`, `.held` or `.ended`; the present one when it is not to change.
     ///   - reason: why it ended; the other side hung up when nothing is said.
+    ///   - monotonicTimeMs: when that was, in milliseconds of `CLOCK_MONOTONIC`; nil: now.
     ///   - ssrcs: the synchronisation sources of the call's RTP streams, 16 at most, for diagnosis; nil leaves them.
     public func update(
-        _ call: Call.ID, _ state: Call.State, reason: Call.EndReason? = nil, ssrcs: [UInt32]? = nil
+        _ call: Call.ID, _ state: Call.State, reason: Call.EndReason? = nil, ssrcs: [UInt32]? = nil,
+        monotonicTimeMs: Int64? = nil
     ) async throws(BridgeError) {
-        try await proxy.update(call, state, reason: reason, ssrcs: ssrcs)
+        try await proxy.update(call, state, reason: reason, ssrcs: ssrcs, monotonicTimeMs)
+    }
+
+    /// The other side wants audio or video to go other ways; what is nil stays.
+    ///
+    /// Returns when that is so: the daemon, or a client that it asks, has agreed, and `performMediaChange` has been done.
+    /// - Throws: `.accessDenied` when somebody says no, `.timedOut` when nobody answers within 20 seconds.
+    public func requestMediaChange(
+        of call: Call.ID, audio: CallMedia.Direction? = nil, video: CallMedia.Direction? = nil
+    ) async throws(BridgeError) {
+        try await proxy.requestMediaChange(of: call, mediaOptions(audio, video))
     }
 
     /// Ends all its calls and the registration.
@@ -99,13 +133,22 @@ final class ProviderProxy {
     }
 
     func update(
-        _ call: Call.ID, _ state: Call.State, reason: Call.EndReason?, ssrcs: [UInt32]?
+        _ call: Call.ID, _ state: Call.State, reason: Call.EndReason?, ssrcs: [UInt32]?, _ monotonicTimeMs: Int64?
     ) async throws(BridgeError) {
         var options: [String: Value] = [:]
         if let reason { options["reason"] = .string(reason.rawValue) }
+        options["time"] = monotonicTimeMs.map { .uint64(UInt64(clamping: $0)) }
         if let ssrcs { options["ssrcs"] = .array("u", ssrcs.map { .uint32($0) }) }
         try await connection.request(
             call.path, BTCallName.Interface.call, BTCallName.Call.update, [.string(state.rawValue), .vardict(options)])
+    }
+
+    func request(_ call: Call.ID, _ member: String, _ arguments: [Value]) async throws(BridgeError) {
+        try await connection.request(call.path, BTCallName.Interface.call, member, arguments)
+    }
+
+    func requestMediaChange(of call: Call.ID, _ media: [String: Value]) async throws(BridgeError) {
+        try await request(call, BTCallName.Call.requestMediaChange, [.vardict(media)])
     }
 
     func unregister() async throws(BridgeError) {
@@ -142,11 +185,14 @@ final class ProviderProxy {
                 method(
                     BTCallName.CallProvider.performStart, in: [("call", "o"), ("number", "s"), ("options", "a{sv}")]
                 ) { provider, arguments throws(ProviderRefusal) in
-                    try await provider.performStart(Self.call(arguments), number: arguments[1].stringValue ?? "")
+                    try await provider.performStart(
+                        Self.call(arguments), number: arguments[1].stringValue ?? "",
+                        media: CallMedia(arguments[2].vardictValue ?? [:]))
                 },
                 method(BTCallName.CallProvider.performAnswer, in: [("call", "o"), ("options", "a{sv}")]) {
                     provider, arguments throws(ProviderRefusal) in
-                    try await provider.performAnswer(Self.call(arguments))
+                    try await provider.performAnswer(
+                        Self.call(arguments), media: CallMedia(arguments[1].vardictValue ?? [:]))
                 },
                 method(BTCallName.CallProvider.performEnd, in: [("call", "o"), ("reason", "s")]) {
                     provider, arguments throws(ProviderRefusal) in
@@ -159,6 +205,26 @@ final class ProviderProxy {
                 method(BTCallName.CallProvider.performDTMF, in: [("call", "o"), ("tones", "s")]) {
                     provider, arguments throws(ProviderRefusal) in
                     try await provider.performDTMF(Self.call(arguments), tones: arguments[1].stringValue ?? "")
+                },
+                method(BTCallName.CallProvider.performSetMuted, in: [("call", "o"), ("muted", "b")]) {
+                    provider, arguments throws(ProviderRefusal) in
+                    try await provider.performSetMuted(Self.call(arguments), arguments[1].boolValue ?? false)
+                },
+                method(BTCallName.CallProvider.performMediaChange, in: [("call", "o"), ("media", "a{sv}")]) {
+                    provider, arguments throws(ProviderRefusal) in
+                    let media = arguments[1].vardictValue ?? [:]
+                    try await provider.performMediaChange(
+                        Self.call(arguments), CallMedia(media), isCameraOn: media["localVideo"]?.boolValue ?? true)
+                },
+                method(BTCallName.CallProvider.performSwap, in: [("hold", "o"), ("resume", "o")]) {
+                    provider, arguments throws(ProviderRefusal) in
+                    try await provider.performSwap(
+                        hold: Self.call(arguments), resume: Call.ID(path: arguments[1].stringValue ?? ""))
+                },
+                method(BTCallName.CallProvider.performConference, in: [("calls", "ao")]) {
+                    provider, arguments throws(ProviderRefusal) in
+                    let paths = arguments[0].arrayValue?.compactMap(\.stringValue) ?? []
+                    try await provider.performConference(paths.map { Call.ID(path: $0) })
                 },
                 method(
                     BTCallName.CallProvider.audioReady, in: [("call", "o"), ("audio", "h"), ("format", "a{sv}")]

@@ -26,6 +26,10 @@ package struct APIError: Error, Hashable, Sendable, CustomStringConvertible {
         case notConfigured = "NotConfigured"
         /// The provider answered the request with an error.
         case providerFailed = "ProviderFailed"
+        /// Do not disturb is on: the reported call is refused.
+        case filtered = "Filtered"
+        /// A call is up, and a second one is not wanted.
+        case busy = "Busy"
         /// The provider did not answer in time.
         case timedOut = "TimedOut"
         /// A mistake of the daemon's own.

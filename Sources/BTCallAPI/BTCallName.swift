@@ -15,6 +15,11 @@ package enum BTCallName {
         package static let call = "org.btcall.Call1"
         package static let callProvider = "org.btcall.CallProvider1"
         package static let headset = "org.btcall.Headset1"
+        package static let contactResolver = "org.btcall.ContactResolver1"
+    }
+
+    package enum ContactResolver {
+        package static let resolve = "Resolve"
     }
 
     package enum Manager {
@@ -103,7 +108,15 @@ package enum BTCallName {
         package static let callAdded = "CallAdded"
         package static let callRemoved = "CallRemoved"
         package static let calls = "Calls"
+        package static let swap = "Swap"
+        package static let conference = "Conference"
         package static let muted = "Muted"
+        package static let doNotDisturb = "DoNotDisturb"
+        package static let log = "Log"
+        package static let registerContactResolver = "RegisterContactResolver"
+        package static let unregisterContactResolver = "UnregisterContactResolver"
+        package static let incomingCall = "IncomingCall"
+        package static let cameraSettingsChanged = "CameraSettingsChanged"
     }
 
     package enum Call {
@@ -127,6 +140,20 @@ package enum BTCallName {
         package static let qualityParts = "QualityParts"
         package static let qualityTotal = "QualityTotal"
         package static let recording = "Recording"
+        package static let handle = "Handle"
+        package static let remoteAddress = "RemoteAddress"
+        package static let hasVideo = "HasVideo"
+        package static let reportCamera = "ReportCamera"
+        package static let capabilities = "Capabilities"
+        package static let muted = "Muted"
+        package static let audio = "Audio"
+        package static let video = "Video"
+        package static let localAudioEnabled = "LocalAudioEnabled"
+        package static let localVideoEnabled = "LocalVideoEnabled"
+        package static let setMedia = "SetMedia"
+        package static let requestMediaChange = "RequestMediaChange"
+        package static let answerMediaChange = "AnswerMediaChange"
+        package static let mediaChangeRequested = "MediaChangeRequested"
     }
 
     package enum CallProvider {
@@ -135,6 +162,10 @@ package enum BTCallName {
         package static let performEnd = "PerformEnd"
         package static let performSetHeld = "PerformSetHeld"
         package static let performDTMF = "PerformDTMF"
+        package static let performSetMuted = "PerformSetMuted"
+        package static let performSwap = "PerformSwap"
+        package static let performConference = "PerformConference"
+        package static let performMediaChange = "PerformMediaChange"
         package static let audioReady = "AudioReady"
         package static let released = "Released"
     }

@@ -1,3 +1,4 @@
+package import BluetoothTypes
 package import DBus
 
 /// The properties of `Call1`, also sent along with `Calls1.CallAdded`.
@@ -33,6 +34,20 @@ package struct CallDescription: Hashable, Sendable {
     package var totalQuality: QualityDescription?
     /// A program has a copy of it.
     package var isRecorded = false
+    /// The other party's address with its scheme, as `tel:+4930123456`; empty when the number is withheld or unknown.
+    package var handle = ""
+    /// The far end's address as the call's application knows it; the handle when it has told none.
+    package var remoteAddress = ""
+    package var hasVideo = false
+    /// What its application can do with it, in words of `RegisterProvider`'s option; in the order of the alphabet.
+    package var capabilities: [String] = []
+    /// The microphone is muted, for all calls.
+    package var isMuted = false
+    package var audio = MediaDirection.sendReceive
+    package var video = MediaDirection.off
+    /// Whether the far end gets what its audio and video directions let it have.
+    package var isLocalAudioEnabled = true
+    package var isLocalVideoEnabled = true
 
     package init(
         id: String, state: State, direction: Direction, number: String? = nil, name: String? = nil, provider: String,
@@ -68,6 +83,15 @@ package struct CallDescription: Hashable, Sendable {
             try QualityDescription(fields)
         }
         isRecorded = try fields.optionalBool(BTCallName.Call.recording) ?? false
+        handle = try fields.optionalString(BTCallName.Call.handle) ?? ""
+        remoteAddress = try fields.optionalString(BTCallName.Call.remoteAddress) ?? ""
+        hasVideo = try fields.optionalBool(BTCallName.Call.hasVideo) ?? false
+        capabilities = try fields.strings(BTCallName.Call.capabilities)
+        isMuted = try fields.optionalBool(BTCallName.Call.muted) ?? false
+        audio = try fields.optionalWord(BTCallName.Call.audio, of: MediaDirection.self) ?? .sendReceive
+        video = try fields.optionalWord(BTCallName.Call.video, of: MediaDirection.self) ?? .off
+        isLocalAudioEnabled = try fields.optionalBool(BTCallName.Call.localAudioEnabled) ?? true
+        isLocalVideoEnabled = try fields.optionalBool(BTCallName.Call.localVideoEnabled) ?? true
     }
 
     /// - Returns: a property of type `a{sv}`; nil for an empty one.
@@ -94,6 +118,15 @@ package struct CallDescription: Hashable, Sendable {
             BTCallName.Call.qualityParts: .vardict(quality?.fields ?? [:]),
             BTCallName.Call.qualityTotal: .vardict(totalQuality?.fields ?? [:]),
             BTCallName.Call.recording: .bool(isRecorded),
+            BTCallName.Call.handle: .string(handle),
+            BTCallName.Call.remoteAddress: .string(remoteAddress),
+            BTCallName.Call.hasVideo: .bool(hasVideo),
+            BTCallName.Call.capabilities: .strings(capabilities),
+            BTCallName.Call.muted: .bool(isMuted),
+            BTCallName.Call.audio: .string(audio.rawValue),
+            BTCallName.Call.video: .string(video.rawValue),
+            BTCallName.Call.localAudioEnabled: .bool(isLocalAudioEnabled),
+            BTCallName.Call.localVideoEnabled: .bool(isLocalVideoEnabled),
         ]
     }
 }

@@ -1,3 +1,4 @@
+import BluetoothTypes
 package import DBus
 
 /// The options of `Calls1.RegisterProvider`.
@@ -23,6 +24,8 @@ package struct ProviderOptions: Hashable, Sendable {
     /// Whether its calls are calls to headsets. False for announcements, and for an application that does not know what
     /// becomes of its calls: headsets are then shown what `virtualCall` says.
     package var hasCallState: Bool
+    /// The schemes of the addresses that it dials, in lower case; empty: it does not say, and is asked for any.
+    package var schemes: [String] = []
 
     package init(
         name: String, audio: Audio = .descriptor, format: AudioFormat = AudioFormat(),
@@ -41,7 +44,14 @@ package struct ProviderOptions: Hashable, Sendable {
         audio = try fields.optionalWord("audio", of: Audio.self) ?? .descriptor
         format = try AudioFormat(options: fields)
         hasCallState = try fields.optionalBool("callState") ?? true
-        capabilities = []
+        schemes = try Self.schemes(fields)
+        capabilities = try Self.capabilities(fields) ?? []
+    }
+
+    /// - Returns: nil when there is no such entry.
+    package static func capabilities(_ fields: Fields) throws(APIError) -> Set<Capability>? {
+        guard fields.values["capabilities"] != nil else { return nil }
+        var capabilities: Set<Capability> = []
         for word in try fields.strings("capabilities") {
             guard let capability = Capability(rawValue: word) else {
                 let accepted = Capability.allCases.map(\.rawValue).joined(separator: ", ")
@@ -50,12 +60,24 @@ package struct ProviderOptions: Hashable, Sendable {
             }
             capabilities.insert(capability)
         }
+        return capabilities
+    }
+
+    private static func schemes(_ fields: Fields) throws(APIError) -> [String] {
+        let words = try fields.strings("schemes")
+        guard words.count <= 16, words.allSatisfy({ CallAddress.isScheme($0) }) else {
+            throw APIError(
+                .invalidArgument,
+                "schemes in \(fields.subject) is not accepted; accepted: at most 16 words such as sip, tel, intercom")
+        }
+        return words.map { $0.lowercased() }
     }
 
     package var fields: [String: Value] {
         [
             "name": .string(name),
             "audio": .string(audio.rawValue),
+            "schemes": .strings(schemes),
             "capabilities": .strings(capabilities.map(\.rawValue).sorted()),
             "callState": .bool(hasCallState),
         ].merging(format.options) { _, new in new }
@@ -67,32 +89,60 @@ package struct ReportOptions: Hashable, Sendable {
     /// The other party's name, when the application knows it.
     package var name: String?
     package var isVideo: Bool
-    /// Outgoing only: how far the call is, `.dialing` or `.alerting`.
+    /// The far end's address as the application knows it, when it is another than the number.
+    package var remoteAddress: String?
+    /// Outgoing only: how far the call is, `.dialing`, `.alerting` or `.active`.
     package var state: CallDescription.State
+    /// What the application can do with this call; nil: what it can do at all.
+    package var capabilities: Set<ProviderOptions.Capability>?
+    /// Which ways audio and video go, as the application has them.
+    package var media = MediaOptions()
+    /// Outgoing only: since when `state` is so, in milliseconds of the monotonic clock; nil: from now on.
+    package var time: UInt64?
 
-    package init(name: String? = nil, isVideo: Bool = false, state: CallDescription.State = .dialing) {
+    package init(
+        name: String? = nil, isVideo: Bool = false, state: CallDescription.State = .dialing,
+        remoteAddress: String? = nil
+    ) {
+        self.remoteAddress = remoteAddress
         self.name = name
         self.isVideo = isVideo
         self.state = state
     }
 
-    /// - Throws: `.invalidArgument` for a state other than `dialing` and `alerting`.
+    /// - Throws: `.invalidArgument` for a state other than `dialing`, `alerting` and `active`.
     package init(_ fields: Fields) throws(APIError) {
         name = try fields.optionalString("name")?.nonEmpty
-        isVideo = try fields.optionalBool("video") ?? false
+        remoteAddress = try fields.optionalString("remoteAddress")?.nonEmpty
+        media = try MediaOptions(fields)
+        isVideo = media.video.map { $0 != .direction(.off) } ?? false
+        if fields.values["video"]?.boolValue != nil { media.video = nil }
         let word = try fields.optionalString("state") ?? CallDescription.State.dialing.rawValue
-        guard let state = CallDescription.State(rawValue: word), state == .dialing || state == .alerting else {
+        let accepted: [CallDescription.State] = [.dialing, .alerting, .active]
+        guard let state = CallDescription.State(rawValue: word), accepted.contains(state) else {
             throw APIError(
-                .invalidArgument, "state in \(fields.subject) is \"\(word)\"; accepted: dialing, alerting")
+                .invalidArgument, "state in \(fields.subject) is \"\(word)\"; accepted: dialing, alerting, active")
         }
+        time = try fields.optionalInteger("time")
         self.state = state
+        capabilities = try ProviderOptions.capabilities(fields)
     }
 
     /// The entries for an incoming call.
-    package var incomingFields: [String: Value] { ["name": .string(name ?? ""), "video": .bool(isVideo)] }
+    package var incomingFields: [String: Value] {
+        var fields: [String: Value] = [
+            "name": .string(name ?? ""), "video": .bool(isVideo), "remoteAddress": .string(remoteAddress ?? ""),
+        ]
+        fields.merge(media.fields) { _, new in new }
+        fields["capabilities"] = capabilities.map { .strings($0.map(\.rawValue).sorted()) }
+        return fields
+    }
 
     /// The entries for an outgoing call.
     package var outgoingFields: [String: Value] {
-        incomingFields.merging(["state": .string(state.rawValue)]) { _, new in new }
+        var fields = incomingFields
+        fields["state"] = .string(state.rawValue)
+        fields["time"] = time.map { .uint64($0) }
+        return fields
     }
 }

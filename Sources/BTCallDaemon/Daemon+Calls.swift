@@ -1,22 +1,29 @@
 import BTCallAPI
 import BluetoothTypes
 import ControlLoop
+import Logging
 import Routing
+import Telephony
 
 // The calls: who is told of them, and what is kept of them.
 extension Daemon {
     func joinCalls() {
         calls.audio = audio
+        calls.policy = settings.configuration.callPolicy
         calls.onRoutingEvent = { [weak self] event in
             self?.router.handle(event)
             if case .callResumed(let call) = event { self?.interruptionHolds.resumed(call) }
+            if case .callMedia = event { self?.followMedia() }
         }
         calls.onSnapshot = { [weak self] snapshot in
             self?.headsets.callsChanged(snapshot)
             self?.sounds.tones.follow(snapshot)
         }
         calls.onUnshownSpeech = { [weak self] isOn in self?.headsets.setVirtualCall(isOn) }
+        calls.onRefused = { [weak self] call in self?.callLog.add(call) }
         calls.onChange = { [weak self] change in self?.take(change) }
+        joinMedia()
+        calls.onFailure = { [weak self] record, reason in self?.sounds.tones.fail(record.identifier, reason) }
         quality.onChange = { [weak self] record, names in self?.callsObject?.changed(record, names) }
         admission.onRetry = { [weak self] address in self?.quality.retried(address) }
     }
@@ -29,18 +36,34 @@ extension Daemon {
         }
         callsObject?.show(change)
         microphone.setInCall(!calls.calls.isEmpty)
+        followMedia()
         if calls.calls.isEmpty { mute.set(false) }
         switch change {
         case .added, .changed: quality.take(change)
         case .ended(let record, let reason):
             journal?.write(record, reason)
-            callFailed(record, reason)
+            callLog.add(record, reason)
         }
+    }
+
+    func follow(_ new: CallTable.Configuration, replacing old: CallTable.Configuration) {
+        calls.policy = new
+        guard new.doNotDisturb != old.doNotDisturb else { return }
+        logger.notice("do not disturb is \(new.doNotDisturb ? "on: incoming calls are refused" : "off")")
+        callsObject?.doNotDisturbChanged()
     }
 
     static func journal(_ configuration: Configuration, _ problems: ProblemList) -> CallJournal? {
         configuration.callRecord.map {
             CallJournal(path: $0, withNumbers: configuration.recordsNumbers, problems: problems)
         }
+    }
+
+    /// Who wants no record of calls wants none in the state directory either.
+    static func callLog(_ configuration: Configuration, _ problems: ProblemList, _ logger: Logger) -> CallLog {
+        let directory = configuration.callRecord == nil ? nil : configuration.stateDirectory
+        return CallLog(
+            file: directory.map { CallLogFile(directory: $0) }, withNumbers: configuration.recordsNumbers,
+            problems: problems, logger: logger)
     }
 }

@@ -22,7 +22,8 @@ extension Daemon {
 
     func exportCalls() {
         let microphone = microphone
-        callsObject = CallsObject(bus: bus, calls: calls, mute: mute) { () throws(APIError) in
+        callsObject = CallsObject(bus: bus, calls: calls, mute: mute, settings: settings, log: callLog) {
+            () throws(APIError) in
             try microphone.checkUnmuting()
         }
     }

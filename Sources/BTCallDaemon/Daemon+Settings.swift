@@ -36,6 +36,8 @@ extension Daemon {
         outside.paths.setPeriod(new.periodMilliseconds)
         voice.follow(new)
         applySounds(new)
+        if new.callPolicy != old.callPolicy { follow(new.callPolicy, replacing: old.callPolicy) }
+        applyMedia(new)
     }
 
     // MARK: What is kept

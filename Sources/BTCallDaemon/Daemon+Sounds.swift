@@ -71,11 +71,6 @@ extension Daemon {
         }
     }
 
-    func callFailed(_ record: CallRecord, _ reason: CallEndReason) {
-        guard record.call.direction == .outgoing, record.startedAt == 0 else { return }
-        sounds.tones.failed(reason)
-    }
-
     // MARK: Devices that others have
 
     /// The device that a call wanted is in use: with no other one there the other program has interrupted the call.

@@ -68,6 +68,7 @@ package final class Daemon: Activating {
     var outputFailure: AudioGraph.OutputFailure?
     package let quality: CallQualityMonitor
     let journal: CallJournal?
+    let callLog: CallLog
     let locals: LocalDeviceMonitor
     let manual: ManualRendering
     let taps: CallTaps
@@ -144,7 +145,9 @@ package final class Daemon: Activating {
                 recorder: recorder, files: files.map { IncidentFiles(stateDirectory: $0) },
                 delay: configuration.waits.incident, logger: logger),
             logger: logger)
-        calls = CallDirectory(bus: bus, deadline: configuration.waits.provider, logger: logger)
+        calls = CallDirectory(
+            bus: bus, deadline: configuration.waits.provider, contactBudget: configuration.waits.contact, logger: logger
+        )
         audio = CallAudio(graph: graph, logger: logger)
         applicationAudio = ApplicationAudio(graph: graph, logger: logger)
         voice = VoiceControl(configuration, graph: graph, problems: problems)
@@ -159,6 +162,7 @@ package final class Daemon: Activating {
         quality = CallQualityMonitor(
             graph: graph, interval: configuration.waits.quality, window: configuration.waits.qualityWindow)
         journal = Self.journal(configuration, problems)
+        callLog = Self.callLog(configuration, problems, logger)
         mute = MuteState()
         microphone = MicrophoneControl(
             configuration, graph: graph, mute: mute, paths: outside.paths, problems: problems, logger: logger)
@@ -219,6 +223,8 @@ package final class Daemon: Activating {
         // The ringer plays in the link when the policy opens one while it rings; that is not announced yet. The policy
         // opens none for a headset without the feature, so that one that was told of a ring tone would stay silent.
         gateway.features.remove(.inbandRing)
+        // Whether the calls of the moment can be joined is said when it is asked for.
+        gateway.threeWay.append(.join)
         if configuration.takesOutEcho { gateway.features.insert(.echoCancelling) }
         gateway.volumeResend = AudioGateway.forgetfulness
         gateway.audioDelay = .milliseconds(configuration.audioDelayMilliseconds)
@@ -269,7 +275,10 @@ package final class Daemon: Activating {
 
     private func joinBoard() {
         router.hardware = board
-        board.onEvent = { [weak self] event in self?.router.handle(event) }
+        board.onEvent = { [weak self] event in
+            self?.router.handle(event)
+            if event == .handsetOffHook { self?.handsetLifted() }
+        }
         board.onCardsChanged = { [weak self] in
             guard let self else { return }
             locals.cardsChanged(except: router.policy.current?.local)

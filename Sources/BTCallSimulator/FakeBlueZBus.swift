@@ -12,7 +12,7 @@ package final class FakeBlueZBus {
     private var keeper: pid_t
     private var lifeline: Int32
 
-    private static func configuration(_ rules: String) -> String {
+    private static func configuration(_ rules: String, _ services: String?) -> String {
         """
         <!DOCTYPE busconfig PUBLIC "-//freedesktop//DTD D-Bus Bus Configuration 1.0//EN"
          "http://www.freedesktop.org/standards/dbus/1.0/busconfig.dtd">
@@ -26,6 +26,7 @@ package final class FakeBlueZBus {
             <allow own="*"/>
             \(rules)
           </policy>
+          \(services.map { "<servicedir>\($0)</servicedir>" } ?? "")
         </busconfig>
         """
     }
@@ -41,10 +42,13 @@ package final class FakeBlueZBus {
 
     /// Starts a bus; blocks for the few milliseconds until it listens.
     ///
-    /// - Parameter rules: further rules of its policy, such as `<deny own="org.btcall"/>`.
-    package init(rules: String = "") throws(SystemError) {
+    /// - Parameters:
+    ///   - rules: further rules of its policy, such as `<deny own="org.btcall"/>`.
+    ///   - services: a directory of service files, whose programs it starts when they are called; nil has none.
+    package init(rules: String = "", services: String? = nil) throws(SystemError) {
         let file = "/tmp/btcall-bus-\(getpid())-\(UInt32.random(in: 0...UInt32.max)).conf"
-        guard FileManager.default.createFile(atPath: file, contents: Data(Self.configuration(rules).utf8)) else {
+        guard FileManager.default.createFile(atPath: file, contents: Data(Self.configuration(rules, services).utf8))
+        else {
             throw SystemError(call: "open \(file)", code: EIO)
         }
         defer { _ = unlink(file) }

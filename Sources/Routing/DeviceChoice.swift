@@ -46,11 +46,13 @@ struct RoutingCall: Hashable, Sendable {
 
     let identifier: String
     var state: State
-    let video: Bool
+    var video: Bool
     /// The device kinds that the call supports; nil is all.
     let routes: [DeviceKind]?
     /// Its in-band ring was declined by the headset.
     var isInbandRingDeclined = false
+    /// Its audio is sent.
+    var wantsMicrophone = true
 
     func supports(_ kind: DeviceKind) -> Bool {
         routes?.contains(kind) ?? true

@@ -7,6 +7,8 @@ package enum RouteChangeReason: String, Hashable, Sendable, CaseIterable {
     case userSelection, preferenceChanged, configurationChanged
     case linkSilent, linkLoss, headsetTransfer, activationFailed
     case callStarted, callEnded, callHeld
+    /// A call's audio or video goes other ways than before.
+    case mediaChanged
     /// A local device stands in while a headset takes its time.
     case bridge
     /// The gap between two headsets, or between two modes of one.
@@ -20,7 +22,7 @@ package enum RouteChangeReason: String, Hashable, Sendable, CaseIterable {
         switch self {
         case .newDeviceAvailable, .oldDeviceUnavailable, .linkSilent, .linkLoss, .activationFailed: true
         case .userSelection, .preferenceChanged, .configurationChanged, .headsetTransfer, .callStarted, .callEnded,
-            .callHeld, .bridge, .switching, .interruptionBegan, .interruptionEnded, .sessionActivated,
+            .callHeld, .mediaChanged, .bridge, .switching, .interruptionBegan, .interruptionEnded, .sessionActivated,
             .sessionDeactivated, .started, .stopped:
             false
         }

@@ -20,8 +20,15 @@ extension RoutingEvent {
                 })
         case .sessionActivated: EventRecord("session.activate")
         case .sessionDeactivated: EventRecord("session.deactivate")
-        case .callOutgoing(let call, let video, let routes): Self.record("call.outgoing", call, video, routes)
-        case .callIncoming(let call, let video, let routes): Self.record("call.incoming", call, video, routes)
+        case .callOutgoing(let call, let video, let routes, let audio):
+            Self.record("call.outgoing", call, video, routes, audio)
+        case .callIncoming(let call, let video, let routes, let audio):
+            Self.record("call.incoming", call, video, routes, audio)
+        case .callMedia(let call, let audio, let video):
+            EventRecord(
+                "call.media", ("call", .text(call)), ("audio", .text(audio.rawValue)), ("video", .text(video.rawValue)))
+        case .callLocalMedia(let call, let audio, let video):
+            EventRecord("call.local", ("call", .text(call)), ("audio", .flag(audio)), ("video", .flag(video)))
         case .callAnswered(let call, let via):
             EventRecord("call.answered", ("call", .text(call)), via.map { ("via", .text($0.description)) })
         case .callHeld(let call): EventRecord("call.held", ("call", .text(call)))
@@ -69,10 +76,13 @@ extension RoutingEvent {
         ("addr", .text(address.description))
     }
 
-    private static func record(_ word: String, _ call: String, _ video: Bool, _ routes: [DeviceKind]?) -> EventRecord {
+    private static func record(
+        _ word: String, _ call: String, _ video: Bool, _ routes: [DeviceKind]?, _ audio: MediaDirection
+    ) -> EventRecord {
         EventRecord(
             word, ("call", .text(call)), ("video", .flag(video)),
-            routes.map { ("routes", .list($0.map(\.rawValue))) })
+            routes.map { ("routes", .list($0.map(\.rawValue))) },
+            audio == .sendReceive ? nil : ("audio", .text(audio.rawValue)))
     }
 
     /// Reads an event from words.
@@ -117,11 +127,19 @@ extension RoutingEvent {
         case "call.outgoing":
             .callOutgoing(
                 call: try reader.text("call"), video: try reader.flag("video", default: false),
-                routes: try reader.words("routes", DeviceKind.self))
+                routes: try reader.words("routes", DeviceKind.self), audio: try reader.direction("audio"))
         case "call.incoming":
             .callIncoming(
                 call: try reader.text("call"), video: try reader.flag("video", default: false),
-                routes: try reader.words("routes", DeviceKind.self))
+                routes: try reader.words("routes", DeviceKind.self), audio: try reader.direction("audio"))
+        case "call.media":
+            .callMedia(
+                call: try reader.text("call"), audio: try reader.direction("audio"),
+                video: try reader.direction("video", default: .off))
+        case "call.local":
+            .callLocalMedia(
+                call: try reader.text("call"), audio: try reader.flag("audio", default: true),
+                video: try reader.flag("video", default: true))
         case "call.answered": .callAnswered(call: try reader.text("call"), via: try reader.via("via"))
         case "call.held": .callHeld(call: try reader.text("call"))
         case "call.resumed": .callResumed(call: try reader.text("call"))
@@ -253,6 +271,12 @@ private struct ArgumentReader {
             throw invalid(name, Self.accepted(Word.self))
         }
         return word
+    }
+
+    func direction(
+        _ name: String, default fallback: MediaDirection = .sendReceive
+    ) throws(EventRecordError) -> MediaDirection {
+        has(name) ? try word(name, MediaDirection.self) : fallback
     }
 
     func words<Word: RawRepresentable & CaseIterable>(

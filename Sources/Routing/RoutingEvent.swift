@@ -17,9 +17,15 @@ package enum RoutingEvent: Hashable, Sendable {
     case sessionDeactivated
 
     // Calls; an identifier of no known call is ignored.
-    /// - Parameter routes: the device kinds that the call supports; nil is all.
-    case callOutgoing(call: String, video: Bool, routes: [DeviceKind]?)
-    case callIncoming(call: String, video: Bool, routes: [DeviceKind]?)
+    /// - Parameters:
+    ///   - routes: the device kinds that the call supports; nil is all.
+    ///   - audio: one that sends nothing needs no microphone.
+    case callOutgoing(call: String, video: Bool, routes: [DeviceKind]?, audio: MediaDirection = .sendReceive)
+    case callIncoming(call: String, video: Bool, routes: [DeviceKind]?, audio: MediaDirection = .sendReceive)
+    /// Its media go other ways from now on, whatever state it is in.
+    case callMedia(call: String, audio: MediaDirection, video: MediaDirection)
+    /// The person's side of a call is let through or not; like `mute`, this changes no path.
+    case callLocalMedia(call: String, audio: Bool, video: Bool)
     case callAnswered(call: String, via: AnsweredVia?)
     case callHeld(call: String)
     case callResumed(call: String)

@@ -64,7 +64,8 @@ extension RoutingPolicy {
         guard isAdapterPowered else { return .unusable(.adapterOff) }
         guard headset.hfp || headset.a2dp else { return .unusable(.notConnected) }
         guard !headset.isExcluded else { return .unusable(.excluded) }
-        switch (configuration.microphoneEnabled, configuration.allowBluetoothA2DP) {
+        let allowsA2DP = configuration.allowBluetoothA2DP || !isMicrophoneRequested
+        switch (configuration.microphoneEnabled, allowsA2DP) {
         case (false, _): return headset.a2dp ? .usable(.a2dp) : .unusable(.handsFreeOnly)
         case (true, false): return headset.hfp ? .usable(.hfp) : .unusable(.mediaOnly)
         case (true, true): return headset.a2dp ? .usable(.a2dp) : .usable(.hfp)
@@ -111,6 +112,19 @@ extension RoutingPolicy {
         current != nil || pending != nil || headset.losses.isRecent(within: configuration.flapWindow, of: now)
     }
 
+    /// Whether the calls that matter send audio: those in the foreground, else all. One that only receives leaves A2DP to
+    /// headsets that have it; without A2DP they are used all the same.
+    var isMicrophoneRequested: Bool {
+        var isAnyInForeground = false
+        var isAskedByAny = calls.isEmpty
+        for call in calls {
+            if call.isForeground, call.wantsMicrophone { return true }
+            isAnyInForeground = isAnyInForeground || call.isForeground
+            isAskedByAny = isAskedByAny || call.wantsMicrophone
+        }
+        return !isAnyInForeground && isAskedByAny
+    }
+
     // MARK: Paths
 
     struct Endpoints: Hashable, Sendable {
@@ -120,17 +134,17 @@ extension RoutingPolicy {
 
     /// Where sound goes and comes from on a route, by the facts of now (routing policy §4).
     func endpoints(of route: Route) -> Endpoints {
-        let builtin = configuration.microphoneEnabled ? AudioInput.builtinMic : .none
+        let hasInput = configuration.microphoneEnabled && isMicrophoneRequested
+        let builtin = hasInput ? AudioInput.builtinMic : .none
         switch route {
         case .local(.speakerphone): return Endpoints(output: .speaker, input: builtin)
         case .local(.earpiece): return Endpoints(output: .earpiece, input: builtin)
         case .local(.wiredHeadset):
             let hasMicrophone = jack == .headset || jack == .empty && hasDetachedWired
-            let wired = configuration.microphoneEnabled && hasMicrophone
+            let wired = hasInput && hasMicrophone
             return Endpoints(output: .jack, input: wired ? .jackMic : builtin)
         case .headset(let address, .hfp):
-            return Endpoints(
-                output: .sco(address), input: configuration.microphoneEnabled ? .sco(address) : .none)
+            return Endpoints(output: .sco(address), input: hasInput ? .sco(address) : .none)
         case .headset(let address, .a2dp):
             return Endpoints(output: .a2dp(address), input: builtin)
         }

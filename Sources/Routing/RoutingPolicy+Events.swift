@@ -19,10 +19,21 @@ extension RoutingPolicy {
         case .sessionDeactivated:
             isSessionActive = false
             return .sessionDeactivated
-        case .callOutgoing(let call, let video, let routes):
-            return addCall(RoutingCall(identifier: call, state: .dialing, video: video, routes: routes))
-        case .callIncoming(let call, let video, let routes):
-            return addCall(RoutingCall(identifier: call, state: .ringing, video: video, routes: routes))
+        case .callOutgoing(let call, let video, let routes, let audio):
+            return addCall(
+                RoutingCall(
+                    identifier: call, state: .dialing, video: video, routes: routes, wantsMicrophone: audio.sends))
+        case .callIncoming(let call, let video, let routes, let audio):
+            return addCall(
+                RoutingCall(
+                    identifier: call, state: .ringing, video: video, routes: routes, wantsMicrophone: audio.sends))
+        case .callMedia(let call, let audio, let video):
+            guard let index = calls.firstIndex(where: { $0.identifier == call }) else { return nil }
+            calls[index].wantsMicrophone = audio.sends
+            calls[index].video = video != .off
+            return .mediaChanged
+        case .callLocalMedia:
+            return nil
         case .callAnswered(let call, let via):
             return answer(call, via: via, at: now)
         case .callHeld(let call):

@@ -201,6 +201,7 @@ extension RoutingCall: RecordableObject {
         else { return nil }
         self.init(identifier: identifier, state: state, video: video, routes: fields.read("routes"))
         fields.part("isInbandRingDeclined", &isInbandRingDeclined)
+        fields.part("wantsMicrophone", &wantsMicrophone)
     }
 
     func write(_ fields: inout RecordedFields) {
@@ -209,6 +210,7 @@ extension RoutingCall: RecordableObject {
         fields.write("video", video)
         fields.write("routes", routes)
         fields.write("isInbandRingDeclined", isInbandRingDeclined)
+        fields.write("wantsMicrophone", wantsMicrophone)
     }
 }
 

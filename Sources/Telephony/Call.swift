@@ -61,6 +61,8 @@ package struct CallDetails: Hashable, Sendable {
     /// The name to show; nil when unknown.
     package var name: String?
     package var hasVideo: Bool
+    /// The far end's address as the provider knows it; nil: nothing beyond the number.
+    package var remoteAddress: String?
     /// nil: what the provider can do at all.
     package var capabilities: CallCapabilities?
 

@@ -5,8 +5,13 @@ package struct CallProvider: Hashable, Sendable {
     package var capabilities: CallCapabilities
     /// False for announcements, and for who does not know what becomes of its calls: they are not shown to headsets.
     package var hasCallState: Bool
+    /// Whether it is asked to dial what comes without the name of a provider.
+    package var dialsNumbers: Bool
 
-    package init(name: String, capabilities: CallCapabilities, hasCallState: Bool = true) {
+    package init(
+        name: String, capabilities: CallCapabilities, hasCallState: Bool = true, dialsNumbers: Bool = true
+    ) {
+        self.dialsNumbers = dialsNumbers
         self.name = name
         self.capabilities = capabilities
         self.hasCallState = hasCallState

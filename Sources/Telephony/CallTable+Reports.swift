@@ -32,7 +32,7 @@ extension CallTable {
     ) throws(CallReportError) -> (id: CallID, actions: [Action]) {
         guard let provider = provider(name) else { throw .unknownProvider }
         guard !configuration.doNotDisturb else { throw .filtered }
-        guard configuration.secondCall == .wait || calls.isEmpty else { throw .busy }
+        guard configuration.secondCall == .wait || !calls.contains(where: \.isShown) else { throw .busy }
         let state = calls.allSatisfy { $0.state == .setup || !$0.isShown } ? CallState.incoming : .waiting
         return try report(details, direction: .incoming, state: state, provider: provider)
     }
@@ -90,6 +90,7 @@ extension CallTable {
             call.details.number = details.number ?? call.details.number
             call.details.name = details.name ?? call.details.name
             call.details.hasVideo = details.hasVideo
+            call.details.remoteAddress = details.remoteAddress ?? call.details.remoteAddress
             call.capabilities = details.capabilities ?? call.capabilities
         }
         return actions

@@ -48,7 +48,12 @@ extension CallTable {
         switch answer {
         case .fulfilled:
             apply(step, &actions)
-            advance(procedure, &actions)
+            // Nobody is on hold, or back, whatever the provider says of a call that ended meanwhile.
+            if procedure.remaining.isEmpty, step.changesHold, step.calls.allSatisfy({ call($0) == nil }) {
+                complete(procedure, .cancelled, &actions)
+            } else {
+                advance(procedure, &actions)
+            }
         case .failed(let failure):
             let gone = !step.calls.contains { call($0) != nil }
             if case .start(let call, _) = step {
@@ -164,6 +169,10 @@ extension CallTable.Procedure {
 }
 
 extension ProviderAction {
+    fileprivate var changesHold: Bool {
+        if case .setHeld = self { true } else { false }
+    }
+
     /// Making room for another call: pointless, and no obstacle, when the call is gone.
     fileprivate var isHold: Bool {
         if case .setHeld(_, true) = self { true } else { false }

@@ -59,7 +59,9 @@ extension CallTable {
     private mutating func planDial(
         _ number: String, _ name: String?, _ actions: inout [Action]
     ) throws(CallRequestFailure) -> [ProviderAction] {
-        let able = providers.first { $0.capabilities.contains(.dial) && (name == nil || $0.name == name) }
+        let able = providers.first { provider in
+            provider.capabilities.contains(.dial) && (name.map { provider.name == $0 } ?? provider.dialsNumbers)
+        }
         guard let provider = able else { throw .noProvider }
         guard let room = holding(active) else { throw .notSupported }
         let details = CallDetails(number: number)

@@ -14,7 +14,7 @@
 /// - Nothing that a provider or headset can send traps, and nothing depends on hash order.
 package struct CallTable: Sendable {
     package struct Configuration: Hashable, Sendable {
-        package enum SecondCall: String, Hashable, Sendable { case wait, reject }
+        package enum SecondCall: String, Hashable, Sendable, CaseIterable { case wait, reject }
         package var secondCall: SecondCall
         package var doNotDisturb: Bool
 

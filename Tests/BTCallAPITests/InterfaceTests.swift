@@ -60,6 +60,11 @@ import Testing
                 BTCallName.Calls.reportIncoming, BTCallName.Calls.reportOutgoing, BTCallName.Calls.place,
                 BTCallName.Calls.callAdded, BTCallName.Calls.callRemoved, BTCallName.Calls.calls,
                 BTCallName.Calls.muted,
+                BTCallName.Calls.doNotDisturb, BTCallName.Calls.incomingCall,
+                BTCallName.Calls.log, BTCallName.Calls.registerContactResolver,
+                BTCallName.Calls.unregisterContactResolver,
+                BTCallName.Calls.cameraSettingsChanged,
+                BTCallName.Calls.swap, BTCallName.Calls.conference,
             ]
         ),
         (
@@ -71,6 +76,12 @@ import Testing
                 BTCallName.Call.index, BTCallName.Call.startedAt, BTCallName.Call.ssrcs, BTCallName.Call.link,
                 BTCallName.Call.quality, BTCallName.Call.qualityParts, BTCallName.Call.qualityTotal,
                 BTCallName.Call.recording,
+                BTCallName.Call.handle, BTCallName.Call.remoteAddress, BTCallName.Call.hasVideo,
+                BTCallName.Call.reportCamera,
+                BTCallName.Call.capabilities, BTCallName.Call.muted, BTCallName.Call.audio, BTCallName.Call.video,
+                BTCallName.Call.localAudioEnabled, BTCallName.Call.localVideoEnabled, BTCallName.Call.setMedia,
+                BTCallName.Call.requestMediaChange, BTCallName.Call.answerMediaChange,
+                BTCallName.Call.mediaChangeRequested,
             ]
         ),
         (
@@ -80,8 +91,11 @@ import Testing
                 BTCallName.CallProvider.performEnd, BTCallName.CallProvider.performSetHeld,
                 BTCallName.CallProvider.performDTMF, BTCallName.CallProvider.audioReady,
                 BTCallName.CallProvider.released,
+                BTCallName.CallProvider.performSetMuted, BTCallName.CallProvider.performSwap,
+                BTCallName.CallProvider.performConference, BTCallName.CallProvider.performMediaChange,
             ]
         ),
+        (BTCallName.Interface.contactResolver, [BTCallName.ContactResolver.resolve]),
         (
             BTCallName.Interface.headset,
             [

@@ -223,8 +223,8 @@ import Testing
             message { _ = try ProviderOptions(received(["capabilities": .strings(["fly"])])) }
                 == "capabilities in test has \"fly\"; accepted: hold, swap, conference, dtmf, mute, dial, video")
         #expect(
-            message { _ = try ReportOptions(received(["state": "active"])) }
-                == "state in test is \"active\"; accepted: dialing, alerting")
+            message { _ = try ReportOptions(received(["state": "held"])) }
+                == "state in test is \"held\"; accepted: dialing, alerting, active")
         #expect(
             message { _ = try DeviceDescription(received(["device": "radio"])) }
                 == "device in test is \"radio\"; accepted: \(DeviceWord.accepted)")

@@ -24,6 +24,8 @@ final class FakeDaemon {
     private(set) var options: [String: Value] = [:]
     var incident = "{}\n"
     var isMuted = false
+    var isDoNotDisturb = false
+    var log: [CallLogDescription] = []
     var settings: [SettingDescription] = []
     var quirks = QuirksDescription()
     /// Of any address; nil refuses it as none.
@@ -215,6 +217,10 @@ final class FakeDaemon {
                     guard let options = try? ProviderOptions(fields) else { return }
                     daemon.provider = (call.sender, call.arguments[0].stringValue ?? "", options)
                 },
+                .init("Log", in: [("maximum", "u")], out: [("calls", "aa{sv}")]) { [unowned self] call in
+                    let maximum = Int(call.arguments[0].integerValue ?? 0)
+                    return [.vardicts(log.prefix(maximum == 0 ? log.count : maximum).map(\.fields))]
+                },
                 method("UnregisterProvider", in: [("provider", "o")]) { daemon, _ in daemon.provider = nil },
                 .init("ReportIncoming", in: report, out: [("call", "o")]) { [unowned self] call in
                     requests.append("ReportIncoming \(call.arguments[1].stringValue ?? "")")
@@ -234,6 +240,9 @@ final class FakeDaemon {
                         bus.propertiesChanged(
                             path: BTCallPath.calls, interface: BTCallName.Interface.calls, ["Muted"])
                     }),
+                .init(
+                    "DoNotDisturb", "b", get: { [unowned self] in .bool(isDoNotDisturb) },
+                    set: { [unowned self] value in isDoNotDisturb = value.boolValue ?? false }),
             ])
     }
 

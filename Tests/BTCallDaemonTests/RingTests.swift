@@ -298,16 +298,37 @@ extension DaemonTests {
             }
         }
 
-        @Test func `busy is heard on the device that had the call, which is closed after it`() async throws {
+        @Test func `S2.15 busy is heard on the route, which stays until the tone is done, then the call has ended`()
+            async throws
+        {
             try await Box.run { box in
                 try await box.prefer(.none)
                 let registration = try await box.register()
                 let call = try await registration.reportOutgoing(number: "1001")
                 try await box.route(.earpiece)
+                var events = await box.bridge.events().makeAsyncIterator()
+                #expect(await events.next() == .daemonAppeared)
                 try await registration.update(call, .ended, reason: .busy)
-                try await hears(box, "output:earpiece", 425)
-                #expect(try await box.bridge.audioDeviceManager.activeRoute() == .none)
+                try await hears(box, "earpiece", 425)
+                #expect(try await box.bridge.audioDeviceManager.activeRoute() == .earpiece)
+                #expect(try await box.bridge.calls.list().map(\.state) == [.dialing])
+                // For its application it has ended: it is not asked to end it, and has nothing more to say of it.
+                let late = await refusal { () throws(BridgeError) in try await registration.update(call, .active) }
+                #expect(late?.code == .noSuchCall)
+                var ends: [BridgeEvent] = []
+                while ends.count < 2, let event = await events.next() {
+                    switch event {
+                    case .callStateChanged, .callRemoved: ends.append(event)
+                    default: break
+                    }
+                }
+                #expect(
+                    ends == [
+                        .callStateChanged(call, .ended, reason: "busy"), .callRemoved(call, reason: "busy"),
+                    ])
+                #expect(CallFailure(reason: "busy") == .busy)
                 try await eventually("the device is closed") { box.daemon.graph.isQuiet }
+                #expect(box.telephone.requests == [])
             }
         }
     }

@@ -49,6 +49,12 @@ struct FeatureRow: Sendable, CustomTestStringConvertible {
         ),
         FeatureRow("S2.13", "it rings without a route; in a call nothing rings", "ring", "route", "out"),
         FeatureRow("S2.14", "an interruption takes the path away and gives it back", "route", "reason", "available"),
+        FeatureRow(
+            "S2.6", "media directions: receive-only asks for no microphone, A2DP is allowed", "mode", "in", "out"),
+        FeatureRow("S2.7", "local gates: no path changes, held or not", "route", "in", "opens", "switches"),
+        FeatureRow("S2.19", "a change of media: the route follows", "route", "reason"),
+        FeatureRow("S2.28", "video calls: speakerphone before earpiece", "route", "out"),
+        FeatureRow("S4.16", "muted: over routes and hold, until the last call ends", "muted", "route", "in"),
         FeatureRow("S3.2", "microphoneEnabled: reconfigures", "in", "mode"),
         FeatureRow("S3.8", "microphone not requested: A2DP, HFP impossible", "mode", "in", "error"),
         FeatureRow("S3.9", "microphone requested: HFP by default", "mode", "in"),

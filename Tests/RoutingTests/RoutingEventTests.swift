@@ -16,6 +16,8 @@ import Testing
         .start, .stop, .setPreferred(.bluetooth), .setDefault(.headset(address)), .select(.earpiece), .clearSelection,
         .mute(true), .refresh, configured, .sessionActivated, .sessionDeactivated,
         .callOutgoing(call: "c", video: true, routes: [.earpiece, .bluetooth]),
+        .callOutgoing(call: "c", video: false, routes: nil, audio: .receiveOnly),
+        .callMedia(call: "c", audio: .off, video: .sendOnly), .callLocalMedia(call: "c", audio: false, video: true),
         .callIncoming(call: "c", video: false, routes: nil), .callAnswered(call: "c", via: nil),
         .callAnswered(call: "c", via: .handset), .callAnswered(call: "c", via: .headset(address)), .callHeld(call: "c"),
         .callResumed(call: "c"), .callEnded(call: "c"), .headsetDescribed(address, category: .watch, inbandRing: false),

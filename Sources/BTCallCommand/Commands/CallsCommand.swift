@@ -33,7 +33,7 @@ struct CallsCommand: BridgeCommand {
         call.startedAtMs.map { duration(from: $0, to: now.milliseconds) }
     }
 
-    private static func duration(from start: Int64, to end: Int64) -> String {
+    static func duration(from start: Int64, to end: Int64) -> String {
         let seconds = max(0, end - start) / 1000
         return "\(seconds / 60):" + (seconds % 60 < 10 ? "0" : "") + String(seconds % 60)
     }

@@ -27,7 +27,9 @@ extension Call {
     }
 
     /// The other party in words: `Alice (5550100)`.
-    var party: String {
+    var party: String { Self.party(name: name, number: number) }
+
+    static func party(name: String?, number: String?) -> String {
         switch (name, number) {
         case (let name?, let number?): "\(name) (\(number))"
         case (let name?, nil): name

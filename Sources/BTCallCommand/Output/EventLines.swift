@@ -16,6 +16,13 @@ extension BridgeEvent {
             members.append(("device", .string(device.description)))
         case .callAdded(let call):
             members.append(("call", call.json))
+        case .incomingCall(let call):
+            members.append(("call", call.json))
+        case .cameraSettingsChanged(let id, let settings):
+            members += [
+                ("id", .string(id.description)), ("camera", .string(settings.camera)), ("width", JSON(settings.width)),
+                ("height", JSON(settings.height)), ("framesPerSecond", JSON(settings.framesPerSecond)),
+            ]
         case .callStateChanged(let id, let state, let reason):
             members += [
                 ("id", .string(id.description)), ("state", .string(state.rawValue)), ("reason", JSON(reason)),
@@ -26,10 +33,17 @@ extension BridgeEvent {
             members += [("id", .string(id.description)), ("quality", JSON(quality))]
         case .callRecordedChanged(let id, let isRecorded):
             members += [("id", .string(id.description)), ("recording", JSON(isRecorded))]
+        case .mediaChangeRequested(let id, let media):
+            members += [
+                ("id", .string(id.description)), ("audio", .string(media.audio.rawValue)),
+                ("video", .string(media.video.rawValue)),
+            ]
         case .recordingDenied(let id, let client), .recordingRequested(let id, let client):
             members += [("id", .string(id.description)), ("client", .string(client))]
         case .mutedChanged(let muted):
             members.append(("muted", JSON(muted)))
+        case .doNotDisturbChanged(let isOn):
+            members.append(("doNotDisturb", JSON(isOn)))
         case .buttonPressed(let address, let button):
             members += [("address", .string(address)), ("button", .string(button))]
         case .devicesChanged(let devices):
@@ -57,13 +71,17 @@ extension BridgeEvent {
         case .routeChanged: "routeChanged"
         case .activationFailed: "activationFailed"
         case .callAdded: "callAdded"
+        case .incomingCall: "incomingCall"
+        case .cameraSettingsChanged: "camera"
         case .callStateChanged: "callState"
         case .callRemoved: "callRemoved"
         case .callQualityChanged: "quality"
         case .callRecordedChanged: "recording"
         case .recordingDenied: "recordingDenied"
         case .recordingRequested: "recordingRequested"
+        case .mediaChangeRequested: "mediaChangeRequested"
         case .mutedChanged: "muted"
+        case .doNotDisturbChanged: "doNotDisturb"
         case .speakingWhileMuted: "speakingWhileMuted"
         case .buttonPressed: "button"
         case .devicesChanged: "devices"
@@ -81,13 +99,19 @@ extension BridgeEvent {
         case .activationFailed(let device): "\(device) did not open its link"
         case .callAdded(let call):
             "\(call.direction.rawValue), \(call.state.rawValue): \(call.party), by \(call.provider)"
+        case .incomingCall(let call): "\(call.party), by \(call.provider)"
+        case .cameraSettingsChanged(let id, let settings):
+            "\(settings.camera), \(settings.width)x\(settings.height), \(settings.framesPerSecond)/s  \(id)"
         case .callStateChanged(let id, let state, let reason): "\(state.rawValue)\(Self.because(reason))  \(id)"
         case .callRemoved(let id, let reason): "\(id)\(Self.because(reason))"
         case .callQualityChanged(let id, let quality): "\(quality.map { String($0) } ?? "unknown")  \(id)"
         case .callRecordedChanged(let id, let isRecorded): "\(isRecorded ? "recorded" : "not recorded any more")  \(id)"
         case .recordingDenied(let id, let client): "\(client) may not record  \(id)"
         case .recordingRequested(let id, let client): "\(client) asks to record  \(id)"
+        case .mediaChangeRequested(let id, let media):
+            "audio \(media.audio.rawValue), video \(media.video.rawValue) asked  \(id)"
         case .mutedChanged(let muted): muted ? "microphone muted" : "microphone on"
+        case .doNotDisturbChanged(let isOn): isOn ? "incoming calls are refused" : "incoming calls ring"
         case .speakingWhileMuted: "somebody speaks into the muted microphone"
         case .buttonPressed(let address, let button): "\(button) on \(address)"
         case .devicesChanged(let devices): Self.summary(devices)

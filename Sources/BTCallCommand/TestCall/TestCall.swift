@@ -264,7 +264,7 @@ final class TestCall: CallProvider {
             report.muted(muted)
         case .daemonAppeared, .activationFailed, .callAdded, .callQualityChanged, .devicesChanged, .problemsChanged,
             .stateChanged, .settingChanged, .speakingWhileMuted, .callRecordedChanged, .recordingDenied,
-            .recordingRequested:
+            .recordingRequested, .doNotDisturbChanged, .incomingCall, .cameraSettingsChanged, .mediaChangeRequested:
             break
         }
     }

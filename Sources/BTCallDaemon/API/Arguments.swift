@@ -22,3 +22,14 @@ func reply(_ body: () throws(APIError) -> [Value]) throws(BusError) -> [Value] {
         throw error.busError
     }
 }
+
+/// The same for one that waits and has nothing to answer.
+@ControlPlane
+func asyncReply(_ body: @ControlPlane () async throws(APIError) -> Void) async throws(BusError) -> [Value] {
+    do throws(APIError) {
+        try await body()
+        return []
+    } catch {
+        throw error.busError
+    }
+}

@@ -6,31 +6,57 @@ import Telephony
 /// `org.btcall.Calls1` at `/org/btcall/calls`, and one `org.btcall.Call1` object a call.
 @ControlPlane
 package final class CallsObject {
-    private let bus: BusConnection
-    private let calls: CallDirectory
+    let bus: BusConnection
+    let calls: CallDirectory
     private let mute: MuteState
+    let settings: Settings
+    let log: CallLog
     private let checkUnmuting: @ControlPlane () throws(APIError) -> Void
 
     /// - Parameter checkUnmuting: throws why the microphone cannot be unmuted.
     init(
-        bus: BusConnection, calls: CallDirectory, mute: MuteState,
+        bus: BusConnection, calls: CallDirectory, mute: MuteState, settings: Settings, log: CallLog,
         checkUnmuting: @escaping @ControlPlane () throws(APIError) -> Void
     ) {
         self.bus = bus
         self.calls = calls
         self.mute = mute
+        self.settings = settings
+        self.log = log
         self.checkUnmuting = checkUnmuting
         bus.export([interface()], at: BTCallPath.calls)
-        mute.onChange = { [weak self] in self?.changed(BTCallName.Calls.muted) }
+        mute.onChange = { [weak self] in self?.muteChanged() }
+        calls.onProperties = { [weak self] record, properties in self?.changed(record, properties) }
+        calls.onMediaChangeRequested = { [weak self] record, media in self?.mediaChangeRequested(record, media) }
+    }
+
+    private func muteChanged() {
+        changed(BTCallName.Calls.muted)
+        for record in calls.calls { changed(record, [BTCallName.Call.muted]) }
+        calls.setMuted(mute.isMuted)
+    }
+
+    /// - Throws: why the microphone cannot be muted, or not be opened.
+    private func setMuted(_ isWanted: Bool) throws(APIError) {
+        // It would be forgotten with the next call's end, or, worse, not be.
+        guard !isWanted || !calls.calls.isEmpty else {
+            throw APIError(.wrongState, "there is no call to mute; mute it when a call is there")
+        }
+        if !isWanted { try checkUnmuting() }
+        mute.set(isWanted)
     }
 
     /// Shows what became of a call.
     package func show(_ change: CallDirectory.Change) {
         switch change {
         case .added(let record):
-            bus.export([Self.interface(of: record, calls, bus)], at: record.path)
-            emit(BTCallName.Calls.callAdded, [.objectPath(record.path), .vardict(record.description.properties)])
+            bus.export([interface(of: record)], at: record.path)
+            var description = record.description
+            description.isMuted = mute.isMuted
+            emit(BTCallName.Calls.callAdded, [.objectPath(record.path), .vardict(description.properties)])
+            record.shownState = record.call.state
             changed(BTCallName.Calls.calls)
+            announceIncoming(record)
         case .changed(let record): emitState(record, reason: "")
         case .ended(let record, let reason):
             emitState(record, reason: reason.rawValue)
@@ -48,24 +74,30 @@ package final class CallsObject {
     private func emitState(_ record: CallRecord, reason: String) {
         bus.propertiesChanged(
             path: record.path, interface: BTCallName.Interface.call,
-            [BTCallName.Call.state, BTCallName.Call.number, BTCallName.Call.name, BTCallName.Call.startedAt])
+            [
+                BTCallName.Call.state, BTCallName.Call.number, BTCallName.Call.name, BTCallName.Call.startedAt,
+                BTCallName.Call.handle, BTCallName.Call.remoteAddress, BTCallName.Call.hasVideo,
+                BTCallName.Call.capabilities,
+            ])
+        // A name that became known is no change of the state.
+        guard record.shownState != record.call.state else { return }
+        record.shownState = record.call.state
         bus.emit(
             path: record.path, interface: BTCallName.Interface.call, member: BTCallName.Call.stateChanged,
             [.string(record.description.state.rawValue), .string(reason)])
     }
 
-    private func emit(_ member: String, _ arguments: [Value]) {
+    func emit(_ member: String, _ arguments: [Value]) {
         bus.emit(path: BTCallPath.calls, interface: BTCallName.Interface.calls, member: member, arguments)
     }
 
-    private func changed(_ property: String) {
+    func changed(_ property: String) {
         bus.propertiesChanged(path: BTCallPath.calls, interface: BTCallName.Interface.calls, [property])
     }
 
     private func interface() -> ExportedInterface {
         let calls = calls
         let mute = mute
-        let checkUnmuting = checkUnmuting
         typealias Name = BTCallName.Calls
         return ExportedInterface(
             BTCallName.Interface.calls,
@@ -88,11 +120,15 @@ package final class CallsObject {
                     Name.reportIncoming, in: [("provider", "o"), ("number", "s"), ("options", "a{sv}")],
                     out: [("call", "o")]
                 ) { call async throws(BusError) in
-                    try reply { () throws(APIError) in
-                        let options = try ReportOptions(Fields(argument(call, 2), of: "options"))
+                    do throws(APIError) {
+                        let given = try ReportOptions(Fields(argument(call, 2), of: "options"))
+                        let (path, number) = (text(call, 0), text(call, 1))
+                        let options = await calls.named(given, number, busName: call.sender, path: path)
                         let record = try calls.reportIncoming(
-                            busName: call.sender, path: text(call, 0), number: text(call, 1), options: options)
+                            busName: call.sender, path: path, number: number, options: options)
                         return [.objectPath(record.path)]
+                    } catch {
+                        throw error.busError
                     }
                 },
                 .init(
@@ -111,40 +147,32 @@ package final class CallsObject {
                     do throws(APIError) {
                         let options = try Fields(argument(call, 1), of: "options")
                         let provider = try options.optionalString("provider")
-                        return [.objectPath(try await calls.place(text(call, 0), provider: provider).path)]
+                        let media = try MediaOptions(options)
+                        return [.objectPath(try await calls.place(text(call, 0), provider: provider, media).path)]
                     } catch {
                         throw error.busError
                     }
                 },
-            ],
+            ] + logMethods + contactMethods + Self.actionMethods(calls),
             signals: [
                 .init(Name.callAdded, [("call", "o"), ("properties", "a{sv}")]),
                 .init(Name.callRemoved, [("call", "o"), ("reason", "s")]),
-            ],
+            ] + announcements,
             properties: [
                 .init(Name.calls, "ao", get: { .objectPaths(calls.calls.map(\.path)) }),
                 .init(
                     Name.muted, "b", get: { .bool(mute.isMuted) },
-                    set: { value throws(BusError) in
-                        let isWanted = value.boolValue ?? false
-                        // It would be forgotten with the next call's end, or, worse, not be.
-                        guard !isWanted || !calls.calls.isEmpty else {
-                            throw APIError(.wrongState, "there is no call to mute; mute it when a call is there")
-                                .busError
+                    set: { [weak self] value throws(BusError) in
+                        _ = try reply { () throws(APIError) in
+                            try self?.setMuted(value.boolValue ?? false)
+                            return []
                         }
-                        do throws(APIError) {
-                            if !isWanted { try checkUnmuting() }
-                        } catch {
-                            throw error.busError
-                        }
-                        mute.set(isWanted)
                     }),
-            ])
+            ] + policyProperties)
     }
 
-    private static func interface(
-        of record: CallRecord, _ calls: CallDirectory, _ bus: BusConnection
-    ) -> ExportedInterface {
+    private func interface(of record: CallRecord) -> ExportedInterface {
+        let (calls, bus, mute) = (calls, bus, mute)
         let id = record.identifier
         typealias Name = BTCallName.Call
         func perform(_ request: CallRequest) async throws(BusError) -> [Value] {
@@ -169,8 +197,14 @@ package final class CallsObject {
         return ExportedInterface(
             BTCallName.Interface.call,
             methods: [
-                .init(Name.answer, in: [("options", "a{sv}")]) { _ async throws(BusError) in
-                    try await perform(.answer(id))
+                .init(Name.answer, in: [("options", "a{sv}")]) { call async throws(BusError) in
+                    do throws(APIError) {
+                        let options = try MediaOptions(Fields(argument(call, 0), of: "options"))
+                        try await calls.answer(record, options)
+                        return []
+                    } catch {
+                        throw reworded(error).busError
+                    }
                 },
                 .init(Name.end) { _ async throws(BusError) in
                     try await perform(record.call.state.isRinging ? .reject(id) : .hangUp(id))
@@ -197,7 +231,9 @@ package final class CallsObject {
                         let options = try Fields(argument(call, 1), of: "options")
                         let state = try callState(text(call, 0), options)
                         let ssrcs = try synchronisationSources(options)
-                        try calls.update(record, state, from: call.sender)
+                        let capabilities = try ProviderOptions.capabilities(options)
+                        try calls.update(record, state, from: call.sender, at: options.optionalInteger("time"))
+                        if let capabilities { try calls.setCapabilities(capabilities, of: record) }
                         if let ssrcs, ssrcs != record.ssrcs, !record.call.state.isEnded {
                             record.ssrcs = ssrcs
                             bus.propertiesChanged(
@@ -206,8 +242,12 @@ package final class CallsObject {
                         return []
                     }
                 },
+                Self.cameraMethod(of: record, calls, bus),
+            ] + Self.mediaMethods(of: record, calls),
+            signals: [
+                .init(Name.stateChanged, [("state", "s"), ("reason", "s")]),
+                .init(Name.mediaChangeRequested, [("media", "a{sv}")]),
             ],
-            signals: [.init(Name.stateChanged, [("state", "s"), ("reason", "s")])],
             properties: [
                 .init(Name.id, "s", changes: .constant, get: { .string(record.uuid) }),
                 .init(Name.state, "s", get: { .string(record.description.state.rawValue) }),
@@ -223,7 +263,19 @@ package final class CallsObject {
                 .init(Name.qualityParts, "a{sv}", changes: .silent, get: { property(Name.qualityParts) }),
                 .init(Name.qualityTotal, "a{sv}", changes: .silent, get: { property(Name.qualityTotal) }),
                 .init(Name.recording, "b", get: { .bool(record.isRecorded) }),
-            ])
+                .init(Name.handle, "s", get: { .string(record.description.handle) }),
+                .init(Name.remoteAddress, "s", get: { .string(record.description.remoteAddress) }),
+                .init(Name.hasVideo, "b", get: { .bool(record.description.hasVideo) }),
+                .init(Name.capabilities, "as", get: { property(Name.capabilities) }),
+                .init(
+                    Name.muted, "b", get: { .bool(mute.isMuted) },
+                    set: { [weak self] value throws(BusError) in
+                        _ = try reply { () throws(APIError) in
+                            try self?.setMuted(value.boolValue ?? false)
+                            return []
+                        }
+                    }),
+            ] + Self.mediaProperties(of: record, calls))
     }
 }
 

@@ -277,6 +277,9 @@ package final class AudioGraph {
     }
 
     package func setCallActive(_ identifier: UInt32, _ active: Bool) { engine.setCallActive(identifier, active) }
+    package func setCallGates(_ identifier: UInt32, hears: Bool, speaks: Bool) {
+        engine.setCallGates(identifier, hears: hears, speaks: speaks)
+    }
     package func detachCall(_ identifier: UInt32) { engine.detachCall(identifier) }
     package func setMuting(_ muting: Muting) { engine.setMuting(muting) }
 

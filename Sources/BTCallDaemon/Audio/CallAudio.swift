@@ -34,12 +34,18 @@ package final class CallAudio: CallAudioExchange {
             return nil
         }
         paths[record.audioIdentifier] = record.path
+        gate(record)
         return pair.theirs
     }
 
     package func end(_ record: CallRecord) {
         guard paths.removeValue(forKey: record.audioIdentifier) != nil else { return }
         graph.detachCall(record.audioIdentifier)
+    }
+
+    package func gate(_ record: CallRecord) {
+        guard paths[record.audioIdentifier] != nil else { return }
+        graph.setCallGates(record.audioIdentifier, hears: record.media.hears, speaks: record.media.speaks)
     }
 
     /// The provider closed its end: the audio is over, the call is not.

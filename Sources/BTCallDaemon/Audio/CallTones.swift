@@ -18,6 +18,8 @@ package final class CallTones {
     private var waiting: UInt32?
     private var end: UInt32?
     private var endTimer: Timer?
+    /// The call that the end tone is for, while it is there.
+    private var failed: CallID?
 
     package init(graph: AudioGraph, configuration: RingConfiguration, logger: Logger) {
         self.graph = graph
@@ -35,25 +37,41 @@ package final class CallTones {
             waiting = nil
         }
         // Whoever is called or calls again is not told of the last call any more.
-        if snapshot.calls.contains(where: { $0.state == .dialing || $0.state.isRinging }) { stopEnd() }
+        let others = snapshot.calls.filter { $0.id != failed }
+        if others.contains(where: { $0.state == .dialing || $0.state.isRinging }) { stopEnd() }
+        if let failed, snapshot[failed] == nil { stopEnd() }
     }
 
-    /// An outgoing call that nobody has answered is over.
-    package func failed(_ reason: CallEndReason) {
+    /// An outgoing call that nobody has answered is over as soon as its tone is.
+    ///
+    /// - Returns: how long the tone lasts; nil where there is none.
+    package func fail(_ call: CallID, _ reason: CallEndReason) -> Duration? {
+        let signal: TonePlan.Signal
         switch reason {
-        case .busy: playEnd(.busy)
-        case .error, .notFound: playEnd(.congestion)
+        case .busy: signal = .busy
+        case .error, .notFound: signal = .congestion
         case .localHangUp, .remoteHangUp, .rejected, .missed, .answeredElsewhere, .cancelled, .timedOut, .transferred,
             .providerGone:
-            break
+            return nil
         }
+        stopEnd()
+        failed = call
+        if let ringback {
+            graph.endPlayback(ringback.playback)
+            self.ringback = nil
+        }
+        playEnd(signal)
+        if end == nil { failed = nil }
+        return end == nil ? nil : Self.endLength
     }
 
     package func stop() { stopEnd() }
 
     private func followRingback(_ snapshot: CallSnapshot) {
         let isTalking = snapshot.first(.active) != nil
-        let call = isTalking || configuration.ringback == .no ? nil : snapshot.first(.alerting)?.id
+        let call =
+            isTalking || configuration.ringback == .no
+            ? nil : snapshot.calls.first { $0.state == .alerting && $0.id != failed }?.id
         if let ringback, ringback.call != call {
             graph.endPlayback(ringback.playback)
             self.ringback = nil
@@ -66,14 +84,7 @@ package final class CallTones {
     }
 
     private func playEnd(_ signal: TonePlan.Signal) {
-        stopEnd()
-        // The call's own route is closed with it: the tone goes on on the same device. A headset's link is closed.
-        let place: PlaybackPlace
-        switch graph.lastRoute {
-        case .local(let kind): place = .routeOrOutput(.local(kind))
-        case .headset, .output, nil: place = .route
-        }
-        end = play(signal, at: place)
+        end = play(signal, at: .route)
         endTimer = ControlLoop.shared.schedule(after: Self.endLength) { [weak self] in self?.stopEnd() }
     }
 
@@ -82,6 +93,7 @@ package final class CallTones {
         endTimer = nil
         if let end { graph.endPlayback(end) }
         end = nil
+        failed = nil
     }
 
     private func play(

@@ -26,30 +26,63 @@ package final class CallDirectory {
     package var onSnapshot: (@ControlPlane (CallSnapshot) -> Void)?
     /// Whether a call that headsets are not shown has audio, or is about to.
     package var onUnshownSpeech: (@ControlPlane (Bool) -> Void)?
+    /// A call that was reported and does not ring.
+    package var onRefused: (@ControlPlane (RefusedCall) -> Void)?
+    /// Which incoming calls are taken; acts on the next report.
+    package var policy: CallTable.Configuration {
+        get { table.configuration }
+        set { table.configuration = newValue }
+    }
     /// Every call's audio that has to exist is asked for here; false when it cannot be had.
     package var audio: (any CallAudioExchange)?
 
     private let bus: BusConnection
-    private let logger: Logger
-    private var table = CallTable()
+    let logger: Logger
+    var table = CallTable()
     private var isSpeakingUnshown = false
     /// `watch`: of an application on the bus, which may leave it.
-    private var providers: [(key: String, owner: any CallOwner, watch: Subscription?)] = []
+    var providers: [(key: String, owner: any CallOwner, watch: Subscription?)] = []
     private var records: [CallRecord] = []
     private var shown = CallSnapshot.empty
     private var nextRequest: UInt64 = 1
     private var completions: [CallRequestID: @ControlPlane (CallRequestOutcome) -> Void] = [:]
     /// Why the last provider that was asked did not do it; for the completions of that very answer.
     private var refusal = ""
+    /// Of the call that is being added; nil: one that a headset dials, which is like one that is placed without options.
+    private var mediaOfNext: MediaState?
+    /// What audio and video of calls do unless it is said for one.
+    package var configuredMedia = MediaState(video: .sendReceive)
+    package var mediaChangeRule = MediaChangeRule.accept
+    var mediaQuestions: [MediaQuestion] = []
+    /// For a client to answer for a change of media.
+    package var mediaPatience = Duration.seconds(20)
+    /// Properties of a call that are others than before.
+    package var onProperties: (@ControlPlane (CallRecord, [String]) -> Void)?
+    package var onMediaChangeRequested: (@ControlPlane (CallRecord, MediaState) -> Void)?
+    /// Begins to say that a call could not be made; how long that takes, and nil where nothing is said.
+    package var onFailure: (@ControlPlane (CallRecord, CallEndReason) -> Duration?)?
+    /// Since when the call that becomes active has been so; nil: from now on.
+    private var answeredSince: Instant?
+    /// Whether the microphone is muted, as applications are told.
+    var isMuted = false
     /// New providers and calls are refused while the manager is inactive.
     package var acceptsProviders = false
     private let deadline: Duration
 
-    /// - Parameter deadline: for a provider to do what it is asked.
-    package init(bus: BusConnection, deadline: Duration, logger: Logger) {
+    /// Who knows names.
+    package let contacts: ContactResolvers
+
+    /// - Parameters:
+    ///   - deadline: for a provider to do what it is asked.
+    ///   - contactBudget: for a contact resolver to know who calls.
+    package init(
+        bus: BusConnection, deadline: Duration, contactBudget: Duration = .milliseconds(500), logger: Logger
+    ) {
+        contacts = ContactResolvers(bus: bus, budget: contactBudget, patience: deadline, logger: logger)
         self.bus = bus
         self.deadline = deadline
         self.logger = logger
+        contacts.onName = { [weak self] number, name in self?.name(number, name) }
     }
 
     /// In order of appearance.
@@ -105,11 +138,10 @@ package final class CallDirectory {
     }
 
     private static func provider(_ key: String, _ options: ProviderOptions) -> CallProvider {
-        var capabilities: CallCapabilities = []
-        for word in options.capabilities { capabilities.formUnion(CallCapabilities(word: word.rawValue) ?? []) }
-        // `CallProvider1` has no method for these yet, so no headset may be offered them.
-        capabilities.subtract([.conference, .transfer, .swap])
-        return CallProvider(name: key, capabilities: capabilities, hasCallState: options.hasCallState)
+        // `CallProvider1` has no method for a transfer, and no word: no headset is offered one.
+        CallProvider(
+            name: key, capabilities: CallCapabilities(options.capabilities), hasCallState: options.hasCallState,
+            dialsNumbers: options.schemes.isEmpty || options.schemes.contains(CallAddress.numbers))
     }
 
     package func unregister(busName: String, path: String) throws(APIError) {
@@ -133,6 +165,7 @@ package final class CallDirectory {
     }
 
     private func remove(at index: Int) {
+        finishFailures()
         let provider = providers.remove(at: index)
         provider.watch?.cancel()
         run(table.providerGone(provider.key))
@@ -185,11 +218,21 @@ package final class CallDirectory {
     }
 
     /// The call's own provider says what became of it.
-    package func update(_ record: CallRecord, _ state: CallState, from busName: String) throws(APIError) {
+    ///
+    /// - Parameter time: when, in milliseconds of the monotonic clock (`CLOCK_MONOTONIC`); nil: now.
+    package func update(
+        _ record: CallRecord, _ state: CallState, from busName: String, at time: UInt64? = nil
+    ) throws(APIError) {
+        try checkOwner(of: record, busName)
+        answeredSince = try Self.instant(time)
+        defer { answeredSince = nil }
+        try update(record.identifier, state, from: record.call.provider)
+    }
+
+    package func checkOwner(of record: CallRecord, _ busName: String) throws(APIError) {
         guard record.provider.busName == busName else {
             throw APIError(.notProvider, "the call belongs to \(record.provider.name): only it may update the call")
         }
-        try update(record.identifier, state, from: record.call.provider)
     }
 
     package func update(_ record: CallRecord, _ state: CallState, from owner: any CallOwner) throws(APIError) {
@@ -208,9 +251,14 @@ package final class CallDirectory {
                     + "while there is audio, or register with callState=true")
         }
         let result: (id: CallID, actions: [CallTable.Action])
+        finishFailures()
+        mediaOfNext = MediaState(reported: options)
+        defer { mediaOfNext = nil }
+        let details = details(number, options, at: index)
         do throws(CallReportError) {
-            result = try table.reportIncoming(Self.details(number, options), from: providers[index].key)
+            result = try table.reportIncoming(details, from: providers[index].key)
         } catch {
+            refused(error, details, owner)
             throw Self.refusal(error)
         }
         run(result.actions)
@@ -221,18 +269,31 @@ package final class CallDirectory {
         at index: Int, _ number: String, _ options: ReportOptions
     ) throws(APIError) -> CallRecord {
         let key = providers[index].key
+        let since = try Self.instant(options.time)
         let result: (id: CallID, actions: [CallTable.Action])
+        finishFailures()
+        mediaOfNext = MediaState(reported: options)
+        defer { mediaOfNext = nil }
         do throws(CallReportError) {
-            result = try table.reportOutgoing(Self.details(number, options), from: key)
+            result = try table.reportOutgoing(details(number, options, at: index), from: key)
         } catch {
             throw Self.refusal(error)
         }
         run(result.actions)
-        if options.state == .alerting { try update(result.id, .alerting, from: key) }
+        if let since { record(result.id)?.appearedAt = .at(since) }
+        switch options.state {
+        case .alerting: try update(result.id, .alerting, from: key)
+        case .active:
+            answeredSince = since
+            defer { answeredSince = nil }
+            try update(result.id, .active, from: key)
+        case .dialing, .ringing, .waiting, .held, .ended: break
+        }
         return try require(result.id)
     }
 
     private func update(_ id: CallID, _ state: CallState, from key: String) throws(APIError) {
+        if try isFailing(id, state) { return }
         let actions: [CallTable.Action]
         do throws(CallReportError) {
             actions = try table.update(id, state, from: key)
@@ -242,16 +303,31 @@ package final class CallDirectory {
         run(actions)
     }
 
+    private func refused(_ error: CallReportError, _ details: CallDetails, _ owner: any CallOwner) {
+        let reason: RefusedCall.Reason
+        switch error {
+        case .filtered: reason = .filtered
+        case .busy: reason = .busy
+        case .unknownProvider, .unknownCall, .notOwner, .illegalTransition, .tooManyCalls: return
+        }
+        logger.info("an incoming call of \(owner.name) is refused: \(reason.rawValue)")
+        onRefused?(RefusedCall(details, provider: owner.name, reason))
+    }
+
     private func require(_ id: CallID) throws(APIError) -> CallRecord {
         guard let record = record(id) else { throw APIError(.fault, "the call vanished while it was reported") }
         return record
     }
 
-    private static func details(_ number: String, _ options: ReportOptions) -> CallDetails {
-        CallDetails(number: number.isEmpty ? nil : number, name: options.name, hasVideo: options.isVideo)
+    private func details(_ number: String, _ options: ReportOptions, at index: Int) -> CallDetails {
+        var details = CallDetails(
+            number: CallAddress(number).number.nonEmpty, name: options.name, hasVideo: options.isVideo,
+            capabilities: options.capabilities.map { providers[index].owner.options.limit($0) })
+        details.remoteAddress = options.remoteAddress
+        return details
     }
 
-    private static func refusal(_ error: CallReportError) -> APIError {
+    static func refusal(_ error: CallReportError) -> APIError {
         switch error {
         case .unknownProvider: APIError(.noSuchProvider, "register a provider first: Calls1.RegisterProvider")
         case .unknownCall: APIError(.noSuchCall, "there is no such call, or it has ended")
@@ -259,8 +335,8 @@ package final class CallDirectory {
         case .illegalTransition(let old, let new): APIError(.wrongState, "a call that is \(old) cannot become \(new)")
         case .tooManyCalls:
             APIError(.wrongState, "\(CallTable.maximumCalls) calls are up, which is the most there can be")
-        case .filtered: APIError(.wrongState, "do not disturb is on: the call is refused")
-        case .busy: APIError(.wrongState, "a call is up and a second one is not wanted")
+        case .filtered: APIError(.filtered, "do not disturb is on: the call is refused")
+        case .busy: APIError(.busy, "a call is up, and a second one is not wanted ([calls] secondCall = reject)")
         }
     }
 
@@ -273,6 +349,10 @@ package final class CallDirectory {
         _ request: CallRequest, via: AnsweredVia? = nil,
         completion: @escaping @ControlPlane (CallRequestOutcome) -> Void = { _ in }
     ) {
+        if endFailed(by: request) {
+            completion(.done)
+            return
+        }
         var answered: CallRecord?
         if case .answer(let id) = request { answered = record(id) }
         answered?.answeredVia = via
@@ -296,14 +376,22 @@ package final class CallDirectory {
 
     /// Asks a provider to dial.
     ///
-    /// - Parameter provider: the name of the one to ask; nil lets the table choose.
-    package func place(_ number: String, provider: String?) async throws(APIError) -> CallRecord {
+    /// - Parameters:
+    ///   - provider: the name of the one to ask; nil lets the address's scheme and the table choose.
+    ///   - options: without them the configuration's audio, and no video.
+    package func place(
+        _ number: String, provider: String?, _ options: MediaOptions = MediaOptions()
+    ) async throws(APIError) -> CallRecord {
+        let address = CallAddress(number)
+        let (number, provider) = (address.number, try dialer(of: address, provider))
+        mediaOfNext = try mediaOfPlaced(options, by: provider)
         let known = Set(records.map(\.identifier))
         var placed: CallRecord?
         let (outcome, refusal) = await withCheckedContinuation { continuation in
             request(.dial(number: number, provider: provider)) { continuation.resume(returning: ($0, self.refusal)) }
             // The call exists from here on; others may be added while the provider is asked.
             placed = records.first { !known.contains($0.identifier) }
+            mediaOfNext = nil
         }
         try check(outcome, refusal)
         guard let placed, record(placed.identifier) != nil else {
@@ -329,7 +417,7 @@ package final class CallDirectory {
 
     // MARK: Carrying out
 
-    private func run(_ actions: [CallTable.Action]) {
+    func run(_ actions: [CallTable.Action]) {
         for action in actions {
             switch action {
             case .added(let call): added(call)
@@ -366,20 +454,36 @@ package final class CallDirectory {
     private func added(_ call: Call) {
         guard let provider = providers.first(where: { $0.key == call.provider }) else { return }
         let record = CallRecord(call: call, provider: provider.owner)
+        record.media = mediaOfNext ?? MediaState(audio: configuredMedia.audio)
         records.append(record)
         logger.info("\(call.direction) call \(record.uuid) of \(provider.owner.name)")
         onChange?(.added(record))
         if call.state != .setup { appeared(record) }
+        lookUp(record)
     }
+
+    /// A name that came late; the one that an application gave stays.
+    private func name(_ number: String, _ name: String) {
+        for call in table.calls where call.details.number == number && call.details.name == nil {
+            let details = CallDetails(name: name, hasVideo: call.details.hasVideo)
+            do throws(CallReportError) {
+                run(try table.update(call.id, details, from: call.provider))
+            } catch {
+                logger.error("a name does not get to its call: \(error)")
+            }
+        }
+    }
+
+    func isRegistered(_ busName: String, _ path: String) -> Bool { index(of: busName, path) != nil }
 
     private func appeared(_ record: CallRecord) {
         // Before the policy opens a link: headsets that see no call may refuse it, or be shown a virtual one.
         tellUnshownSpeech()
         tellSnapshot()
-        let video = record.call.details.hasVideo
+        let (video, audio) = (record.media.video != .off, record.media.audio)
         switch record.call.direction {
-        case .incoming: onRoutingEvent?(.callIncoming(call: record.uuid, video: video, routes: nil))
-        case .outgoing: onRoutingEvent?(.callOutgoing(call: record.uuid, video: video, routes: nil))
+        case .incoming: onRoutingEvent?(.callIncoming(call: record.uuid, video: video, routes: nil, audio: audio))
+        case .outgoing: onRoutingEvent?(.callOutgoing(call: record.uuid, video: video, routes: nil, audio: audio))
         }
     }
 
@@ -387,7 +491,7 @@ package final class CallDirectory {
         guard let record = record(call.id) else { return }
         let old = record.call.state
         record.call = call
-        if call.state == .active { record.markStarted() }
+        if call.state == .active { record.markStarted(since: answeredSince) }
         if old != call.state {
             logger.info("call \(record.uuid): \(call.state)")
             if old == .setup { appeared(record) }
@@ -400,6 +504,7 @@ package final class CallDirectory {
         }
         onChange?(.changed(record))
         exchangeAudio(record)
+        tellMuted()
     }
 
     private func ended(_ call: Call) {
@@ -407,6 +512,8 @@ package final class CallDirectory {
         let record = records.remove(at: index)
         record.call = call
         exchangeAudio(record)
+        dropMediaQuestions(of: record)
+        record.failureTimer?.cancel()
         guard case .ended(let reason) = call.state else { return }
         logger.info("call \(record.uuid): ended, \(reason.rawValue)")
         onRoutingEvent?(.callEnded(call: record.uuid))
@@ -432,6 +539,8 @@ package final class CallDirectory {
         }
     }
 
+    func endAudio(of record: CallRecord) { exchangeAudio(record) }
+
     private func perform(_ step: ProviderAction, _ key: String, _ id: ProviderActionID) {
         guard let provider = providers.first(where: { $0.key == key })?.owner else {
             run(table.providerAnswered(id, .failed(.gone)))
@@ -450,23 +559,32 @@ package final class CallDirectory {
     }
 
     private func carryOut(_ step: ProviderAction, _ provider: any CallOwner) async throws(APIError) {
-        func path(_ id: CallID) throws(APIError) -> String {
+        func known(_ id: CallID) throws(APIError) -> CallRecord {
             guard let record = record(id) else { throw APIError(.noSuchCall, "the call has ended meanwhile") }
-            return record.path
+            return record
         }
+        func path(_ id: CallID) throws(APIError) -> String { try known(id).path }
         switch step {
-        case .start(let id, let number): try await provider.start(path(id), number)
-        case .answer(let id): try await provider.answer(path(id))
+        case .start(let id, let number):
+            let record = try known(id)
+            try await provider.start(record.path, number, record.media)
+        case .answer(let id):
+            let record = try known(id)
+            let media = record.answerMedia ?? mediaOfAnswer(record)
+            try await provider.answer(record.path, media)
+            setMedia(media, of: record)
         case .reject(let id): try await provider.end(path(id), reason: CallEndReason.rejected.rawValue)
         case .hangUp(let id): try await provider.end(path(id), reason: CallEndReason.localHangUp.rawValue)
         case .setHeld(let id, let held): try await provider.setHeld(path(id), held)
         case .sendDTMF(let id, let tone): try await provider.sendDTMF(path(id), String(tone))
         case .swap(let hold, let resume):
-            try await provider.setHeld(path(hold), true)
-            try await provider.setHeld(path(resume), false)
-        case .conference, .transfer:
-            throw APIError(
-                .notSupported, "\(provider.name) was not asked: CallProvider1 has no conference and no transfer")
+            try await provider.swap(hold: path(hold), resume: path(resume))
+        case .conference(let ids):
+            var paths: [String] = []
+            for id in ids { paths.append(try path(id)) }
+            try await provider.conference(paths)
+        case .transfer:
+            throw APIError(.notSupported, "\(provider.name) was not asked: CallProvider1 has no transfer")
         }
     }
 }
@@ -477,4 +595,6 @@ package protocol CallAudioExchange: AnyObject {
     /// - Returns: the provider's end of the descriptor of a call (one message is 10 ms in the provider's format); nil when there can be none (logged).
     func begin(_ record: CallRecord) -> PassedDescriptor?
     func end(_ record: CallRecord)
+    /// The ways that the call's audio goes are other ones.
+    func gate(_ record: CallRecord)
 }

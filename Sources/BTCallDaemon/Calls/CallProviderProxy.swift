@@ -28,8 +28,16 @@ package final class CallProviderProxy: CallOwner {
     package var name: String { options.name }
     package var busName: String? { sender }
 
-    package func answer(_ call: String) async throws(APIError) {
-        _ = try await perform(BTCallName.CallProvider.performAnswer, [.objectPath(call), .vardict([:])])
+    package func answer(_ call: String) async throws(APIError) { try await answer(call, MediaState()) }
+
+    package func answer(_ call: String, _ media: MediaState) async throws(APIError) {
+        _ = try await perform(BTCallName.CallProvider.performAnswer, [.objectPath(call), .vardict(media.fields)])
+    }
+
+    package func changeMedia(_ call: String, _ media: MediaState) async throws(APIError) {
+        var fields = media.fields
+        fields["localVideo"] = .bool(media.isLocalVideoEnabled)
+        _ = try await perform(BTCallName.CallProvider.performMediaChange, [.objectPath(call), .vardict(fields)])
     }
 
     package func end(_ call: String, reason: String) async throws(APIError) {
@@ -44,9 +52,25 @@ package final class CallProviderProxy: CallOwner {
         _ = try await perform(BTCallName.CallProvider.performDTMF, [.objectPath(call), .string(tones)])
     }
 
+    package func setMuted(_ call: String, _ muted: Bool) async throws(APIError) {
+        _ = try await perform(BTCallName.CallProvider.performSetMuted, [.objectPath(call), .bool(muted)])
+    }
+
+    package func swap(hold: String, resume: String) async throws(APIError) {
+        _ = try await perform(BTCallName.CallProvider.performSwap, [.objectPath(hold), .objectPath(resume)])
+    }
+
+    package func conference(_ calls: [String]) async throws(APIError) {
+        _ = try await perform(BTCallName.CallProvider.performConference, [.objectPaths(calls)])
+    }
+
     package func start(_ call: String, _ number: String) async throws(APIError) {
+        try await start(call, number, MediaState())
+    }
+
+    package func start(_ call: String, _ number: String, _ media: MediaState) async throws(APIError) {
         _ = try await perform(
-            BTCallName.CallProvider.performStart, [.objectPath(call), .string(number), .vardict([:])])
+            BTCallName.CallProvider.performStart, [.objectPath(call), .string(number), .vardict(media.fields)])
     }
 
     /// Hands the application its end of a call's audio.

@@ -2,7 +2,6 @@ import AudioDSP
 package import BTCallAPI
 import BluetoothTypes
 package import ControlLoop
-import Glibc
 import Routing
 package import Telephony
 
@@ -14,7 +13,7 @@ package final class CallRecord {
     package let uuid: String
     package let provider: any CallOwner
     package internal(set) var call: Call
-    package let appearedAt = WallClock.now
+    package internal(set) var appearedAt = WallClock.now
     /// Milliseconds since 1970 at which it became active; 0 before.
     package internal(set) var startedAt: UInt64 = 0
     /// The same on the monotonic clock; nil before.
@@ -29,6 +28,18 @@ package final class CallRecord {
     package internal(set) var history: CallHistory?
     /// A program has a copy of it.
     package internal(set) var isRecorded = false
+    /// What clients were told last.
+    var shownState: CallState?
+
+    /// Why it could not be made, while the tone says so: it has ended for its application, and soon for all.
+    package internal(set) var failure: CallEndReason?
+    var failureTimer: Timer?
+    /// Which ways its audio and video go.
+    package internal(set) var media = MediaState()
+    /// Which ways they are to go once it is answered; nil: as the configuration says.
+    var answerMedia: MediaState?
+    /// As its application has been told.
+    var isToldMuted = false
 
     init(call: Call, provider: any CallOwner) {
         identifier = call.id
@@ -47,6 +58,14 @@ package final class CallRecord {
             startedAt: startedAt)
         description.ssrcs = ssrcs
         description.isRecorded = isRecorded
+        description.handle = call.details.number.map { CallAddress($0).uri } ?? ""
+        description.remoteAddress = call.details.remoteAddress ?? description.handle
+        description.hasVideo = call.details.hasVideo || media.video != .off
+        description.capabilities = call.capabilities.words
+        description.audio = media.audio
+        description.video = media.video
+        description.isLocalAudioEnabled = media.isLocalAudioEnabled
+        description.isLocalVideoEnabled = media.isLocalVideoEnabled
         description.link = history?.carrier.flatMap { CallLinkDescription($0) }
         if let history, !history.isEmpty {
             description.quality = QualityDescription(history.meter.recent)
@@ -56,14 +75,14 @@ package final class CallRecord {
     }
 
     /// Whether there is audio to be heard: early media, and the call itself.
-    var hasSpeech: Bool { call.state == .active || call.state == .alerting }
+    var hasSpeech: Bool { (call.state == .active || call.state == .alerting) && failure == nil }
 
-    func markStarted() {
+    /// - Parameter since: nil: from now on.
+    func markStarted(since: Instant?) {
         guard startedAt == 0 else { return }
-        answeredAt = ControlLoop.now
-        var now = timespec()
-        clock_gettime(CLOCK_REALTIME, &now)
-        startedAt = UInt64(now.tv_sec) * 1000 + UInt64(now.tv_nsec) / 1_000_000
+        let instant = since ?? ControlLoop.now
+        answeredAt = instant
+        startedAt = UInt64(clamping: WallClock.at(instant).milliseconds)
     }
 
     static func word(_ state: CallState) -> CallDescription.State {

@@ -3,6 +3,7 @@ package import BluetoothTypes
 package import HandsFree
 package import Logging
 package import Routing
+package import Telephony
 
 /// Everything that can be set about the daemon, with the values that hold when nothing is.
 ///
@@ -52,6 +53,8 @@ package struct Configuration: Sendable {
     package struct Waits: Sendable {
         /// For a provider to do what it is asked.
         package var provider = Duration.seconds(5)
+        /// For a contact resolver to know who calls, before it rings without a name.
+        package var contact = Duration.milliseconds(500)
         /// Between two looks at local devices that are missing or busy; nothing runs while all are there.
         package var localDevice = Duration.seconds(5)
         /// Between two requests for a bus name that is taken.
@@ -72,6 +75,9 @@ package struct Configuration: Sendable {
 
         /// For somebody to allow that a call is recorded.
         package var recording = Duration.seconds(30)
+
+        /// For a client to answer for a change of media.
+        package var media = Duration.seconds(20)
 
         package init() {}
     }
@@ -100,6 +106,13 @@ package struct Configuration: Sendable {
     package var callRecord: String?
     /// The other party's number and name are in it.
     package var recordsNumbers = false
+    /// Which ways audio and video of calls go where nobody says it for one.
+    package var audioDirection = MediaDirection.sendReceive
+    package var videoDirection = MediaDirection.sendReceive
+    /// Who says yes when an application wants the media of a call to go other ways.
+    package var mediaChange = MediaChangeRule.accept
+    /// A headset whose microphone volume becomes 0 mutes the calls.
+    package var mutesByHeadset = true
     /// Serves headsets that have only the Headset Profile.
     package var headsetProfile = false
     /// Whether controllers are told to send voice to the host.
@@ -120,6 +133,8 @@ package struct Configuration: Sendable {
     package var mixesWithOthers = false
     /// Calls are held while somebody else has the audio, where their applications can do that.
     package var holdsInterrupted = true
+    /// What becomes of an incoming call: refused while do not disturb is on, or while another one is up.
+    package var callPolicy = CallTable.Configuration()
     /// Blocks of 10 ms that are under way between the daemon and a telephony application, 2…6.
     package var callQueueBlocks = 3
     /// Whether programs may record calls.

@@ -1,5 +1,6 @@
 import BTCallAPI
 import HandsFree
+import Telephony
 
 /// `[calls]`: what a headset may ask of the telephony beside the calls themselves, and what is kept of them.
 extension ConfigurationSection {
@@ -14,7 +15,26 @@ extension ConfigurationSection {
             boolean(
                 "holdInterrupted", "yes", "hold calls, if their application can, while somebody else has the audio",
                 .now, \.holdsInterrupted),
-        ]
+            secondCallKey,
+            boolean(
+                doNotDisturb, "no", "incoming calls are refused and do not ring", .now, \.callPolicy.doNotDisturb),
+        ] + mediaKeys
+    }
+
+    static let doNotDisturb = "doNotDisturb"
+
+    private static var secondCallKey: ConfigurationKey {
+        let words = CallTable.Configuration.SecondCall.allCases.map(\.rawValue).joined(separator: ", ")
+        return ConfigurationKey(
+            "secondCall", CallTable.Configuration.SecondCall.wait.rawValue,
+            "an incoming call while another one is up: wait or reject", accepted: words, effect: .now,
+            read: { $0.callPolicy.secondCall.rawValue },
+            apply: { configuration, value throws(ConfigurationValueError) in
+                guard let word = CallTable.Configuration.SecondCall(rawValue: value) else {
+                    throw ConfigurationValueError(accepted: words)
+                }
+                configuration.callPolicy.secondCall = word
+            })
     }
 
     private static var memoryKey: ConfigurationKey {

@@ -22,6 +22,8 @@ package final class HeadsetDirectory: LinkOpening {
 
     package var onChange: (@ControlPlane (Change) -> Void)?
     package var onRoutingEvent: (@ControlPlane (RoutingEvent) -> Void)?
+    /// The wearer has turned the microphone: from what is known of before, to what.
+    package var onMicrophoneVolume: (@ControlPlane (BluetoothAddress, Int?, Int) -> Void)?
     /// What a headset that connects needs to be treated differently.
     package var quirks: (@ControlPlane (BluetoothAddress) -> Quirks)?
     /// What is remembered and passed on of volumes and batteries.
@@ -362,6 +364,7 @@ package final class HeadsetDirectory: LinkOpening {
             levels?.changed(session)
             onChange?(.changed(address))
         case .wishesChanged: takeWishes(of: session)
+        case .microphoneVolume(let old, let new): onMicrophoneVolume?(address, old, new)
         case .buttonPressed(let button): onChange?(.buttonPressed(address, button))
         case .linkOpened: onRoutingEvent?(.linkOpened(address))
         case .linkOpenedByHeadset:

@@ -25,6 +25,8 @@ package final class HeadsetSession {
         case linkOpenedByHeadset
         case linkFailed(AudioFailure)
         case request(CallRequest, GatewayRequestID)
+        /// The wearer has turned the microphone: what was known of it, and what it is.
+        case microphoneVolume(Int?, Int)
     }
 
     package let address: BluetoothAddress
@@ -317,7 +319,10 @@ package final class HeadsetSession {
             logger.info("\(address): \(name) up, codecs \(codecs)")
             onEvent?(.established)
         case .volume(.speaker, let value): volumes.speaker = value
-        case .volume(.microphone, let value): volumes.microphone = value
+        case .volume(.microphone, let value):
+            let old = volumes.microphone
+            volumes.microphone = value
+            if old != value { onEvent?(.microphoneVolume(old, value)) }
         case .battery(let report): charge.take(report)
         case .codecs(let offered):
             theirs = offered

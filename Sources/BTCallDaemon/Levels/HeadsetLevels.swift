@@ -6,6 +6,8 @@ package import HandsFree
 /// What is remembered and passed on of each headset's volume and battery.
 @ControlPlane
 package final class HeadsetLevels {
+    /// A microphone volume of 0 is a mute, and no volume to come back to.
+    package var mutesByVolume = false
     private let memory: VolumeMemory
     private let ceilings: [BluetoothAddress: Int]
     private let provider: BatteryProvider
@@ -29,7 +31,9 @@ package final class HeadsetLevels {
 
     /// Something of a headset may have changed.
     package func changed(_ session: HeadsetSession) {
-        memory.note(session.volumes, of: session.address)
+        var volumes = session.volumes
+        if mutesByVolume, volumes.microphone == 0 { volumes.microphone = nil }
+        memory.note(volumes, of: session.address)
         provider.set(
             session.charge.report.map { .init(percent: $0.percent, source: $0.source.words) }, of: session.address)
     }

@@ -37,6 +37,8 @@ package final class MicrophoneControl {
     private var wasClosed = false
     /// There is a call.
     private var isInCall = false
+    /// Some call sends audio, or there is none yet.
+    private var isRequested = true
     private static let problem = "microphone"
     private static let unprepared = "prepared"
 
@@ -91,6 +93,13 @@ package final class MicrophoneControl {
     package func setInCall(_ isInCall: Bool) {
         guard isInCall != self.isInCall else { return }
         self.isInCall = isInCall
+        follow()
+    }
+
+    /// - Parameter isRequested: false when no call sends audio: the board's microphone is then closed.
+    package func setRequested(_ isRequested: Bool) {
+        guard isRequested != self.isRequested else { return }
+        self.isRequested = isRequested
         follow()
     }
 
@@ -200,7 +209,8 @@ package final class MicrophoneControl {
         }
         wasClosed = isClosed
         graph.setMuting(mute.muting == .off && !isAllowed ? .microphone : mute.muting)
-        graph.setMicrophones(isOpen: isAllowed && !isClosed, prepared: isPreparing ? preparedDevice : nil)
+        graph.setMicrophones(
+            isOpen: isAllowed && !isClosed && isRequested, prepared: isPreparing ? preparedDevice : nil)
         if !isWanted || (!isAlwaysPrepared && isClosed) {
             retry?.cancel()
             retry = nil

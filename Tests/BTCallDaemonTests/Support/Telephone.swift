@@ -16,6 +16,10 @@ final class Telephone: CallProvider {
         case held(Call.ID, Bool)
         case tones(String)
         case audio(Call.ID)
+        case muted(Call.ID, Bool)
+        case swap(hold: Call.ID, resume: Call.ID)
+        case conference([Call.ID])
+        case media(Call.ID, CallMedia, camera: Bool)
         case released
     }
 
@@ -31,6 +35,7 @@ final class Telephone: CallProvider {
         var requests: [Request] = []
         var manner = Manner.willing
         var format: Format?
+        var asked: [CallMedia] = []
     }
 
     /// What the far end says, and what it hears.
@@ -38,6 +43,8 @@ final class Telephone: CallProvider {
     private let state = Mutex(State())
 
     var requests: [Request] { state.withLock(\.requests) }
+    /// What it was to start and answer calls with.
+    var asked: [CallMedia] { state.withLock(\.asked) }
     /// Of the latest audio.
     var format: Format? { state.withLock(\.format) }
     var manner: Manner {
@@ -54,6 +61,25 @@ final class Telephone: CallProvider {
         try await take(.held(call, held))
     }
     func performDTMF(_ call: Call.ID, tones: String) async throws(ProviderRefusal) { try await take(.tones(tones)) }
+
+    func performSetMuted(_ call: Call.ID, _ muted: Bool) async throws(ProviderRefusal) {
+        try await take(.muted(call, muted))
+    }
+    func performSwap(hold: Call.ID, resume: Call.ID) async throws(ProviderRefusal) {
+        try await take(.swap(hold: hold, resume: resume))
+    }
+    func performConference(_ calls: [Call.ID]) async throws(ProviderRefusal) { try await take(.conference(calls)) }
+    func performMediaChange(_ call: Call.ID, _ media: CallMedia, isCameraOn: Bool) async throws(ProviderRefusal) {
+        try await take(.media(call, media, camera: isCameraOn))
+    }
+    func performStart(_ call: Call.ID, number: String, media: CallMedia) async throws(ProviderRefusal) {
+        state.withLock { $0.asked.append(media) }
+        try await take(.start(number))
+    }
+    func performAnswer(_ call: Call.ID, media: CallMedia) async throws(ProviderRefusal) {
+        state.withLock { $0.asked.append(media) }
+        try await take(.answer(call))
+    }
 
     func audioReady(_ call: Call.ID, _ audio: CallAudio) async {
         state.withLock {

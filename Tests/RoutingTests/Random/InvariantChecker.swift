@@ -101,8 +101,8 @@ final class InvariantChecker {
         case .interruptionBegan: interruption = .begun
         case .interruptionEnded(let resume):
             if interruption != .none { interruption = resume || calls.isEmpty ? .none : .notResumed }
-        case .callOutgoing(let call, _, let routes): add(Call(identifier: call, state: .dialing, routes: routes))
-        case .callIncoming(let call, _, let routes): add(Call(identifier: call, state: .ringing, routes: routes))
+        case .callOutgoing(let call, _, let routes, _): add(Call(identifier: call, state: .dialing, routes: routes))
+        case .callIncoming(let call, _, let routes, _): add(Call(identifier: call, state: .ringing, routes: routes))
         case .callAnswered(let call, _): activate(call, from: [.ringing, .dialing])
         case .callResumed(let call): activate(call, from: [.held])
         case .callHeld(let call):

@@ -127,14 +127,18 @@ private struct CourseMaker {
             random.chance(percent: 85)
             ? nil
             : random.one(of: [[.speakerphone], [.earpiece, .bluetooth], [.speakerphone, .wiredHeadset], [.bluetooth]])
+        let audio = random.chance(percent: 10) ? random.one(of: MediaDirection.allCases) : .sendReceive
         return isRinging
-            ? RoutingEvent.callIncoming(call: name, video: video, routes: routes).record
-            : RoutingEvent.callOutgoing(call: name, video: video, routes: routes).record
+            ? RoutingEvent.callIncoming(call: name, video: video, routes: routes, audio: audio).record
+            : RoutingEvent.callOutgoing(call: name, video: video, routes: routes, audio: audio).record
     }
 
     private mutating func call() -> EventRecord {
         let name = callsUp.isEmpty ? "nobody" : random.one(of: callsUp)
-        switch random.below(12) {
+        switch random.below(13) {
+        case 12:
+            let (audio, video) = (random.one(of: MediaDirection.allCases), random.one(of: MediaDirection.allCases))
+            return RoutingEvent.callMedia(call: name, audio: audio, video: video).record
         case 0, 1: return start()
         case 2, 3, 4: return RoutingEvent.callAnswered(call: name, via: nil).record
         case 5: return RoutingEvent.callAnswered(call: name, via: .headset(address())).record

@@ -1,0 +1,66 @@
+import BTCallAPI
+import ControlLoop
+import DBus
+
+/// A call that is over.
+public struct LoggedCall: Hashable, Sendable {
+    /// The id that it had; nil for one that was refused and never had any.
+    public let id: Call.ID?
+    public let direction: Call.Direction
+    /// Nil when it was withheld or unknown, and over a restart unless the daemon's record of calls has numbers.
+    public let number: String?
+    public let name: String?
+    /// The application that owned it.
+    public let provider: String
+    /// Milliseconds since 1970-01-01 00:00 UTC.
+    public let beganMs: Int64
+    /// Nil when it never was.
+    public let answeredMs: Int64?
+    public let endedMs: Int64
+    /// From answer to end; 0 for a call that was not answered.
+    public let durationMs: Int64
+    /// The word of a ``Call/EndReason``; `filtered` for a call that do not disturb kept out, `busy` for one that was not to wait.
+    public let reason: String
+    /// Somebody called, and nobody here had a hand in its end.
+    public let isMissed: Bool
+    /// The device that carried it last, as `bluetooth:AA:BB:CC:DD:EE:FF`; nil when none did.
+    public let device: String?
+
+    init(_ call: CallLogDescription) {
+        id = call.id.map { Call.ID(text: $0) }
+        direction =
+            switch call.direction {
+            case .incoming: .incoming
+            case .outgoing: .outgoing
+            }
+        number = call.number
+        name = call.name
+        provider = call.provider
+        beganMs = call.began
+        answeredMs = call.answered
+        endedMs = call.ended
+        durationMs = call.durationMs
+        reason = call.reason
+        isMissed = call.isMissed
+        device = call.device
+    }
+}
+
+extension Calls {
+    /// The calls that are over, the latest first; the daemon has the latest hundred.
+    ///
+    /// - Parameter maximum: at most so many; nil is all.
+    public func log(maximum: Int? = nil) async throws(BridgeError) -> [LoggedCall] {
+        guard maximum != 0 else { return [] }
+        let reply = try await connection.request(
+            BTCallPath.calls, BTCallName.Interface.calls, BTCallName.Calls.log,
+            [.uint32(UInt32(clamping: maximum ?? 0))])
+        return try decoding { () throws(APIError) in
+            var calls: [LoggedCall] = []
+            for fields in try Fields(["calls": reply.first ?? ""], of: "Log").dictionaries("calls") {
+                calls.append(LoggedCall(try CallLogDescription(fields)))
+            }
+            return calls
+        }
+    }
+}

@@ -1,0 +1,74 @@
+package import DBus
+
+/// A call that is over, as `Calls1.Log` has it.
+package struct CallLogDescription: Hashable, Sendable {
+    /// Why a reported call did not ring; other reasons are those of `Call1.StateChanged`.
+    package static let filtered = "filtered"
+
+    /// The call's UUID; nil for one that was refused.
+    package var id: String?
+    package var direction: CallDescription.Direction
+    /// Nil when it was withheld or unknown.
+    package var number: String?
+    package var name: String?
+    /// The name of the application that owned it.
+    package var provider: String
+    /// Milliseconds since 1970-01-01 00:00 UTC.
+    package var began: Int64
+    /// Nil when it never was.
+    package var answered: Int64?
+    package var ended: Int64
+    /// A reason of `Call1.StateChanged`, or `filtered`.
+    package var reason: String
+    /// The device that carried it last; nil when none did.
+    package var device: String?
+
+    package init(
+        id: String?, direction: CallDescription.Direction, number: String?, name: String?, provider: String,
+        began: Int64, answered: Int64?, ended: Int64, reason: String, device: String?
+    ) {
+        self.id = id
+        self.direction = direction
+        self.number = number
+        self.name = name
+        self.provider = provider
+        self.began = began
+        self.answered = answered
+        self.ended = ended
+        self.reason = reason
+        self.device = device
+    }
+
+    /// From answer to end in milliseconds, 0 for a call that was not answered.
+    package var durationMs: Int64 { answered.map { max(0, ended - $0) } ?? 0 }
+
+    /// Somebody called, and nobody here had a hand in its end.
+    package var isMissed: Bool {
+        guard direction == .incoming, answered == nil else { return false }
+        return !["rejected", "localHangUp", "answeredElsewhere", "transferred"].contains(reason)
+    }
+
+    package init(_ fields: Fields) throws(APIError) {
+        id = try fields.optionalString("id")?.nonEmpty
+        direction = try fields.word("direction", of: CallDescription.Direction.self)
+        number = try fields.optionalString("number")?.nonEmpty
+        name = try fields.optionalString("name")?.nonEmpty
+        provider = try fields.optionalString("provider") ?? ""
+        began = try fields.integer("began")
+        let answered: Int64 = try fields.optionalInteger("answered") ?? 0
+        self.answered = answered == 0 ? nil : answered
+        ended = try fields.integer("ended")
+        reason = try fields.string("reason")
+        device = try fields.optionalString("device")?.nonEmpty
+    }
+
+    package var fields: [String: Value] {
+        [
+            "id": .string(id ?? ""), "direction": .string(direction.rawValue), "number": .string(number ?? ""),
+            "name": .string(name ?? ""), "provider": .string(provider), "began": .uint64(UInt64(clamping: began)),
+            "answered": .uint64(UInt64(clamping: answered ?? 0)), "ended": .uint64(UInt64(clamping: ended)),
+            "durationMs": .uint64(UInt64(clamping: durationMs)), "reason": .string(reason),
+            "missed": .bool(isMissed), "device": .string(device ?? ""),
+        ]
+    }
+}

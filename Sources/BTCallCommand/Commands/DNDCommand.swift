@@ -1,0 +1,31 @@
+import ArgumentParser
+import BTCall
+import ControlLoop
+
+struct DNDCommand: BridgeCommand {
+    enum Switch: String, ExpressibleByArgument, CaseIterable, Sendable {
+        case on, off
+    }
+
+    static let configuration = CommandConfiguration(
+        commandName: "dnd", abstract: "Do not disturb: incoming calls are refused, and nothing rings.",
+        discussion: """
+            It is kept over restarts, and is the setting calls.doNotDisturb. `btcall log` has the calls that were \
+            refused. Without on or off it says which of the two it is.
+            """)
+
+    @Argument(help: "on or off.")
+    var state: Switch?
+
+    @OptionGroup var options: CommonOptions
+
+    func perform(on bridge: CallBridge, _ output: Output) async throws {
+        if let state { try await bridge.calls.setDoNotDisturb(state == .on) }
+        let isOn = try await bridge.calls.isDoNotDisturb()
+        if options.json {
+            output.print(["doNotDisturb": JSON(isOn)])
+        } else {
+            output.print(isOn ? "incoming calls are refused" : "incoming calls ring")
+        }
+    }
+}

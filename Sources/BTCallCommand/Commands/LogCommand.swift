@@ -1,0 +1,61 @@
+import ArgumentParser
+import BTCall
+import ControlLoop
+
+struct LogCommand: BridgeCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "log", abstract: "List the calls that are over, the latest first.",
+        discussion: """
+            btcalld has the latest hundred; over a restart with `[calls] record`, and their numbers and names with \
+            `recordNumbers`. The reason `filtered` is do not disturb.
+            """)
+
+    @Option(help: ArgumentHelp("At most so many.", valueName: "count"))
+    var max: Int?
+
+    @Flag(help: "Only those that nobody took.")
+    var missed = false
+
+    @OptionGroup var options: CommonOptions
+
+    func validate() throws {
+        guard max.map({ $0 > 0 }) ?? true else { throw ValidationError("--max is 1 or more") }
+    }
+
+    func perform(on bridge: CallBridge, _ output: Output) async throws {
+        var calls = try await bridge.calls.log(maximum: missed ? nil : max)
+        if missed { calls = Array(calls.filter(\.isMissed).prefix(max ?? calls.count)) }
+        if options.json {
+            output.print(.array(calls.map(\.json)))
+        } else if calls.isEmpty {
+            output.print("no calls")
+        } else {
+            Self.table(calls).lines.forEach(output.print)
+        }
+    }
+
+    static func table(_ calls: [LoggedCall]) -> Table {
+        var table = Table("BEGAN", "DIRECTION", "PARTY", "TIME", "END", "DEVICE", "PROVIDER")
+        for call in calls {
+            table.add(
+                WallClock(milliseconds: call.beganMs).iso8601, call.isMissed ? "missed" : call.direction.rawValue,
+                Call.party(name: call.name, number: call.number),
+                call.answeredMs == nil ? "-" : CallsCommand.duration(from: 0, to: call.durationMs), call.reason,
+                call.device ?? "-", call.provider)
+        }
+        return table
+    }
+}
+
+extension LoggedCall {
+    /// The call as the command line's JSON has it.
+    var json: JSON {
+        func time(_ milliseconds: Int64) -> JSON { .string(WallClock(milliseconds: milliseconds).iso8601) }
+        return [
+            "id": JSON(id?.description), "direction": .string(direction.rawValue), "number": JSON(number),
+            "name": JSON(name), "provider": .string(provider), "began": time(beganMs),
+            "answered": answeredMs.map(time) ?? .null, "ended": time(endedMs), "durationMs": JSON(Int(durationMs)),
+            "reason": .string(reason), "missed": JSON(isMissed), "device": JSON(device),
+        ]
+    }
+}

@@ -1,0 +1,25 @@
+import BTCallAPI
+import ControlLoop
+import DBus
+import Telephony
+
+// Which incoming calls are taken: `Calls1.DoNotDisturb`.
+extension CallsObject {
+    var policyProperties: [ExportedInterface.Property] {
+        let settings = settings
+        let name = "\(ConfigurationSection.calls.settingPrefix).\(ConfigurationSection.doNotDisturb)"
+        return [
+            .init(
+                BTCallName.Calls.doNotDisturb, "b", get: { .bool(settings.configuration.callPolicy.doNotDisturb) },
+                set: { value throws(BusError) in
+                    do throws(APIError) {
+                        try settings.set(name, value.boolValue == true ? "yes" : "no")
+                    } catch {
+                        throw error.busError
+                    }
+                })
+        ]
+    }
+
+    func doNotDisturbChanged() { changed(BTCallName.Calls.doNotDisturb) }
+}

@@ -1,0 +1,28 @@
+package import BTCallAPI
+import ControlLoop
+import Telephony
+
+// The names of those who call and are called, where their applications do not know them.
+extension CallDirectory {
+    /// The options of a report with the name that somebody knows; returns within the budget of `contacts`.
+    ///
+    /// A name that the application gave stays; a call that will be refused is not looked up.
+    package func named(
+        _ options: ReportOptions, _ number: String, busName: String, path: String
+    ) async -> ReportOptions {
+        let number = CallAddress(number).number
+        guard options.name == nil, !number.isEmpty, !policy.doNotDisturb, isRegistered(busName, path) else {
+            return options
+        }
+        var options = options
+        options.name = await contacts.name(of: number)
+        return options
+    }
+
+    /// Looks up the name of a call that nobody has been asked about.
+    func lookUp(_ record: CallRecord) {
+        let wasAsked = record.call.direction == .incoming && record.provider.busName != nil
+        guard !wasAsked, record.call.details.name == nil, let number = record.call.details.number else { return }
+        contacts.ask(number)
+    }
+}

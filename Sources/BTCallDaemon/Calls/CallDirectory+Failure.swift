@@ -1,0 +1,76 @@
+import BTCallAPI
+import BluetoothTypes
+import ControlLoop
+import Logging
+import Telephony
+
+// Calls that could not be made. They stay for as long as the tone that says so, and their route with them; whatever else
+// happens meanwhile ends them at once. Their applications have nothing to do with them any more.
+extension CallDirectory {
+    /// Takes the end of an outgoing call that nobody has answered.
+    ///
+    /// - Returns: true when the call is to end once the tone has been heard.
+    /// - Throws: `noSuchCall` for a call that has ended for its application already.
+    func isFailing(_ id: CallID, _ state: CallState) throws(APIError) -> Bool {
+        guard let record = record(id) else { return false }
+        guard record.failure == nil else { throw Self.refusal(.unknownCall) }
+        guard case .ended(let reason) = state, record.call.isShown, record.call.direction == .outgoing,
+            record.startedAt == 0,
+            record.call.state == .dialing || record.call.state == .alerting, let length = onFailure?(record, reason)
+        else { return false }
+        record.failure = reason
+        logger.info("call \(record.uuid): failed, \(reason.rawValue)")
+        endAudio(of: record)
+        record.failureTimer = ControlLoop.shared.schedule(after: length) { [weak self] in self?.finishFailures() }
+        return true
+    }
+
+    /// Ends the calls that could not be made.
+    func finishFailures() {
+        for record in calls {
+            guard let reason = record.failure else { continue }
+            record.failureTimer?.cancel()
+            do throws(CallReportError) {
+                run(try table.ended(record.identifier, reason, from: record.call.provider))
+            } catch {
+                logger.warning("call \(record.uuid) cannot end: \(error)")
+            }
+        }
+    }
+
+    /// A request ends what could not be made before it is done itself.
+    ///
+    /// - Returns: true when that is all that it is for.
+    func endFailed(by request: CallRequest) -> Bool {
+        let failed = calls.filter { $0.failure != nil }.map(\.identifier)
+        guard !failed.isEmpty else { return false }
+        switch request {
+        case .setHeld, .sendDTMF, .responseAndHold: return false
+        case .hangUp(let id):
+            finishFailures()
+            return failed.contains(id)
+        case .answer, .reject, .dial, .threeWay:
+            finishFailures()
+            return false
+        }
+    }
+
+    /// - Parameter time: milliseconds of the monotonic clock.
+    /// - Throws: `invalidArgument` for a time to come.
+    static func instant(_ time: UInt64?) throws(APIError) -> Instant? {
+        guard let time else { return nil }
+        let now = ControlLoop.now.nanoseconds / 1_000_000
+        guard let time = Int64(exactly: time), time <= now else {
+            throw APIError(
+                .invalidArgument, "time is \(time), which is to come; accepted: milliseconds of CLOCK_MONOTONIC")
+        }
+        return Instant(milliseconds: time)
+    }
+}
+
+extension WallClock {
+    /// What the clock on the wall showed at an instant that is over.
+    static func at(_ instant: Instant) -> WallClock {
+        WallClock(milliseconds: now.milliseconds - instant.duration(to: ControlLoop.now).milliseconds)
+    }
+}

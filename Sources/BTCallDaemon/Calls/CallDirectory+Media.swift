@@ -1,0 +1,243 @@
+package import BTCallAPI
+import BluetoothTypes
+import ControlLoop
+import Logging
+import Routing
+import Telephony
+
+/// Somebody has to say whether an application may let the media of its call go other ways.
+@ControlPlane
+final class MediaQuestion {
+    enum Answer { case accepted, declined, callOver, unanswered }
+
+    let call: CallRecord
+    fileprivate var answer: CheckedContinuation<Answer, Never>?
+    fileprivate var timer: Timer?
+
+    init(_ call: CallRecord) {
+        self.call = call
+    }
+}
+
+// Which ways the audio and video of calls go, who is asked for it, and what follows from it.
+extension CallDirectory {
+    // MARK: Beginning
+
+    /// - Throws: `notSupported` where the application that would be asked has no video.
+    func mediaOfPlaced(_ options: MediaOptions, by name: String?) throws(APIError) -> MediaState {
+        let media = MediaState(audio: configuredMedia.audio).changed(by: options, configured: configuredMedia)
+        let provider = table.providers.first { $0.capabilities.contains(.dial) && (name == nil || $0.name == name) }
+        if media.video != .off, let provider, !provider.capabilities.contains(.video) {
+            throw Self.noVideo(provider.name)
+        }
+        return media
+    }
+
+    /// What is offered, as far as the configuration goes with it.
+    func mediaOfAnswer(_ record: CallRecord) -> MediaState {
+        var media = record.media
+        media.audio = media.audio.limited(to: configuredMedia.audio)
+        media.video = media.video.limited(to: configuredMedia.video)
+        return media
+    }
+
+    /// Answers with what `options` say; what they do not say is as the configuration has it.
+    ///
+    /// - Throws: `notSupported` for video of a call that has none; as `perform`.
+    package func answer(_ record: CallRecord, _ options: MediaOptions) async throws(APIError) {
+        if options != MediaOptions() {
+            let usual = mediaOfAnswer(record)
+            var media = usual.changed(by: options, configured: usual)
+            if media.video == .off, options.video == .asConfigured { media.video = configuredMedia.video }
+            try checkVideo(media, record)
+            record.answerMedia = media
+        }
+        defer { record.answerMedia = nil }
+        try await perform(.answer(record.identifier))
+    }
+
+    private func checkVideo(_ media: MediaState, _ record: CallRecord) throws(APIError) {
+        let hasVideo = record.call.details.hasVideo || record.call.capabilities.contains(.video)
+        if media.video != .off, !hasVideo { throw Self.noVideo(record.provider.name) }
+    }
+
+    private static func noVideo(_ provider: String) -> APIError {
+        APIError(.notSupported, "\(provider) did not register the capability video, and the call has none")
+    }
+
+    // MARK: Changing
+
+    /// Asks the call's application to let its media go other ways, and follows it.
+    ///
+    /// - Throws: `wrongState` for a call that is not answered; `notSupported` for video where there is none;
+    ///   `noSuchCall` when it ended meanwhile; `providerFailed`, `timedOut`.
+    package func changeMedia(of record: CallRecord, _ options: MediaOptions) async throws(APIError) {
+        let media = record.media.changed(by: options, configured: configuredMedia)
+        try checkChange(media, of: record)
+        guard media != record.media else { return }
+        try await carryOut(media, of: record)
+    }
+
+    /// The same, when the application itself wants it: by the rule at once, or when a client has said yes.
+    ///
+    /// - Parameter busName: who asks.
+    /// - Throws: as `changeMedia`; `notProvider`; `accessDenied` when somebody says no, `timedOut` when nobody answers.
+    package func requestMediaChange(
+        of record: CallRecord, _ options: MediaOptions, from busName: String
+    ) async throws(APIError) {
+        guard record.provider.busName == busName else {
+            throw APIError(.notProvider, "the call belongs to \(record.provider.name): SetMedia is for everybody else")
+        }
+        let media = record.media.changed(by: options, configured: configuredMedia)
+        try checkChange(media, of: record)
+        guard media != record.media else { return }
+        if mediaChangeRule == .ask {
+            switch try await ask(record, media) {
+            case .accepted: break
+            case .declined: throw APIError(.accessDenied, "a client has declined the change (AnswerMediaChange)")
+            case .callOver: throw APIError(.noSuchCall, "the call ended before somebody agreed")
+            case .unanswered:
+                throw APIError(.timedOut, "nobody agreed within \(mediaPatience): see Call1.AnswerMediaChange")
+            }
+        }
+        try await carryOut(media, of: record)
+    }
+
+    /// Answers what the application of a call wants.
+    ///
+    /// - Throws: `wrongState` when it wants nothing; `accessDenied` to the application itself.
+    package func answerMediaChange(
+        of record: CallRecord, _ isAccepted: Bool, from busName: String
+    ) throws(APIError) {
+        guard let question = mediaQuestions.first(where: { $0.call === record }) else {
+            throw APIError(.wrongState, "nobody asks to change the media; MediaChangeRequested says when somebody does")
+        }
+        guard record.provider.busName != busName else {
+            throw APIError(.accessDenied, "you ask for it yourself: another program has to agree")
+        }
+        end(question, isAccepted ? .accepted : .declined)
+    }
+
+    private func checkChange(_ media: MediaState, of record: CallRecord) throws(APIError) {
+        switch record.call.state {
+        case .active, .held, .dialing, .alerting: break
+        case .setup, .incoming, .waiting:
+            throw APIError(.wrongState, "the call is not answered: give audio and video to Answer")
+        case .ended: throw Self.ended
+        }
+        try checkVideo(media, record)
+    }
+
+    private func carryOut(_ media: MediaState, of record: CallRecord) async throws(APIError) {
+        try await record.provider.changeMedia(record.path, media)
+        guard self.record(record.identifier) != nil else { throw Self.ended }
+        var new = record.media
+        new.audio = media.audio
+        new.video = media.video
+        setMedia(new, of: record)
+    }
+
+    private static var ended: APIError { APIError(.noSuchCall, "the call ended while the request was under way") }
+
+    private func ask(_ record: CallRecord, _ media: MediaState) async throws(APIError) -> MediaQuestion.Answer {
+        guard mediaQuestions.allSatisfy({ $0.call !== record }) else {
+            throw APIError(.wrongState, "the last request is not answered yet")
+        }
+        let question = MediaQuestion(record)
+        mediaQuestions.append(question)
+        question.timer = ControlLoop.shared.schedule(after: mediaPatience) { [weak self] in
+            self?.end(question, .unanswered)
+        }
+        return await withCheckedContinuation { continuation in
+            question.answer = continuation
+            onMediaChangeRequested?(record, media)
+        }
+    }
+
+    private func end(_ question: MediaQuestion, _ answer: MediaQuestion.Answer) {
+        mediaQuestions.removeAll { $0 === question }
+        question.timer?.cancel()
+        question.answer?.resume(returning: answer)
+        question.answer = nil
+    }
+
+    func dropMediaQuestions(of record: CallRecord) {
+        for question in mediaQuestions where question.call === record { end(question, .callOver) }
+    }
+
+    // MARK: The person's own side
+
+    /// Lets the far end hear the person, or not; the audio goes on.
+    package func setLocalAudio(_ isOn: Bool, of record: CallRecord) {
+        var media = record.media
+        media.isLocalAudioEnabled = isOn
+        setMedia(media, of: record)
+    }
+
+    /// The same for the camera, which is the application's: it is told, and the property comes back if it refuses.
+    ///
+    /// - Throws: `wrongState` for a call without video.
+    package func setLocalVideo(_ isOn: Bool, of record: CallRecord) throws(APIError) {
+        guard record.media.video != .off else { throw APIError(.wrongState, "the call has no video") }
+        guard isOn != record.media.isLocalVideoEnabled else { return }
+        var media = record.media
+        media.isLocalVideoEnabled = isOn
+        setMedia(media, of: record)
+        Task { @ControlPlane in
+            do throws(APIError) {
+                try await record.provider.changeMedia(record.path, media)
+            } catch {
+                logger.warning("call \(record.uuid): the camera is as before: \(error)")
+                var media = record.media
+                media.isLocalVideoEnabled = !isOn
+                setMedia(media, of: record)
+            }
+        }
+    }
+
+    // MARK: What follows
+
+    /// Takes what is so now: the audio, the policy and the clients follow.
+    func setMedia(_ media: MediaState, of record: CallRecord) {
+        let old = record.media
+        guard media != old, !record.call.state.isEnded else { return }
+        record.media = media
+        audio?.gate(record)
+        logger.info("call \(record.uuid): audio \(media.audio.rawValue), video \(media.video.rawValue)")
+        if record.call.state != .setup {
+            if media.audio != old.audio || media.video != old.video {
+                onRoutingEvent?(.callMedia(call: record.uuid, audio: media.audio, video: media.video))
+            }
+            let (hasAudio, hasVideo) = (media.isLocalAudioEnabled, media.isLocalVideoEnabled)
+            if hasAudio != old.isLocalAudioEnabled || hasVideo != old.isLocalVideoEnabled {
+                onRoutingEvent?(.callLocalMedia(call: record.uuid, audio: hasAudio, video: hasVideo))
+            }
+        }
+        typealias Name = BTCallName.Call
+        onProperties?(record, [Name.audio, Name.video, Name.localAudioEnabled, Name.localVideoEnabled])
+    }
+
+    // MARK: Mute
+
+    /// The microphone is muted for all calls, or not any more: their applications are told if they want to know.
+    package func setMuted(_ isMuted: Bool) {
+        self.isMuted = isMuted
+        tellMuted()
+    }
+
+    func tellMuted() {
+        for record in calls where record.isToldMuted != isMuted {
+            guard record.call.state == .active || record.call.state == .held else { continue }
+            record.isToldMuted = isMuted
+            guard record.call.capabilities.contains(.mute) else { continue }
+            let isMuted = isMuted
+            Task { @ControlPlane in
+                do throws(APIError) {
+                    try await record.provider.setMuted(record.path, isMuted)
+                } catch {
+                    logger.notice("call \(record.uuid) is \(isMuted ? "muted" : "open") here alone: \(error)")
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,104 @@
+package import BTCallAPI
+package import ControlLoop
+import Glibc
+
+/// The file of the call log in the state directory: `calls.log`, a line a call, the oldest first.
+///
+/// A line is ten fields with tabs between; bytes of a field up to the space, `%` and DEL are `%XX`. What is no such line is left out.
+package struct CallLogFile: Sendable {
+    /// More than this is not ours.
+    private static let maximumBytes = 1 << 20
+    /// No clock is there yet: the year 4199.
+    private static let latest: Int64 = 1 << 46
+    package let file: StateFile
+
+    /// - Parameter directory: absolute; made when it does not exist.
+    package init(directory: String) {
+        file = StateFile("calls.log", in: directory)
+    }
+
+    /// - Returns: what is in the file, and how many of its lines are not understood.
+    package func load() throws(SystemError) -> (entries: [CallLogDescription], broken: Int) {
+        guard file.exists else { return ([], 0) }
+        var entries: [CallLogDescription] = []
+        var broken = 0
+        for line in try read().split(separator: UInt8(ascii: "\n")) {
+            if let entry = Self.entry(line) { entries.append(entry) } else { broken += 1 }
+        }
+        return (entries, broken)
+    }
+
+    package func save(_ entries: [CallLogDescription]) throws(SystemError) {
+        try file.replace(with: entries.map { Self.line($0) }.joined())
+    }
+
+    private func read() throws(SystemError) -> [UInt8] {
+        let descriptor = open(file.path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+        guard descriptor >= 0 else { throw SystemError("open") }
+        defer { close(descriptor) }
+        var bytes: [UInt8] = []
+        var piece = [UInt8](repeating: 0, count: 16384)
+        while bytes.count < Self.maximumBytes {
+            let count = piece.withUnsafeMutableBytes { Glibc.read(descriptor, $0.baseAddress, $0.count) }
+            if count < 0, errno == EINTR { continue }
+            guard count >= 0 else { throw SystemError("read") }
+            guard count > 0 else { break }
+            bytes += piece[..<count]
+        }
+        return bytes
+    }
+
+    // MARK: The line
+
+    private static func line(_ entry: CallLogDescription) -> String {
+        let fields = [
+            String(entry.began), entry.answered.map { String($0) } ?? "", String(entry.ended),
+            entry.direction.rawValue, entry.reason, entry.provider, entry.device ?? "", entry.id ?? "",
+            entry.number ?? "", entry.name ?? "",
+        ]
+        return fields.map(escaped).joined(separator: "\t") + "\n"
+    }
+
+    /// Nil for what is no line of a log.
+    private static func entry(_ line: ArraySlice<UInt8>) -> CallLogDescription? {
+        let fields = line.split(separator: UInt8(ascii: "\t"), omittingEmptySubsequences: false).map(unescaped)
+        guard fields.count == 10, let began = Int64(fields[0]), let ended = Int64(fields[2]), began >= 0,
+            ended >= began, ended < latest, let direction = CallDescription.Direction(rawValue: fields[3]),
+            !fields[4].isEmpty
+        else { return nil }
+        let answered = Int64(fields[1])
+        guard answered != nil || fields[1].isEmpty, answered ?? ended <= ended else { return nil }
+        return CallLogDescription(
+            id: fields[7].nonEmpty, direction: direction, number: fields[8].nonEmpty, name: fields[9].nonEmpty,
+            provider: fields[5], began: began, answered: answered, ended: ended, reason: fields[4],
+            device: fields[6].nonEmpty)
+    }
+
+    private static func escaped(_ text: String) -> String {
+        let digits = Array("0123456789ABCDEF".utf8)
+        var bytes: [UInt8] = []
+        for byte in text.utf8 {
+            guard byte <= 0x20 || byte == 0x7F || byte == UInt8(ascii: "%") else {
+                bytes.append(byte)
+                continue
+            }
+            bytes += [UInt8(ascii: "%"), digits[Int(byte >> 4)], digits[Int(byte & 15)]]
+        }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+
+    private static func unescaped(_ field: ArraySlice<UInt8>) -> String {
+        var bytes: [UInt8] = []
+        var rest = field
+        while let byte = rest.popFirst() {
+            let pair = String(decoding: rest.prefix(2), as: UTF8.self)
+            if byte == UInt8(ascii: "%"), pair.utf8.count == 2, let value = UInt8(pair, radix: 16) {
+                bytes.append(value)
+                rest.removeFirst(2)
+            } else {
+                bytes.append(byte)
+            }
+        }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+}

@@ -1,0 +1,506 @@
+import BTCall
+import BTCallAPI
+import BTCallDaemon
+import BTCallSimulator
+import BluetoothTypes
+import ControlLoop
+import DBus
+import Routing
+import Testing
+
+extension DaemonTests {
+    /// What telephony applications are asked for, by whom, and what becomes of it.
+    @Suite @ControlPlane struct CallActionTests {
+        /// The reply to the last command of this text that is no indicator; nil before it has come.
+        private func reply(of headset: VirtualHeadset, to command: String) -> String? {
+            guard let index = headset.transcript.lastIndex(of: "> " + command) else { return nil }
+            return headset.transcript[(index + 1)...].first { !$0.hasPrefix("< +CIEV") }
+        }
+
+        private func say(
+            _ command: String, _ headset: VirtualHeadset, expecting answer: String,
+            sourceLocation: SourceLocation = #_sourceLocation
+        ) async throws {
+            let before = headset.transcript.count
+            headset.say(command)
+            try await eventually("\(command) is answered with \(answer)", sourceLocation: sourceLocation) {
+                headset.transcript.count > before && reply(of: headset, to: command) == "< " + answer
+            }
+        }
+
+        private func states(_ box: Box) async throws -> [Call.State] {
+            try await box.bridge.calls.list().map(\.state)
+        }
+
+        // MARK: Beginning and answering
+
+        @Test func `S2.8 Place asks the application to start with the same directions, and refuses what it cannot`()
+            async throws
+        {
+            try await Box.run { box in
+                let registration = try await box.register([.dial, .video])
+                let call = try await box.bridge.calls.dial("sip:a@b", audio: .receiveOnly, video: .sendOnly)
+                #expect(box.telephone.requests == [.start("sip:a@b")])
+                let wanted = CallMedia(audio: .receiveOnly, video: .sendOnly)
+                #expect(box.telephone.asked == [wanted])
+                #expect(try await box.bridge.calls.list().map(\.media) == [wanted])
+                try await registration.update(call, .ended)
+                _ = try await box.bridge.calls.dial("4711")
+                #expect(box.telephone.asked.last == CallMedia())
+                let other = try await CallBridge(bus: .address("\(box.address)"))
+                _ = try await other.register(box.telephone, as: .init(name: "audio only", capabilities: [.dial]))
+                do throws(DialFailure) {
+                    _ = try await other.calls.dial("1", video: .sendReceive, provider: "audio only")
+                    Issue.record("it has no video")
+                } catch {
+                    #expect(error.cause == .noProvider)
+                    #expect(error.description.contains("capability video"))
+                }
+                await other.close()
+            }
+        }
+
+        @Test func `S2.9 ATA, the hook, a client and the command line each make one PerformAnswer`() async throws {
+            let board = SimulatedBoard()
+            board.addHook()
+            try await Box.run(
+                board: board, configure: { $0.localDevices[.earpiece]?.hook = HookSpecification("evdev:cradle") },
+                body: { box in
+                    let ears = try await box.connect(Box.first)
+                    let registration = try await box.register()
+                    let paths: [(String, @ControlPlane (Call.ID) async throws -> Void)] = [
+                        ("ATA", { _ in ears.headset.press(.answer) }),
+                        ("hook", { _ in board.lift() }),
+                        ("client", { call in try await box.bridge.calls.answer(call, audio: .sendReceive) }),
+                        (
+                            "command line",
+                            { _ in
+                                let (text, status) = try await Program(box.address)("answer")
+                                #expect(status == 0, "\(text)")
+                            }
+                        ),
+                    ]
+                    for (name, answer) in paths {
+                        let call = try await registration.reportIncoming(number: "1001", name: name)
+                        try await answer(call)
+                        try await eventually("\(name) answers") { try await states(box) == [.active] }
+                        #expect(box.telephone.requests.count { $0 == .answer(call) } == 1, "\(name)")
+                        try await registration.update(call, .ended)
+                    }
+                    #expect(box.telephone.requests.count { if case .answer = $0 { true } else { false } } == 4)
+                })
+        }
+
+        @Test func `S2.32 An answer without options has the configured directions, one with options its own`()
+            async throws
+        {
+            try await Box.run(
+                configure: {
+                    $0.audioDirection = .receiveOnly
+                    $0.videoDirection = .sendOnly
+                },
+                body: { box in
+                    let ears = try await box.connect(Box.first)
+                    let registration = try await box.register([.video])
+                    let video = CallMedia(video: .sendReceive)
+                    let first = try await registration.reportIncoming(number: "1", media: video)
+                    try await ears.hear(.ring)
+                    ears.headset.press(.answer)
+                    try await eventually("it is answered") { try await states(box) == [.active] }
+                    #expect(box.telephone.asked == [CallMedia(audio: .receiveOnly, video: .sendOnly)])
+                    #expect(try await box.bridge.calls.list().map(\.media) == box.telephone.asked)
+                    try await registration.update(first, .ended)
+                    let second = try await registration.reportIncoming(number: "2", media: video)
+                    try await box.bridge.calls.answer(second, audio: .sendReceive, video: .off)
+                    #expect(box.telephone.asked.last == CallMedia(audio: .sendReceive, video: .off))
+                    try await registration.update(second, .ended)
+                    // Without an offer there is no video to go any way.
+                    let third = try await registration.reportIncoming(number: "3")
+                    try await box.bridge.calls.answer(third)
+                    #expect(box.telephone.asked.last == CallMedia(audio: .receiveOnly, video: .off))
+                    try await registration.update(third, .ended)
+                    try await box.bridge.setSetting("calls.audioDirection", to: "sendOnly")
+                    let fourth = try await registration.reportIncoming(number: "4")
+                    try await box.bridge.calls.answer(fourth)
+                    #expect(box.telephone.asked.last == CallMedia(audio: .sendOnly, video: .off))
+                })
+        }
+
+        @Test func `S4.13 ATD, AT+BLDN and Place are one way to a call`() async throws {
+            try await Box.run { box in
+                let headset = try await box.connect(Box.first).headset
+                let registration = try await box.register([.dial])
+                let origins: [@ControlPlane () async throws -> Void] = [
+                    { headset.say("ATD4711;") }, { headset.press(.redial) },
+                    { _ = try await box.bridge.calls.dial("4711") },
+                ]
+                for (index, dial) in origins.enumerated() {
+                    try await dial()
+                    try await eventually("\(index): it is dialled") {
+                        box.telephone.requests == Array(repeating: .start("4711"), count: index + 1)
+                    }
+                    #expect(try await states(box) == [.dialing])
+                    #expect(box.telephone.asked.last == CallMedia())
+                    let call = try #require(try await box.bridge.calls.list().first)
+                    #expect(call.number == "4711" && call.direction == .outgoing)
+                    try await registration.update(call.id, .ended)
+                }
+            }
+        }
+
+        // MARK: Actions
+
+        @Test func `S2.20 Every action is a call of the application; its error is ERROR, and the call as it was`()
+            async throws
+        {
+            #expect(Configuration().waits.provider == .seconds(5))
+            try await Box.run { box in
+                let ears = try await box.connect(Box.first)
+                let all: Set<CallProviderDescription.Capability> = [.hold, .swap, .conference, .dtmf, .mute, .dial]
+                let registration = try await box.register(all)
+                let first = try await registration.reportIncoming(number: "1")
+                try await ears.hear(.ring)
+                box.telephone.manner = .refusing("the line is down")
+                ears.headset.press(.answer)
+                try await ears.hear(.refused("ATA"))
+                #expect(try await states(box) == [.ringing])
+                box.telephone.manner = .willing
+                ears.headset.press(.answer)
+                try await eventually("it is answered") { try await states(box) == [.active] }
+                #expect(box.telephone.requests.prefix(2) == [.answer(first), .answer(first)])
+                try await say("AT+VTS=5", ears.headset, expecting: "OK")
+                try await box.bridge.calls.setMuted(true)
+                try await say("AT+CHLD=2", ears.headset, expecting: "OK")
+                let second = try await box.bridge.calls.dial("2")
+                try await registration.update(second, .active)
+                #expect(try await states(box) == [.held, .active])
+                box.telephone.manner = .refusing("not now")
+                let refused = await refusal { () throws(BridgeError) in try await box.bridge.calls.swap() }
+                #expect(refused?.code == .providerFailed)
+                #expect(try await states(box) == [.held, .active])
+                box.telephone.manner = .willing
+                try await box.bridge.calls.swap()
+                #expect(try await states(box) == [.active, .held])
+                try await say("AT+CHLD=3", ears.headset, expecting: "OK")
+                #expect(try await states(box) == [.active, .active])
+                try await box.bridge.calls.hangup(second)
+                let asked = box.telephone.requests.filter { if case .audio = $0 { false } else { true } }
+                for wanted: Telephone.Request in [
+                    .tones("5"), .muted(first, true), .held(first, true), .start("2"), .muted(second, true),
+                    .swap(hold: second, resume: first), .conference([first, second]), .end(second, "localHangUp"),
+                ] {
+                    #expect(asked.contains(wanted), "\(wanted)")
+                }
+            }
+        }
+
+        @Test func `Swap and conference without two calls are refused, and on the command line as well`() async throws {
+            try await Box.run { box in
+                let registration = try await box.register([.hold])
+                for _ in 0..<2 {
+                    for verb in ["swap", "conference"] {
+                        let (text, status) = try await Program(box.address)(verb)
+                        #expect(status == 1 && text.contains("no active call with a held one beside it"), "\(text)")
+                    }
+                    if try await states(box).isEmpty { _ = try await box.startCall(registration) }
+                }
+                let second = try await registration.reportIncoming(number: "2")
+                try await box.bridge.calls.answer(second)
+                // Without the capability the application is asked for each call by itself.
+                let (text, status) = try await Program(box.address)("swap", "--json")
+                #expect(status == 0 && text.contains("active"), "\(text)")
+                #expect(try await states(box) == [.active, .held])
+                let (refused, code) = try await Program(box.address)("conference")
+                #expect(code == 1 && refused.contains("did not register this capability"), "\(refused)")
+            }
+        }
+
+        @Test func `S2.25 A call that may not be held answers AT+CHLD=2 with ERROR, another one does not`() async throws
+        {
+            try await Box.run { box in
+                let ears = try await box.connect(Box.first)
+                let registration = try await box.register([.hold, .dtmf])
+                let call = try await registration.reportIncoming(number: "1", capabilities: [.dtmf, .swap])
+                // It cannot do what its application cannot.
+                #expect(try await box.bridge.calls.list().map(\.capabilities) == [[.dtmf]])
+                try await box.bridge.calls.answer(call)
+                try await say("AT+CHLD=2", ears.headset, expecting: "ERROR")
+                guard case .failed(let error) = await box.bridge.calls.hold(call) else {
+                    Issue.record("it was held")
+                    return
+                }
+                #expect(error.code == .notSupported)
+                #expect(try await states(box) == [.active])
+                #expect(box.telephone.requests.allSatisfy { if case .held = $0 { false } else { true } })
+                let path = try #require(box.daemon.calls.calls.first?.path)
+                #expect(await box.error(path, "org.btcall.Call1", "SetHeld", [.bool(true)]) != nil)
+                try await registration.update(call, .ended)
+                let free = try await registration.reportOutgoing(number: "2")
+                try await registration.update(free, .active)
+                #expect(try await box.bridge.calls.list().map(\.capabilities) == [[.hold, .dtmf]])
+                try await say("AT+CHLD=2", ears.headset, expecting: "OK")
+                #expect(try await states(box) == [.held])
+            }
+        }
+
+        @Test func `S2.29 What cannot be done is a typed error, never silence`() async throws {
+            try await Box.run { box in
+                let calls = box.bridge.calls
+                do throws(DialFailure) {
+                    _ = try await calls.dial("1")
+                    Issue.record("nobody can dial")
+                } catch {
+                    #expect(error.cause == .noProvider)
+                }
+                let registration = try await box.register()
+                let call = try await registration.reportIncoming(number: "1")
+                func code(_ body: @ControlPlane () async throws(BridgeError) -> Void) async -> BridgeError.Code? {
+                    await refusal(body)?.code
+                }
+                #expect(
+                    await code { () throws(BridgeError) in try await calls.answer(call, audio: nil, video: .sendOnly) }
+                        == .notSupported)
+                #expect(
+                    await code { () throws(BridgeError) in try await calls.setMedia(of: call, audio: .off) }
+                        == .wrongState)
+                #expect(
+                    await code { () throws(BridgeError) in try await calls.setLocalVideoEnabled(call, false) }
+                        == .wrongState)
+                #expect(
+                    await code { () throws(BridgeError) in try await calls.answerMediaChange(of: call, true) }
+                        == .wrongState)
+                try await calls.answer(call)
+                #expect(
+                    await code { () throws(BridgeError) in try await calls.setMedia(of: call, video: .sendReceive) }
+                        == .notSupported)
+                let path = try #require(box.daemon.calls.calls.first?.path)
+                for bad in [Value.string("both"), .uint32(1)] {
+                    #expect(
+                        await box.error(path, "org.btcall.Call1", "SetMedia", [.vardict(["audio": bad])])
+                            == "org.btcall.Error.InvalidArgument")
+                }
+                box.telephone.manner = .refusing("no")
+                #expect(
+                    await code { () throws(BridgeError) in try await calls.setMedia(of: call, audio: .sendOnly) }
+                        == .providerFailed)
+                #expect(try await calls.list().map(\.media) == [CallMedia()])
+            }
+        }
+
+        // MARK: What becomes of actions
+
+        @Test func `S4.17 Hold and resume are done, failed, or canceled when the call ended meanwhile`() async throws {
+            try await Box.run { box in
+                let registration = try await box.register([.hold])
+                let calls = box.bridge.calls
+                for held in [true, false] {
+                    let call = try await box.startCall(registration)
+                    if !held { #expect(await calls.hold(call) == .done) }
+                    @ControlPlane func act() async -> CallActionResult {
+                        held ? await calls.hold(call) : await calls.resume(call)
+                    }
+                    box.telephone.manner = .refusing("the line is down")
+                    guard case .failed(let error) = await act() else {
+                        Issue.record("it did not fail")
+                        return
+                    }
+                    #expect(error.code == .providerFailed && error.message.contains("the line is down"))
+                    #expect(try await states(box) == [held ? .active : .held])
+                    // The application is asked, says nothing, and the far end hangs up.
+                    box.telephone.manner = .silent
+                    let asked = box.telephone.requests.count
+                    async let result = act()
+                    try await eventually("the application is asked") { box.telephone.requests.count > asked }
+                    try await registration.update(call, .ended, reason: .remoteHangUp)
+                    // The application's answer comes too late, and the next request finds no call.
+                    box.telephone.manner = .willing
+                    #expect(await result == .canceled)
+                    #expect(await act() == .canceled)
+                    #expect(try await states(box).isEmpty)
+                }
+            }
+        }
+
+        @Test func `S4.18 A hung up call has ended before it is removed, and then is no object any more`() async throws
+        {
+            try await Box.run { box in
+                let registration = try await box.register()
+                let call = try await box.startCall(registration)
+                let path = try #require(box.daemon.calls.calls.first?.path)
+                var seen: [String] = []
+                let watcher = try BusConnection(box.address)
+                let subscriptions = ["StateChanged", "CallRemoved"].map { (member: String) in
+                    watcher.subscribe(sender: BTCallName.bus, path: nil, member: member) { signal in
+                        seen.append("\(member) \(signal.arguments.last?.stringValue ?? "")")
+                    }
+                }
+                _ = try await watcher.owner(of: BTCallName.bus)
+                try await box.bridge.calls.hangup(call)
+                #expect(try await box.bridge.calls.list().isEmpty)
+                try await eventually("both are signalled") { seen.count >= 2 }
+                #expect(seen == ["StateChanged localHangUp", "CallRemoved localHangUp"])
+                #expect(
+                    await box.error(path, "org.btcall.Call1", "End") == "org.freedesktop.DBus.Error.UnknownObject")
+                for subscription in subscriptions { subscription.cancel() }
+                watcher.close()
+            }
+        }
+
+        // MARK: Reports
+
+        @Test func `S2.21 A reported outgoing call shows callsetup 2 and 3, then call 1, since the time that is said`()
+            async throws
+        {
+            try await Box.run { box in
+                let ears = try await box.connect(Box.first)
+                let registration = try await box.register()
+                let call = try await registration.reportOutgoing(number: "4711")
+                try await registration.update(call, .alerting)
+                let before = WallClock.now.milliseconds
+                let monotonic = ControlLoop.now.nanoseconds / 1_000_000
+                let after = WallClock.now.milliseconds
+                func isRight(_ started: Int64, ago: Int64) -> Bool {
+                    (before - ago - 2...after - ago + 2).contains(started)
+                }
+                let late = await refusal { () throws(BridgeError) in
+                    try await registration.update(call, .active, monotonicTimeMs: monotonic + 3_600_000)
+                }
+                #expect(late?.code == .invalidArgument)
+                try await registration.update(call, .active, monotonicTimeMs: monotonic - 5000)
+                try await ears.hear(.indicator("callsetup", 0))
+                let shown: [VirtualHeadset.Event] = ears.events.filter {
+                    if case .indicator(let name, _) = $0 { name.hasPrefix("call") } else { false }
+                }
+                #expect(
+                    shown == [
+                        .indicator("callsetup", 2), .indicator("callsetup", 3), .indicator("call", 1),
+                        .indicator("callsetup", 0),
+                    ])
+                let started = try #require(try await box.bridge.calls.list().first?.startedAtMs)
+                #expect(isRight(started, ago: 5000))
+                try await registration.update(call, .ended)
+                _ = try await registration.reportOutgoing(
+                    number: "2", state: .active, monotonicTimeMs: monotonic - 7000)
+                let again = try #require(try await box.bridge.calls.list().first)
+                #expect(again.state == .active)
+                let second = try #require(again.startedAtMs)
+                #expect(isRight(second, ago: 7000))
+            }
+        }
+
+        @Test func `S2.22 A reported incoming call shows callsetup 1, then RING with +CLIP`() async throws {
+            try await Box.run { box in
+                let headset = try await box.connect(Box.first).headset
+                let registration = try await box.register([.hold, .dtmf])
+                let before = headset.transcript.count
+                _ = try await registration.reportIncoming(number: "+491701", name: "Gate", capabilities: [.dtmf])
+                try await eventually("it rings") { headset.transcript.contains { $0.hasPrefix("< +CLIP") } }
+                let lines = headset.transcript.dropFirst(before)
+                #expect(lines.prefix(3).map { String($0.prefix(7)) } == ["< +CIEV", "< RING", "< +CLIP"])
+                #expect(headset.indicators["callsetup"] == 1)
+                #expect(lines.contains { $0.hasPrefix("< +CLIP: \"+491701\",145") })
+                let call = try #require(try await box.bridge.calls.list().first)
+                #expect(call.name == "Gate" && call.state == .ringing && call.capabilities == [.dtmf])
+            }
+        }
+
+        /// One course of a call: what is done, what clients hear of it, and what a headset is shown.
+        private struct Course: Sendable {
+            let name: String
+            let act: @ControlPlane (Box, ProviderRegistration, Ears) async throws -> Void
+            let states: [String]
+            let indicators: [String]
+        }
+
+        private nonisolated static func outgoing(_ name: String, _ reason: Call.EndReason) -> Course {
+            Course(
+                name: name,
+                act: { _, registration, _ in
+                    let call = try await registration.reportOutgoing(number: "2")
+                    try await registration.update(call, .ended, reason: reason)
+                }, states: ["dialing", "ended \(reason.rawValue)"], indicators: ["callsetup 2", "callsetup 0"])
+        }
+
+        private nonisolated static let courses: [Course] = [
+            Course(
+                name: "answered by the headset",
+                act: { box, registration, ears in
+                    let call = try await registration.reportIncoming(number: "1")
+                    try await ears.hear(.ring)
+                    ears.headset.press(.answer)
+                    try await ears.hear(.indicator("callsetup", 0))
+                    try await registration.update(call, .ended)
+                }, states: ["ringing", "active", "ended remoteHangUp"],
+                indicators: ["callsetup 1", "call 1", "callsetup 0", "call 0"]),
+            Course(
+                name: "rejected by the headset",
+                act: { _, registration, ears in
+                    _ = try await registration.reportIncoming(number: "1")
+                    try await ears.hear(.ring)
+                    ears.headset.press(.hangUp)
+                }, states: ["ringing", "ended rejected"], indicators: ["callsetup 1", "callsetup 0"]),
+            Course(
+                name: "missed",
+                act: { _, registration, ears in
+                    let call = try await registration.reportIncoming(number: "1")
+                    try await registration.update(call, .ended, reason: .missed)
+                }, states: ["ringing", "ended missed"], indicators: ["callsetup 1", "callsetup 0"]),
+            Course(
+                name: "dialled and answered",
+                act: { box, registration, _ in
+                    let call = try await box.bridge.calls.dial("2")
+                    try await registration.update(call, .alerting)
+                    try await registration.update(call, .active)
+                    try await box.bridge.calls.hangup(call)
+                }, states: ["dialing", "dialing", "alerting", "active", "ended localHangUp"],
+                indicators: ["callsetup 2", "callsetup 3", "call 1", "callsetup 0", "call 0"]),
+            Course(
+                name: "held and taken up again",
+                act: { box, registration, _ in
+                    let call = try await box.startCall(registration)
+                    _ = await box.bridge.calls.hold(call)
+                    _ = await box.bridge.calls.resume(call)
+                    try await registration.update(call, .ended)
+                }, states: ["dialing", "active", "held", "active", "ended remoteHangUp"],
+                indicators: ["callsetup 2", "call 1", "callsetup 0", "callheld 2", "callheld 0", "call 0"]),
+            outgoing("busy", .busy), outgoing("not found", .notFound), outgoing("timed out", .timedOut),
+            outgoing("failed", .error),
+        ]
+
+        @Test(arguments: courses.indices)
+        func `S2.12 Clients hear the states of a call, and the headset's indicators go with them`(_ index: Int)
+            async throws
+        {
+            let course = Self.courses[index]
+            try await Box.run(
+                configure: { $0.ring.tones = nil },
+                body: { box in
+                    let ears = try await box.connect(Box.first)
+                    let registration = try await box.register([.hold, .dial])
+                    var events = await box.bridge.events().makeAsyncIterator()
+                    #expect(await events.next() == .daemonAppeared)
+                    ears.forget()
+                    try await course.act(box, registration, ears)
+                    var states: [String] = []
+                    collecting: while let event = await events.next() {
+                        switch event {
+                        case .callAdded(let call): states.append(call.state.rawValue)
+                        case .callStateChanged(_, let state, let reason):
+                            states.append(([state.rawValue] + (reason.map { [$0] } ?? [])).joined(separator: " "))
+                        case .callRemoved: break collecting
+                        default: break
+                        }
+                    }
+                    #expect(states == course.states, "\(course.name)")
+                    try await eventually("\(course.name): the headset is shown it") {
+                        ears.events.compactMap { event -> String? in
+                            guard case .indicator(let name, let value) = event, name.hasPrefix("call") else {
+                                return nil
+                            }
+                            return "\(name) \(value)"
+                        } == course.indicators
+                    }
+                })
+        }
+    }
+}

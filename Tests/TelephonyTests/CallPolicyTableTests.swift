@@ -1,0 +1,43 @@
+import Telephony
+import Testing
+
+@Suite struct CallPolicyTableTests {
+    private func table(_ configuration: CallTable.Configuration) -> CallTable {
+        var table = CallTable(configuration: configuration)
+        table.register(CallProvider(name: "phone", capabilities: [.hold, .dial]))
+        table.register(CallProvider(name: "radio", capabilities: [], hasCallState: false))
+        return table
+    }
+
+    @Test func `A call that headsets are not shown is no reason to refuse another one`() throws {
+        var table = table(CallTable.Configuration(secondCall: .reject))
+        let announcement = try table.reportOutgoing(CallDetails(), from: "radio")
+        _ = try table.update(announcement.id, .active, from: "radio")
+        _ = try table.reportIncoming(CallDetails(number: "1"), from: "phone")
+        #expect(throws: CallReportError.busy) { try table.reportIncoming(CallDetails(number: "2"), from: "phone") }
+        #expect(table.calls.count == 2)
+    }
+
+    @Test func `Do not disturb acts on the next report, and touches no call that is up`() throws {
+        var table = table(CallTable.Configuration())
+        let first = try table.reportIncoming(CallDetails(), from: "phone")
+        table.configuration.doNotDisturb = true
+        #expect(throws: CallReportError.filtered) { try table.reportIncoming(CallDetails(), from: "phone") }
+        #expect(table.calls.map(\.id) == [first.id])
+        _ = try table.reportOutgoing(CallDetails(), from: "phone")
+        table.configuration.doNotDisturb = false
+        _ = try table.reportIncoming(CallDetails(), from: "phone")
+        #expect(table.calls.count == 3)
+    }
+
+    @Test func `What comes without a name is dialled by who takes plain numbers`() {
+        var table = CallTable()
+        table.register(CallProvider(name: "gate", capabilities: [.dial], dialsNumbers: false))
+        let nobody = table.request(.dial(number: "1"), id: CallRequestID(1))
+        #expect(nobody == [.completed(CallRequestID(1), .failed(.noProvider))])
+        table.register(CallProvider(name: "phone", capabilities: [.dial]))
+        _ = table.request(.dial(number: "1"), id: CallRequestID(2))
+        _ = table.request(.dial(number: "gate:1", provider: "gate"), id: CallRequestID(3))
+        #expect(table.calls.map(\.provider) == ["phone", "gate"])
+    }
+}
