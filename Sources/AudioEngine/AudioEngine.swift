@@ -56,6 +56,9 @@ package final class AudioEngine: @unchecked Sendable {
     var taps: [UInt32: UnsafeMutablePointer<TapCounters>] = [:]
     /// What the person hears beside the calls, until `playbackEnded`.
     var playbacks: [UInt32: PlaybackPointer] = [:]
+    /// Running streams of the PCM of calls, and what those are made of whose storage the thread still holds.
+    var pcms: [UInt32: PCMPointer] = [:]
+    var heldPCMs: [PCMPointer: PCMMemory] = [:]
 
     /// Starts the real-time thread.
     package init(_ configuration: AudioEngineConfiguration = AudioEngineConfiguration()) throws(AudioEngineError) {
@@ -130,6 +133,7 @@ package final class AudioEngine: @unchecked Sendable {
         }
         state.pointee.takeBackVoice { free(voice: $0) }
         freePlaybacks()
+        freePCMs()
         terminals.removeAll()
         calls.removeAll()
         heldCalls.removeAll()
@@ -429,7 +433,7 @@ package final class AudioEngine: @unchecked Sendable {
             .microphoneGain, .silentLimit, .primeBlocks, .stop, .attachInjection,
             .microphoneVolume, .applicationVolume, .setVoice, .voiceStages, .voiceBypass, .ownVoice, .addCapture,
             .attachCapture, .setCaptureAlone, .removeCapture, .attachManual, .detachManual, .attachTap, .detachTap,
-            .addPlayback, .movePlayback, .endPlayback:
+            .addPlayback, .movePlayback, .endPlayback, .addPCM, .removePCM, .setPCMCall:
             return nil
         case .voiceReturned:
             if let storage = record.storage { free(voice: storage.assumingMemoryBound(to: VoicePort.self)) }
@@ -471,6 +475,9 @@ package final class AudioEngine: @unchecked Sendable {
             if let storage = record.storage { free(playback: storage.assumingMemoryBound(to: PlaybackPort.self)) }
             playbacks[id] = nil
             return .playbackEnded(id)
+        case .pcmRemoved:
+            if let storage = record.storage { free(pcm: storage.assumingMemoryBound(to: PCMPort.self)) }
+            return nil
         case .deadlineMissed: return .deadlineMissed(count: Int(record.number))
         case .eventsLost: return .eventsLost(count: Int(record.number))
         }

@@ -12,7 +12,7 @@ extension RealtimeThread {
                 .callStarted,
                 .callClosed, .callReleased, .deadlineMissed, .eventsLost, .injectionEnded, .captureReady,
                 .captureFailed,
-                .captureRemoved, .microphoneLive, .manualEnded, .tapEnded, .playbackEnded:
+                .captureRemoved, .microphoneLive, .manualEnded, .tapEnded, .playbackEnded, .pcmRemoved:
                 break
             case .stop: isStopping = true
             case .mute: mute(command.number)
@@ -50,6 +50,9 @@ extension RealtimeThread {
             case .addPlayback: addPlayback(command)
             case .movePlayback: if let playback = playback(command.id) { playback.pointee.target = command.number }
             case .endPlayback: if let playback = playback(command.id) { playback.pointee.end() }
+            case .addPCM: addPCM(command)
+            case .removePCM: removePCM(command.id)
+            case .setPCMCall: setPCMCall(command.id)
             }
         }
     }
