@@ -28,6 +28,8 @@ extension Daemon {
             taps.ended(record)
         }
         callsObject?.show(change)
+        if case .ended(let record, _) = change { pcmCalls.ended(record) }
+        pcmCalls.callsChanged()
         microphone.setInCall(!calls.calls.isEmpty)
         if calls.calls.isEmpty { mute.set(false) }
         switch change {

@@ -11,6 +11,8 @@ package final class CallAudio: CallAudioExchange {
     private let logger: Logger
     /// Calls that the engine has, by the engine's number, with their object paths.
     package private(set) var paths: [UInt32: String] = [:]
+    /// Calls whose audio is the ALSA PCM; one of them gives the recorders their copy.
+    private var pcmCalls: [UInt32] = []
 
     package init(graph: AudioGraph, logger: Logger) {
         self.graph = graph
@@ -18,6 +20,11 @@ package final class CallAudio: CallAudioExchange {
     }
 
     package func begin(_ record: CallRecord) -> PassedDescriptor? {
+        guard record.provider.options.audio == .descriptor else {
+            pcmCalls.append(record.audioIdentifier)
+            graph.setPCMCall(record.audioIdentifier)
+            return nil
+        }
         let pair: AudioSocketPair
         do throws(SystemError) {
             pair = try AudioSocketPair()
@@ -38,6 +45,10 @@ package final class CallAudio: CallAudioExchange {
     }
 
     package func end(_ record: CallRecord) {
+        if let index = pcmCalls.firstIndex(of: record.audioIdentifier) {
+            pcmCalls.remove(at: index)
+            graph.setPCMCall(pcmCalls.last)
+        }
         guard paths.removeValue(forKey: record.audioIdentifier) != nil else { return }
         graph.detachCall(record.audioIdentifier)
     }
