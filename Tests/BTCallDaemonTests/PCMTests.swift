@@ -159,6 +159,9 @@ extension DaemonTests {
                 streams[0].client.send(BTCALL_PCM_START)
                 try await eventually("both run") { box.daemon.pcm.count(.call) == 1 }
                 for stream in streams { stream.client.send(BTCALL_PCM_STOP) }
+                try await eventually("neither runs") {
+                    box.daemon.pcm.count(.call) + box.daemon.pcm.count(.call, isCapture: true) == 0
+                }
                 for stream in streams { stream.client.send(BTCALL_PCM_START) }
                 #expect(try await call(box).id != first.id)
             }
@@ -208,6 +211,7 @@ extension DaemonTests {
             try await run { box, path in
                 let streams = try await openPair(path)
                 _ = try await call(box)
+                try await eventually("the daemon is the clock") { streams.allSatisfy { $0.ring.engagement == 1 } }
                 var description = CallProviderDescription(name: "softphone")
                 description.audio = .pcm
                 let registration = try await box.bridge.register(box.telephone, as: description)
