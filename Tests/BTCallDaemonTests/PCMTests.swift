@@ -195,6 +195,7 @@ extension DaemonTests {
                 try await box.prefer(.earpiece)
                 let streams = try await openPair(path)
                 let implied = try await call(box)
+                try await eventually("the daemon is the clock") { streams.allSatisfy { $0.ring.engagement == 1 } }
                 let registration = try await box.register()
                 let other = try await registration.reportIncoming(number: "1")
                 try await box.bridge.calls.answer(other)
