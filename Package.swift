@@ -210,7 +210,7 @@ let package = Package(
                 "ALSA", "AudioDSP", "AudioEngine", "BTCallDaemon", "BTCallSimulator", "BTCallBench", "BTCall",
                 "BTCallAPI", "BlueZ",
                 "BluetoothTypes", "BoardInput", "ControlLoop", "DBus", "HandsFree", "Routing", "Telephony",
-                "TestSupport", "ConcealmentTrial",
+                "TestSupport", "ConcealmentTrial", "CBTCall",
                 logging,
             ], swiftSettings: common),
         .testTarget(name: "BTCallBenchTests", dependencies: ["AudioDSP", "BTCallBench"], swiftSettings: common),

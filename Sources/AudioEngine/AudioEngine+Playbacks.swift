@@ -9,6 +9,8 @@ package enum PlaybackSource: Sendable {
     case samples([Int16], loops: Bool)
     /// What an application writes, as for `AudioEngine.attachInjection`. The descriptor becomes the engine's.
     case application(descriptor: Int32, rate: Int, layout: SampleLayout, isStream: Bool)
+    /// What a program plays on the ALSA PCM; it is its own clock where nobody hears it.
+    case stream(PCMMemory)
 }
 
 /// How it is heard beside others.
@@ -88,6 +90,7 @@ extension AudioEngine {
         var samples: UnsafeMutablePointer<Int16>?
         var count = 0
         var isLoop = false
+        var stream: PCMPointer?
         switch source {
         case .tone(let specification):
             let generator = UnsafeMutablePointer<ToneGenerator>.allocate(capacity: 1)
@@ -109,12 +112,13 @@ extension AudioEngine {
                     id: id, descriptor: descriptor, rate: rate, layout: layout, isStream: isStream, busRate: busRate,
                     counters: counters))
             application = injection
+        case .stream(let memory): stream = makePCM(id, memory)
         }
         port.initialize(
             to: PlaybackPort(
                 id: id, rank: manner.rank, duckGain: manner.duckGain, yieldsToCalls: manner.yieldsToCalls,
                 target: target.number, busRate: busRate, volume: manner.volume, tone: tone, application: application,
-                samples: samples, sampleCount: count, loops: isLoop))
+                samples: samples, sampleCount: count, loops: isLoop, stream: stream))
     }
 
     /// Has it heard at another place from its next 10 ms on.
@@ -137,6 +141,7 @@ extension AudioEngine {
             application.pointee.counters.deinitialize(count: 1).deallocate()
             application.deinitialize(count: 1).deallocate()
         }
+        if let stream = playback.pointee.stream { free(pcm: stream) }
         playback.deinitialize(count: 1).deallocate()
     }
 

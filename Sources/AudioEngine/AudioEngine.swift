@@ -56,6 +56,9 @@ package final class AudioEngine: @unchecked Sendable {
     var taps: [UInt32: UnsafeMutablePointer<TapCounters>] = [:]
     /// What the person hears beside the calls, until `playbackEnded`.
     var playbacks: [UInt32: PlaybackPointer] = [:]
+    /// Running streams of the PCM of calls, and what those are made of whose storage the thread still holds.
+    var pcms: [UInt32: PCMPointer] = [:]
+    var heldPCMs: [PCMPointer: PCMMemory] = [:]
 
     /// Starts the real-time thread.
     package init(_ configuration: AudioEngineConfiguration = AudioEngineConfiguration()) throws(AudioEngineError) {
@@ -130,6 +133,7 @@ package final class AudioEngine: @unchecked Sendable {
         }
         state.pointee.takeBackVoice { free(voice: $0) }
         freePlaybacks()
+        freePCMs()
         terminals.removeAll()
         calls.removeAll()
         heldCalls.removeAll()
@@ -184,10 +188,10 @@ package final class AudioEngine: @unchecked Sendable {
     /// Which ways a call's audio goes; digital silence within 20 ms where it does not.
     ///
     /// - Parameters:
+    ///   - id: of a call that is attached, or that has the PCM.
     ///   - hears: the person hears the far end.
     ///   - speaks: the far end hears what every call is sent.
     package func setCallGates(_ id: UInt32, hears: Bool, speaks: Bool) {
-        guard calls[id] != nil else { return }
         _ = send(Message(.callGates, id: id, number: (hears ? 1 : 0) | (speaks ? 2 : 0)))
     }
 
@@ -439,7 +443,7 @@ package final class AudioEngine: @unchecked Sendable {
             .microphoneGain, .silentLimit, .primeBlocks, .stop, .attachInjection,
             .microphoneVolume, .applicationVolume, .setVoice, .voiceStages, .voiceBypass, .ownVoice, .addCapture,
             .attachCapture, .setCaptureAlone, .removeCapture, .attachManual, .detachManual, .attachTap, .detachTap,
-            .addPlayback, .movePlayback, .endPlayback, .callGates:
+            .addPlayback, .movePlayback, .endPlayback, .callGates, .addPCM, .removePCM, .setPCMCall:
             return nil
         case .voiceReturned:
             if let storage = record.storage { free(voice: storage.assumingMemoryBound(to: VoicePort.self)) }
@@ -481,6 +485,9 @@ package final class AudioEngine: @unchecked Sendable {
             if let storage = record.storage { free(playback: storage.assumingMemoryBound(to: PlaybackPort.self)) }
             playbacks[id] = nil
             return .playbackEnded(id)
+        case .pcmRemoved:
+            if let storage = record.storage { free(pcm: storage.assumingMemoryBound(to: PCMPort.self)) }
+            return nil
         case .deadlineMissed: return .deadlineMissed(count: Int(record.number))
         case .eventsLost: return .eventsLost(count: Int(record.number))
         }

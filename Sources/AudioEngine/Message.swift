@@ -14,12 +14,14 @@ struct Message: BitwiseCopyable {
         case attachManual, detachManual, attachTap, detachTap
         case addPlayback, movePlayback, endPlayback
         case callGates
+        case addPCM, removePCM, setPCMCall
         // Events.
         case firstPacket, linkSilent, linkResumed, terminalFailed, terminalRemoved, routed, callStarted, callClosed
         case callReleased, deadlineMissed, eventsLost, injectionEnded
         case voiceReturned, speakingWhileMuted
         case captureReady, captureFailed, captureRemoved, microphoneLive
         case manualEnded, tapEnded, playbackEnded
+        case pcmRemoved
     }
 
     var kind: Kind
@@ -27,8 +29,8 @@ struct Message: BitwiseCopyable {
     var id: UInt32
     var number: Int64
     var gain: Float
-    /// A `Terminal`, a `CallPort`, an `InjectionPort`, a `VoicePort`, a `CapturePort`, a `ManualPort`, a `TapPort` or a
-    /// `PlaybackPort`.
+    /// A `Terminal`, a `CallPort`, an `InjectionPort`, a `VoicePort`, a `CapturePort`, a `ManualPort`, a `TapPort`, a
+    /// `PlaybackPort` or a `PCMPort`.
     var storage: UnsafeMutableRawPointer?
 
     static var noTerminal: UInt32 { @_noLocks get { UInt32.max } }

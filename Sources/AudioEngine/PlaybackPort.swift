@@ -19,10 +19,11 @@ struct PlaybackPort: ~Copyable {
     /// Ends as soon as the calls have something to say.
     let yieldsToCalls: Bool
     var target: Int64
-    /// Exactly one of the three exists.
+    /// Exactly one of the four exists.
     let tone: UnsafeMutablePointer<ToneGenerator>?
     let application: InjectionPointer?
     let samples: UnsafeMutablePointer<Int16>?
+    let stream: PCMPointer?
     private let sampleCount: Int
     private let loops: Bool
     private var position = 0
@@ -38,7 +39,8 @@ struct PlaybackPort: ~Copyable {
     init(
         id: UInt32, rank: Int, duckGain: Float, yieldsToCalls: Bool, target: Int64, busRate: Int, volume: Float,
         tone: UnsafeMutablePointer<ToneGenerator>? = nil, application: InjectionPointer? = nil,
-        samples: UnsafeMutablePointer<Int16>? = nil, sampleCount: Int = 0, loops: Bool = false
+        samples: UnsafeMutablePointer<Int16>? = nil, sampleCount: Int = 0, loops: Bool = false,
+        stream: PCMPointer? = nil
     ) {
         self.id = id
         self.rank = rank
@@ -48,6 +50,7 @@ struct PlaybackPort: ~Copyable {
         self.tone = tone
         self.application = application
         self.samples = samples
+        self.stream = stream
         self.sampleCount = sampleCount
         self.loops = loops
         quietTicks = Self.pauseTicks
@@ -59,7 +62,7 @@ struct PlaybackPort: ~Copyable {
     var isSounding: Bool {
         @_noLocks get {
             if isEnding || isOver { return false }
-            return application == nil || quietTicks < Self.pauseTicks
+            return application == nil && stream == nil || quietTicks < Self.pauseTicks
         }
     }
 
@@ -74,7 +77,11 @@ struct PlaybackPort: ~Copyable {
 
     /// Fades out within 20 ms, where it is heard.
     @_noLocks
-    mutating func end() { isEnding = true }
+    mutating func end() {
+        isEnding = true
+        // Its client has stopped it, and the ring is the client's again.
+        if stream != nil { isOver = true }
+    }
 
     /// At once: nobody hears it.
     @_noLocks
@@ -91,13 +98,21 @@ struct PlaybackPort: ~Copyable {
             tone.pointee.fill(output, frames)
         } else if let application {
             let isBlock = application.pointee.takeBlock(output, frames)
-            quietTicks = isBlock ? 0 : quietTicks < Self.pauseTicks ? quietTicks + 1 : quietTicks
+            note(isBlock)
             if !isBlock { clear(output, frames) }
+        } else if let stream {
+            note(stream.pointee.takeBlock(output, frames))
         } else {
             takeSamples(output, frames)
         }
         volume.apply(output, frames)
         return !volume.isSilent
+    }
+
+    /// - Parameter isBlock: it had something to say.
+    @_noLocks
+    private mutating func note(_ isBlock: Bool) {
+        quietTicks = isBlock ? 0 : quietTicks < Self.pauseTicks ? quietTicks + 1 : quietTicks
     }
 
     @_noLocks

@@ -52,6 +52,7 @@ extension RealtimeThread {
             if let other = calls[index], !sameCall(other, call), other.pointee.isClocked { return }
             index += 1
         }
+        if isPCMClocked { return }
         history.forget()
         isBereft = false
     }
@@ -221,6 +222,7 @@ extension RealtimeThread {
     @_noLocks
     private mutating func mixDownlink() {
         clear(downlink, tickFrames)
+        mixPCM(isHeard: takesBlocks())
         if !takesBlocks() { return }
         var index = 0
         while index < Self.maximumCalls {
@@ -337,5 +339,6 @@ extension RealtimeThread {
             }
             index += 1
         }
+        sendPCM()
     }
 }

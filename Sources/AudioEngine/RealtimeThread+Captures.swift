@@ -225,8 +225,14 @@ extension RealtimeThread {
     /// Samples of a microphone may reach somebody: a call is up, nothing mutes it, and there is a microphone.
     @_noLocks
     private func canHearMicrophone() -> Bool {
-        if microphoneGate.isSilent || microphoneGain.isSilent || muting.isSilent || !hasSpeakingCall() { return false }
+        if microphoneGate.isSilent || microphoneGain.isSilent || muting.isSilent || !isListenedTo() { return false }
         return hasMicrophone(master) || hasMicrophone(fading)
+    }
+
+    /// What the person says goes to somebody.
+    @_noLocks
+    private func isListenedTo() -> Bool {
+        hasSpeakingCall() || hasPCMListener()
     }
 
     @_noLocks

@@ -100,6 +100,12 @@ extension RealtimeThread {
 
     @_noLocks
     func hasClockedCall() -> Bool {
+        isPCMClocked || hasClockedDescriptor()
+    }
+
+    /// Of the calls whose audio is a descriptor.
+    @_noLocks
+    func hasClockedDescriptor() -> Bool {
         var index = 0
         while index < Self.maximumCalls {
             if let call = calls[index], call.pointee.isClocked { return true }

@@ -74,14 +74,21 @@ extension RealtimeThread {
         let target = playback.pointee.target
         if target == PlaybackPort.nowhere { return false }
         if target == PlaybackPort.routed { return master != nil || fading != nil }
+        guard let terminal = terminal(of: playback) else { return false }
+        return terminal.pointee.isAlone && terminal.pointee.isRunning && !terminal.pointee.isRemoving
+    }
+
+    /// Where it is to be heard.
+    @_noLocks
+    private func terminal(of playback: PlaybackPointer) -> TerminalPointer? {
+        let target = playback.pointee.target
+        if target == PlaybackPort.routed { return master }
         var index = 0
         while index < Self.maximumTerminals {
-            if let terminal = terminals[index], Int64(terminal.pointee.id) == target {
-                return terminal.pointee.isAlone && terminal.pointee.isRunning && !terminal.pointee.isRemoving
-            }
+            if let terminal = terminals[index], Int64(terminal.pointee.id) == target { return terminal }
             index += 1
         }
-        return false
+        return nil
     }
 
     /// Adds what the person hears beside the calls to what the calls say, which is lowered where that is asked for.
@@ -191,6 +198,17 @@ extension RealtimeThread {
         }
     }
 
+    /// A program on the PCM is its own clock where nobody hears it.
+    @_noLocks
+    private func followPCM(_ playback: PlaybackPointer) {
+        guard let stream = playback.pointee.stream else { return }
+        if playback.pointee.isSpent || !isHeard(playback) {
+            stream.pointee.disengage()
+            return
+        }
+        stream.pointee.setLatency(queuedFrames(of: terminal(of: playback)))
+    }
+
     /// Gives back what is over.
     @_noLocks
     mutating func endPlaybacks() {
@@ -198,6 +216,7 @@ extension RealtimeThread {
         while index < Self.maximumPlaybacks {
             if let playback = playbacks[index] {
                 if playback.pointee.isEnding && !isHeard(playback) { playback.pointee.cutOff() }
+                followPCM(playback)
                 if playback.pointee.isSpent {
                     playbacks[index] = nil
                     report(.playbackEnded, id: playback.pointee.id, storage: UnsafeMutableRawPointer(playback))

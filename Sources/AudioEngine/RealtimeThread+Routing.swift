@@ -12,7 +12,7 @@ extension RealtimeThread {
                 .callStarted,
                 .callClosed, .callReleased, .deadlineMissed, .eventsLost, .injectionEnded, .captureReady,
                 .captureFailed,
-                .captureRemoved, .microphoneLive, .manualEnded, .tapEnded, .playbackEnded:
+                .captureRemoved, .microphoneLive, .manualEnded, .tapEnded, .playbackEnded, .pcmRemoved:
                 break
             case .stop: isStopping = true
             case .mute: mute(command.number)
@@ -50,10 +50,10 @@ extension RealtimeThread {
             case .addPlayback: addPlayback(command)
             case .movePlayback: if let playback = playback(command.id) { playback.pointee.target = command.number }
             case .endPlayback: if let playback = playback(command.id) { playback.pointee.end() }
-            case .callGates:
-                if let call = call(command.id) {
-                    call.pointee.setGates(hears: command.number & 1 != 0, speaks: command.number & 2 != 0)
-                }
+            case .callGates: setGates(of: command.id, command.number)
+            case .addPCM: addPCM(command)
+            case .removePCM: removePCM(command.id)
+            case .setPCMCall: setPCMCall(command.id)
             }
         }
     }

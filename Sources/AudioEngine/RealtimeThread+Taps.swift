@@ -80,13 +80,19 @@ extension RealtimeThread {
         }
     }
 
+    @_noLocks
+    private func isClocked(_ id: UInt32) -> Bool {
+        if let call = call(id) { return call.pointee.isClocked }
+        return id == pcmCall && isPCMClocked
+    }
+
     /// Sends the tick to the recorders of the calls that have it.
     @_noLocks
     mutating func sendTaps() {
         var index = 0
         while index < Self.maximumTaps {
-            if let tap = taps[index], let call = call(tap.pointee.call), call.pointee.isClocked {
-                if call.pointee.speaking.isSilent {
+            if let tap = taps[index], isClocked(tap.pointee.call) {
+                if isSilent(tap.pointee.call) {
                     clear(scratch, tickFrames)
                     tap.pointee.serve(scratch, tickFrames)
                 } else {

@@ -21,6 +21,7 @@ struct RealtimeThread: ~Copyable {
     static var maximumCaptures: Int { @_noLocks get { 4 } }
     static var maximumTaps: Int { @_noLocks get { 8 } }
     static var maximumPlaybacks: Int { @_noLocks get { 16 } }
+    static var maximumPCMs: Int { @_noLocks get { 32 } }
     static var maximumPolls: Int {
         @_noLocks get {
             1 + (maximumTerminals + maximumCaptures) * PathPort.maximumDescriptors + maximumCalls + maximumInjections
@@ -58,6 +59,13 @@ struct RealtimeThread: ~Copyable {
     /// An application in place of a device.
     var manual: ManualPointer?
     let playbacks: UnsafeMutablePointer<PlaybackPointer?>
+    /// Running streams of the ALSA PCM of calls, and the call whose audio they are.
+    let pcms: UnsafeMutablePointer<PCMPointer?>
+    var pcmCount = 0
+    var pcmCall = Message.noTerminal
+    /// Which ways its audio goes.
+    var pcmHearing: Gain
+    var pcmSpeaking: Gain
     let polls: UnsafeMutablePointer<pollfd>
     var pollCount = 0
 
@@ -152,6 +160,8 @@ struct RealtimeThread: ~Copyable {
         taps.initialize(repeating: nil, count: Self.maximumTaps)
         playbacks = .allocate(capacity: Self.maximumPlaybacks)
         playbacks.initialize(repeating: nil, count: Self.maximumPlaybacks)
+        pcms = .allocate(capacity: Self.maximumPCMs)
+        pcms.initialize(repeating: nil, count: Self.maximumPCMs)
         polls = .allocate(capacity: Self.maximumPolls)
         polls.initialize(repeating: pollfd(), count: Self.maximumPolls)
         downlink = .allocate(capacity: tickFrames)
@@ -170,6 +180,8 @@ struct RealtimeThread: ~Copyable {
         muting = Gain(rate: busRate / 2)
         microphoneGate = Gain(rate: busRate / 2)
         microphoneGain = Gain(rate: busRate)
+        pcmHearing = Gain(rate: busRate)
+        pcmSpeaking = Gain(rate: busRate)
         applicationGain = Gain(rate: busRate)
         noise = ComfortNoise(rate: busRate)
         lineNoise = ComfortNoise(rate: busRate)
@@ -189,6 +201,7 @@ struct RealtimeThread: ~Copyable {
         captures.deallocate()
         taps.deallocate()
         playbacks.deallocate()
+        pcms.deallocate()
         polls.deallocate()
         downlink.deallocate()
         uplink.deallocate()

@@ -106,8 +106,18 @@ public struct CallProviderDescription: Hashable, Sendable {
         case hold, swap, conference, dtmf, mute, dial, video
     }
 
+    /// How the application gets the audio of its calls.
+    public enum Audio: Hashable, Sendable {
+        /// By ``CallProvider/audioReady(_:_:)``.
+        case socket
+        /// It plays and records on the ALSA PCM `btcall:call`; ``CallProvider/audioReady(_:_:)`` is never called, and rate,
+        /// format and channels mean nothing.
+        case pcm
+    }
+
     /// What people call the application.
     public var name: String
+    public var audio = Audio.socket
     /// Frames per second of the call's audio: 8000, 16000, 24000, 32000, 44100 or 48000.
     public var rate: Int
     public var sampleFormat: CallAudio.SampleFormat
@@ -136,7 +146,7 @@ public struct CallProviderDescription: Hashable, Sendable {
 
     var options: ProviderOptions {
         var options = ProviderOptions(
-            name: name, audio: .descriptor,
+            name: name, audio: audio == .pcm ? .pcm : .descriptor,
             format: AudioFormat(rate: rate, sample: sampleFormat.sample, channels: channels),
             capabilities: capabilities.words,
             hasCallState: hasCallState)

@@ -35,6 +35,8 @@ extension Daemon {
             taps.ended(record)
         }
         callsObject?.show(change)
+        if case .ended(let record, _) = change { pcmCalls.ended(record) }
+        pcmCalls.callsChanged()
         microphone.setInCall(!calls.calls.isEmpty)
         followMedia()
         if calls.calls.isEmpty { mute.set(false) }

@@ -38,7 +38,11 @@ extension Daemon {
             enabled: .init(
                 get: { settings.configuration.routing.microphoneEnabled },
                 set: { isOn throws(APIError) in try settings.set(name, isOn ? "true" : "false") }),
-            manual: manual, taps: taps, settings: settings, onPreference: { [weak self] in self?.keepPreferences() })
+            manual: manual, taps: taps, settings: settings,
+            onPreference: { [weak self] in
+                self?.keepPreferences()
+                self?.pcm.valuesChanged()
+            })
     }
 
     /// What was set before the daemon ended; a value that is not accepted any more is left out.

@@ -64,6 +64,10 @@ package final class Daemon: Activating {
     let voice: VoiceControl
     package let sounds: LocalSounds
     let interruptionHolds: InterruptionHolds
+    package let pcm: PCMServer
+    let pcmCalls: PCMCalls
+    /// How loud calls are on local devices, in per cent, as a mixer has set it.
+    var localVolume = 100
     var isMixingSaid = false
     var outputFailure: AudioGraph.OutputFailure?
     package let quality: CallQualityMonitor
@@ -159,6 +163,10 @@ package final class Daemon: Activating {
             graph: graph, configuration: configuration.ring, playable: configuration.playable, problems: problems,
             logger: logger)
         interruptionHolds = InterruptionHolds(calls: calls, isOn: configuration.holdsInterrupted, logger: logger)
+        pcm = PCMServer(
+            path: configuration.pcmSocket, graph: graph, announcements: sounds.announcements, problems: problems,
+            logger: logger)
+        pcmCalls = PCMCalls(calls: calls, logger: logger)
         quality = CallQualityMonitor(
             graph: graph, interval: configuration.waits.quality, window: configuration.waits.qualityWindow)
         journal = Self.journal(configuration, problems)
@@ -312,6 +320,7 @@ package final class Daemon: Activating {
         exportCalls()
         exportAudio()
         headsetObjects = HeadsetObjects(bus: bus, headsets: headsets)
+        joinPCM()
         // Why a device is not available is a problem as well.
         let show = problems.onChange
         problems.onChange = { [weak self] in
@@ -360,6 +369,7 @@ package final class Daemon: Activating {
             logger.debug("audio is on \(endpoint?.description ?? "no device"), gap \(gap) µs")
             quality.follow()
             routerObject?.refresh()
+            pcm.valuesChanged()
         }
     }
 
@@ -464,6 +474,7 @@ package final class Daemon: Activating {
         case .changed(let address): headsetObjects?.changed(address)
         case .buttonPressed(let address, let button): pressed(button, at: address)
         }
+        pcm.valuesChanged()
         routerObject?.refresh()
     }
 
@@ -474,6 +485,7 @@ package final class Daemon: Activating {
         restorePreferences()
         sleepMonitor = SleepMonitor(bus: bus, interruptions: interruptions, graph: graph, logger: logger)
         board.start()
+        pcm.start()
         if !registry.isServicePresent { noteMissingService() }
         if configuration.autostart {
             await activate()
@@ -511,6 +523,8 @@ package final class Daemon: Activating {
     /// Ends everything in order; calls of providers end with `providerGone`.
     package func stop() async {
         await deactivate()
+        pcm.stop()
+        pcmCalls.stop()
         nameRetry?.cancel()
         adapterGrace?.cancel()
         pairingCheck?.cancel()

@@ -2,11 +2,14 @@
 #include "include/control.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <time.h>
 
@@ -266,4 +269,65 @@ int btcall_send_datagram(const char *path, const void *bytes, size_t length)
     close(descriptor);
     errno = code;
     return sent < 0 ? -1 : 0;
+}
+
+int btcall_sealed_memory(const char *name, size_t bytes)
+{
+    int descriptor = memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING);
+    if (descriptor < 0)
+        return -1;
+    if (ftruncate(descriptor, (off_t)bytes) == 0
+        && fcntl(descriptor, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) == 0)
+        return descriptor;
+    int code = errno;
+    close(descriptor);
+    errno = code;
+    return -1;
+}
+
+// Removes a socket whose program has ended. What is no socket, or one that somebody listens at, stays.
+static int remove_stale(const struct sockaddr_un *address)
+{
+    struct stat found;
+    if (lstat(address->sun_path, &found) != 0)
+        return errno == ENOENT ? 0 : -1;
+    if (!S_ISSOCK(found.st_mode)) {
+        errno = EEXIST;
+        return -1;
+    }
+    int probe = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (probe < 0)
+        return -1;
+    int outcome = connect(probe, (const struct sockaddr *)address, sizeof *address);
+    int code = errno;
+    close(probe);
+    // Anything else is somebody's: of another kind, or with a full queue.
+    if (outcome == 0 || code != ECONNREFUSED) {
+        errno = EADDRINUSE;
+        return -1;
+    }
+    return unlink(address->sun_path) == 0 || errno == ENOENT ? 0 : -1;
+}
+
+int btcall_listen_at(const char *path, unsigned mode)
+{
+    struct sockaddr_un address = { .sun_family = AF_UNIX };
+    if (strlen(path) == 0 || strlen(path) >= sizeof address.sun_path) {
+        errno = ENAMETOOLONG;
+        return -1;
+    }
+    strcpy(address.sun_path, path);
+    if (remove_stale(&address) != 0)
+        return -1;
+    int descriptor = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (descriptor < 0)
+        return -1;
+    // Nobody connects before its mode is set: it does not listen yet.
+    if (bind(descriptor, (struct sockaddr *)&address, sizeof address) == 0 && chmod(path, mode) == 0
+        && listen(descriptor, 16) == 0)
+        return descriptor;
+    int code = errno;
+    close(descriptor);
+    errno = code;
+    return -1;
 }

@@ -1,6 +1,8 @@
 #define _GNU_SOURCE
 #include "realtime.h"
 
+#include "pcm_protocol.h"
+
 #include <bluetooth/bluetooth.h>
 #include <errno.h>
 #include <link.h>
@@ -114,6 +116,48 @@ void btcall_eventfd_clear(int descriptor)
     uint64_t value;
     while (read(descriptor, &value, sizeof value) < 0 && errno == EINTR)
         ;
+}
+
+// MARK: Rings of the ALSA PCM
+
+int64_t btcall_pcm_ahead(const struct btcall_pcm_ring *ring)
+{
+    uint64_t application = __atomic_load_n(&ring->application, __ATOMIC_SEQ_CST);
+    return (int64_t)(application - __atomic_load_n(&ring->hardware, __ATOMIC_SEQ_CST));
+}
+
+uint64_t btcall_pcm_hardware(const struct btcall_pcm_ring *ring)
+{
+    return __atomic_load_n(&ring->hardware, __ATOMIC_SEQ_CST);
+}
+
+void btcall_pcm_advance(struct btcall_pcm_ring *ring, uint64_t frames)
+{
+    __atomic_fetch_add(&ring->hardware, frames, __ATOMIC_SEQ_CST);
+}
+
+void btcall_pcm_engage(struct btcall_pcm_ring *ring, int engaged)
+{
+    uint32_t number = __atomic_load_n(&ring->engagement, __ATOMIC_SEQ_CST);
+    if ((number & 1) != (engaged ? 1u : 0u))
+        __atomic_store_n(&ring->engagement, number + 1, __ATOMIC_SEQ_CST);
+}
+
+void btcall_pcm_set_latency(struct btcall_pcm_ring *ring, uint32_t frames)
+{
+    __atomic_store_n(&ring->latency, frames, __ATOMIC_SEQ_CST);
+}
+
+void btcall_pcm_add_missing(struct btcall_pcm_ring *ring, uint64_t frames)
+{
+    __atomic_fetch_add(&ring->missing, frames, __ATOMIC_SEQ_CST);
+}
+
+void btcall_pcm_signal(int descriptor)
+{
+    struct pollfd state = { descriptor, POLLIN, 0 };
+    if (poll(&state, 1, 0) == 0)
+        btcall_eventfd_signal(descriptor);
 }
 
 void btcall_realtime_plant(int fault)

@@ -114,8 +114,6 @@ extension DaemonTests {
                     #expect(
                         await refused(calls, "Calls1", "RegisterProvider", arguments) == "InvalidArgument", "\(name)")
                 }
-                let pcm: [Value] = [unknown, .vardict(["audio": "pcm"])]
-                #expect(await refused(calls, "Calls1", "RegisterProvider", pcm) == "NotSupported")
                 #expect(await refused(calls, "Calls1", "UnregisterProvider", [unknown]) == "NoSuchProvider")
                 #expect(await refused(calls, "Calls1", "ReportIncoming", [unknown, "1", none]) == "NoSuchProvider")
                 let flying: [Value] = [unknown, "1", .vardict(["state": "flying"])]

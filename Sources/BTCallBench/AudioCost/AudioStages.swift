@@ -1,4 +1,5 @@
 import AudioDSP
+import AudioEngine
 import Glibc
 
 /// The stages of the audio path, one at a time, on the daemon's own code: no thread, no sockets.
@@ -15,7 +16,7 @@ package enum AudioStages {
             receiveCVSD(signal), send(.mSBC, signal, packetBytes: 60), send(.cvsd, signal, packetBytes: 48),
             toCard(signal), fromCard(signal), mix(signal), gain(signal), fade(signal), noise(signal), ring(signal),
             catchUp(signal),
-        ] + voices(signal)
+        ] + pcm(signal) + voices(signal)
     }
 
     /// What is done to the microphone at the bus's 16 kHz, with a loudspeaker that plays: by whom this build prefers with
@@ -40,6 +41,17 @@ package enum AudioStages {
                 number += 1
             }
         }
+    }
+
+    /// A program on the ALSA PCM that plays and records in the format that costs the most, system calls included.
+    private static func pcm(_ signal: Signal) -> [StageCost] {
+        let layout = SampleLayout(.f32, channels: 2)
+        // It fails for want of descriptors or memory alone.
+        guard var exchange = try? PCMExchange(rate: 48_000, layout: layout, busRate: 16_000) else { return [] }
+        let cost = StageCost.measure("PCM, played and recorded", runs: signal.runs, milliseconds: 10) {
+            exchange.pass(signal.samples, signal.output, 160)
+        }
+        return [cost]
     }
 
     private static func codec(_ signal: Signal) -> StageCost {

@@ -4,7 +4,8 @@ import Glibc
 
 /// A few seconds of the real audio thread with every stage at work: an mSBC and a CVSD headset and a sound card of 48 kHz,
 /// two calls of different rates, losses, changes of route in mid-sentence, mute and volume, a ringer and announcements; a program
-/// that renders the audio where no device does, and two that record, one of which does not read.
+/// that renders the audio where no device does, and two that record, one of which does not read; two that play on the ALSA PCM, and
+/// one that records from it.
 package struct EngineCourse {
     /// One packet socket pair: the engine has one end, this thread plays the device or the application at the other.
     private struct Device {
@@ -59,6 +60,7 @@ package struct EngineCourse {
             try engine.attachCall(id, descriptor: ours, rate: rate, active: true)
         }
         try addPlaybacks(at: start)
+        try addPCM()
         try addApplications()
     }
 
@@ -78,6 +80,17 @@ package struct EngineCourse {
         handed.append(pairs[3].theirs)
         try engine.attachTap(
             2, ofCall: 2, .both, descriptor: pairs[3].ours, rate: 16_000, layout: SampleLayout(), isStream: false)
+    }
+
+    private func addPCM() throws(AudioEngineError) {
+        for (id, rate, layout) in [
+            (UInt32(1), 48_000, SampleLayout(.f32, channels: 2)), (2, 44_100, SampleLayout()),
+            (3, 16_000, SampleLayout()),
+        ] {
+            let memory = try PCMMemory(rate: rate, layout: layout, bufferFrames: rate / 10, isCapture: id == 3)
+            try engine.addPCM(id, memory)
+        }
+        engine.setPCMCall(3)
     }
 
     /// A ringer on a card of its own; in the calls a tone, a file, and an announcement that lowers the far end.
@@ -171,6 +184,14 @@ package struct EngineCourse {
             }
         }
         if step % 6 == 0 { engine.movePlayback(3, to: step / 6 % 2 == 0 ? .routed : .terminal(4)) }
+        // The PCM's call comes and goes, and so do programs on it.
+        if step % 4 == 0 { engine.setPCMCall(step % 8 == 0 ? 3 : nil) }
+        if step % 9 == 4 { engine.removePCM(2) }
+        if step % 9 == 8 {
+            // Without memory for it the course has one program less.
+            let memory = try? PCMMemory(rate: 44_100, layout: SampleLayout(), bufferFrames: 4_410, isCapture: false)
+            if let memory { try? engine.addPCM(2, memory) }
+        }
         _ = engine.takeEvents()
     }
 

@@ -120,6 +120,7 @@ package final class Demonstration {
         let logger = Logger(label: "btcall.demo")
         var configuration = Configuration()
         configuration.stateDirectory = nil
+        configuration.pcmSocket = nil
         // What is said is compared with what is heard.
         configuration.voiceProcessing = .none
         configuration.localDevices = [

@@ -111,6 +111,9 @@ package final class AudioObject {
             })
     }
 
+    /// By somebody else than a client on the bus.
+    func microphoneVolumeChanged() { changed(BTCallName.Audio.micVolume) }
+
     private func changed(_ property: String) { changed([property]) }
 
     private func changed(_ properties: [String]) {

@@ -1,5 +1,5 @@
 import AudioDSP
-import AudioEngine
+package import AudioEngine
 package import BTCallAPI
 package import ControlLoop
 package import DBus
@@ -50,14 +50,10 @@ package final class Announcements {
             throw APIError(.fault, "no socket for the audio: \(error); see LimitNOFILE of the daemon")
         }
         pair.limit(bytes: Self.aheadBlocks * format.blockFrames * format.layout.frameBytes)
-        var manner = PlaybackManner()
-        manner.priority = wish.priority
-        manner.isMixable = wish.isMixable
-        manner.duckGain = Float(pow(10, wish.duckDecibels / 20))
         let source = PlaybackSource.application(
             descriptor: pair.ours, rate: format.rate, layout: format.layout, isStream: isStream)
         do throws(AudioEngineError) {
-            _ = try graph.play(source, manner, at: place) { [weak self] in
+            _ = try graph.play(source, Self.manner(wish), at: place) { [weak self] in
                 self?.count -= 1
                 self?.logger.info("\(busName) has nothing more to play")
             }
@@ -67,6 +63,29 @@ package final class Announcements {
         count += 1
         logger.info("\(busName) plays to \(wish.destination.rawValue): \(format)\(isStream ? ", as a stream" : "")")
         return pair.theirs
+    }
+
+    /// Lets the person hear what a program plays on the ALSA PCM, until the graph ends it; priority and lowering as where
+    /// nothing is said of them.
+    ///
+    /// - Parameter destination: `ring` or `page`.
+    /// - Returns: the graph's number of it.
+    /// - Throws: `wrongState` when there is no such device, `fault` when the engine has no room.
+    package func play(_ memory: PCMMemory, _ destination: PlaybackWish.Destination) throws(APIError) -> UInt32 {
+        let place = try place(destination)
+        do throws(AudioEngineError) {
+            return try graph.play(.stream(memory), Self.manner(PlaybackWish(destination)), at: place)
+        } catch {
+            throw APIError(.fault, "the audio engine: \(error)")
+        }
+    }
+
+    private static func manner(_ wish: PlaybackWish) -> PlaybackManner {
+        var manner = PlaybackManner()
+        manner.priority = wish.priority
+        manner.isMixable = wish.isMixable
+        manner.duckGain = Float(pow(10, wish.duckDecibels / 20))
+        return manner
     }
 
     private func place(_ destination: PlaybackWish.Destination) throws(APIError) -> PlaybackPlace {

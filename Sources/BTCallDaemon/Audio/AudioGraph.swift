@@ -124,6 +124,8 @@ package final class AudioGraph {
     private var nextIdentifier: UInt32 = 1
     /// Of headsets whose volume is made here.
     private var speakerGains: [BluetoothAddress: Float] = [:]
+    /// Of local devices.
+    var localSpeakerGain: Float = 1
     /// What is to be done to the microphone, until the engine has it.
     var voiceWish: VoiceWish?
     /// Of headsets that take echo and noise out themselves.
@@ -375,7 +377,9 @@ package final class AudioGraph {
         let terminal = Terminal(
             identifier: nextIdentifier, endpoint: endpoint, codec: codec, handle: handle, close: close)
         do throws(AudioEngineError) {
-            try engine.addTerminal(terminal.identifier, kind, isAlone: isAlone)
+            var gain: Float = 1
+            if case .local = endpoint { gain = localSpeakerGain }
+            try engine.addTerminal(terminal.identifier, kind, speakerGain: gain, isAlone: isAlone)
         } catch {
             logger.error("the audio engine does not take \(endpoint): \(error)")
             return nil

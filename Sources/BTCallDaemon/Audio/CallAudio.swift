@@ -11,6 +11,8 @@ package final class CallAudio: CallAudioExchange {
     private let logger: Logger
     /// Calls that the engine has, by the engine's number, with their object paths.
     package private(set) var paths: [UInt32: String] = [:]
+    /// Calls whose audio is the ALSA PCM; one of them gives the recorders their copy.
+    private var pcmCalls: [CallRecord] = []
 
     package init(graph: AudioGraph, logger: Logger) {
         self.graph = graph
@@ -18,6 +20,11 @@ package final class CallAudio: CallAudioExchange {
     }
 
     package func begin(_ record: CallRecord) -> PassedDescriptor? {
+        guard record.provider.options.audio == .descriptor else {
+            pcmCalls.append(record)
+            givePCM(to: record)
+            return nil
+        }
         let pair: AudioSocketPair
         do throws(SystemError) {
             pair = try AudioSocketPair()
@@ -39,13 +46,22 @@ package final class CallAudio: CallAudioExchange {
     }
 
     package func end(_ record: CallRecord) {
+        if let index = pcmCalls.firstIndex(where: { $0 === record }) {
+            pcmCalls.remove(at: index)
+            givePCM(to: pcmCalls.last)
+        }
         guard paths.removeValue(forKey: record.audioIdentifier) != nil else { return }
         graph.detachCall(record.audioIdentifier)
     }
 
     package func gate(_ record: CallRecord) {
-        guard paths[record.audioIdentifier] != nil else { return }
+        guard paths[record.audioIdentifier] != nil || pcmCalls.last === record else { return }
         graph.setCallGates(record.audioIdentifier, hears: record.media.hears, speaks: record.media.speaks)
+    }
+
+    private func givePCM(to record: CallRecord?) {
+        graph.setPCMCall(record?.audioIdentifier)
+        if let record { gate(record) }
     }
 
     /// The provider closed its end: the audio is over, the call is not.

@@ -66,7 +66,11 @@ package final class CallDirectory {
     /// Whether the microphone is muted, as applications are told.
     var isMuted = false
     /// New providers and calls are refused while the manager is inactive.
-    package var acceptsProviders = false
+    package var acceptsProviders = false {
+        didSet { if acceptsProviders != oldValue { onProviders?() } }
+    }
+    /// Providers have come or gone, or may come from now on.
+    package var onProviders: (@ControlPlane () -> Void)?
     private let deadline: Duration
 
     /// Who knows names.
@@ -104,13 +108,11 @@ package final class CallDirectory {
         guard acceptsProviders else {
             throw APIError(.wrongState, "the daemon is not active: call Manager1.Activate first")
         }
-        guard options.audio == .descriptor else {
-            throw APIError(.notSupported, "audio=\"pcm\" is not offered yet: register with audio=\"fd\"")
-        }
         let proxy = CallProviderProxy(bus: bus, busName: busName, path: path, options: options, deadline: deadline)
         if let index = index(of: busName, path) {
             providers[index].owner = proxy
             table.register(Self.provider(providers[index].key, options))
+            onProviders?()
             return
         }
         let watch = bus.watchName(busName) { [weak self] owner in
@@ -123,7 +125,8 @@ package final class CallDirectory {
 
     /// Takes a part of the daemon as the owner of calls; its name has to be its own.
     package func register(_ owner: any CallOwner) {
-        add(owner, owner.name, nil)
+        let isTaken = providers.contains { $0.key == owner.name }
+        add(owner, isTaken ? "\(owner.name) (btcalld)" : owner.name, nil)
         logger.notice("\(owner.name) is a call provider")
     }
 
@@ -135,7 +138,10 @@ package final class CallDirectory {
     private func add(_ owner: any CallOwner, _ key: String, _ watch: Subscription?) {
         table.register(Self.provider(key, owner.options))
         providers.append((key, owner, watch))
+        onProviders?()
     }
+
+    package func hasProvider(_ fits: (any CallOwner) -> Bool) -> Bool { providers.contains { fits($0.owner) } }
 
     private static func provider(_ key: String, _ options: ProviderOptions) -> CallProvider {
         // `CallProvider1` has no method for a transfer, and no word: no headset is offered one.
@@ -169,6 +175,7 @@ package final class CallDirectory {
         let provider = providers.remove(at: index)
         provider.watch?.cancel()
         run(table.providerGone(provider.key))
+        onProviders?()
     }
 
     private func index(of busName: String, _ path: String) -> Int? {

@@ -137,6 +137,8 @@ package struct Configuration: Sendable {
     package var callPolicy = CallTable.Configuration()
     /// Blocks of 10 ms that are under way between the daemon and a telephony application, 2…6.
     package var callQueueBlocks = 3
+    /// Where programs on the ALSA PCM find the daemon; nil serves none.
+    package var pcmSocket: String? = "/run/btcall/pcm.sock"
     /// Whether programs may record calls.
     package var recording = RecordingConsent.deny
     /// Period asked of a sound card in milliseconds, 5…40.

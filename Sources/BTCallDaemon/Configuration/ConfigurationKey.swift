@@ -217,7 +217,7 @@ package enum ConfigurationSection: Equatable {
             boolean(
                 "mixWithOthers", "no", "open hw: devices by dmix and dsnoop, so that other programs can use them, too",
                 .reopen, \.mixesWithOthers),
-        ] + voiceKeys + captureKeys
+        ] + voiceKeys + captureKeys + pcmKeys
     }
 
     private static func deviceKeys(_ kind: LocalDevice) -> [ConfigurationKey] {

@@ -76,6 +76,13 @@ void btcall_replace_global_executor(void (*enqueue)(void *job));
 // Sends one datagram to the unix socket at `path` ('@' first: abstract) without waiting.
 int btcall_send_datagram(const char *path, const void *bytes, size_t length);
 
+// Memory of `bytes` bytes, all zero, that can be passed on: its size and its seals stay as they are (memfd_create). Close-on-exec.
+int btcall_sealed_memory(const char *name, size_t bytes);
+
+// A unix socket that listens at `path` for whole messages; what is there is replaced when it is a socket that nobody listens
+// at. It does not block.
+int btcall_listen_at(const char *path, unsigned mode);
+
 #ifdef __cplusplus
 }
 #endif

@@ -11,6 +11,7 @@
 #include "realtime_macro.h"
 
 struct _snd_pcm;
+struct btcall_pcm_ring;
 
 // MARK: Real-time thread
 
@@ -46,6 +47,28 @@ BTCALL_REALTIME void btcall_eventfd_signal(int descriptor);
 
 /// Reads a non-blocking eventfd back to zero.
 BTCALL_REALTIME void btcall_eventfd_clear(int descriptor);
+
+// What the thread does with a ring that a client of the ALSA PCM shares (pcm_protocol.h): the `__atomic` builtins alone.
+// What is read may be anything, at any moment.
+
+/// Frames that the client has written or read, beyond those that are over; negative when it is behind.
+BTCALL_REALTIME int64_t btcall_pcm_ahead(const struct btcall_pcm_ring *_Nonnull ring);
+
+/// Frames that are over.
+BTCALL_REALTIME uint64_t btcall_pcm_hardware(const struct btcall_pcm_ring *_Nonnull ring);
+
+/// So many more frames are over.
+BTCALL_REALTIME void btcall_pcm_advance(struct btcall_pcm_ring *_Nonnull ring, uint64_t frames);
+
+/// Makes the ring's `engagement` odd or even, whatever it was.
+BTCALL_REALTIME void btcall_pcm_engage(struct btcall_pcm_ring *_Nonnull ring, int engaged);
+
+BTCALL_REALTIME void btcall_pcm_set_latency(struct btcall_pcm_ring *_Nonnull ring, uint32_t frames);
+BTCALL_REALTIME void btcall_pcm_add_missing(struct btcall_pcm_ring *_Nonnull ring, uint64_t frames);
+
+/// Makes an eventfd readable that a client has, too. One that is readable already is left alone: a client that has filled
+/// it and made it a blocking one would hold the thread.
+BTCALL_REALTIME void btcall_pcm_signal(int descriptor);
 
 /// Commits a fault on purpose, so that a check for such faults can be checked: 1 = malloc, 2 = mutex; 0 does nothing.
 BTCALL_REALTIME void btcall_realtime_plant(int fault);

@@ -71,6 +71,7 @@ final class Box {
     static var configuration: Configuration {
         var configuration = Configuration()
         configuration.stateDirectory = nil
+        configuration.pcmSocket = nil
         configuration.localDevices = [
             .earpiece: .init(playback: "simulated", capture: "simulated"),
             .speakerphone: .init(playback: "simulated", capture: "simulated"),

@@ -1,0 +1,29 @@
+package import AudioDSP
+import CBTCall
+
+/// A program that plays and records on the ALSA PCM, and the thread's work for it, without the thread: for measuring.
+package struct PCMExchange: ~Copyable {
+    private let memories: (playback: PCMMemory, capture: PCMMemory)
+    private var player: PCMPort
+    private var recorder: PCMPort
+    private let blockFrames: UInt64
+
+    /// - Parameter rate: one of `AudioEngine.rates`, in frames per second.
+    package init(rate: Int, layout: SampleLayout, busRate: Int) throws(AudioEngineError) {
+        let playback = try PCMMemory(rate: rate, layout: layout, bufferFrames: rate / 10, isCapture: false)
+        let capture = try PCMMemory(rate: rate, layout: layout, bufferFrames: rate / 10, isCapture: true)
+        memories = (playback, capture)
+        player = PCMPort(id: 0, playback, busRate: busRate)
+        recorder = PCMPort(id: 1, capture, busRate: busRate)
+        blockFrames = UInt64(rate / 100)
+    }
+
+    /// 10 ms both ways, which are `frames` of the bus.
+    package mutating func pass(
+        _ uplink: UnsafePointer<Int16>, _ downlink: UnsafeMutablePointer<Int16>, _ frames: Int
+    ) {
+        memories.playback.ring.pointee.application &+= blockFrames
+        _ = player.takeBlock(downlink, frames)
+        recorder.giveBlock(uplink, frames)
+    }
+}

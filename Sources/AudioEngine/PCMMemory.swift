@@ -1,0 +1,62 @@
+package import AudioDSP
+import CBTCall
+import Glibc
+
+/// What one stream of the ALSA PCM shares with its client: a ring in sealed memory, and the eventfd that says that it has
+/// moved on (pcm_protocol.h). Nothing in it is trusted; how large it is says this object alone.
+package final class PCMMemory: @unchecked Sendable {
+    /// For the client, who gets copies of them.
+    package let descriptor: Int32
+    package let eventDescriptor: Int32
+    /// Of the memory, and where in it the samples begin.
+    package let bytes: Int
+    package static let samplesOffset = 4_096
+    /// Frames per second: one of `AudioEngine.rates`.
+    package let rate: Int
+    package let layout: SampleLayout
+    package let bufferFrames: Int
+    package let isCapture: Bool
+    private let start: UnsafeMutableRawPointer
+
+    /// Makes the memory, and has it there: the thread waits for no page of it.
+    ///
+    /// - Parameter bufferFrames: at least 20 ms.
+    package init(
+        rate: Int, layout: SampleLayout, bufferFrames: Int, isCapture: Bool
+    ) throws(AudioEngineError) {
+        guard AudioEngine.rates.contains(rate), (1...2).contains(layout.channels), bufferFrames >= rate / 50 else {
+            throw .unsupportedFormat(rate: rate, channels: layout.channels)
+        }
+        self.rate = rate
+        self.layout = layout
+        self.bufferFrames = bufferFrames
+        self.isCapture = isCapture
+        bytes = Self.samplesOffset + bufferFrames * layout.frameBytes
+        let memory = btcall_sealed_memory("btcall-pcm", bytes)
+        guard memory >= 0 else { throw .failed(call: "memfd_create", code: errno) }
+        let event = btcall_realtime_eventfd()
+        guard event >= 0 else {
+            close(memory)
+            throw .failed(call: "eventfd", code: -event)
+        }
+        let mapped = mmap(nil, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, memory, 0)
+        guard let mapped, mapped != MAP_FAILED else {
+            let code = errno
+            close(memory)
+            close(event)
+            throw .failed(call: "mmap", code: code)
+        }
+        descriptor = memory
+        eventDescriptor = event
+        start = mapped
+    }
+
+    deinit {
+        munmap(start, bytes)
+        close(descriptor)
+        close(eventDescriptor)
+    }
+
+    var ring: UnsafeMutablePointer<btcall_pcm_ring> { start.assumingMemoryBound(to: btcall_pcm_ring.self) }
+    var samples: UnsafeMutableRawPointer { start + Self.samplesOffset }
+}

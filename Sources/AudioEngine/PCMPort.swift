@@ -1,0 +1,135 @@
+import AudioDSP
+import CBTCall
+
+typealias PCMPointer = UnsafeMutablePointer<PCMPort>
+
+/// The thread's side of a stream of the ALSA PCM: takes from a ring, or gives to it, 10 ms at a time, and so is its clock
+/// (pcm_protocol.h). A client that is late is not waited for: the ring's time passes all the same.
+///
+/// The other side may write anything anywhere in the ring at any time. Positions are brought into our own size, and samples
+/// are copied before they are looked at.
+struct PCMPort: ~Copyable {
+    let id: UInt32
+    let isCapture: Bool
+    /// The client follows our clock; else its own.
+    private(set) var isEngaged = false
+    private let ring: UnsafeMutablePointer<btcall_pcm_ring>
+    private let samples: UnsafeMutableRawPointer
+    private let eventDescriptor: Int32
+    private let rate: Int
+    private let busRate: Int
+    private let layout: SampleLayout
+    private let bufferFrames: Int
+    private let blockFrames: Int
+    private var converter: Resampler
+    private let block: UnsafeMutablePointer<Int16>
+    /// A block as it lies in the ring.
+    private let message: UnsafeMutableRawPointer
+    private var latency = -1
+
+    /// - Parameter memory: stays the control side's, until this port has been given back.
+    init(id: UInt32, _ memory: PCMMemory, busRate: Int) {
+        self.id = id
+        isCapture = memory.isCapture
+        ring = memory.ring
+        samples = memory.samples
+        eventDescriptor = memory.eventDescriptor
+        rate = memory.rate
+        self.busRate = busRate
+        layout = memory.layout
+        bufferFrames = memory.bufferFrames
+        blockFrames = rate / 100
+        converter = isCapture ? Resampler(from: busRate, to: rate) : Resampler(from: rate, to: busRate)
+        block = .allocate(capacity: blockFrames)
+        block.initialize(repeating: 0, count: blockFrames)
+        message = .allocate(byteCount: blockFrames * layout.frameBytes, alignment: 16)
+        message.initializeMemory(as: UInt8.self, repeating: 0, count: blockFrames * layout.frameBytes)
+    }
+
+    deinit {
+        block.deallocate()
+        message.deallocate()
+    }
+
+    /// We are the clock from now on.
+    @_noLocks
+    mutating func engage() {
+        if isEngaged { return }
+        isEngaged = true
+        latency = -1
+        converter.reset()
+        btcall_pcm_engage(ring, 1)
+        btcall_pcm_signal(eventDescriptor)
+    }
+
+    /// The client is its own clock again.
+    @_noLocks
+    mutating func disengage() {
+        if !isEngaged { return }
+        isEngaged = false
+        btcall_pcm_engage(ring, 0)
+        btcall_pcm_signal(eventDescriptor)
+    }
+
+    /// Takes the next 10 ms, as `frames` of the bus, of what the client has written; false when it has written nothing of it.
+    @_noLocks
+    mutating func takeBlock(_ output: UnsafeMutablePointer<Int16>, _ frames: Int) -> Bool {
+        engage()
+        let ahead = btcall_pcm_ahead(ring)
+        let there = ahead < 0 ? 0 : ahead < Int64(blockFrames) ? Int(ahead) : blockFrames
+        let first = position()
+        let untilEnd = bufferFrames - first < there ? bufferFrames - first : there
+        let frameBytes = layout.frameBytes
+        if untilEnd > 0 { btcall_move(message, samples + first * frameBytes, untilEnd * frameBytes) }
+        if there > untilEnd { btcall_move(message + untilEnd * frameBytes, samples, (there - untilEnd) * frameBytes) }
+        layout.read(message, there, into: block)
+        if there < blockFrames {
+            clear(block + there, blockFrames - there)
+            btcall_pcm_add_missing(ring, UInt64(blockFrames - there))
+        }
+        moveOn()
+        let result = converter.process(block, blockFrames, output, frames)
+        if result.made < frames { clear(output + result.made, frames - result.made) }
+        return there > 0
+    }
+
+    /// Gives the client 10 ms, which are `frames` of the bus.
+    @_noLocks
+    mutating func giveBlock(_ input: UnsafePointer<Int16>, _ frames: Int) {
+        engage()
+        let result = converter.process(input, frames, block, blockFrames)
+        if result.made < blockFrames { clear(block + result.made, blockFrames - result.made) }
+        layout.write(block, blockFrames, to: message)
+        let first = position()
+        let untilEnd = bufferFrames - first < blockFrames ? bufferFrames - first : blockFrames
+        let frameBytes = layout.frameBytes
+        btcall_move(samples + first * frameBytes, message, untilEnd * frameBytes)
+        if blockFrames > untilEnd {
+            btcall_move(samples, message + untilEnd * frameBytes, (blockFrames - untilEnd) * frameBytes)
+        }
+        moveOn()
+    }
+
+    /// Tells the client how far it is to the ear, or to the mouth.
+    ///
+    /// - Parameter busFrames: that are queued between here and there.
+    @_noLocks
+    mutating func setLatency(_ busFrames: Int) {
+        let own = isCapture ? converter.delayFrames : converter.delayFrames * rate / busRate
+        let frames = (busFrames < 0 ? 0 : busFrames) * rate / busRate + own
+        if frames == latency { return }
+        latency = frames
+        btcall_pcm_set_latency(ring, UInt32(truncatingIfNeeded: frames))
+    }
+
+    @_noLocks
+    private func position() -> Int {
+        Int(btcall_pcm_hardware(ring) % UInt64(bufferFrames))
+    }
+
+    @_noLocks
+    private func moveOn() {
+        btcall_pcm_advance(ring, UInt64(blockFrames))
+        btcall_pcm_signal(eventDescriptor)
+    }
+}

@@ -1,0 +1,155 @@
+import AudioDSP
+
+// The ALSA PCM of calls: all of its playback streams together are the other party of a call, which all of its capture streams
+// hear the person of.
+extension RealtimeThread {
+    /// A call has the PCM for its audio, and there are streams.
+    var isPCMClocked: Bool {
+        @_noLocks get { pcmCall != Message.noTerminal && pcmCount > 0 }
+    }
+
+    @_noLocks
+    mutating func addPCM(_ command: Message) {
+        guard let storage = command.storage else { return }
+        let port = storage.assumingMemoryBound(to: PCMPort.self)
+        var index = 0
+        while index < Self.maximumPCMs {
+            if pcms[index] == nil {
+                pcms[index] = port
+                pcmCount += 1
+                startPCMClock()
+                return
+            }
+            index += 1
+        }
+        // The control side counts; it does not come to this.
+        report(.pcmRemoved, id: command.id, storage: storage)
+    }
+
+    @_noLocks
+    mutating func removePCM(_ id: UInt32) {
+        var index = 0
+        while index < Self.maximumPCMs {
+            if let port = pcms[index], port.pointee.id == id {
+                pcms[index] = nil
+                pcmCount -= 1
+                port.pointee.disengage()
+                report(.pcmRemoved, id: id, storage: UnsafeMutableRawPointer(port))
+                endPCMClock()
+            }
+            index += 1
+        }
+    }
+
+    /// - Parameter call: the number of the call whose audio the PCM is, `noTerminal` for none.
+    @_noLocks
+    mutating func setPCMCall(_ call: UInt32) {
+        pcmCall = call
+        pcmHearing = Gain(rate: busRate)
+        pcmSpeaking = Gain(rate: busRate)
+        if call != Message.noTerminal {
+            startPCMClock()
+            return
+        }
+        var index = 0
+        while index < Self.maximumPCMs {
+            if let port = pcms[index] { port.pointee.disengage() }
+            index += 1
+        }
+        endPCMClock()
+    }
+
+    @_noLocks
+    private mutating func startPCMClock() {
+        if isPCMClocked && master == nil && now &- lastTick > Self.tickNanoseconds { lastTick = now }
+    }
+
+    /// What was said does not belong to what comes, unless a call goes on.
+    @_noLocks
+    private mutating func endPCMClock() {
+        if hasClockedCall() { return }
+        history.forget()
+        isBereft = false
+        forgetInjections()
+    }
+
+    /// Takes what is played to the other party's end. Its time passes also while nobody hears it.
+    @_noLocks
+    mutating func mixPCM(isHeard: Bool) {
+        if !isPCMClocked { return }
+        clear(injected, tickFrames)
+        let queued = queuedFrames(of: master)
+        var index = 0
+        while index < Self.maximumPCMs {
+            if let port = pcms[index], !port.pointee.isCapture {
+                if port.pointee.takeBlock(scratch, tickFrames) { Mixer.add(scratch, tickFrames, to: injected) }
+                port.pointee.setLatency(queued)
+            }
+            index += 1
+        }
+        if !isHeard { return }
+        pcmHearing.apply(injected, tickFrames)
+        tapRemote(pcmCall, injected)
+        Mixer.add(injected, tickFrames, to: downlink)
+    }
+
+    /// Gives what the person says to all who listen.
+    @_noLocks
+    mutating func sendPCM() {
+        if !isPCMClocked { return }
+        var spoken = uplink
+        if !pcmSpeaking.isOpen {
+            Mixer.copy(uplink, tickFrames, to: scratch)
+            pcmSpeaking.apply(scratch, tickFrames)
+            spoken = scratch
+        }
+        var queued = 0
+        if let master { queued = master.pointee.capture.available }
+        var index = 0
+        while index < Self.maximumPCMs {
+            if let port = pcms[index], port.pointee.isCapture {
+                port.pointee.giveBlock(spoken, tickFrames)
+                port.pointee.setLatency(queued)
+            }
+            index += 1
+        }
+    }
+
+    /// Which ways a call's audio goes, bit 0: it is heard, bit 1: its far end hears.
+    @_noLocks
+    mutating func setGates(of id: UInt32, _ ways: Int64) {
+        let (hears, speaks) = (ways & 1 != 0, ways & 2 != 0)
+        if let call = call(id) { call.pointee.setGates(hears: hears, speaks: speaks) }
+        if id != pcmCall { return }
+        pcmHearing.setMuted(!hears)
+        pcmSpeaking.setMuted(!speaks)
+        if isPCMClocked { return }
+        pcmHearing.settle()
+        pcmSpeaking.settle()
+    }
+
+    /// What the person says is silence for this call.
+    @_noLocks
+    func isSilent(_ id: UInt32) -> Bool {
+        if let call = call(id) { return call.pointee.speaking.isSilent }
+        return id == pcmCall && pcmSpeaking.isSilent
+    }
+
+    /// Somebody captures from the PCM of a call.
+    @_noLocks
+    func hasPCMListener() -> Bool {
+        var index = 0
+        while isPCMClocked && !pcmSpeaking.isSilent && index < Self.maximumPCMs {
+            if let port = pcms[index], port.pointee.isCapture { return true }
+            index += 1
+        }
+        return false
+    }
+
+    /// What a terminal has still to play, in frames of the bus.
+    @_noLocks
+    func queuedFrames(of terminal: TerminalPointer?) -> Int {
+        guard let terminal else { return 0 }
+        return terminal.pointee.counters.pointee.queuedMilliseconds.read() * busRate / 1000
+    }
+}

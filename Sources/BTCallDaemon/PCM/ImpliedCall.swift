@@ -1,0 +1,106 @@
+package import BluetoothTypes
+
+/// Whether programs that play and record on the PCM `btcall:call` make a call by that, where no application says whose call
+/// it is (INTERFACES.md section 3).
+///
+/// A value: facts and times in, actions out, which the caller runs in order.
+package struct ImpliedCall: Sendable {
+    package enum Action: Equatable, Sendable {
+        case begin, end
+        /// Replaces an earlier one.
+        case setDeadline(Instant)
+    }
+
+    private enum State {
+        case idle
+        /// Both directions run; a call from then on.
+        case starting(Instant)
+        case up
+        /// Neither runs; over from then on.
+        case ending(Instant)
+        /// It was ended here: no other until the streams have stopped.
+        case refused
+    }
+
+    /// How long both directions run before they are a call.
+    package static let settling = Duration.milliseconds(200)
+    /// How long both have stopped before the call is over.
+    package static let lingering = Duration.seconds(1)
+
+    private var state = State.idle
+    private var isPlaying = false
+    private var isCapturing = false
+    private var mayBegin = true
+    private var mayLast = true
+
+    package init() {}
+
+    /// Streams have begun or stopped to run.
+    package mutating func streams(isPlaying: Bool, isCapturing: Bool, at now: Instant) -> [Action] {
+        self.isPlaying = isPlaying
+        self.isCapturing = isCapturing
+        return settle(now)
+    }
+
+    /// - Parameters:
+    ///   - mayBegin: nobody else's call has the audio.
+    ///   - mayLast: no application has the PCM for its own calls, and calls are accepted at all.
+    package mutating func circumstances(mayBegin: Bool, mayLast: Bool, at now: Instant) -> [Action] {
+        self.mayBegin = mayBegin
+        self.mayLast = mayLast
+        return settle(now)
+    }
+
+    package mutating func deadlineReached(at now: Instant) -> [Action] { settle(now) }
+
+    /// The call was ended by a person here, or could not be made.
+    package mutating func ended(at now: Instant) -> [Action] {
+        switch state {
+        case .idle, .starting, .refused: return []
+        case .up, .ending: state = .refused
+        }
+        return settle(now)
+    }
+
+    private mutating func settle(_ now: Instant) -> [Action] {
+        switch state {
+        case .idle:
+            guard isPlaying, isCapturing, mayBegin, mayLast else { return [] }
+            return wait(now, Self.settling) { .starting($0) }
+        case .starting(let due):
+            guard isPlaying, isCapturing, mayBegin, mayLast else {
+                state = .idle
+                return []
+            }
+            guard now >= due else { return [] }
+            state = .up
+            return [.begin]
+        case .up:
+            if !mayLast { return over() }
+            if isPlaying || isCapturing { return [] }
+            return wait(now, Self.lingering) { .ending($0) }
+        case .ending(let due):
+            if !mayLast { return over() }
+            if isPlaying || isCapturing {
+                state = .up
+                return []
+            }
+            return now >= due ? over() : []
+        case .refused:
+            if isPlaying || isCapturing, mayLast { return [] }
+            state = .idle
+            return []
+        }
+    }
+
+    private mutating func wait(_ now: Instant, _ time: Duration, _ next: (Instant) -> State) -> [Action] {
+        let due = now.advanced(by: time)
+        state = next(due)
+        return [.setDeadline(due)]
+    }
+
+    private mutating func over() -> [Action] {
+        state = .idle
+        return [.end]
+    }
+}

@@ -1,0 +1,141 @@
+import AudioEngine
+import CBTCall
+import ControlLoop
+import Glibc
+
+/// One client of the ALSA PCM: a stream, or a mixer that shows the volumes.
+@ControlPlane
+final class PCMConnection {
+    enum Event {
+        case hello(PCMHello)
+        case refused(PCMRefusal)
+        case start, stop
+        case value(element: UInt32, value: Int32)
+        /// It has ended, or has said what nobody understands.
+        case gone(complaint: String?)
+    }
+
+    /// What it plays or records, and where: by the engine's number of the stream, or the graph's of the playback.
+    enum Running { case call(UInt32), playback(UInt32) }
+
+    /// For one that connects and says nothing.
+    private static let patience = Duration.seconds(5)
+    /// Messages that are taken at once; the next ones wait for their turn.
+    private static let mostMessages = 16
+
+    var onEvent: (@ControlPlane (Event) -> Void)?
+    private(set) var hello: PCMHello?
+    var memory: PCMMemory?
+    var running: Running?
+    private let descriptor: Int32
+    private var source: DescriptorSource?
+    private var silence: Timer?
+    private var isClosed = false
+
+    /// - Parameter descriptor: owned from now on, also when this throws.
+    init(_ descriptor: Int32) throws(SystemError) {
+        self.descriptor = descriptor
+        do throws(SystemError) {
+            source = try ControlLoop.shared.add(descriptor, .readable) { [weak self] _ in self?.receive() }
+        } catch {
+            Glibc.close(descriptor)
+            throw error
+        }
+        silence = ControlLoop.shared.schedule(after: Self.patience) { [weak self] in
+            self?.onEvent?(.gone(complaint: "a client of the PCM said nothing for \(Self.patience)"))
+        }
+    }
+
+    /// Nothing more is told of it.
+    func close() {
+        guard !isClosed else { return }
+        isClosed = true
+        onEvent = nil
+        silence?.cancel()
+        source?.cancel()
+        Glibc.close(descriptor)
+    }
+
+    func send(_ refusal: PCMRefusal) { _ = send(refusal.answer, []) }
+
+    /// Accepts it, with what its stream is made of.
+    ///
+    /// - Returns: false when it does not take the answer.
+    func accept(_ memory: PCMMemory?) -> Bool {
+        self.memory = memory
+        var answer = btcall_pcm_answer()
+        answer.magic = BTCALL_PCM_MAGIC
+        answer.version = BTCALL_PCM_VERSION
+        guard let memory else { return send(answer, []) }
+        answer.bytes = UInt32(clamping: memory.bytes)
+        answer.samples_offset = UInt32(PCMMemory.samplesOffset)
+        return send(answer, [memory.descriptor, memory.eventDescriptor])
+    }
+
+    func tell(_ element: UInt32, _ value: Int32) -> Bool {
+        send(btcall_pcm_message(kind: BTCALL_PCM_VALUE.rawValue, element: element, value: value), [])
+    }
+
+    /// - Returns: false when there is no room: whoever does not read is not waited for.
+    private func send<Message>(_ message: Message, _ descriptors: [Int32]) -> Bool {
+        let length = MemoryLayout<Message>.size
+        let sent = withUnsafeBytes(of: message) {
+            btcall_send_descriptors(
+                descriptor, $0.baseAddress, length, descriptors, descriptors.count,
+                Int32(MSG_NOSIGNAL | MSG_DONTWAIT))
+        }
+        return sent == length
+    }
+
+    private func receive() {
+        var left = Self.mostMessages
+        var bytes = [UInt8](repeating: 0, count: 256)
+        while left > 0, !isClosed {
+            left -= 1
+            // Descriptors are not wanted: they are closed.
+            var count = 0
+            var outcome: Int32 = 0
+            let capacity = bytes.count
+            let received = bytes.withUnsafeMutableBytes {
+                btcall_receive_descriptors(
+                    descriptor, $0.baseAddress, capacity, nil, &count, Int32(MSG_DONTWAIT), &outcome)
+            }
+            if received < 0, errno == EAGAIN { return }
+            guard received > 0 else {
+                onEvent?(.gone(complaint: nil))
+                return
+            }
+            take(Array(bytes[..<received]))
+        }
+    }
+
+    private func take(_ bytes: [UInt8]) {
+        guard hello != nil else { return greet(bytes) }
+        guard bytes.count == MemoryLayout<btcall_pcm_message>.size else {
+            onEvent?(.gone(complaint: "a message of \(bytes.count) bytes"))
+            return
+        }
+        var message = btcall_pcm_message()
+        withUnsafeMutableBytes(of: &message) { $0.copyBytes(from: bytes) }
+        let isControl = hello?.role == .control
+        switch message.kind {
+        case BTCALL_PCM_START.rawValue where !isControl: onEvent?(.start)
+        case BTCALL_PCM_STOP.rawValue where !isControl: onEvent?(.stop)
+        case BTCALL_PCM_VALUE.rawValue where isControl:
+            onEvent?(.value(element: message.element, value: message.value))
+        default: onEvent?(.gone(complaint: "a message of kind \(message.kind)"))
+        }
+    }
+
+    private func greet(_ bytes: [UInt8]) {
+        silence?.cancel()
+        silence = nil
+        do throws(PCMRefusal) {
+            let hello = try PCMHello(bytes)
+            self.hello = hello
+            onEvent?(.hello(hello))
+        } catch {
+            onEvent?(.refused(error))
+        }
+    }
+}

@@ -1,0 +1,478 @@
+import AudioEngine
+import BTCall
+import BTCallAPI
+import BTCallBench
+import BTCallDaemon
+import BTCallSimulator
+import BluetoothTypes
+import CBTCall
+import ControlLoop
+import DBus
+import Foundation
+import Routing
+import TestSupport
+import Testing
+
+private func makePath() -> String {
+    FileManager.default.temporaryDirectory.appending(path: "btcall-\(UUID().uuidString).sock").path()
+}
+
+/// 500 Hz, as `Tone` has it.
+private func tone(_ rate: Int) -> @Sendable (Int) -> Int16 {
+    let samples = Tone.samples(rate)
+    return { samples[$0 % samples.count] }
+}
+
+extension DaemonTests {
+    /// Programs on the ALSA PCM, and whose call they are in.
+    @Suite @ControlPlane struct PCMTests {
+        private func run(
+            configure: (inout Configuration) -> Void = { _ in }, _ body: (Box, String) async throws -> Void
+        ) async throws {
+            let path = makePath()
+            try await Box.run(
+                configure: {
+                    $0.pcmSocket = path
+                    configure(&$0)
+                }, body: { try await body($0, path) })
+        }
+
+        /// A client whose stream has been accepted.
+        private func open(
+            _ path: String, _ role: btcall_pcm_role = BTCALL_PCM_CALL, isCapture: Bool = false, rate: UInt32 = 16_000
+        ) async throws -> (client: PCMClient, ring: PCMRing) {
+            let hello = PCMClient.hello(role, isCapture: isCapture, rate: rate, bufferFrames: rate / 10)
+            let client = try PCMClient(path, hello)
+            try await eventually("the client is answered") { client.isAnswered() }
+            #expect(client.answer?.error == 0)
+            return (client, try #require(client.ring))
+        }
+
+        /// One that plays, and one that records.
+        private func openPair(_ path: String) async throws -> [(client: PCMClient, ring: PCMRing)] {
+            let player = try await open(path, rate: 48_000)
+            player.ring.play(tone(48_000))
+            player.client.send(BTCALL_PCM_START)
+            let recorder = try await open(path, isCapture: true)
+            recorder.ring.record()
+            recorder.client.send(BTCALL_PCM_START)
+            return [player, recorder]
+        }
+
+        private func hears(_ ring: PCMRing, sourceLocation: SourceLocation = #_sourceLocation) async throws {
+            let before = ring.recorded.count
+            try await eventually("the microphone is recorded", sourceLocation: sourceLocation) {
+                Tone.isHeard(in: ring.recorded.dropFirst(before))
+            }
+        }
+
+        private func noCall(_ box: Box, sourceLocation: SourceLocation = #_sourceLocation) async throws {
+            try await eventually("the call is over", sourceLocation: sourceLocation) {
+                try await box.bridge.calls.list().isEmpty
+            }
+        }
+
+        private func call(_ box: Box, sourceLocation: SourceLocation = #_sourceLocation) async throws -> Call {
+            var found: Call?
+            try await eventually("there is a call", sourceLocation: sourceLocation) {
+                found = try await box.bridge.calls.list().first
+                return found?.state == .active
+            }
+            return try #require(found)
+        }
+
+        private func setHeld(_ box: Box, _ call: Call.ID, _ isHeld: Bool) async {
+            let path = BTCallPath.call(call.description)
+            #expect(await box.error(path, BTCallName.Interface.call, "SetHeld", [.bool(isHeld)]) == nil)
+        }
+
+        // MARK: Whose call it is
+
+        @Test func `the calls of an application with audio="pcm" are played and recorded on the PCM, and held`()
+            async throws
+        {
+            try await run { box, path in
+                try await box.prefer(.earpiece)
+                var description = CallProviderDescription(name: "softphone", capabilities: [.hold])
+                description.audio = .pcm
+                let registration = try await box.bridge.register(box.telephone, as: description)
+                let call = try await registration.reportOutgoing(number: "+4930123456")
+                let streams = try await openPair(path)
+                try await registration.update(call, .active)
+                try await box.route(.earpiece)
+                try await box.playing("earpiece")
+                try await hears(streams[1].ring)
+                #expect(streams.allSatisfy { $0.ring.isEngaged })
+                await setHeld(box, call, true)
+                try await eventually("the streams pace themselves") { streams.allSatisfy { $0.ring.engagement == 2 } }
+                await setHeld(box, call, false)
+                try await eventually("the daemon is the clock") { streams.allSatisfy { $0.ring.engagement == 3 } }
+                #expect(try await box.bridge.calls.list().map(\.provider) == ["softphone"])
+                try await registration.update(call, .ended)
+                try await eventually("the streams pace themselves") { streams.allSatisfy { $0.ring.engagement == 4 } }
+                #expect(
+                    !box.telephone.requests.contains { request in
+                        if case .audio = request { true } else { false }
+                    })
+            }
+        }
+
+        @Test func `programs that play and record are a call that headsets are shown, which ends with them`()
+            async throws
+        {
+            try await run { box, path in
+                try await box.prefer(.bluetooth)
+                let ears = try await box.connect(Box.first)
+                let streams = try await openPair(path)
+                let call = try await call(box)
+                #expect(call.provider == "pcm" && call.direction == .outgoing && call.number == nil)
+                try await ears.hear(.indicator("call", 1))
+                try await box.playing("headset 1")
+                try await hears(streams[1].ring)
+                #expect(streams.allSatisfy { $0.ring.isEngaged })
+                // One direction alone goes on.
+                streams[0].client.send(BTCALL_PCM_STOP)
+                try await eventually("it has stopped") { streams[0].ring.engagement == 2 }
+                #expect(streams[1].ring.isEngaged)
+                streams[1].client.close()
+                try await ears.hear(.indicator("call", 0))
+                try await noCall(box)
+                let registration = try await box.register()
+                #expect(try await registration.reportIncoming(number: "1").description != call.id.description)
+            }
+        }
+
+        @Test func `the headset's button ends it for good, until the programs have stopped`() async throws {
+            try await run { box, path in
+                try await box.prefer(.bluetooth)
+                let ears = try await box.connect(Box.first)
+                let streams = try await openPair(path)
+                let first = try await call(box)
+                try await ears.hear(.indicator("call", 1))
+                ears.headset.press(.hangUp)
+                try await ears.hear(.indicator("call", 0))
+                try await eventually("the streams pace themselves") { streams.allSatisfy { !$0.ring.isEngaged } }
+                #expect(try await box.bridge.calls.list().isEmpty)
+                #expect(!box.log.containing("do not know").isEmpty)
+                // One of them stops and begins again: that is no new call. Both: it is.
+                streams[0].client.send(BTCALL_PCM_STOP)
+                streams[0].client.send(BTCALL_PCM_START)
+                try await eventually("both run") { box.daemon.pcm.count(.call) == 1 }
+                for stream in streams { stream.client.send(BTCALL_PCM_STOP) }
+                try await eventually("neither runs") {
+                    box.daemon.pcm.count(.call) + box.daemon.pcm.count(.call, isCapture: true) == 0
+                }
+                for stream in streams { stream.client.send(BTCALL_PCM_START) }
+                #expect(try await call(box).id != first.id)
+            }
+        }
+
+        @Test func `while a call has a descriptor programs pace themselves, and are a call after it`() async throws {
+            try await run { box, path in
+                try await box.prefer(.earpiece)
+                let registration = try await box.register()
+                let other = try await box.startCall(registration)
+                try await box.playing("earpiece")
+                let streams = try await openPair(path)
+                try await eventually("both run") {
+                    box.daemon.pcm.count(.call) == 1 && box.daemon.pcm.count(.call, isCapture: true) == 1
+                }
+                // Longer than what makes a call, by the blocks of the other one.
+                let blocks = box.daemon.graph.counters().ticks
+                try await eventually("300 ms have passed") { box.daemon.graph.counters().ticks > blocks + 30 }
+                #expect(try await box.bridge.calls.list().map(\.id) == [other])
+                #expect(streams.allSatisfy { $0.ring.engagement == 0 && $0.ring.hardware == 0 })
+                try await registration.update(other, .ended)
+                try await eventually("the programs have a call") {
+                    try await box.bridge.calls.list().map(\.provider) == ["pcm"]
+                }
+                try await hears(streams[1].ring)
+            }
+        }
+
+        @Test func `another call that is answered holds it, and it goes on after that`() async throws {
+            try await run { box, path in
+                try await box.prefer(.earpiece)
+                let streams = try await openPair(path)
+                let implied = try await call(box)
+                try await eventually("the daemon is the clock") { streams.allSatisfy { $0.ring.engagement == 1 } }
+                let registration = try await box.register()
+                let other = try await registration.reportIncoming(number: "1")
+                try await box.bridge.calls.answer(other)
+                try await eventually("the streams pace themselves") { streams.allSatisfy { $0.ring.engagement == 2 } }
+                let states = try await box.bridge.calls.list()
+                #expect(states.first { $0.id == implied.id }?.state == .held)
+                try await registration.update(other, .ended)
+                await setHeld(box, implied.id, false)
+                try await eventually("the daemon is the clock") { streams.allSatisfy { $0.ring.engagement == 3 } }
+            }
+        }
+
+        @Test func `an application that registers for the PCM takes the programs' call over`() async throws {
+            try await run { box, path in
+                let streams = try await openPair(path)
+                _ = try await call(box)
+                try await eventually("the daemon is the clock") { streams.allSatisfy { $0.ring.engagement == 1 } }
+                var description = CallProviderDescription(name: "softphone")
+                description.audio = .pcm
+                let registration = try await box.bridge.register(box.telephone, as: description)
+                try await noCall(box)
+                let call = try await registration.reportOutgoing(number: "1")
+                try await registration.update(call, .active)
+                try await eventually("the daemon is the clock") { streams.allSatisfy { $0.ring.engagement == 3 } }
+            }
+        }
+
+        @Test func `a client of a daemon that has begun anew says hello again, and goes on from where it was`()
+            async throws
+        {
+            try await run { box, path in
+                try await box.prefer(.earpiece)
+                let before = try await openPair(path)
+                _ = try await call(box)
+                try await eventually("they have run") { before.allSatisfy { $0.ring.hardware > 1_600 } }
+                try await box.restartDaemon()
+                try await eventually("the connections are gone") { before.allSatisfy { $0.client.isGone() } }
+                #expect(before.allSatisfy { !$0.ring.isEngaged })
+                for stream in before { stream.ring.stop() }
+                let (player, recorder) = (try await open(path, rate: 48_000), try await open(path, isCapture: true))
+                for (new, old) in [(player.ring, before[0].ring), (recorder.ring, before[1].ring)] {
+                    btcall_pcm_advance(new.header, old.hardware)
+                    new.application = old.application
+                }
+                player.ring.play(tone(48_000))
+                recorder.ring.record()
+                player.client.send(BTCALL_PCM_START)
+                recorder.client.send(BTCALL_PCM_START)
+                _ = try await call(box)
+                try await box.playing("earpiece")
+                try await hears(recorder.ring)
+                #expect(player.ring.hardware > before[0].ring.hardware)
+            }
+        }
+
+        // MARK: Beside the calls
+
+        @Test func `whoever rings on the PCM rings alone`() async throws {
+            try await run { box, path in
+                let registration = try await box.register()
+                _ = try await registration.reportIncoming(number: "1")
+                try await eventually("it rings") {
+                    Tone.isHeard(in: box.outside.played("output:speakerphone").last?.samples ?? [])
+                }
+                let (client, ring) = try await open(path, BTCALL_PCM_RING)
+                ring.play { _ in 0 }
+                client.send(BTCALL_PCM_START)
+                try await eventually("the program's silence is heard") {
+                    let heard = (box.outside.played("output:speakerphone").last?.samples ?? []).suffix(9_600)
+                    return ring.isEngaged && heard.count == 9_600 && !Tone.isHeard(in: heard)
+                }
+                #expect(box.daemon.sounds.ringer.isReplaced)
+                client.close()
+                try await eventually("it rings again") {
+                    Tone.isHeard(in: (box.outside.played("output:speakerphone").last?.samples ?? []).suffix(9_600))
+                }
+            }
+        }
+
+        @Test func `what is paged on the PCM is heard with the call`() async throws {
+            try await run { box, path in
+                try await box.prefer(.earpiece)
+                // A call in which nobody says anything.
+                var description = CallProviderDescription(name: "softphone")
+                description.audio = .pcm
+                _ = try await box.startCall(try await box.bridge.register(box.telephone, as: description))
+                try await box.route(.earpiece)
+                let (client, ring) = try await open(path, BTCALL_PCM_PAGE)
+                ring.play(tone(16_000))
+                client.send(BTCALL_PCM_START)
+                try await box.playing("earpiece")
+                #expect(ring.isEngaged)
+                client.send(BTCALL_PCM_STOP)
+                try await eventually("its client is the clock") { !ring.isEngaged }
+            }
+        }
+
+        // MARK: Mixers
+
+        @Test func `a mixer shows the volumes and sets them, and is told of each change`() async throws {
+            try await run { box, path in
+                try await box.prefer(.bluetooth)
+                let ears = try await box.connect(Box.first)
+                let registration = try await box.register()
+                _ = try await box.startCall(registration)
+                try await box.playing("headset 1")
+                let mixer = try PCMClient(path, PCMClient.hello(BTCALL_PCM_CONTROL))
+                func shows(
+                    _ element: btcall_pcm_element, _ value: Int32, sourceLocation: SourceLocation = #_sourceLocation
+                ) async throws {
+                    try await eventually("\(element) is \(value)", sourceLocation: sourceLocation) {
+                        mixer.value(of: element) == value
+                    }
+                }
+                func set(_ element: btcall_pcm_element, _ value: Int32) {
+                    mixer.send(
+                        btcall_pcm_message(kind: BTCALL_PCM_VALUE.rawValue, element: element.rawValue, value: value))
+                }
+                try await shows(BTCALL_PCM_CAPTURE_VOLUME, 100)
+                try await shows(BTCALL_PCM_CAPTURE_SWITCH, 1)
+                #expect(mixer.answer?.error == 0 && mixer.ring == nil)
+                ears.headset.setSpeakerVolume(3)
+                try await shows(BTCALL_PCM_PLAYBACK_VOLUME, 20)
+                set(BTCALL_PCM_PLAYBACK_VOLUME, 80)
+                try await ears.hear(.speakerVolume(12))
+                try await shows(BTCALL_PCM_PLAYBACK_VOLUME, 80)
+                set(BTCALL_PCM_CAPTURE_VOLUME, 40)
+                try await eventually("the microphone is lower") {
+                    try await box.bridge.audio.microphoneVolume() == 0.4
+                }
+                set(BTCALL_PCM_CAPTURE_SWITCH, 0)
+                try await eventually("it is muted") { try await box.bridge.calls.isMuted() }
+                try await box.bridge.calls.setMuted(false)
+                try await shows(BTCALL_PCM_CAPTURE_SWITCH, 1)
+                try await box.bridge.audio.setMicrophoneVolume(1)
+                try await shows(BTCALL_PCM_CAPTURE_VOLUME, 100)
+                set(BTCALL_PCM_CAPTURE_VOLUME, 101)
+                try await eventually("nonsense ends it") { mixer.isGone() }
+            }
+        }
+
+        // MARK: What clients may say
+
+        @Test func `a hello that is not accepted is answered with why, and what would be right`() async throws {
+            try await run { box, path in
+                let cases: [(Int32, String, (inout btcall_pcm_hello) -> Void)] = [
+                    (EPROTO, "no hello", { $0.magic = 1 }),
+                    (EPROTONOSUPPORT, "version 2", { $0.version = 2 }),
+                    (EINVAL, "role 4", { $0.role = 4 }),
+                    (EINVAL, "direction 2", { $0.direction = 2 }),
+                    (EINVAL, "only from btcall:call", { ($0.role, $0.direction) = (1, 1) }),
+                    (EINVAL, "format 2", { $0.format = 2 }),
+                    (EINVAL, "0 channels", { $0.channels = 0 }),
+                    (EINVAL, "3 channels", { $0.channels = 3 }),
+                    (EINVAL, "accepted: 8000, 16000", { $0.rate = 22_050 }),
+                    (EINVAL, "accepted: 8000, 16000", { $0.rate = .max }),
+                    (EINVAL, "accepted: 160–2880", { $0.period_frames = 0 }),
+                    (EINVAL, "accepted: 160–2880", { $0.period_frames = .max }),
+                    (EINVAL, "accepted: 320–48000", { $0.buffer_frames = 319 }),
+                    (EINVAL, "accepted: 320–48000", { $0.buffer_frames = .max }),
+                ]
+                for (code, reason, change) in cases {
+                    var hello = PCMClient.hello(BTCALL_PCM_CALL)
+                    change(&hello)
+                    let client = try PCMClient(path, hello)
+                    try await eventually("\(reason) is answered") { client.isAnswered() }
+                    #expect(client.answer?.error == code, "\(reason)")
+                    #expect(client.reason.contains(reason), "\(client.reason)")
+                    try await eventually("\(reason) is closed") { client.isGone() }
+                }
+                _ = try await open(path)
+            }
+        }
+
+        @Test func `whatever clients send, others are served`() async throws {
+            try await run { box, path in
+                var generator = SeededGenerator(seed: 7)
+                let (first, _) = try await open(path)
+                for _ in 0..<200 {
+                    let client = try PCMClient(path, PCMClient.hello(BTCALL_PCM_CALL))
+                    switch generator.below(4) {
+                    case 0: client.send((generator.next(), generator.next(), generator.next()))
+                    case 1: client.send(btcall_pcm_message(kind: UInt32(generator.below(5)), element: 9, value: -1))
+                    case 2: client.send(PCMClient.hello(BTCALL_PCM_CONTROL))
+                    default: client.send(generator.next())
+                    }
+                    if generator.below(2) == 0 { client.close() }
+                    await ControlLoop.shared.sleep(for: .zero)
+                }
+                try await eventually("only the first is left") { !first.isGone() }
+                let (client, ring) = try await open(path)
+                client.send(BTCALL_PCM_START)
+                client.send(BTCALL_PCM_START)
+                try await eventually("it runs") { box.daemon.pcm.count(.call) == 1 }
+                #expect(ring.hardware == 0)
+            }
+        }
+
+        @Test func `sixteen streams are open at most`() async throws {
+            try await run { box, path in
+                var clients: [PCMClient] = []
+                for _ in 1...16 { clients.append(try await open(path).client) }
+                let late = try PCMClient(path, PCMClient.hello(BTCALL_PCM_CALL))
+                try await eventually("it is answered") { late.isAnswered() }
+                #expect(late.answer?.error == EBUSY && late.reason.contains("16 streams"))
+                clients.removeLast().close()
+                try await eventually("one is gone") { box.log.containing("opened btcall").count == 16 }
+                try await eventually("there is room") {
+                    let client = try PCMClient(path, PCMClient.hello(BTCALL_PCM_CALL))
+                    try await eventually("it is answered") { client.isAnswered() }
+                    return client.answer?.error == 0
+                }
+            }
+        }
+
+        @Test func `200 opens and closes leave nothing behind`() async throws {
+            try await run { box, path in
+                func descriptors() throws -> Int {
+                    try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").count
+                }
+                _ = try await open(path)
+                let before = try descriptors()
+                for index in 0..<200 {
+                    let (client, _) = try await open(path, index % 2 == 0 ? BTCALL_PCM_CALL : BTCALL_PCM_PAGE)
+                    client.send(BTCALL_PCM_START)
+                    client.close()
+                }
+                try await eventually("all is given back") { try descriptors() <= before }
+                #expect(box.daemon.pcm.count(.call) == 0 && box.daemon.pcm.count(.page) == 0)
+            }
+        }
+
+        // MARK: The socket
+
+        @Test func `a socket that a daemon has left is replaced, and goes with the daemon`() async throws {
+            let path = makePath()
+            close(try UnixListener.open(path, isBlocking: false))
+            try await Box.run(
+                configure: { $0.pcmSocket = path },
+                body: { box in
+                    _ = try await open(path)
+                    var found = stat()
+                    #expect(stat(path, &found) == 0 && found.st_mode & 0o777 == 0o660)
+                    #expect(try await box.bridge.status().problems.allSatisfy { $0.id != "pcm" })
+                })
+            #expect(!FileManager.default.fileExists(atPath: path))
+        }
+
+        @Test func `where the socket cannot be, everything else works`() async throws {
+            let file = makePath()
+            try Data("keep".utf8).write(to: URL(filePath: file))
+            defer { try? FileManager.default.removeItem(atPath: file) }
+            for path in [file, "/proc/btcall/pcm.sock"] {
+                try await Box.run(
+                    configure: { $0.pcmSocket = path },
+                    body: { box in
+                        let problem = try await box.problem("pcm")
+                        #expect(problem.what.contains(path) && problem.remedy.contains("pcmSocket"))
+                        let registration = try await box.register()
+                        _ = try await box.startCall(registration)
+                        try await box.playing("earpiece")
+                    })
+            }
+            #expect(try String(contentsOfFile: file, encoding: .utf8) == "keep")
+        }
+
+        @Test func `a second daemon leaves the first one's socket alone`() async throws {
+            try await run { box, path in
+                try await Box.run(
+                    configure: { $0.pcmSocket = path },
+                    body: { other in
+                        let problem = try await other.problem("pcm")
+                        #expect(problem.remedy.contains("stop the other btcalld"))
+                    }
+                )
+                _ = try await open(path)
+            }
+        }
+    }
+}
