@@ -1,5 +1,5 @@
 // The control `btcall`: the volumes of whatever carries the call, as a mixer. Like the PCM it does not vanish with the daemon: its
-// elements are inactive until the daemon is back.
+// elements are inactive until the daemon has said their values for the first time, and keep these while it is away.
 #define _GNU_SOURCE
 #include <alsa/asoundlib.h>
 #include <alsa/control_external.h>
@@ -38,7 +38,7 @@ struct mixer {
     /// When to look for the daemon again, or to give up waiting for its answer.
     int64_t deadline;
     long values[ELEMENTS];
-    /// One bit an element: its value is the daemon's; its value changed; it became active or inactive.
+    /// One bit an element: its value is known; its value changed; it became active.
     unsigned known;
     unsigned changed;
     unsigned turned;
@@ -54,8 +54,6 @@ static void hang_up(struct mixer *mixer, int64_t retry)
 {
     btcall_close_watched(mixer->set, &mixer->socket);
     mixer->answered = false;
-    mixer->turned |= mixer->known;
-    mixer->known = 0;
     wait_until(mixer, btcall_now() + retry);
 }
 
@@ -94,7 +92,7 @@ static void take_answer(struct mixer *mixer)
     if (answer.error != 0) {
         if (!mixer->told)
             SNDERR("btcall: the daemon at %s refuses: %s", mixer->path,
-                answer.reason[0] != '\0' ? answer.reason : snd_strerror(-abs(answer.error)));
+                answer.reason[0] != '\0' ? answer.reason : snd_strerror(answer.error < 0 ? -EPROTO : -answer.error));
         mixer->told = true;
         hang_up(mixer, RETRY_REFUSED);
         return;

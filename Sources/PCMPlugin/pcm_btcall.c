@@ -221,7 +221,7 @@ static void adopt(struct stream *stream, const struct btcall_pcm_answer *answer,
     stream->wakeup = descriptors[1];
     const char *problem = NULL;
     if (answer->error != 0)
-        problem = answer->reason[0] != '\0' ? answer->reason : snd_strerror(-abs(answer->error));
+        problem = answer->reason[0] != '\0' ? answer->reason : snd_strerror(answer->error < 0 ? -EPROTO : -answer->error);
     else if (descriptors[0] < 0 || descriptors[1] < 0 || !map(stream, answer, descriptors[0])
         || fcntl(stream->wakeup, F_SETFL, O_NONBLOCK) < 0 || btcall_watch(stream->set, stream->wakeup) < 0)
         problem = "its answer makes no sense; are daemon and plug-in of the same version?";
@@ -717,7 +717,7 @@ static const snd_pcm_ioplug_callback_t callbacks = {
 static int constrain(snd_pcm_ioplug_t *io)
 {
     static const unsigned accesses[] = { SND_PCM_ACCESS_RW_INTERLEAVED, SND_PCM_ACCESS_MMAP_INTERLEAVED };
-    static const unsigned formats[] = { SND_PCM_FORMAT_S16_LE, SND_PCM_FORMAT_FLOAT_LE };
+    static const unsigned formats[] = { SND_PCM_FORMAT_S16, SND_PCM_FORMAT_FLOAT };
     static const unsigned channels[] = { 1, 2 };
     static const unsigned rates[] = { 8000, 16000, 24000, 32000, 44100, 48000 };
     int result;

@@ -5,7 +5,6 @@ import errno
 import fcntl
 import mmap
 import os
-import signal
 import socket
 import struct
 import subprocess
@@ -26,6 +25,11 @@ PLAYBACK, CAPTURE = range(2)
 START, STOP, VALUE = 1, 2, 3
 SAMPLES = 4096
 TICK = 0.01
+# Seconds; valgrind on a busy machine is the slowest.
+LIMIT = 120
+
+VALGRIND = ["valgrind", "--quiet", "--error-exitcode=99", "--leak-check=full", "--show-leak-kinds=definite,indirect",
+            "--errors-for-leak-kinds=definite,indirect", "--track-fds=no"]
 
 
 class Ring(ctypes.Structure):
@@ -93,7 +97,7 @@ class Daemon:
     def start(self):
         self.listener = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self.listener.bind(self.path)
-        self.listener.listen(16)
+        self.listener.listen(64)
         self.ended = threading.Event()
         self.threads = [threading.Thread(target=self.accept), threading.Thread(target=self.tick)]
         for thread in self.threads:
@@ -118,7 +122,8 @@ class Daemon:
                 mixer.shutdown(socket.SHUT_RDWR)
 
     def wait(self, what, condition):
-        for _ in range(2000):
+        end = time.monotonic() + LIMIT
+        while time.monotonic() < end:
             with self.lock:
                 value = condition()
             if value:
@@ -184,9 +189,9 @@ class Daemon:
         stream = Stream(self, connection, hello)
         with self.lock:
             self.streams.append(stream)
-        socket.send_fds(connection, [ANSWER.pack(MAGIC, VERSION, 0, stream.size, SAMPLES, b"")],
-                        [stream.memory, stream.wakeup])
         try:
+            socket.send_fds(connection, [ANSWER.pack(MAGIC, VERSION, 0, stream.size, SAMPLES, b"")],
+                            [stream.memory, stream.wakeup])
             while message := connection.recv(64):
                 kind, _, _ = MESSAGE.unpack(message)
                 with self.lock:
@@ -236,6 +241,10 @@ class PluginTest(unittest.TestCase):
     def begin(self, *command, **environment):
         process = subprocess.Popen(command, env=dict(self.environment, **environment), stdin=subprocess.DEVNULL,
                                    stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, errors="replace")
+        # What hangs is a failure, not a test that never ends.
+        guard = threading.Timer(LIMIT, process.kill)
+        guard.start()
+        self.addCleanup(guard.cancel)
         self.addCleanup(self.end, process)
         return process
 
@@ -246,16 +255,12 @@ class PluginTest(unittest.TestCase):
 
     def finish(self, process, silent=True):
         """Its output; it must have ended well and said nothing on standard error."""
-        output, problems = process.communicate(timeout=120)
+        output, problems = process.communicate(timeout=LIMIT)
         self.assertEqual((process.returncode, problems if silent else ""), (0, ""), problems)
         return output
 
     def run_program(self, *command, silent=True, **environment):
         return self.finish(self.begin(*command, **environment), silent)
-
-    def interrupt(self, process):
-        process.send_signal(signal.SIGINT)
-        return process.communicate(timeout=60)
 
 
 def samples(data):

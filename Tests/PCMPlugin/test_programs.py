@@ -6,10 +6,7 @@ import subprocess
 import time
 import wave
 
-from plugin import BUILT, EXERCISE, PluginTest
-
-VALGRIND = ["valgrind", "--quiet", "--error-exitcode=99", "--leak-check=full", "--show-leak-kinds=definite,indirect",
-            "--errors-for-leak-kinds=definite,indirect", "--track-fds=no"]
+from plugin import BUILT, EXERCISE, VALGRIND, PluginTest
 
 
 class Programs(PluginTest):
@@ -127,6 +124,17 @@ class Programs(PluginTest):
         self.assertEqual(self.run_program("amixer", "-D", "btcall", "controls"), "")
         shown = self.run_program("amixer", "-i", "-D", "btcall", "controls")
         self.assertEqual(re.findall("name='(.*)'", shown), ["Capture Switch", "Capture Volume", "Playback Volume"])
+
+
+    def test_it_is_installed_where_alsa_looks(self):
+        build = os.path.join(os.path.dirname(__file__), "..", "..", "scripts", "build-pcm-plugin")
+        environment = dict(os.environ, DESTDIR=self.path("root"), PLUGINDIR="/plugins")
+        subprocess.run([build, "install", BUILT], env=environment, check=True)
+        installed = [os.path.relpath(file, self.path("root")) for file in glob.glob(self.path("root") + "/**", recursive=True)
+                     if os.path.isfile(file)]
+        self.assertEqual(sorted(installed), ["etc/alsa/conf.d/60-btcall.conf", "plugins/libasound_module_ctl_btcall.so",
+                                             "plugins/libasound_module_pcm_btcall.so"])
+        self.run_program("aplay", "-q", "-D", "btcall:ring", self.tone, ALSA_PLUGIN_DIR=self.path("root/plugins"))
 
 
 class Exercises(PluginTest):
