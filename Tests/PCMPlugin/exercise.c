@@ -1,6 +1,6 @@
 // A program that uses a PCM as softphones, players and recorders do, and checks what it is told. It is linked to alsa-lib only.
 //   exercise matrix PCM [MILLISECONDS...]     every direction, rate, format, channel count; periods as given
-//   exercise semantics PCM                     running dry, pause, drop, drain, non-blocking, mapped, forked
+//   exercise semantics PCM                     running dry, pause, drop, drain, non-blocking, mapped, forked, two threads
 //   exercise opens PCM COUNT                   opens and closes without losing a descriptor
 //   exercise play PCM SECONDS FILE             plays a ramp; FILE gets one position a line
 //   exercise record PCM SECONDS FILE           records S16 to FILE
@@ -362,6 +362,45 @@ static void forks(const char *name)
     snd_pcm_close(pcm);
 }
 
+struct asked {
+    snd_pcm_t *pcm;
+    bool over;
+    long questions;
+};
+
+static void *ask(void *argument)
+{
+    struct asked *asked = argument;
+    snd_pcm_status_t *status;
+    snd_pcm_status_alloca(&status);
+    while (!__atomic_load_n(&asked->over, __ATOMIC_SEQ_CST)) {
+        snd_pcm_sframes_t delay;
+        CHECK(snd_pcm_delay(asked->pcm, &delay) == 0 && delay >= 0, "%ld", delay);
+        CHECK(snd_pcm_status(asked->pcm, status) == 0, "status");
+        CHECK(snd_pcm_avail(asked->pcm) >= 0, "avail");
+        asked->questions++;
+        pass_milliseconds(1);
+    }
+    return NULL;
+}
+
+/// One thread plays, another asks how far it is.
+static void is_shared(const char *name)
+{
+    const struct setup setup = telephone(name, SND_PCM_STREAM_PLAYBACK, 0);
+    snd_pcm_t *pcm = open_pcm(&setup);
+    set_thresholds(pcm, true, 1);
+    struct asked asked = { .pcm = pcm };
+    pthread_t thread;
+    pthread_create(&thread, NULL, ask, &asked);
+    for (int round = 0; round < 30; round++)
+        CHECK(snd_pcm_writei(pcm, silence, 320) == 320, "write %d", round);
+    __atomic_store_n(&asked.over, true, __ATOMIC_SEQ_CST);
+    pthread_join(thread, NULL);
+    CHECK(asked.questions > 0, "nothing was asked");
+    snd_pcm_close(pcm);
+}
+
 static void semantics(const char *name)
 {
     runs_dry(name);
@@ -370,6 +409,7 @@ static void semantics(const char *name)
     drains(name);
     maps(name);
     forks(name);
+    is_shared(name);
 }
 
 // MARK: opens

@@ -1,6 +1,7 @@
 """The plug-in and a daemon by script, that engages, leaves, dies, returns and talks nonsense: the program never notices."""
 import fcntl
 import os
+import random
 import re
 import socket
 import time
@@ -169,6 +170,33 @@ class Conversation(PluginTest):
         self.finish(play)
         positions = [position for _, position, _ in self.positions()]
         self.assertEqual(positions, sorted(positions))
+
+    def test_a_ring_full_of_noise_harms_nobody(self):
+        daemon = self.daemon()
+        noise = random.Random(7)
+        programs = [self.begin(*VALGRIND, EXERCISE, verb, "btcall:call", "3", self.path(verb))
+                    for verb in ("play", "record")]
+        scribbled = 0
+        while any(program.poll() is None for program in programs):
+            with daemon.lock:
+                for stream in daemon.streams:
+                    # From plausible to impossible.
+                    step = noise.choice([1, 160, 4000, 1 << 20, 1 << 63])
+                    stream.ring.hardware = (stream.ring.hardware + step) % (1 << 64)
+                    stream.ring.application = noise.getrandbits(64)
+                    stream.ring.engagement = noise.getrandbits(32)
+                    stream.ring.latency = noise.getrandbits(32)
+                    stream.ring.missing = noise.getrandbits(64)
+                    os.eventfd_write(stream.wakeup, 1)
+                    scribbled += 1
+            time.sleep(0.01)
+        self.assertGreater(scribbled, 10)
+        for program in programs:
+            _, problems = program.communicate()
+            # It may run dry and not keep time; valgrind's 99 and signals are another thing.
+            self.assertIn(program.returncode, (0, 1), problems)
+            self.assertNotIn("back from", problems)
+            self.assertNotIn("delay >= 0", problems)
 
     def test_nonsense_answers_are_said_once_and_survived(self):
         def send(data, *sizes, seal=True):
