@@ -2,6 +2,7 @@
 import glob
 import os
 import re
+import selectors
 import subprocess
 import time
 import wave
@@ -44,18 +45,31 @@ class Programs(PluginTest):
         self.run_program("aplay", "-q", "-D", "btcall:ring", self.path("odd.wav"))
 
     def test_two_recordings_at_once_are_as_long_as_the_time_that_they_took(self):
-        lengths, processes, begins = [1, 9], [], []
-        for length in lengths:
-            begins.append(time.monotonic())
-            processes.append(self.begin("arecord", "-q", "-D", "btcall:call", "-f", "S16_LE", "-r", "48000", "-c", "2",
-                                        "-d", str(length), self.path("%d.wav" % length)))
-        took = []
-        for begin, process in zip(begins, processes):
-            self.finish(process)
-            took.append(time.monotonic() - begin)
-        self.assertEqual([self.frames("%d.wav" % length) for length in lengths], [48000, 432000])
-        # What starting a program takes is in both.
-        self.assertAlmostEqual(took[1] - took[0], 8, delta=0.08)
+        command = ["arecord", "-q", "-D", "btcall:call", "-t", "raw", "-f", "S16_LE", "-r", "48000", "-d", "9"]
+        processes = [subprocess.Popen(command, env=self.environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+                     for _ in range(2)]
+        # What had come when, for each of the two.
+        arrivals = {process.stdout: [(0, 0.0)] for process in processes}
+        with selectors.DefaultSelector() as selector:
+            for process in processes:
+                self.addCleanup(self.end, process)
+                selector.register(process.stdout, selectors.EVENT_READ)
+            while selector.get_map():
+                for key, _ in selector.select():
+                    data = os.read(key.fd, 1 << 16)
+                    if not data:
+                        selector.unregister(key.fileobj)
+                        continue
+                    history = arrivals[key.fileobj]
+                    history.append((history[-1][0] + len(data), time.monotonic()))
+        for process in processes:
+            _, problems = process.communicate()
+            self.assertEqual((process.returncode, problems), (0, b""))
+            history = arrivals[process.stdout]
+            self.assertEqual(history[-1][0], 9 * 96000)
+            # A busy machine is late now and then, never early: what counts is the least lateness, early and late in the recording.
+            halves = [[at - count / 96000 for count, at in history[1:] if (count > 432000) == late] for late in (False, True)]
+            self.assertLess(abs(min(halves[1]) - min(halves[0])), 0.045)
 
     def test_speaker_test(self):
         for options in [["-t", "sine"], ["-t", "pink", "-c", "2", "-r", "16000"], ["-F", "FLOAT_LE", "-t", "sine", "-r", "8000"]]:
@@ -71,7 +85,8 @@ class Programs(PluginTest):
         quiet = ["ffmpeg", "-nostdin", "-hide_banner", "-loglevel", "warning", "-y", "-guess_layout_max", "0"]
         self.run_program(*quiet, "-i", self.tone, "-f", "alsa", "btcall:call")
         self.run_program(*quiet, "-f", "alsa", "-i", "btcall:call", "-t", "1", self.path("ffmpeg.wav"))
-        self.assertEqual(self.frames("ffmpeg.wav"), 48000)
+        # ffmpeg cuts by when it got something, not by how much it got.
+        self.assertAlmostEqual(self.frames("ffmpeg.wav"), 48000, delta=4800)
 
     def test_gstreamer_plays_and_records(self):
         registry = {"GST_REGISTRY": self.path("registry")}
