@@ -1,0 +1,269 @@
+"""What the tests of the ALSA plug-in share: the plug-in as it was built, programs that use it, and a daemon by script."""
+import array
+import ctypes
+import errno
+import fcntl
+import mmap
+import os
+import socket
+import struct
+import subprocess
+import tempfile
+import threading
+import time
+import unittest
+
+BUILT = os.environ["BTCALL_PLUGIN"]
+EXERCISE = os.environ["BTCALL_EXERCISE"]
+
+MAGIC, VERSION = 0x4D435042, 1
+HELLO = struct.Struct("=IIBBBBIII32s")
+ANSWER = struct.Struct("=IIiII112s")
+MESSAGE = struct.Struct("=IIi")
+CALL, RING, PAGE, CONTROL = range(4)
+PLAYBACK, CAPTURE = range(2)
+START, STOP, VALUE = 1, 2, 3
+SAMPLES = 4096
+TICK = 0.01
+# Seconds; valgrind on a busy machine is the slowest.
+LIMIT = 120
+
+VALGRIND = ["valgrind", "--quiet", "--error-exitcode=99", "--leak-check=full", "--show-leak-kinds=definite,indirect",
+            "--errors-for-leak-kinds=definite,indirect", "--track-fds=no"]
+
+
+class Ring(ctypes.Structure):
+    _fields_ = [("hardware", ctypes.c_uint64), ("application", ctypes.c_uint64), ("engagement", ctypes.c_uint32),
+                ("latency", ctypes.c_uint32), ("missing", ctypes.c_uint64)]
+
+
+class Stream:
+    """One connection, as the daemon sees it."""
+
+    def __init__(self, daemon, connection, hello):
+        (_, _, self.role, self.direction, self.format, self.channels, self.rate, self.period, self.buffer,
+         program) = hello
+        self.program = program.rstrip(b"\0").decode()
+        self.daemon, self.connection, self.running = daemon, connection, False
+        self.frame = self.channels * (2 if self.format == 0 else 4)
+        self.quantum = self.rate // 100
+        self.size = SAMPLES + self.buffer * self.frame
+        self.memory = os.memfd_create("pcm", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
+        os.ftruncate(self.memory, self.size)
+        fcntl.fcntl(self.memory, fcntl.F_ADD_SEALS, fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW)
+        self.wakeup = os.eventfd(0, os.EFD_CLOEXEC | os.EFD_NONBLOCK)
+        self.map = mmap.mmap(self.memory, self.size)
+        self.ring = Ring.from_buffer(self.map)
+        self.played = bytearray()
+        self.spoken = 0
+
+    def step(self):
+        """What the daemon's audio thread does each 10 ms. This one never outruns the program: it is no fast machine's daemon."""
+        ring, count = self.ring, self.quantum
+        if self.direction == PLAYBACK:
+            if ring.application - ring.hardware < 2 * count:
+                return
+            for frame in range(ring.hardware, ring.hardware + count):
+                at = SAMPLES + frame % self.buffer * self.frame
+                self.played += self.map[at:at + self.frame]
+        else:
+            if ring.hardware + 2 * count > ring.application + self.buffer:
+                return
+            for frame in range(ring.hardware, ring.hardware + count):
+                at = SAMPLES + frame % self.buffer * self.frame
+                self.spoken = self.spoken % 32767 + 1
+                self.map[at:at + self.frame] = struct.pack("=h", self.spoken) * (self.frame // 2)
+        ring.hardware += count
+        os.eventfd_write(self.wakeup, 1)
+
+    def release(self):
+        self.ring = None
+        self.map.close()
+        os.close(self.memory)
+        os.close(self.wakeup)
+
+
+class Daemon:
+    """The daemon's side of pcm_protocol.h, by script: engages when told to, dies and comes back."""
+
+    def __init__(self, path):
+        self.path, self.engaged, self.streams, self.finished = path, False, [], []
+        self.mixers, self.said = [], []
+        self.values = {0: 70, 1: 100, 2: 1}
+        self.hellos, self.answer = [], None
+        self.lock = threading.RLock()
+        self.listener, self.threads = None, []
+
+    def start(self):
+        self.listener = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self.listener.bind(self.path)
+        self.listener.listen(64)
+        self.ended = threading.Event()
+        self.threads = [threading.Thread(target=self.accept), threading.Thread(target=self.tick)]
+        for thread in self.threads:
+            thread.start()
+        return self
+
+    def die(self):
+        """Ends as a killed process does: every descriptor is closed at once."""
+        if not self.listener:
+            return
+        self.ended.set()
+        self.listener.shutdown(socket.SHUT_RDWR)
+        for thread in self.threads:
+            thread.join()
+        self.listener.close()
+        self.listener = None
+        os.unlink(self.path)
+        with self.lock:
+            for stream in list(self.streams):
+                stream.connection.shutdown(socket.SHUT_RDWR)
+            for mixer in self.mixers:
+                mixer.shutdown(socket.SHUT_RDWR)
+
+    def wait(self, what, condition):
+        end = time.monotonic() + LIMIT
+        while time.monotonic() < end:
+            with self.lock:
+                value = condition()
+            if value:
+                return value
+            time.sleep(0.005)
+        raise AssertionError("never: " + what)
+
+    def engage(self, on):
+        with self.lock:
+            self.engaged = on
+            for stream in self.streams:
+                self.turn(stream)
+
+    def turn(self, stream):
+        if (stream.ring.engagement & 1) != (self.engaged and stream.running):
+            stream.ring.engagement += 1
+            os.eventfd_write(stream.wakeup, 1)
+
+    def accept(self):
+        while not self.ended.is_set():
+            try:
+                connection, _ = self.listener.accept()
+            except OSError:
+                return
+            threading.Thread(target=self.serve, args=(connection,), daemon=True).start()
+
+    def serve(self, connection):
+        hello = connection.recv(256)
+        if len(hello) != HELLO.size:
+            connection.close()
+            return
+        hello = HELLO.unpack(hello)
+        with self.lock:
+            self.hellos.append(hello)
+        if self.answer:
+            self.answer(connection, hello)
+        elif hello[2] == CONTROL:
+            self.serve_mixer(connection)
+        else:
+            self.serve_stream(connection, hello)
+        connection.close()
+
+    def serve_mixer(self, connection):
+        connection.send(ANSWER.pack(MAGIC, VERSION, 0, 0, 0, b""))
+        with self.lock:
+            self.mixers.append(connection)
+            for element, value in self.values.items():
+                connection.send(MESSAGE.pack(VALUE, element, value))
+        while message := connection.recv(64):
+            kind, element, value = MESSAGE.unpack(message)
+            with self.lock:
+                self.said.append((kind, element, value))
+        with self.lock:
+            self.mixers.remove(connection)
+
+    def turn_knob(self, element, value):
+        with self.lock:
+            self.values[element] = value
+            for mixer in self.mixers:
+                mixer.send(MESSAGE.pack(VALUE, element, value))
+
+    def serve_stream(self, connection, hello):
+        stream = Stream(self, connection, hello)
+        with self.lock:
+            self.streams.append(stream)
+        try:
+            socket.send_fds(connection, [ANSWER.pack(MAGIC, VERSION, 0, stream.size, SAMPLES, b"")],
+                            [stream.memory, stream.wakeup])
+            while message := connection.recv(64):
+                kind, _, _ = MESSAGE.unpack(message)
+                with self.lock:
+                    stream.running = kind == START
+                    self.turn(stream)
+        except OSError as error:
+            if error.errno not in (errno.ECONNRESET, errno.EPIPE):
+                raise
+        with self.lock:
+            self.streams.remove(stream)
+            self.finished.append(stream)
+            stream.release()
+
+    def tick(self):
+        due = time.monotonic()
+        while not self.ended.wait(max(0, due - time.monotonic())):
+            due += TICK
+            with self.lock:
+                for stream in self.streams:
+                    if stream.running and stream.ring.engagement & 1:
+                        stream.step()
+
+
+class PluginTest(unittest.TestCase):
+    """Each test has a socket path of its own, with no daemon until it starts one. Nothing of the machine is changed."""
+
+    def setUp(self):
+        self.directory = tempfile.TemporaryDirectory()
+        self.addCleanup(self.directory.cleanup)
+        self.socket = self.path("pcm.sock")
+        with open(self.path("asound.conf"), "w") as file:
+            file.write("</usr/share/alsa/alsa.conf>\n<%s/60-btcall.conf>\n" % BUILT)
+            # The PCM as it is, without alsa-lib's conversions around it.
+            file.write('pcm.bare { @args [ ROLE ] @args.ROLE { type string default call }\n'
+                       '  type btcall role $ROLE socket "%s" }\n' % self.socket)
+        self.environment = dict(os.environ, ALSA_CONFIG_PATH=self.path("asound.conf"), ALSA_PLUGIN_DIR=BUILT,
+                                BTCALL_PCM_SOCKET=self.socket, HOME=self.directory.name, LC_ALL="C")
+
+    def path(self, name):
+        return os.path.join(self.directory.name, name)
+
+    def daemon(self):
+        daemon = Daemon(self.socket)
+        self.addCleanup(daemon.die)
+        return daemon.start()
+
+    def begin(self, *command, **environment):
+        process = subprocess.Popen(command, env=dict(self.environment, **environment), stdin=subprocess.DEVNULL,
+                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, errors="replace")
+        # What hangs is a failure, not a test that never ends.
+        guard = threading.Timer(LIMIT, process.kill)
+        guard.start()
+        self.addCleanup(guard.cancel)
+        self.addCleanup(self.end, process)
+        return process
+
+    def end(self, process):
+        if process.poll() is None:
+            process.kill()
+        process.communicate()
+
+    def finish(self, process, silent=True):
+        """Its output; it must have ended well and said nothing on standard error."""
+        output, problems = process.communicate(timeout=LIMIT)
+        self.assertEqual((process.returncode, problems if silent else ""), (0, ""), problems)
+        return output
+
+    def run_program(self, *command, silent=True, **environment):
+        return self.finish(self.begin(*command, **environment), silent)
+
+
+def samples(data):
+    values = array.array("h")
+    values.frombytes(bytes(data[:len(data) // 2 * 2]))
+    return values
