@@ -206,7 +206,7 @@ let package = Package(
             name: "BTCallDaemonTests",
             dependencies: [
                 "ALSA", "AudioDSP", "AudioEngine", "BTCallDaemon", "BTCallSimulator", "BTCallBench", "BTCall",
-                "BTCallAPI", "BlueZ",
+                "BTCallAPI", "BlueZ", "BluetoothSockets",
                 "BluetoothTypes", "BoardInput", "ControlLoop", "DBus", "HandsFree", "Routing", "Telephony",
                 "TestSupport", "ConcealmentTrial",
                 logging,
