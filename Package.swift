@@ -139,7 +139,9 @@ let package = Package(
         .testTarget(
             name: "FuzzTests", dependencies: ["BTCallDaemon", "HandsFree", "Telephony", "BluetoothTypes"],
             path: "Tests/Fuzz",
-            exclude: ["Driver", "README.md", "at.dict", "corpus", "crashes", "fuzz", "quirks.dict", "seed"],
+            exclude: [
+                "Driver", "README.md", "at.dict", "baresip.dict", "corpus", "crashes", "fuzz", "quirks.dict", "seed",
+            ],
             swiftSettings: common),
         .testTarget(
             name: "RoutingTests", dependencies: ["BluetoothTypes", "Routing", "BTCallSimulator"],
