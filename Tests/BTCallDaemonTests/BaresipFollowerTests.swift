@@ -345,7 +345,7 @@ import Testing
         var player = following(BaresipDialogue.outgoing)
         _ = player.take()
         let (_, actions) = player.follower.dial(number, id: .init(1), at: player.now)
-        guard case [.completed(.init(1), .invalid)] = actions else {
+        guard actions.count == 1, case .completed(.init(1), .invalid?) = actions[0] else {
             Issue.record("\(actions)")
             return
         }

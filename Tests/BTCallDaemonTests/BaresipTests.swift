@@ -19,12 +19,13 @@ extension DaemonTests {
         ) async throws {
             let far = try await Softphone("Ann", user: Self.number)
             defer { far.kill() }
-            let own = try await Softphone("board", user: "board")
+            let own = try await Softphone("board", user: "board", proxy: far)
             defer { own.kill() }
-            try await Box.run(configure: { configuration in
+            let configure: (inout Configuration) -> Void = { configuration in
                 configuration.baresip.isFollowed = true
                 configuration.baresip.port = own.controlPort
-            }) { box in
+            }
+            try await Box.run(configure: configure) { box in
                 try await following(box)
                 try await body(box, far, own)
             }
@@ -119,9 +120,10 @@ extension DaemonTests {
 
         @Test func `A placed call rings there, is up when it is answered, and ends from here`() async throws {
             try await run { box, far, _ in
-                try await place(box, far.uri)
+                try await place(box, Self.number)
                 try await far.hear(.incoming)
-                _ = try await call(box, is: .alerting)
+                let ringing = try await call(box, is: .alerting)
+                #expect(ringing.number == Self.number)
                 far.command("accept")
                 let up = try await call(box, is: .active)
                 #expect(up.direction == .outgoing)
@@ -177,10 +179,11 @@ extension DaemonTests {
                 }
             }
             let port = Int(UInt16(bigEndian: address.sin_port))
-            try await Box.run(configure: { configuration in
+            let configure: (inout Configuration) -> Void = { configuration in
                 configuration.baresip.isFollowed = true
                 configuration.baresip.port = port
-            }) { box in
+            }
+            try await Box.run(configure: configure) { box in
                 let peer = accept(listener, nil, nil)
                 defer { close(peer) }
                 _ = write(peer, "SSH-2.0-x\r\n", 11)

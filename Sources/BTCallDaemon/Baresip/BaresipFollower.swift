@@ -310,6 +310,7 @@ package struct BaresipFollower: Sendable {
     // MARK: What baresip says
 
     package mutating func received(_ bytes: [UInt8], at now: Instant) -> [Action] {
+        guard isConnected else { return [] }
         var actions: [Action] = []
         reader.append(bytes)
         while isConnected {

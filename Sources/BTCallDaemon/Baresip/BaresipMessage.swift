@@ -52,6 +52,18 @@ package struct BaresipEvent: Equatable, Sendable {
     package var isOutgoing: Bool
     package var parameter: String
 
+    package init(
+        kind: Kind?, id: String?, account: String, peer: String, name: String?, isOutgoing: Bool, parameter: String
+    ) {
+        self.kind = kind
+        self.id = id
+        self.account = account
+        self.peer = peer
+        self.name = name
+        self.isOutgoing = isOutgoing
+        self.parameter = parameter
+    }
+
     /// Why a call that ended by this event did.
     ///
     /// - Parameter wasAnswered: whether it was established before.

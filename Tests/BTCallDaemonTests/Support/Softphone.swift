@@ -24,7 +24,8 @@ final class Softphone {
     /// - Parameters:
     ///   - name: shown at the other end.
     ///   - user: of its address.
-    init(_ name: String, user: String) async throws {
+    ///   - proxy: whom it sends its calls to, whatever is dialled.
+    init(_ name: String, user: String, proxy: Softphone? = nil) async throws {
         let port = try Self.freePort()
         uri = "sip:\(user)@127.0.0.1:\(port)"
         controlPort = try Self.freePort()
@@ -49,8 +50,9 @@ final class Softphone {
             module_app ctrl_tcp.so
             ctrl_tcp_listen 127.0.0.1:\(controlPort)
             """
+        let outbound = proxy.map { ";outbound=\"sip:\($0.uri.drop { $0 != "@" }.dropFirst());lr\"" } ?? ""
         for (file, text) in [
-            ("config", configuration), ("accounts", "\"\(name)\" <\(uri)>;regint=0"), ("contacts", ""),
+            ("config", configuration), ("accounts", "\"\(name)\" <\(uri)>;regint=0\(outbound)"), ("contacts", ""),
         ] {
             try (text + "\n").write(to: directory.appending(path: file), atomically: false, encoding: .utf8)
         }
@@ -69,10 +71,10 @@ final class Softphone {
     private static func freePort() throws -> Int {
         for _ in 0..<50 {
             let port = Int.random(in: 20_000..<32_000) * 2
-            let isFree = [SOCK_STREAM, SOCK_DGRAM].allSatisfy { type in
+            let isUsable = [SOCK_STREAM, SOCK_DGRAM].allSatisfy { type in
                 [port, port + 1].allSatisfy { isFree($0, Int32(type.rawValue)) }
             }
-            if isFree { return port }
+            if isUsable { return port }
         }
         throw WaitedInVain(description: "there is no free port")
     }
