@@ -141,7 +141,9 @@ let package = Package(
         .testTarget(
             name: "FuzzTests", dependencies: ["BTCallDaemon", "HandsFree", "Telephony", "BluetoothTypes"],
             path: "Tests/Fuzz",
-            exclude: ["Driver", "README.md", "at.dict", "corpus", "crashes", "fuzz", "quirks.dict", "seed"],
+            exclude: [
+                "Driver", "README.md", "at.dict", "baresip.dict", "corpus", "crashes", "fuzz", "quirks.dict", "seed",
+            ],
             swiftSettings: common),
         .testTarget(
             name: "RoutingTests", dependencies: ["BluetoothTypes", "Routing", "BTCallSimulator"],
@@ -208,7 +210,7 @@ let package = Package(
             name: "BTCallDaemonTests",
             dependencies: [
                 "ALSA", "AudioDSP", "AudioEngine", "BTCallDaemon", "BTCallSimulator", "BTCallBench", "BTCall",
-                "BTCallAPI", "BlueZ",
+                "BTCallAPI", "BlueZ", "BluetoothSockets",
                 "BluetoothTypes", "BoardInput", "ControlLoop", "DBus", "HandsFree", "Routing", "Telephony",
                 "TestSupport", "ConcealmentTrial", "CBTCall",
                 logging,

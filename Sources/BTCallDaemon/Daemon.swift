@@ -97,6 +97,7 @@ package final class Daemon: Activating {
     private var adapterGrace: Timer?
     private var pairingCheck: Timer?
     private var isActivationWanted = false
+    package internal(set) var baresip: BaresipOwner?
 
     /// - Parameters:
     ///   - registry: the mirror of BlueZ on the same bus.
@@ -502,6 +503,7 @@ package final class Daemon: Activating {
         profile.start()
         state = .active
         followHeadsetProfile()
+        followBaresip()
         logger.notice("active")
     }
 
@@ -510,6 +512,7 @@ package final class Daemon: Activating {
         guard state == .active else { return }
         state = .deactivating
         calls.acceptsProviders = false
+        leaveBaresip()
         calls.releaseProviders()
         headsets.closeAll()
         await profile.stop()

@@ -171,6 +171,8 @@ package struct Configuration: Sendable {
     package var quirksOverlay: String? = Configuration.adminQuirks
     /// What is done for single headsets, before any row of the quirks database; in the order of the file.
     package var headsetEffects: [BluetoothAddress: [QuirkEffect]] = [:]
+    /// The softphone that is followed.
+    package var baresip = BaresipConfiguration()
     /// The rows of both files; no key sets them.
     package var quirks = QuirksDatabase()
     /// The settings that the file gives, by their names (`routing.exclude`).

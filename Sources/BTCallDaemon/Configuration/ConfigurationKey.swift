@@ -40,6 +40,8 @@ package struct ConfigurationKey {
 package enum ConfigurationSection: Equatable {
     case daemon, routing, bluetooth, audio, calls, ring, privacy, quirks
     case device(LocalDevice)
+    /// The softphone baresip, which is followed.
+    case baresip
     /// One headset; there may be one for each, so that they are not among the settings.
     case headset(BluetoothAddress)
 
@@ -53,6 +55,7 @@ package enum ConfigurationSection: Equatable {
         case "privacy": self = .privacy
         case "ring": self = .ring
         case "quirks": self = .quirks
+        case "provider baresip": self = .baresip
         default:
             let words = name.split(separator: " ")
             if words.count == 2, words[0] == "headset", let address = BluetoothAddress(words[1]) {
@@ -69,7 +72,7 @@ package enum ConfigurationSection: Equatable {
     /// Those that there are without naming a headset.
     package static let all: [ConfigurationSection] =
         [.daemon, .routing, .bluetooth, .audio, .calls, .ring, .privacy, .quirks]
-        + LocalDevice.allCases.map { .device($0) }
+        + LocalDevice.allCases.map { .device($0) } + [.baresip]
 
     static var names: String { all.map { "[\($0.name)]" }.joined(separator: ", ") + ", [headset AA:BB:CC:DD:EE:FF]" }
 
@@ -84,6 +87,7 @@ package enum ConfigurationSection: Equatable {
         case .ring: "ring"
         case .quirks: "quirks"
         case .device(let kind): "device \(kind.rawValue)"
+        case .baresip: "provider baresip"
         case .headset(let address): "headset \(address)"
         }
     }
@@ -99,6 +103,7 @@ package enum ConfigurationSection: Equatable {
         case .ring: Self.ringKeys
         case .quirks: Self.quirksKeys
         case .device(let kind): Self.deviceKeys(kind)
+        case .baresip: Self.baresipKeys
         case .headset(let address): Self.headsetLevelKeys(address) + Self.headsetQuirkKeys(address)
         }
     }
@@ -108,6 +113,7 @@ package enum ConfigurationSection: Equatable {
         switch self {
         case .daemon, .routing, .bluetooth, .audio, .calls, .ring, .privacy, .quirks: name
         case .device(let kind): "device.\(kind.rawValue)"
+        case .baresip: "provider.baresip"
         case .headset(let address): "headset.\(address)"
         }
     }

@@ -12,6 +12,7 @@ struct FuzzTarget: Sendable {
         FuzzTarget(name: "gateway", run: GatewayTarget.run),
         FuzzTarget(name: "calls", run: CallsTarget.run),
         FuzzTarget(name: "quirks", run: QuirksTarget.run),
+        FuzzTarget(name: "baresip", run: BaresipTarget.run),
     ]
     /// Not among the others: it fails.
     static let canary = FuzzTarget(name: "canary", run: CanaryTarget.run)

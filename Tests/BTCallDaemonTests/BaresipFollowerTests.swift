@@ -1,0 +1,401 @@
+import BTCallDaemon
+import BluetoothTypes
+import ControlLoop
+import Telephony
+import TestSupport
+import Testing
+
+/// The machine, fed with recorded dialogues of baresip 1.0.0.
+@Suite struct BaresipFollowerTests {
+    private typealias Action = BaresipFollower.Action
+    private typealias Key = BaresipFollower.CallKey
+
+    /// Plays a dialogue: what baresip said is fed to the follower in turn, what was said to it must be what the follower
+    /// says then.
+    private struct Player {
+        var follower: BaresipFollower
+        var now = Instant(nanoseconds: 1_000_000_000)
+        /// Without what is sent.
+        var actions: [Action] = []
+        private var sent: [String] = []
+        private var lines: [Substring]
+
+        init(_ dialogue: String = "", account: String? = nil) {
+            follower = BaresipFollower(account: account)
+            lines = dialogue.split(separator: "\n")
+        }
+
+        mutating func run(_ found: [Action]) {
+            for action in found {
+                if case .send(let command, let parameters, let token) = action {
+                    let part = parameters.map { ",\"params\":\"\($0)\"" } ?? ""
+                    sent.append("{\"command\":\"\(command)\"\(part),\"token\":\"\(token)\"}")
+                } else {
+                    actions.append(action)
+                }
+            }
+        }
+
+        mutating func connect() {
+            run(follower.start(at: now))
+            run(follower.connected(at: now))
+        }
+
+        /// Goes on until the follower has to be asked for something, or the dialogue is over.
+        mutating func play(sourceLocation: SourceLocation = #_sourceLocation) {
+            while let line = lines.first {
+                if line.hasPrefix("< ") {
+                    lines.removeFirst()
+                    say(String(line.dropFirst(2)))
+                } else {
+                    guard !sent.isEmpty else { return }
+                    lines.removeFirst()
+                    #expect(sent.removeFirst() == line.dropFirst(2), sourceLocation: sourceLocation)
+                }
+            }
+        }
+
+        mutating func say(_ text: String) {
+            run(follower.received(NetstringReader.frame(text), at: now))
+        }
+
+        /// Says how many of the lines are left.
+        var rest: Int { lines.count }
+
+        mutating func takeSent() -> [String] {
+            defer { sent = [] }
+            return sent
+        }
+
+        mutating func take() -> [Action] {
+            defer { actions = [] }
+            return actions
+        }
+
+        mutating func request(_ request: BaresipFollower.Request, _ id: UInt64) {
+            run(follower.request(request, id: .init(id), at: now))
+        }
+
+        /// The calls that were reported.
+        func keys() -> [Key] {
+            actions.compactMap { action in
+                if case .added(let key, _, _, _) = action { key } else { nil }
+            }
+        }
+
+        mutating func pass(_ time: Duration) {
+            now = now.advanced(by: time)
+            run(follower.deadlineReached(at: now))
+        }
+    }
+
+    private func following(_ dialogue: String) -> Player {
+        var player = Player(dialogue)
+        player.connect()
+        player.play()
+        return player
+    }
+
+    @Test func `an incoming call is answered, held, resumed, given tones, muted and ended`() throws {
+        var player = following(BaresipDialogue.incoming)
+        let key = try #require(player.keys().first)
+        let ann = BaresipPeer(uri: "sip:+4930123@127.0.0.1:15060", name: "Ann Ä")
+        #expect(
+            player.take() == [
+                .connect, .note(.following), .appeared, .added(key, .incoming, ann, .incoming),
+            ])
+        player.request(.answer(key), 1)
+        player.play()
+        // Not before baresip has said that the call is established.
+        #expect(player.take() == [.changed(key, .active), .completed(.init(1), nil)])
+        player.request(.setHeld(key, true), 2)
+        player.play()
+        // The far end's hold, which follows, is nothing that baresip tells.
+        #expect(player.take() == [.completed(.init(2), nil)])
+        player.request(.setHeld(key, false), 3)
+        player.play()
+        #expect(player.take() == [.completed(.init(3), nil)])
+        player.request(.sendTones(key, "5#"), 4)
+        player.play()
+        player.request(.setMuted(key, true), 5)
+        player.play()
+        #expect(player.take() == [.completed(.init(4), nil), .completed(.init(5), nil)])
+        player.request(.end(key, .localHangUp), 6)
+        player.play()
+        #expect(player.take() == [.changed(key, .ended(.localHangUp)), .completed(.init(6), nil)])
+        #expect(player.rest == 0)
+        #expect(player.takeSent() == [])
+        #expect(player.follower.deadline == nil)
+    }
+
+    @Test func `a dialled call rings, is up and ends; another one fails with its reason`() {
+        var player = following(BaresipDialogue.outgoing)
+        _ = player.take()
+        let (first, actions) = player.follower.dial("sip:bob@127.0.0.1:15070", id: .init(1), at: player.now)
+        player.run(actions)
+        player.play()
+        #expect(
+            player.take() == [
+                .completed(.init(1), nil), .changed(first, .alerting), .changed(first, .active),
+                .changed(first, .ended(.remoteHangUp)),
+            ])
+        let (second, more) = player.follower.dial("nobody", id: .init(2), at: player.now)
+        player.run(more)
+        player.play()
+        #expect(player.take() == [.completed(.init(2), nil), .changed(second, .ended(.notFound))])
+        #expect(player.rest == 0)
+    }
+
+    @Test func `a call that baresip dials by itself is reported before it rings`() throws {
+        var player = following(BaresipDialogue.outgoing)
+        _ = player.take()
+        player.say(
+            #"{"event":true,"type":"CALL_LOCAL_SDP","class":"other","accountaor":"sip:a@b","direction":"outgoing","#
+                + #""peeruri":"sip:bob@127.0.0.1","param":"offer"}"#)
+        let key = try #require(player.keys().first)
+        let bob = BaresipPeer(uri: "sip:bob@127.0.0.1", name: nil)
+        #expect(player.take() == [.added(key, .outgoing, bob, .dialing)])
+        // It has no id yet: its line is found by its peer.
+        player.request(.end(key, .localHangUp), 1)
+        #expect(player.takeSent() == [#"{"command":"uafind","params":"sip:a@b","token":"3"}"#])
+        player.say(#"{"response":true,"ok":true,"data":"ua: sip:a@b\n","token":"3"}"#)
+        #expect(player.takeSent() == [#"{"command":"listcalls","token":"4"}"#])
+        player.say(
+            #"{"response":true,"ok":true,"data":"> [line 3]  0:00:00   OUTGOING   sip:bob@127.0.0.1\n","token":"4"}"#)
+        #expect(player.takeSent() == [#"{"command":"line","params":"3","token":"5"}"#])
+        player.say(#"{"response":true,"ok":true,"data":"setting current call: line 3\n","token":"5"}"#)
+        #expect(player.takeSent() == [#"{"command":"hangup","token":"6"}"#])
+        player.say(
+            #"{"event":true,"type":"CALL_CLOSED","class":"call","accountaor":"sip:a@b","direction":"outgoing","#
+                + #""peeruri":"sip:bob@127.0.0.1","id":"77","param":"Connection reset by user"}"#)
+        player.say(#"{"response":true,"ok":true,"data":"","token":"6"}"#)
+        #expect(player.take() == [.changed(key, .ended(.localHangUp)), .completed(.init(1), nil)])
+    }
+
+    @Test func `answering a second call holds the first one, which baresip does not say and is found out`() throws {
+        var player = following(BaresipDialogue.second)
+        let first = try #require(player.keys().first)
+        player.request(.answer(first), 1)
+        player.play()
+        let second = try #require(player.keys().last)
+        #expect(second != first)
+        _ = player.take()
+        player.request(.answer(second), 2)
+        player.play()
+        #expect(
+            player.take() == [
+                .changed(second, .active), .completed(.init(2), nil), .changed(first, .held),
+            ])
+        #expect(player.rest == 0)
+    }
+
+    @Test func `calls that are up are taken up, and end with baresip`() throws {
+        var player = following(BaresipDialogue.running)
+        let keys = player.keys()
+        try #require(keys.count == 2)
+        let ann = BaresipPeer(uri: "sip:+4930123@127.0.0.1:15060", name: "Ann Ä")
+        let carol = BaresipPeer(uri: "sip:carol@127.0.0.1:15080", name: "carol")
+        #expect(
+            player.take() == [
+                .connect, .note(.following), .appeared,
+                .added(keys[0], .incoming, ann, .incoming), .changed(keys[0], .active), .changed(keys[0], .held),
+                .added(keys[1], .incoming, carol, .incoming), .changed(keys[1], .active),
+                .changed(keys[1], .ended(.remoteHangUp)),
+            ])
+        // baresip resumes the other call by itself: whether it did is asked.
+        #expect(player.takeSent() == [#"{"command":"listcalls","token":"8"}"#])
+        player.run(player.follower.disconnected("gone", at: player.now))
+        #expect(player.take() == [.vanished, .note(.away("gone"))])
+        player.pass(.milliseconds(999))
+        #expect(player.take() == [])
+        player.pass(.milliseconds(1))
+        #expect(player.take() == [.connect])
+    }
+
+    @Test func `every cut of the stream gives the same`() {
+        let said = BaresipDialogue.running.split(separator: "\n").filter { $0.hasPrefix("< ") }
+        let stream = said.flatMap { NetstringReader.frame(String($0.dropFirst(2))) }
+        func actions(_ pieces: [[UInt8]]) -> [Action] {
+            var player = Player()
+            player.connect()
+            for piece in pieces { player.run(player.follower.received(piece, at: player.now)) }
+            return player.actions
+        }
+        let whole = actions([stream])
+        #expect(whole.count > 5)
+        for cut in stream.indices { #expect(actions([Array(stream[..<cut]), Array(stream[cut...])]) == whole) }
+    }
+
+    // MARK: The connection
+
+    @Test func `baresip is looked for after 1, 2, 4, 8, 16 and 30 seconds, and its absence is said once`() {
+        var player = Player()
+        player.run(player.follower.start(at: player.now))
+        #expect(player.take() == [.connect])
+        player.run(player.follower.disconnected("refused", at: player.now))
+        #expect(player.take() == [.note(.away("refused"))])
+        for seconds in [1, 2, 4, 8, 16, 30, 30] {
+            let deadline = player.follower.deadline
+            #expect(deadline == player.now.advanced(by: .seconds(seconds)))
+            player.pass(.seconds(seconds))
+            #expect(player.take() == [.connect])
+            player.run(player.follower.disconnected("refused", at: player.now))
+            #expect(player.take() == [])
+        }
+    }
+
+    @Test(arguments: ["HTTP/1.1 400 Bad Request\r\n\r\n", "5:hello,", "220 mail.example.org ESMTP\r\n"])
+    func `a stranger on the port is told of once and left alone for half a minute`(greeting: String) {
+        var player = Player()
+        player.connect()
+        player.run(player.follower.received(Array(greeting.utf8), at: player.now))
+        let found = player.take()
+        #expect(found.last == .disconnect)
+        #expect(
+            found.contains { action in
+                if case .note(.stranger) = action { true } else { false }
+            })
+        #expect(player.follower.deadline == player.now.advanced(by: .seconds(30)))
+        player.pass(.seconds(30))
+        player.run(player.follower.connected(at: player.now))
+        player.run(player.follower.received(Array(greeting.utf8), at: player.now))
+        #expect(player.take() == [.connect, .disconnect])
+    }
+
+    @Test func `one that says nothing is no baresip`() {
+        var player = Player()
+        player.connect()
+        _ = player.take()
+        player.pass(BaresipFollower.patience)
+        #expect(
+            player.take() == [.note(.stranger("it does not answer within \(BaresipFollower.patience)")), .disconnect])
+    }
+
+    @Test func `a connection that is taken away again and again is asked for ever more seldom`() {
+        var player = Player()
+        player.run(player.follower.start(at: player.now))
+        for seconds in [1, 2, 4, 8] {
+            player.run(player.follower.connected(at: player.now))
+            let token = player.takeSent().last?.split(separator: "\"").last { Int($0) != nil } ?? ""
+            player.say(#"{"response":true,"ok":true,"data":"","token":"\#(token)"}"#)
+            #expect(player.take().contains(.appeared))
+            player.run(player.follower.disconnected("closed", at: player.now))
+            #expect(player.take().contains(.vanished))
+            #expect(player.follower.deadline == player.now.advanced(by: .seconds(seconds)))
+            player.pass(.seconds(seconds))
+        }
+    }
+
+    @Test func `stopping ends what is asked and what is up`() throws {
+        var player = following(BaresipDialogue.incoming)
+        let key = try #require(player.keys().first)
+        _ = player.take()
+        player.request(.answer(key), 1)
+        player.run(player.follower.stop())
+        #expect(player.take() == [.completed(.init(1), .away), .vanished, .disconnect])
+        #expect(player.follower.deadline == nil)
+        player.request(.answer(key), 2)
+        #expect(player.take() == [.completed(.init(2), .away)])
+    }
+
+    // MARK: What goes wrong
+
+    @Test func `an answer that baresip takes and does not carry out fails in time`() throws {
+        var player = following(BaresipDialogue.incoming)
+        let key = try #require(player.keys().first)
+        _ = player.take()
+        player.request(.answer(key), 1)
+        player.say(#"{"response":true,"ok":true,"data":"setting current call: 8def2da3cfd89f16\n","token":"3"}"#)
+        player.say(#"{"response":true,"ok":true,"data":"sip:bob: Answering incoming call\n","token":"4"}"#)
+        #expect(player.take() == [])
+        player.pass(BaresipFollower.patience)
+        guard case .completed(.init(1), .timedOut) = player.take().first else {
+            Issue.record("the answer has no end")
+            return
+        }
+    }
+
+    @Test func `a call that baresip does not find is not taken for its current one`() throws {
+        var player = following(BaresipDialogue.incoming)
+        let key = try #require(player.keys().first)
+        _ = player.take()
+        _ = player.takeSent()
+        player.request(.end(key, .localHangUp), 1)
+        _ = player.takeSent()
+        player.say(#"{"response":true,"ok":true,"data":"call not found (id=8def2da3cfd89f16)\n","token":"3"}"#)
+        #expect(player.take() == [.completed(.init(1), .noSuchCall)])
+        #expect(player.takeSent() == [])
+    }
+
+    @Test func `mute is pressed again when it was pressed already`() throws {
+        var player = following(BaresipDialogue.incoming)
+        let key = try #require(player.keys().first)
+        _ = player.take()
+        player.request(.setMuted(key, true), 1)
+        player.say(#"{"response":true,"ok":true,"data":"setting current call: 8def2da3cfd89f16\n","token":"3"}"#)
+        player.say(#"{"response":true,"ok":true,"data":"\ncall un-muted\n","token":"4"}"#)
+        #expect(player.take() == [])
+        #expect(player.takeSent().last == #"{"command":"mute","token":"5"}"#)
+        player.say(#"{"response":true,"ok":true,"data":"\ncall muted\n","token":"5"}"#)
+        #expect(player.take() == [.completed(.init(1), nil)])
+    }
+
+    @Test(arguments: ["", "a b", "1\n2", "Ä", String(repeating: "1", count: 201)])
+    func `what cannot be dialled is refused`(number: String) {
+        var player = following(BaresipDialogue.outgoing)
+        _ = player.take()
+        let (_, actions) = player.follower.dial(number, id: .init(1), at: player.now)
+        guard actions.count == 1, case .completed(.init(1), .invalid?) = actions[0] else {
+            Issue.record("\(actions)")
+            return
+        }
+    }
+
+    @Test func `random answers and events end every request once and nothing traps`() {
+        var random = SeededGenerator(seed: 20_261_122)
+        let messages = [
+            BaresipDialogue.incoming, BaresipDialogue.outgoing, BaresipDialogue.second, BaresipDialogue.running,
+        ].flatMap { $0.split(separator: "\n").filter { $0.hasPrefix("< ") }.map { String($0.dropFirst(2)) } }
+        for _ in 0..<300 {
+            var player = Player()
+            player.connect()
+            var asked: Set<UInt64> = []
+            for step in UInt64(1)...60 {
+                let keys = player.keys()
+                switch random.below(8) {
+                case 0:
+                    asked.insert(step)
+                    player.run(player.follower.dial("5", id: .init(step), at: player.now).actions)
+                case 1, 2:
+                    guard !keys.isEmpty else { continue }
+                    let key = keys[random.below(keys.count)]
+                    let requests: [BaresipFollower.Request] = [
+                        .answer(key), .end(key, .rejected), .setHeld(key, true), .setHeld(key, false),
+                        .setMuted(key, true), .sendTones(key, "1"),
+                    ]
+                    asked.insert(step)
+                    player.request(requests[random.below(requests.count)], step)
+                case 3: player.pass(.milliseconds(random.below(7000)))
+                case 4 where random.below(6) == 0:
+                    player.run(player.follower.disconnected("", at: player.now))
+                    player.run(player.follower.connected(at: player.now))
+                default:
+                    // An answer is to what was asked last, whatever it says.
+                    var message = messages[random.below(messages.count)]
+                    let token = player.takeSent().last?.split(separator: "\"").last { UInt64($0) != nil }
+                    if let token, message.hasPrefix("{\"response"), let end = message.lastIndex(of: ",") {
+                        message = message[..<end] + ",\"token\":\"\(token)\"}"
+                    }
+                    player.say(message)
+                }
+            }
+            player.run(player.follower.stop())
+            let ends = player.actions.compactMap { action -> UInt64? in
+                if case .completed(let id, _) = action { id.value } else { nil }
+            }
+            #expect(ends.count == Set(ends).count)
+            #expect(Set(ends) == asked)
+            #expect(player.follower.deadline == nil)
+        }
+    }
+}

@@ -1,0 +1,197 @@
+import BTCall
+import BTCallAPI
+import BTCallDaemon
+import ControlLoop
+import DBus
+import Glibc
+import Routing
+import TestSupport
+import Testing
+
+extension DaemonTests {
+    /// A daemon that follows a real baresip, which another real one calls over loopback.
+    @Suite @ControlPlane struct BaresipTests {
+        private static let number = "+4930123"
+
+        /// - Parameter body: with the other party, and the baresip that is followed.
+        private func run(
+            body: @ControlPlane (_ box: Box, _ far: Softphone, _ own: Softphone) async throws -> Void
+        ) async throws {
+            let far = try await Softphone("Ann", user: Self.number)
+            defer { far.kill() }
+            let own = try await Softphone("board", user: "board", proxy: far)
+            defer { own.kill() }
+            let configure: (inout Configuration) -> Void = { configuration in
+                configuration.baresip.isFollowed = true
+                configuration.baresip.port = own.controlPort
+            }
+            try await Box.run(configure: configure) { box in
+                try await following(box)
+                try await body(box, far, own)
+            }
+        }
+
+        private func following(_ box: Box) async throws {
+            try await eventually("baresip is followed") { !box.log.containing("following baresip").isEmpty }
+        }
+
+        private func call(
+            _ box: Box, is state: Call.State, sourceLocation: SourceLocation = #_sourceLocation
+        ) async throws -> Call {
+            var found: Call?
+            try await eventually("there is a call, which is \(state)", sourceLocation: sourceLocation) {
+                found = try await box.bridge.calls.list().first
+                return found?.state == state
+            }
+            return try #require(found)
+        }
+
+        private func noCall(_ box: Box, sourceLocation: SourceLocation = #_sourceLocation) async throws {
+            try await eventually("there is no call", sourceLocation: sourceLocation) {
+                try await box.bridge.calls.list().isEmpty
+            }
+        }
+
+        private func ask(_ box: Box, _ call: Call, _ member: String, _ arguments: [Value]) async throws {
+            _ = try await box.client.call(
+                BTCallName.bus, BTCallPath.call("\(call.id)"), BTCallName.Interface.call, member, arguments)
+        }
+
+        private func place(_ box: Box, _ number: String) async throws {
+            _ = try await box.client.call(
+                BTCallName.bus, BTCallPath.calls, BTCallName.Interface.calls, BTCallName.Calls.place,
+                [.string(number), .vardict([:])])
+        }
+
+        @Test func `An incoming call has name and number, is answered, held, resumed, given tones, muted and ended`()
+            async throws
+        {
+            try await run { box, far, own in
+                far.command("dial", own.uri)
+                let call = try await call(box, is: .ringing)
+                #expect(call.number == Self.number)
+                #expect(call.name == "Ann")
+                #expect(call.provider == "baresip")
+                #expect(call.direction == .incoming)
+                try await box.bridge.calls.answer(call.id)
+                // The answer is over when baresip says that the call is established.
+                #expect(try await box.bridge.calls.list().map(\.state) == [.active])
+                try await far.hear(.established)
+                far.forget()
+                try await ask(box, call, BTCallName.Call.setHeld, [.bool(true)])
+                #expect(try await box.bridge.calls.list().map(\.state) == [.held])
+                try await far.hear(.remoteDescription, "offer")
+                far.forget()
+                try await ask(box, call, BTCallName.Call.setHeld, [.bool(false)])
+                #expect(try await box.bridge.calls.list().map(\.state) == [.active])
+                try await far.hear(.remoteDescription, "offer")
+                try await ask(box, call, BTCallName.Call.sendDTMF, [.string("5#")])
+                try await far.hear(.toneBegan, "5")
+                try await far.hear(.toneBegan, "#")
+                let owner = try #require(box.daemon.baresip)
+                // Twice the same: it is a switch in baresip, and a wish here.
+                for isMuted in [true, true, false] { try await owner.setMuted(BTCallPath.call("\(call.id)"), isMuted) }
+                try await box.bridge.calls.hangup(call.id)
+                #expect(try await box.bridge.calls.list().isEmpty)
+                try await far.hear(.closed)
+            }
+        }
+
+        @Test func `The other party's end is one here, before and after the answer`() async throws {
+            try await run { box, far, own in
+                far.command("dial", own.uri)
+                _ = try await call(box, is: .ringing)
+                far.command("hangup")
+                try await noCall(box)
+                try await eventually("it was missed") { !box.log.containing("ended, missed").isEmpty }
+                far.command("dial", own.uri)
+                let second = try await call(box, is: .ringing)
+                try await box.bridge.calls.answer(second.id)
+                far.command("hangup")
+                try await noCall(box)
+                try await eventually("it hung up") { !box.log.containing("ended, remoteHangUp").isEmpty }
+                far.command("dial", own.uri)
+                let third = try await call(box, is: .ringing)
+                far.forget()
+                try await box.bridge.calls.hangup(third.id)
+                try await far.hear(.closed, "486 Rejected")
+            }
+        }
+
+        @Test func `A placed call rings there, is up when it is answered, and ends from here`() async throws {
+            try await run { box, far, _ in
+                try await place(box, Self.number)
+                try await far.hear(.incoming)
+                let ringing = try await call(box, is: .alerting)
+                #expect(ringing.number == Self.number)
+                far.command("accept")
+                let up = try await call(box, is: .active)
+                #expect(up.direction == .outgoing)
+                far.forget()
+                try await box.bridge.calls.hangup(up.id)
+                try await far.hear(.closed)
+                try await place(box, far.uri)
+                _ = try await call(box, is: .alerting)
+                far.command("hangup")
+                try await noCall(box)
+                try await eventually("it is busy") { !box.log.containing("ended, busy").isEmpty }
+            }
+        }
+
+        @Test func `A call ends with the baresip that carried it`() async throws {
+            try await run { box, far, own in
+                far.command("dial", own.uri)
+                let call = try await call(box, is: .ringing)
+                try await box.bridge.calls.answer(call.id)
+                own.kill()
+                try await noCall(box)
+                #expect(!box.log.containing("ended, providerGone").isEmpty)
+                #expect(box.log.containing("baresip at 127.0.0.1:\(own.controlPort) is not there").count == 1)
+            }
+        }
+
+        @Test func `A call that is up when the daemon comes is taken up`() async throws {
+            try await run { box, far, own in
+                far.command("dial", own.uri)
+                let first = try await call(box, is: .ringing)
+                try await box.bridge.calls.answer(first.id)
+                try await box.restartDaemon()
+                let call = try await call(box, is: .active)
+                #expect(call.number == Self.number && call.name == "Ann" && call.direction == .incoming)
+                far.forget()
+                try await box.bridge.calls.hangup(call.id)
+                try await far.hear(.closed)
+            }
+        }
+
+        @Test func `A stranger on the port is told of and left alone`() async throws {
+            let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+            defer { close(listener) }
+            var address = sockaddr_in()
+            address.sin_family = sa_family_t(AF_INET)
+            address.sin_addr.s_addr = INADDR_LOOPBACK.bigEndian
+            var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+            withUnsafeMutablePointer(to: &address) { pointer in
+                pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                    _ = bind(listener, $0, length)
+                    _ = listen(listener, 4)
+                    _ = getsockname(listener, $0, &length)
+                }
+            }
+            let port = Int(UInt16(bigEndian: address.sin_port))
+            let configure: (inout Configuration) -> Void = { configuration in
+                configuration.baresip.isFollowed = true
+                configuration.baresip.port = port
+            }
+            try await Box.run(configure: configure) { box in
+                let peer = accept(listener, nil, nil)
+                defer { close(peer) }
+                _ = write(peer, "SSH-2.0-x\r\n", 11)
+                try await eventually("it is told") { !box.log.containing("is not baresip's ctrl_tcp").isEmpty }
+                #expect(box.log.containing("following baresip").isEmpty)
+                // Nobody dials by it.
+                await #expect(throws: BusError.self) { try await place(box, "1") }
+            }
+        }
+    }
+}
