@@ -4,7 +4,7 @@ import DBus
 
 /// The calls of the box, whoever owns them.
 public final class Calls: Sendable {
-    private let connection: BridgeConnection
+    let connection: BridgeConnection
 
     init(connection: BridgeConnection) {
         self.connection = connection

@@ -37,6 +37,7 @@ import Testing
         ["select", "none", "--", "true"],
         ["why", "--at", "noon"], ["why", "--at"], ["replay"], ["incident", "now"],
         ["quirks", "dance"], ["quirks", "explain"],
+        ["dial"], ["dial", ""], ["dtmf"], ["dtmf", ""], ["dtmf", "12x"], ["hold", "1", "2"],
     ])
     func `A wrong command line ends with 64`(arguments: [String]) throws {
         #expect(try #require(refusal(arguments)).code == 64)
@@ -57,6 +58,7 @@ import Testing
         ["status"], ["devices"], ["prefer", "none"], ["start"], ["calls"], ["answer"], ["mute", "on"], ["why"],
         ["config"], ["exclude"], ["order"], ["session"], ["why", "--at", "-5"], ["incident"],
         ["quirks"], ["quirks", "explain", "00:00:5E:00:53:01"],
+        ["dial", "1"], ["hold"], ["resume"], ["dtmf", "1"],
     ])
     func `Without the daemon every verb says how to start it, and ends with 3`(arguments: [String]) async throws {
         let bus = try PrivateBus()
