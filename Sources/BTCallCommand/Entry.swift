@@ -43,6 +43,7 @@ struct Entry: ParsableCommand {
             WhyCommand.self,
             IncidentCommand.self,
             MonitorCommand.self,
+            WatchCommand.self,
             TestCallCommand.self,
             DemoCommand.self,
             ReplayCommand.self,

@@ -38,6 +38,7 @@ import Testing
         ["why", "--at", "noon"], ["why", "--at"], ["replay"], ["incident", "now"],
         ["quirks", "dance"], ["quirks", "explain"],
         ["dial"], ["dial", ""], ["dtmf"], ["dtmf", ""], ["dtmf", "12x"], ["hold", "1", "2"],
+        ["watch"], ["watch", "--exec", "true", "--event", "ring"], ["watch", "--exec", "true", "--timeout", "0"],
     ])
     func `A wrong command line ends with 64`(arguments: [String]) throws {
         #expect(try #require(refusal(arguments)).code == 64)
