@@ -44,6 +44,7 @@ struct Entry: ParsableCommand {
             IncidentCommand.self,
             MonitorCommand.self,
             WatchCommand.self,
+            ProviderCommand.self,
             TestCallCommand.self,
             DemoCommand.self,
             ReplayCommand.self,

@@ -39,6 +39,7 @@ import Testing
         ["quirks", "dance"], ["quirks", "explain"],
         ["dial"], ["dial", ""], ["dtmf"], ["dtmf", ""], ["dtmf", "12x"], ["hold", "1", "2"],
         ["watch"], ["watch", "--exec", "true", "--event", "ring"], ["watch", "--exec", "true", "--timeout", "0"],
+        ["provider", "--capabilities", "hold,video"], ["provider", "--capabilities", ""], ["provider", "--rate", "44"],
     ])
     func `A wrong command line ends with 64`(arguments: [String]) throws {
         #expect(try #require(refusal(arguments)).code == 64)
@@ -60,6 +61,7 @@ import Testing
         ["config"], ["exclude"], ["order"], ["session"], ["why", "--at", "-5"], ["incident"],
         ["quirks"], ["quirks", "explain", "00:00:5E:00:53:01"],
         ["dial", "1"], ["hold"], ["resume"], ["dtmf", "1"],
+        ["provider"],
     ])
     func `Without the daemon every verb says how to start it, and ends with 3`(arguments: [String]) async throws {
         let bus = try PrivateBus()
