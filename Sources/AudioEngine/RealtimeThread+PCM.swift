@@ -45,8 +45,10 @@ extension RealtimeThread {
     @_noLocks
     mutating func setPCMCall(_ call: UInt32) {
         pcmCall = call
-        pcmHearing = Gain(rate: busRate)
-        pcmSpeaking = Gain(rate: busRate)
+        pcmHearing.setMuted(false)
+        pcmHearing.settle()
+        pcmSpeaking.setMuted(false)
+        pcmSpeaking.settle()
         if call != Message.noTerminal {
             startPCMClock()
             return

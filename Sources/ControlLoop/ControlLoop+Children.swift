@@ -70,6 +70,36 @@ extension ControlLoop {
             status: try status(of: child), output: String(decoding: output.bytes, as: UTF8.self), wasKilled: wasKilled)
     }
 
+    /// Starts a program as `run(_:forwarding:ignoring:)` does, but in a process group of its own, with nothing on its
+    /// standard input and with more in its environment, and waits for its end.
+    ///
+    /// When the task is cancelled the group is killed.
+    /// - Parameters:
+    ///   - words: the program and its arguments.
+    ///   - additions: by name; they go before what this process has in its environment.
+    ///   - limit: after which the group is killed.
+    /// - Returns: the status as `run(_:forwarding:ignoring:)` gives it, and whether the time was over.
+    /// - Throws: why it could not be started.
+    @ControlPlane
+    package func run(
+        _ words: [String], adding additions: [String: String], within limit: Duration
+    ) async throws(SystemError) -> (status: Int32, wasKilled: Bool) {
+        let child = try spawn(words, adding: additions)
+        var wasKilled = false
+        let timer = schedule(after: limit) {
+            wasKilled = true
+            kill(-child, SIGKILL)
+        }
+        await withTaskCancellationHandler {
+            await waitUntilEnded(child)
+        } onCancel: {
+            // The child is ours until its status is taken below, so the number is no other's.
+            kill(-child, SIGKILL)
+        }
+        timer.cancel()
+        return (try status(of: child), wasKilled)
+    }
+
     /// - Parameter end: closed here; the child has a copy.
     @ControlPlane
     private func spawn(
@@ -88,8 +118,12 @@ extension ControlLoop {
         return signal != 0 ? 128 + signal : (status >> 8) & 0xFF
     }
 
-    /// - Parameter output: becomes its standard output and standard error, with nothing to read; nil leaves ours.
-    private func spawn(_ words: [String], output: Int32? = nil) throws(SystemError) -> pid_t {
+    /// - Parameters:
+    ///   - output: becomes its standard output and standard error, with nothing to read; nil leaves ours.
+    ///   - additions: to its environment, with a process group of its own and nothing to read; nil leaves all that.
+    private func spawn(
+        _ words: [String], output: Int32? = nil, adding additions: [String: String]? = nil
+    ) throws(SystemError) -> pid_t {
         guard let program = words.first else { throw SystemError(call: "posix_spawn", code: ENOENT) }
         var attributes = posix_spawnattr_t()
         posix_spawnattr_init(&attributes)
@@ -97,21 +131,44 @@ extension ControlLoop {
         var none = sigset_t()
         sigemptyset(&none)
         posix_spawnattr_setsigmask(&attributes, &none)
-        posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK))
+        let group = additions == nil ? 0 : POSIX_SPAWN_SETPGROUP
+        posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK | group))
         var actions = posix_spawn_file_actions_t()
         posix_spawn_file_actions_init(&actions)
         defer { posix_spawn_file_actions_destroy(&actions) }
-        if let output {
+        if output != nil || additions != nil {
             posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
+        }
+        if let output {
             posix_spawn_file_actions_adddup2(&actions, output, 1)
             posix_spawn_file_actions_adddup2(&actions, output, 2)
         }
         let arguments = words.map { strdup($0) } + [nil]
         defer { for argument in arguments { free(argument) } }
         var child = pid_t()
-        let code = posix_spawnp(&child, program, &actions, &attributes, arguments, environ)
+        let code: Int32
+        if let additions {
+            let entries = environment(adding: additions).map { strdup($0) } + [nil]
+            defer { for entry in entries { free(entry) } }
+            code = posix_spawnp(&child, program, &actions, &attributes, arguments, entries)
+        } else {
+            code = posix_spawnp(&child, program, &actions, &attributes, arguments, environ)
+        }
         guard code == 0 else { throw SystemError(call: program, code: code) }
         return child
+    }
+
+    /// This process's environment, changed: `NAME=value` each.
+    private func environment(adding additions: [String: String]) -> [String] {
+        var entries: [String] = []
+        var next = environ
+        while let entry = next.pointee {
+            let text = String(cString: entry)
+            let name = text.prefix { $0 != "=" }
+            if additions[String(name)] == nil { entries.append(text) }
+            next += 1
+        }
+        return entries + additions.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" }
     }
 
     @ControlPlane

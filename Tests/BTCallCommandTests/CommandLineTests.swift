@@ -37,6 +37,12 @@ import Testing
         ["select", "none", "--", "true"],
         ["why", "--at", "noon"], ["why", "--at"], ["replay"], ["incident", "now"],
         ["quirks", "dance"], ["quirks", "explain"],
+        ["dial"], ["dial", ""], ["dtmf"], ["dtmf", ""], ["dtmf", "12x"], ["hold", "1", "2"],
+        ["watch"], ["watch", "--exec", "true", "--event", "ring"], ["watch", "--exec", "true", "--timeout", "0"],
+        ["provider", "--capabilities", "hold,video"], ["provider", "--capabilities", ""], ["provider", "--rate", "44"],
+        ["call", "report", "incoming"], ["call", "report", "sideways", "1"], ["call", "report", "outgoing", ""],
+        ["call", "report", "incoming", "1", "--alerting"], ["call", "update"], ["call", "update", "ringing"],
+        ["call", "update", "active", "--reason", "busy"], ["call", "update", "ended", "--reason", "bored"],
     ])
     func `A wrong command line ends with 64`(arguments: [String]) throws {
         #expect(try #require(refusal(arguments)).code == 64)
@@ -57,6 +63,9 @@ import Testing
         ["status"], ["devices"], ["prefer", "none"], ["start"], ["calls"], ["answer"], ["mute", "on"], ["why"],
         ["config"], ["exclude"], ["order"], ["session"], ["why", "--at", "-5"], ["incident"],
         ["quirks"], ["quirks", "explain", "00:00:5E:00:53:01"],
+        ["dial", "1"], ["hold"], ["resume"], ["dtmf", "1"],
+        ["provider"],
+        ["call", "report", "incoming", "1"], ["call", "update", "ended"],
     ])
     func `Without the daemon every verb says how to start it, and ends with 3`(arguments: [String]) async throws {
         let bus = try PrivateBus()

@@ -222,6 +222,19 @@ final class FakeDaemon {
                     return [.vardicts(log.prefix(maximum == 0 ? log.count : maximum).map(\.fields))]
                 },
                 method("UnregisterProvider", in: [("provider", "o")]) { daemon, _ in daemon.provider = nil },
+                .init("Place", in: [("number", "s"), ("options", "a{sv}")], out: [("call", "o")]) {
+                    [unowned self] call throws(BusError) in
+                    let number = call.arguments[0].stringValue ?? ""
+                    let provider = call.arguments[1]["provider"]?.stringValue ?? "phone"
+                    requests.append("Place \(number) by \(provider)")
+                    guard provider == "phone" else {
+                        throw APIError(.noSuchProvider, "no registered provider can dial").busError
+                    }
+                    let placed = CallDescription(
+                        id: UUID().uuidString.lowercased(), state: .dialing, direction: .outgoing, number: number,
+                        provider: provider, index: UInt8(calls.count + 1))
+                    return [.objectPath(addCall(placed))]
+                },
                 .init("ReportIncoming", in: report, out: [("call", "o")]) { [unowned self] call in
                     requests.append("ReportIncoming \(call.arguments[1].stringValue ?? "")")
                     return [.objectPath(add(call, .incoming, .ringing))]
@@ -281,6 +294,10 @@ final class FakeDaemon {
             methods: [
                 method("Answer", in: [("options", "a{sv}")]) { daemon, _ in daemon.change(path, .active) },
                 method("End") { daemon, _ in daemon.end(path, reason: "local") },
+                method("SetHeld", in: [("held", "b")]) { daemon, call in
+                    daemon.change(path, call.arguments[0].boolValue == true ? .held : .active)
+                },
+                method("SendDTMF", in: [("tones", "s")]) { _, _ in },
                 method("Update", in: [("state", "s"), ("options", "a{sv}")]) { daemon, call throws(BusError) in
                     let reason = call.arguments[1]["reason"]?.stringValue ?? ""
                     guard reason.isEmpty || Call.EndReason(rawValue: reason) != nil else {

@@ -5,8 +5,8 @@ import ControlLoop
 /// One call.
 struct CallCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "call", abstract: "One call: what carries it, and how well.",
-        subcommands: [Show.self], defaultSubcommand: Show.self)
+        commandName: "call", abstract: "One call: what carries it, and how well; or one that a script owns.",
+        subcommands: [Show.self, CallReportCommand.self, CallUpdateCommand.self], defaultSubcommand: Show.self)
 
     struct Show: BridgeCommand {
         static let configuration = CommandConfiguration(

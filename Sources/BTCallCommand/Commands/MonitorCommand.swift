@@ -21,7 +21,7 @@ struct MonitorCommand: BridgeCommand {
     }
 
     /// How the daemon does not answer; nil when it does.
-    private static func absence(of bridge: CallBridge) async -> BridgeError? {
+    static func absence(of bridge: CallBridge) async -> BridgeError? {
         do {
             _ = try await bridge.audioDeviceManager.activeRoute()
             return nil

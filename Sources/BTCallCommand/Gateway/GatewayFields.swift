@@ -22,6 +22,17 @@ struct GatewayFields {
         self.members = members.filter { $0.value != .null }
     }
 
+    /// - Parameter line: one JSON object.
+    init(json line: [UInt8], _ name: String) throws(GatewayRefusal) {
+        let value: ScenarioValue
+        do throws(ScenarioJSON.Problem) {
+            value = try ScenarioJSON.value(line)
+        } catch {
+            throw .malformed("no JSON: \(error.text)")
+        }
+        try self.init(name, value)
+    }
+
     var keys: [String] { members.keys.sorted() }
 
     func named(_ name: String) -> GatewayFields {

@@ -49,13 +49,7 @@ extension GatewayMessage {
     ///
     /// - Throws: `GatewayRefusal`; `unsupported` only for `configure`.
     init(line: [UInt8]) throws(GatewayRefusal) {
-        let value: ScenarioValue
-        do throws(ScenarioJSON.Problem) {
-            value = try ScenarioJSON.value(line)
-        } catch {
-            throw .malformed("no JSON: \(error.text)")
-        }
-        let fields = try GatewayFields("message", value)
+        let fields = try GatewayFields(json: line, "message")
         let operation = try fields.text("op")
         let own = fields.named(operation)
         switch operation {

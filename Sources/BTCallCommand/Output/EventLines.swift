@@ -64,7 +64,14 @@ extension BridgeEvent {
         return "\(time.timeOfDay)  \(label)\(text)"
     }
 
-    private var word: String {
+    /// What ``word`` can be.
+    static let words = [
+        "daemonAppeared", "daemonVanished", "routeChanged", "activationFailed", "callAdded", "callState", "callRemoved",
+        "quality", "recording", "recordingDenied", "recordingRequested", "muted", "speakingWhileMuted", "button",
+        "devices", "problems", "state", "setting",
+    ]
+
+    var word: String {
         switch self {
         case .daemonAppeared: "daemonAppeared"
         case .daemonVanished: "daemonVanished"

@@ -1,0 +1,39 @@
+import BTCallAPI
+import DBus
+
+extension Calls {
+    /// Has an application that can dial begin a call.
+    ///
+    /// - Parameters:
+    ///   - number: as it would be dialled.
+    ///   - provider: the name of the application; nil leaves the choice to the daemon.
+    /// - Returns: the call, once the application has begun it: it is `.dialing` or further.
+    /// - Throws: `.noSuchProvider` where nobody can dial, `.wrongState` when no call can be added, `.providerFailed` or
+    ///   `.timedOut` (five seconds).
+    public func place(_ number: String, provider: String? = nil) async throws(BridgeError) -> Call.ID {
+        let options: [String: Value] = provider.map { ["provider": .string($0)] } ?? [:]
+        let reply = try await connection.request(
+            BTCallPath.calls, BTCallName.Interface.calls, BTCallName.Calls.place, [.string(number), .vardict(options)])
+        guard let call = reply.first?.stringValue else {
+            throw BridgeError(.failed, "btcalld placed the call, but gave it no object")
+        }
+        return Call.ID(path: call)
+    }
+
+    /// Asks the application that owns the call to hold it, or to take it up again.
+    ///
+    /// Returns when it has done so. The daemon gives it five seconds.
+    /// - Throws: `.noSuchCall`, `.wrongState`, `.notSupported` where the application cannot hold, `.providerFailed` or
+    ///   `.timedOut`.
+    public func setHeld(_ call: Call.ID, _ held: Bool) async throws(BridgeError) {
+        try await connection.request(call.path, BTCallName.Interface.call, BTCallName.Call.setHeld, [.bool(held)])
+    }
+
+    /// Asks the application that owns the call to send tones to the far end.
+    ///
+    /// - Parameter tones: any of `0123456789ABCD*#`.
+    /// - Throws: as ``setHeld(_:_:)``; `.invalidArgument` for other characters.
+    public func sendDTMF(_ call: Call.ID, tones: String) async throws(BridgeError) {
+        try await connection.request(call.path, BTCallName.Interface.call, BTCallName.Call.sendDTMF, [.string(tones)])
+    }
+}

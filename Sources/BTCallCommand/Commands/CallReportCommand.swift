@@ -1,0 +1,66 @@
+import ArgumentParser
+import BTCall
+import ControlLoop
+import Glibc
+
+/// `btcall call report`: a call of a script's, for as long as this runs.
+struct CallReportCommand: BridgeCommand {
+    enum Direction: String, ExpressibleByArgument, CaseIterable, Sendable {
+        case incoming, outgoing
+    }
+
+    static let configuration = CommandConfiguration(
+        commandName: "report", abstract: "Report a call that something else makes, and own it until it ends.",
+        discussion: """
+            It runs as long as the call: start it with & from a script, and say how the call goes on with `btcall call \
+            update`. What people ask for, at a headset or by btcall, is printed and taken for done; a script that is to be \
+            asked uses `btcall provider`. Ctrl-C, or its end, is the other party's hang-up.
+
+            btcall call report incoming 5550100 --name Door & … btcall call update ended
+
+            Exit codes: 0 the call has ended; 1 it was refused, or btcalld has ended; 3 btcalld is not running.
+            """)
+
+    @Argument(help: "incoming: headsets ring; or outgoing.")
+    var direction: Direction
+
+    @Argument(help: "The other party's number; an empty one is withheld.")
+    var number: String
+
+    @Option(help: "The other party's name.")
+    var name: String?
+
+    @Option(help: ArgumentHelp("What people call the application that the call belongs to.", valueName: "name"))
+    var provider = "script"
+
+    @Flag(help: "An outgoing call's other side rings already.")
+    var alerting = false
+
+    @OptionGroup var raw: RawAudioArguments
+
+    @OptionGroup var options: CommonOptions
+
+    func validate() throws {
+        guard direction == .outgoing else {
+            if alerting { throw ValidationError("--alerting is for outgoing calls") }
+            return
+        }
+        if number.isEmpty { throw ValidationError("NUMBER is empty: an outgoing call has one") }
+    }
+
+    func perform(on bridge: CallBridge, _ output: Output) async throws {
+        let call = ReportedCall(output, isJSON: options.json)
+        let signals = try [SIGINT, SIGTERM].map { signal in
+            try ControlLoop.shared.onSignal(signal) { call.interrupt() }
+        }
+        defer { for signal in signals { signal.cancel() } }
+        let description = CallProviderDescription(name: provider, rate: raw.rate, capabilities: [.hold, .dtmf])
+        try await call.run(description, try raw.audio(), on: bridge) { calls in
+            switch direction {
+            case .incoming: try await calls.reportIncoming(number: number, name: name)
+            case .outgoing:
+                try await calls.reportOutgoing(number: number, name: name, alerting ? .alerting : .dialing)
+            }
+        }
+    }
+}

@@ -1,0 +1,44 @@
+import ArgumentParser
+import BTCall
+import ControlLoop
+
+struct DialCommand: BridgeCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "dial", abstract: "Have a telephony application call a number.",
+        discussion: """
+            It is asked as it is when somebody dials at a headset. `btcall monitor` shows what becomes of the call, \
+            `btcall test-call --dialled` is an application to try it with.
+            """)
+
+    @Argument(help: "The number, as it would be dialled.")
+    var number: String
+
+    @Option(help: ArgumentHelp("The application to ask, by its name in `btcall calls`.", valueName: "name"))
+    var provider: String?
+
+    @OptionGroup var options: CommonOptions
+
+    func validate() throws {
+        if number.isEmpty { throw ValidationError("NUMBER is empty: give what is to be dialled") }
+    }
+
+    func perform(on bridge: CallBridge, _ output: Output) async throws {
+        let call = try await place(on: bridge)
+        if options.json {
+            output.print(["dialed": .string(call.description), "number": .string(number)])
+        } else {
+            output.print("dialled: \(number)")
+        }
+    }
+
+    @ControlPlane
+    private func place(on bridge: CallBridge) async throws -> Call.ID {
+        do throws(BridgeError) {
+            return try await bridge.calls.place(number, provider: provider)
+        } catch {
+            guard error.code == .noSuchProvider else { throw error }
+            let remedy = "start the telephony application; `btcall test-call --dialled` is one to try it with"
+            throw CommandFailure("\(error.message): \(remedy)")
+        }
+    }
+}

@@ -1,0 +1,25 @@
+import ArgumentParser
+import BTCall
+import ControlLoop
+
+struct HoldCommand: BridgeCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "hold", abstract: "Put the active call on hold.",
+        discussion: "Its application has to be able to do that. `btcall resume` takes the call up again.")
+
+    @Argument(help: CallArgument.help)
+    var call: String?
+
+    @OptionGroup var options: CommonOptions
+
+    func perform(on bridge: CallBridge, _ output: Output) async throws {
+        let chosen = try CallArgument.choose(
+            call, among: try await bridge.calls.list(), in: [[.active]], absent: "no call is active")
+        try await bridge.calls.setHeld(chosen.id, true)
+        if options.json {
+            output.print(["held": .string(chosen.id.description)])
+        } else {
+            output.print("held: \(chosen.party)")
+        }
+    }
+}

@@ -1,0 +1,59 @@
+import ArgumentParser
+import BTCall
+import ControlLoop
+import Glibc
+
+struct ProviderCommand: BridgeCommand {
+    typealias Capability = CallProviderDescription.Capability
+
+    static let configuration = CommandConfiguration(
+        commandName: "provider", abstract: "Be a telephony application for a script: JSON lines in and out.",
+        discussion: """
+            Standard input, a line each: {"report":"incoming","number":"…","name":"…"}, {"report":"outgoing","number":"…"}, \
+            {"update":"alerting|active|held|ended","call":"…","reason":"…"}, and replies to requests: {"id":1,"ok":true} or \
+            {"id":1,"error":"why not"}. `call` may be left out while there is one call.
+
+            Standard output: {"event":"registered",…}, {"event":"reported","call":…,"number":…}, requests \
+            {"event":"answer","id":1,"call":…} and start, end, hold, resume, dtmf, to be replied to within 5 s, \
+            {"event":"state","call":…,"state":…,"reason":…}, and {"event":"error","line":…,"error":…} for a line that is \
+            not understood or refused. The handbook has all of it.
+
+            The end of the input ends the calls. Exit codes: 0 then; 1 refused, or btcalld has ended; 3 btcalld is not running.
+            """)
+
+    @Option(
+        help: "What the script can do, with commas between: \(ProviderCommand.accepted); none for nothing.",
+        transform: ProviderCommand.capabilities)
+    var capabilities: Set<Capability> = [.hold, .dtmf, .dial]
+
+    @Option(help: "What people call the application.")
+    var name = "script"
+
+    @OptionGroup var raw: RawAudioArguments
+
+    @OptionGroup var options: CommonOptions
+
+    func perform(on bridge: CallBridge, _ output: Output) async throws {
+        let provider = LineProvider(output)
+        let signals = try [SIGINT, SIGTERM].map { signal in
+            try ControlLoop.shared.onSignal(signal) { provider.interrupt() }
+        }
+        defer { for signal in signals { signal.cancel() } }
+        let description = CallProviderDescription(name: name, rate: raw.rate, capabilities: capabilities)
+        try await provider.run(description, try raw.audio(), input: STDIN_FILENO, on: bridge)
+    }
+
+    /// Those that a line stands for.
+    private static let known: [Capability] = [.hold, .dtmf, .dial]
+    private static var accepted: String { known.map(\.rawValue).joined(separator: ",") }
+
+    private static func capabilities(_ text: String) throws -> Set<Capability> {
+        if text == "none" { return [] }
+        let words = text.split(separator: ",").map(String.init)
+        let found = words.compactMap { word in known.first { $0.rawValue == word } }
+        guard found.count == words.count, !found.isEmpty else {
+            throw ValidationError("accepted: \(accepted), or none")
+        }
+        return Set(found)
+    }
+}

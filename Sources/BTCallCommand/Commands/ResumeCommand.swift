@@ -1,0 +1,24 @@
+import ArgumentParser
+import BTCall
+import ControlLoop
+
+struct ResumeCommand: BridgeCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "resume", abstract: "Take up the call that is on hold.")
+
+    @Argument(help: CallArgument.help)
+    var call: String?
+
+    @OptionGroup var options: CommonOptions
+
+    func perform(on bridge: CallBridge, _ output: Output) async throws {
+        let chosen = try CallArgument.choose(
+            call, among: try await bridge.calls.list(), in: [[.held]], absent: "no call is held")
+        try await bridge.calls.setHeld(chosen.id, false)
+        if options.json {
+            output.print(["resumed": .string(chosen.id.description)])
+        } else {
+            output.print("resumed: \(chosen.party)")
+        }
+    }
+}

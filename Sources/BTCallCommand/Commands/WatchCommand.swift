@@ -1,0 +1,116 @@
+import ArgumentParser
+import BTCall
+import ControlLoop
+import Glibc
+
+struct WatchCommand: BridgeCommand {
+    /// Stands for a `callAdded` that comes in.
+    static let incomingCall = "incomingCall"
+
+    static let configuration = CommandConfiguration(
+        commandName: "watch", abstract: "Run a command for what happens, until interrupted.",
+        discussion: """
+            CMD is run by /bin/sh, once for each event, one after the other; what it is to know is in its environment, \
+            nothing is put into CMD: BTCALL_EVENT, BTCALL_CALL (the id), BTCALL_NUMBER, BTCALL_NAME, BTCALL_STATE, \
+            BTCALL_DIRECTION, BTCALL_PROVIDER, BTCALL_DEVICE, BTCALL_OLD_DEVICE, BTCALL_REASON, BTCALL_ADDRESS, \
+            BTCALL_BUTTON, BTCALL_SETTING, BTCALL_VALUE, BTCALL_TIME, and BTCALL_JSON with the line of `btcall monitor \
+            --json`. All are set, those that say nothing to nothing.
+
+            btcall watch --event incomingCall --exec 'logger "$BTCALL_NAME calls ($BTCALL_NUMBER)"'
+
+            With --json a line is printed for each run: event, status, killed.
+            """)
+
+    @Option(help: ArgumentHelp("What to run, in quotes; in it, variables belong into double quotes.", valueName: "cmd"))
+    var exec: String
+
+    @Option(
+        help: ArgumentHelp(
+            """
+            Only for this event; may be repeated. \(WatchCommand.incomingCall): a call comes in; or a word of `btcall \
+            monitor`: \(BridgeEvent.words.joined(separator: ", ")). Without it: for all words of `btcall monitor`.
+            """, valueName: "name"),
+        transform: WatchCommand.word)
+    var event: [String] = []
+
+    @Option(
+        help: ArgumentHelp("Kill what still runs after so many seconds.", valueName: "seconds"),
+        transform: WatchCommand.limit)
+    var timeout: Duration = .seconds(10)
+
+    @OptionGroup var options: CommonOptions
+
+    func perform(on bridge: CallBridge, _ output: Output) async throws {
+        let events = await bridge.events()
+        var calls: [Call.ID: Call] = [:]
+        if let error = await MonitorCommand.absence(of: bridge) {
+            guard error.code == .notRunning else { throw error }
+            output.printError("\(error.message); waiting for it")
+        } else {
+            for call in try await bridge.calls.list() { calls[call.id] = call }
+        }
+        let hook = EventHook(exec, within: timeout, output, isJSON: options.json)
+        let known = calls
+        let watch = Task { @ControlPlane in await self.watch(events, known, hook) }
+        let signals = try [SIGINT, SIGTERM].map { signal in
+            try ControlLoop.shared.onSignal(signal) { watch.cancel() }
+        }
+        await watch.value
+        for signal in signals { signal.cancel() }
+        await hook.stop()
+    }
+
+    /// - Parameter known: the calls that were there before the first of the events.
+    @ControlPlane
+    func watch(_ events: AsyncStream<BridgeEvent>, _ known: [Call.ID: Call], _ hook: EventHook) async {
+        var calls = known
+        for await event in events {
+            var call: Call?
+            switch event {
+            case .callAdded(let added):
+                calls[added.id] = added
+                call = added
+            case .callRemoved(let id, _): call = calls.removeValue(forKey: id)
+            case .daemonVanished: calls = [:]
+            default: call = event.call.flatMap { calls[$0] }
+            }
+            var words = [event.word]
+            if case .callAdded(let added) = event, added.direction == .incoming, self.event.contains(Self.incomingCall)
+            {
+                words.append(Self.incomingCall)
+            }
+            for word in words where self.event.isEmpty || self.event.contains(word) {
+                var environment = HookVariables.values(of: event, as: word, call, at: .now)
+                environment["BTCALL_BUS"] = "\(options.bus)"
+                hook.add(environment)
+            }
+        }
+    }
+
+    private static func word(_ text: String) throws -> String {
+        let accepted = [incomingCall] + BridgeEvent.words
+        guard accepted.contains(text) else {
+            throw ValidationError("accepted: \(accepted.joined(separator: ", "))")
+        }
+        return text
+    }
+
+    private static func limit(_ text: String) throws -> Duration {
+        guard let seconds = Double(text), (0.1...3600).contains(seconds) else {
+            throw ValidationError("accepted: a number of seconds, 0.1 to 3600")
+        }
+        return .milliseconds(Int64(seconds * 1000))
+    }
+}
+
+extension BridgeEvent {
+    /// The call that the event is about, where it has only its id.
+    fileprivate var call: Call.ID? {
+        switch self {
+        case .callStateChanged(let id, _, _), .callRemoved(let id, _), .callQualityChanged(let id, _),
+            .callRecordedChanged(let id, _), .recordingDenied(let id, _), .recordingRequested(let id, _):
+            id
+        default: nil
+        }
+    }
+}

@@ -1,0 +1,178 @@
+import BTCall
+import ControlLoop
+
+/// The calls of this process as a telephony application: reports them, and puts what comes about them into an order that a
+/// script can follow. Nothing is said of a call before its report has given its id.
+@ControlPlane
+final class OwnedCalls: CallProvider {
+    enum Request: Hashable {
+        case start(number: String)
+        case answer
+        case end(reason: String)
+        case held(Bool)
+        case tones(String)
+    }
+
+    enum Event: Hashable {
+        case state(Call.ID, Call.State, reason: String?)
+        /// The daemon has dropped the registration, or is gone: the last event.
+        case released
+    }
+
+    /// Carries a request out, or refuses it; the daemon waits five seconds.
+    private let onRequest: @ControlPlane (Request, Call.ID) async throws(ProviderRefusal) -> Void
+    private let onEvent: @ControlPlane (Event) -> Void
+    private let audio: RawAudio?
+    private var registration: ProviderRegistration?
+    private var watch: Task<Void, Never>?
+    /// Those that have not ended, in the order of their appearance.
+    private(set) var calls: [Call.ID] = []
+    private var reports = 0
+    private var early: [(Call.ID, Call.State, String?)] = []
+    private var waiting: [CheckedContinuation<Void, Never>] = []
+    /// Tells who waits for the end of all calls.
+    private var ends: [CheckedContinuation<Void, Never>] = []
+
+    /// - Parameter audio: nil ends the audio of the calls at once.
+    init(
+        _ audio: RawAudio?,
+        onRequest: @escaping @ControlPlane (Request, Call.ID) async throws(ProviderRefusal) -> Void,
+        onEvent: @escaping @ControlPlane (Event) -> Void
+    ) {
+        self.audio = audio
+        self.onRequest = onRequest
+        self.onEvent = onEvent
+    }
+
+    func register(_ description: CallProviderDescription, on bridge: CallBridge) async throws {
+        let events = await bridge.events()
+        watch = Task { @ControlPlane in for await event in events { self.handle(event) } }
+        do {
+            registration = try await bridge.register(self, as: description)
+        } catch {
+            watch?.cancel()
+            throw error
+        }
+    }
+
+    /// Ends the calls and the registration; returns when all that comes of it has been told.
+    func unregister() async {
+        // Where the daemon has gone there is nothing to unregister.
+        try? await registration?.unregister()
+        registration = nil
+        if !calls.isEmpty {
+            let timer = ControlLoop.shared.schedule(after: .seconds(1)) { self.resume(&self.ends) }
+            await withCheckedContinuation { ends.append($0) }
+            timer.cancel()
+        }
+        watch?.cancel()
+        audio?.stop()
+    }
+
+    func reportIncoming(number: String, name: String?) async throws -> Call.ID {
+        try await report { try await $0.reportIncoming(number: number, name: name) }
+    }
+
+    func reportOutgoing(number: String, name: String?, _ state: Call.State) async throws -> Call.ID {
+        try await report { try await $0.reportOutgoing(number: number, name: name, state: state) }
+    }
+
+    func update(_ call: Call.ID, _ state: Call.State, _ reason: Call.EndReason?) async throws {
+        guard let registration else { throw CommandFailure("the registration is over") }
+        try await registration.update(call, state, reason: reason)
+    }
+
+    /// - Parameter text: the beginning of an id; nil for the only call.
+    func find(_ text: String?) throws -> Call.ID {
+        let matching = calls.filter { text.map($0.description.hasPrefix) ?? true }
+        if matching.count == 1 { return matching[0] }
+        let list = calls.isEmpty ? "there is none" : "there are \(calls.map(\.description).joined(separator: ", "))"
+        guard let text else { throw CommandFailure(calls.isEmpty ? "there is no call" : "name a call: \(list)") }
+        throw CommandFailure("\"\(text)\" is \(matching.isEmpty ? "no call" : "more than one call"): \(list)")
+    }
+
+    private func report(_ body: @ControlPlane (ProviderRegistration) async throws -> Call.ID) async throws -> Call.ID {
+        guard let registration else { throw CommandFailure("the registration is over") }
+        reports += 1
+        do {
+            let call = try await body(registration)
+            calls.append(call)
+            return call
+        } catch {
+            reported()
+            throw error
+        }
+    }
+
+    /// To be called when the id that a report gave has been told: what came for the call meanwhile follows.
+    func reported() {
+        reports -= 1
+        let missed = early
+        early = []
+        for (call, state, reason) in missed { stateChanged(call, state, reason) }
+        if reports == 0 { resume(&waiting) }
+    }
+
+    private func handle(_ event: BridgeEvent) {
+        if case .callStateChanged(let call, let state, let reason) = event { stateChanged(call, state, reason) }
+    }
+
+    private func stateChanged(_ call: Call.ID, _ state: Call.State, _ reason: String?) {
+        guard reports == 0 else { return early.append((call, state, reason)) }
+        guard let index = calls.firstIndex(of: call) else { return }
+        if state == .ended { calls.remove(at: index) }
+        onEvent(.state(call, state, reason: reason))
+        if calls.isEmpty { resume(&ends) }
+    }
+
+    private func resume(_ continuations: inout [CheckedContinuation<Void, Never>]) {
+        let resumed = continuations
+        continuations = []
+        for continuation in resumed { continuation.resume() }
+    }
+
+    private func take(_ request: Request, _ call: Call.ID) async throws(ProviderRefusal) {
+        while reports > 0 { await withCheckedContinuation { waiting.append($0) } }
+        if case .start = request {
+            calls.append(call)
+        } else if !calls.contains(call) {
+            throw .noSuchCall("that call has ended")
+        }
+        do throws(ProviderRefusal) {
+            try await onRequest(request, call)
+        } catch {
+            if case .start = request { calls.removeAll { $0 == call } }
+            throw error
+        }
+    }
+
+    // MARK: CallProvider
+
+    @ControlPlane func performStart(_ call: Call.ID, number: String) async throws(ProviderRefusal) {
+        try await take(.start(number: number), call)
+    }
+
+    @ControlPlane func performAnswer(_ call: Call.ID) async throws(ProviderRefusal) { try await take(.answer, call) }
+
+    @ControlPlane func performEnd(_ call: Call.ID, reason: String) async throws(ProviderRefusal) {
+        try await take(.end(reason: reason), call)
+    }
+
+    @ControlPlane func performSetHeld(_ call: Call.ID, _ held: Bool) async throws(ProviderRefusal) {
+        try await take(.held(held), call)
+    }
+
+    @ControlPlane func performDTMF(_ call: Call.ID, tones: String) async throws(ProviderRefusal) {
+        try await take(.tones(tones), call)
+    }
+
+    /// Audio that nobody takes is closed with its object: the call goes on without.
+    @ControlPlane func audioReady(_ call: Call.ID, _ audio: CallAudio) async { self.audio?.start(audio) }
+
+    @ControlPlane func released() async {
+        registration = nil
+        calls = []
+        onEvent(.released)
+        resume(&ends)
+    }
+}

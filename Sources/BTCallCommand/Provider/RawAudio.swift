@@ -1,0 +1,121 @@
+import BTCall
+import ControlLoop
+import Glibc
+
+/// The audio of a call from and to files or FIFOs: samples of 16 bit, one channel, without a header.
+///
+/// btcalld is the clock. What is not there in time is silence; what nobody reads in time is dropped, oldest first.
+@ControlPlane
+final class RawAudio {
+    /// What waits in a FIFO for its reader: half a second at 16 kHz.
+    private nonisolated static let waitingBytes: Int32 = 16384
+    /// F_SETPIPE_SZ, which the C library has for _GNU_SOURCE only.
+    private nonisolated static let setPipeSize: Int32 = 1031
+    /// Messages that one turn of the loop takes.
+    private nonisolated static let mostBlocks = 16
+
+    /// -1 without.
+    private let farEnd: Int32
+    private let recording: Int32
+    private let isFIFO: Bool
+    private var audio: (descriptor: Int32, blockBytes: Int, source: DescriptorSource)?
+    private var pending: [UInt8] = []
+
+    /// - Parameters:
+    ///   - farEnd: what the other party says; nil is silence.
+    ///   - recording: where what the call sends goes; a file is made, or begun anew. nil drops it.
+    init(farEnd: String?, recording: String?) throws(CommandFailure) {
+        if let farEnd {
+            self.farEnd = try Self.open(farEnd, O_RDONLY)
+        } else {
+            self.farEnd = -1
+        }
+        guard let recording else {
+            (self.recording, isFIFO) = (-1, false)
+            return
+        }
+        var information = stat()
+        isFIFO = stat(recording, &information) == 0 && information.st_mode & S_IFMT == S_IFIFO
+        do throws(CommandFailure) {
+            // Open for reading as well, it needs no reader yet, and drops what is too old.
+            self.recording = try Self.open(recording, isFIFO ? O_RDWR : O_WRONLY | O_CREAT | O_TRUNC)
+        } catch {
+            if self.farEnd >= 0 { close(self.farEnd) }
+            throw error
+        }
+        if isFIFO { _ = fcntl(self.recording, Self.setPipeSize, Self.waitingBytes) }
+    }
+
+    isolated deinit {
+        stop()
+        for descriptor in [farEnd, recording] where descriptor >= 0 { close(descriptor) }
+    }
+
+    private static func open(_ path: String, _ flags: Int32) throws(CommandFailure) -> Int32 {
+        let descriptor = Glibc.open(path, flags | O_NONBLOCK | O_CLOEXEC, 0o644)
+        guard descriptor >= 0 else { throw CommandFailure("\(path): \(String(cString: strerror(errno)))") }
+        return descriptor
+    }
+
+    /// Takes the audio of a call; that of another one ends.
+    func start(_ audio: CallAudio) {
+        stop()
+        let descriptor = audio.takeDescriptor()
+        guard descriptor >= 0 else { return }
+        do throws(SystemError) {
+            let source = try ControlLoop.shared.add(descriptor, .readable) { [weak self] _ in self?.exchange() }
+            self.audio = (descriptor, 2 * audio.blockFrames, source)
+        } catch {
+            close(descriptor)
+        }
+    }
+
+    func stop() {
+        guard let audio else { return }
+        self.audio = nil
+        audio.source.cancel()
+        close(audio.descriptor)
+    }
+
+    private func exchange() {
+        guard let audio else { return }
+        var block = [UInt8](repeating: 0, count: 2 * audio.blockBytes)
+        for _ in 0..<Self.mostBlocks {
+            let count = recv(audio.descriptor, &block, block.count, Int32(MSG_DONTWAIT))
+            if count < 0, errno == EINTR { continue }
+            if count < 0, errno == EAGAIN { return }
+            guard count > 0 else { return stop() }
+            record(block, count)
+            let answer = next(audio.blockBytes)
+            // A block that btcalld does not take at once would come too late.
+            _ = send(audio.descriptor, answer, answer.count, Int32(MSG_NOSIGNAL | MSG_DONTWAIT))
+        }
+    }
+
+    private func record(_ block: [UInt8], _ count: Int) {
+        guard recording >= 0 else { return }
+        if write(recording, block, count) < 0, errno == EAGAIN, isFIFO {
+            var oldest = [UInt8](repeating: 0, count: Int(Self.waitingBytes) / 4)
+            _ = read(recording, &oldest, oldest.count)
+            _ = write(recording, block, count)
+        }
+    }
+
+    /// What the far end says next.
+    private func next(_ count: Int) -> [UInt8] {
+        var isAtEnd = false
+        while farEnd >= 0, pending.count < count {
+            var piece = [UInt8](repeating: 0, count: count - pending.count)
+            let got = read(farEnd, &piece, piece.count)
+            if got < 0, errno == EINTR { continue }
+            isAtEnd = got == 0
+            guard got > 0 else { break }
+            pending += piece[..<got]
+        }
+        // The rest of a block is spoken when nothing can follow, and else with what follows.
+        guard pending.count == count || isAtEnd else { return [UInt8](repeating: 0, count: count) }
+        let block = pending + [UInt8](repeating: 0, count: count - pending.count)
+        pending = []
+        return block
+    }
+}

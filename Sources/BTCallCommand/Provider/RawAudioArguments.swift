@@ -1,0 +1,35 @@
+import ArgumentParser
+import BTCall
+import BTCallBench
+import ControlLoop
+
+/// What `btcall provider` and `btcall call report` take for the audio of their calls.
+struct RawAudioArguments: ParsableArguments, Sendable {
+    @Option(
+        help: ArgumentHelp(
+            "What the far end says: samples of 16 bit, little-endian, one channel, no header; a file or a FIFO.",
+            valueName: "file"))
+    var farEnd: String?
+
+    @Option(
+        help: ArgumentHelp("Write what the call sends to this file or FIFO, in the same form.", valueName: "file"))
+    var record: String?
+
+    @Option(
+        help: "Frames per second of both: \(WaveFile.rates.map(String.init).joined(separator: ", ")).",
+        transform: RawAudioArguments.rate)
+    var rate = 16000
+
+    /// - Returns: nil where the calls have no audio.
+    @ControlPlane func audio() throws(CommandFailure) -> RawAudio? {
+        guard farEnd != nil || record != nil else { return nil }
+        return try RawAudio(farEnd: farEnd, recording: record)
+    }
+
+    private static func rate(_ text: String) throws -> Int {
+        guard let rate = Int(text), WaveFile.rates.contains(rate) else {
+            throw ValidationError("accepted: \(WaveFile.rates.map(String.init).joined(separator: ", "))")
+        }
+        return rate
+    }
+}

@@ -1,0 +1,57 @@
+import BTCall
+import ControlLoop
+
+/// What a hook of `btcall watch` finds in its environment.
+///
+/// All of ``names`` are always set, those that an event has nothing for to nothing: so that a hook never sees those of
+/// another `btcall watch` around it.
+enum HookVariables {
+    static let names = [
+        "BTCALL_EVENT", "BTCALL_TIME", "BTCALL_CALL", "BTCALL_STATE", "BTCALL_DIRECTION", "BTCALL_NUMBER",
+        "BTCALL_NAME", "BTCALL_PROVIDER", "BTCALL_DEVICE", "BTCALL_OLD_DEVICE", "BTCALL_REASON", "BTCALL_ADDRESS",
+        "BTCALL_BUTTON", "BTCALL_SETTING", "BTCALL_VALUE", "BTCALL_JSON",
+    ]
+
+    /// The members of an event's JSON whose variable has another name; null: only in BTCALL_JSON.
+    private static let members: [String: String?] = [
+        "id": "BTCALL_CALL", "old": "BTCALL_OLD_DEVICE", "new": "BTCALL_DEVICE", "name": "BTCALL_SETTING",
+        "quality": "BTCALL_VALUE", "muted": "BTCALL_VALUE", "recording": "BTCALL_VALUE", "devices": nil,
+        "problems": nil,
+    ]
+    /// The same for members of a call.
+    private static let callMembers: [String: String?] = ["id": "BTCALL_CALL", "index": nil, "startedAt": nil]
+    /// The same for a call as it was when it was added: its state may be another.
+    private static let earlierMembers = callMembers.merging(["state": nil]) { _, new in new }
+
+    /// - Parameters:
+    ///   - word: what the hook is to be told of; BTCALL_JSON has the event's own.
+    ///   - call: of an event that has only its id; nil when it is not known, or there is none.
+    static func values(of event: BridgeEvent, as word: String, _ call: Call?, at time: WallClock) -> [String: String] {
+        let json = event.json(at: time)
+        var values = Dictionary(uniqueKeysWithValues: names.map { ($0, "") })
+        if let call { add(call.json, earlierMembers, to: &values) }
+        add(json, members, to: &values)
+        values["BTCALL_EVENT"] = word
+        values["BTCALL_JSON"] = json.text()
+        return values
+    }
+
+    private static func add(_ json: JSON, _ names: [String: String?], to values: inout [String: String]) {
+        guard case .object(let members) = json else { return }
+        for (key, value) in members {
+            if case .object = value {
+                if key == "call" { add(value, callMembers, to: &values) }
+            } else if let name = names[key] ?? "BTCALL_" + key.uppercased() {
+                values[name] = text(value)
+            }
+        }
+    }
+
+    private static func text(_ value: JSON) -> String {
+        switch value {
+        case .null: ""
+        case .string(let text): text
+        case .bool, .integer, .number, .array, .object: value.text()
+        }
+    }
+}

@@ -1,0 +1,99 @@
+import BTCall
+import ControlLoop
+import Foundation
+import Testing
+
+@testable import BTCallCommand
+
+/// What `btcall watch` runs.
+@Suite(.timeLimit(.minutes(1))) @ControlPlane struct EventHookTests {
+    private let capture = Capture()
+    private let file = FileManager.default.temporaryDirectory.appending(path: "btcall-hook-\(UUID().uuidString)")
+
+    /// Runs a hook for events of these words, until one that is called `last` has been.
+    private func run(_ command: String, within limit: Duration = .seconds(30), _ words: String...) async {
+        let hook = EventHook(command, within: limit, capture.sink, isJSON: true)
+        for word in words + ["last"] {
+            hook.add(["BTCALL_EVENT": word, "FILE": file.path()])
+        }
+        await capture.contains("\"last\"")
+    }
+
+    private var written: String {
+        // Without a file nothing was written.
+        (try? String(contentsOf: file, encoding: .utf8)) ?? ""
+    }
+
+    @Test func `Hooks run one at a time, in the order of the events`() async throws {
+        let words = (0..<20).map { "event\($0)" }
+        let hook = EventHook(
+            #"printf '<%s' "$BTCALL_EVENT" >>"$FILE"; printf '>' >>"$FILE""#, within: .seconds(30), capture.sink,
+            isJSON: true)
+        for word in words { hook.add(["BTCALL_EVENT": word, "FILE": file.path()]) }
+        await capture.contains("\"event19\"")
+        #expect(written == words.map { "<\($0)>" }.joined())
+        #expect(capture.errors == "")
+    }
+
+    @Test func `A hook that hangs is killed with what it started, it is said, and the next one runs`() async throws {
+        await run(
+            #"if [ "$BTCALL_EVENT" = slow ]; then sleep 1000 & echo $! >"$FILE"; wait; fi"#, within: .seconds(3),
+            "slow")
+        #expect(
+            capture.output == """
+                {"event":"slow","status":137,"killed":true}
+                {"event":"last","status":0,"killed":false}
+
+                """)
+        #expect(
+            capture.errors == "btcall: the hook for slow was killed: it took longer than 3.0 seconds (--timeout)\n")
+        let sleeper = try #require(pid_t(written.trimmingCharacters(in: .whitespacesAndNewlines)))
+        // It is gone as soon as whoever inherited it has noticed: then there is no process group of that number either.
+        while kill(sleeper, 0) == 0, try Self.state(of: sleeper) != "Z" {
+            await ControlLoop.shared.sleep(for: .milliseconds(5))
+        }
+    }
+
+    /// The letter of /proc; nil when there is no such process.
+    private static func state(of process: pid_t) throws -> String? {
+        guard let text = try? String(contentsOfFile: "/proc/\(process)/stat", encoding: .utf8) else { return nil }
+        return text.split(separator: ") ").last.map { String($0.prefix(1)) }
+    }
+
+    @Test func `A hook that fails is told with its status, one that cannot be run as the shell says`() async throws {
+        await run(#"[ "$BTCALL_EVENT" = last ] || exit 3"#, "bad")
+        #expect(capture.errors == "btcall: the hook for bad ended with 3\n")
+    }
+
+    @Test func `When it is stopped, the hook that runs is killed and those that wait are not run`() async throws {
+        let hook = EventHook(
+            #"echo "$BTCALL_EVENT" >>"$FILE"; exec sleep 1000"#, within: .seconds(1000), capture.sink, isJSON: true)
+        for word in ["first", "second"] { hook.add(["BTCALL_EVENT": word, "FILE": file.path()]) }
+        while written != "first\n" { await ControlLoop.shared.sleep(for: .milliseconds(5)) }
+        await hook.stop()
+        #expect(written == "first\n" && capture.output == "")
+    }
+
+    @Test func `A thousand events may wait, more are dropped and counted`() async throws {
+        let hook = EventHook("true", within: .seconds(30), capture.sink, isJSON: false)
+        for _ in 0..<EventHook.most + 3 { hook.add(["BTCALL_EVENT": "quality"]) }
+        #expect(
+            capture.errors == "btcall: the hook is too slow: 1000 events wait, those that come are dropped\n")
+        await hook.stop()
+    }
+
+    @Test func `Every variable is set, those that an event has nothing for to nothing`() throws {
+        let muted = HookVariables.values(of: .mutedChanged(true), as: "muted", nil, at: .now)
+        #expect(Set(muted.keys) == Set(HookVariables.names))
+        #expect(muted["BTCALL_VALUE"] == "true" && muted["BTCALL_CALL"] == "")
+        let route = HookVariables.values(
+            of: .routeChanged(old: .none, new: .earpiece, reason: "callStarted"), as: "routeChanged", nil, at: .now)
+        #expect(Set(route.keys) == Set(HookVariables.names))
+        #expect(route["BTCALL_DEVICE"] == "earpiece" && route["BTCALL_OLD_DEVICE"] == "none")
+        #expect(route["BTCALL_REASON"] == "callStarted")
+        let setting = HookVariables.values(
+            of: .settingChanged(name: "preferred", value: nil), as: "setting", nil, at: .now)
+        #expect(setting["BTCALL_SETTING"] == "preferred" && setting["BTCALL_VALUE"] == "")
+        #expect(setting["BTCALL_NAME"] == "")
+    }
+}

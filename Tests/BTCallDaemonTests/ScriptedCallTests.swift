@@ -1,0 +1,163 @@
+import BTCall
+import BTCallDaemon
+import BTCallSimulator
+import ControlLoop
+import Foundation
+import Testing
+
+extension DaemonTests {
+    /// Calls that a script owns.
+    @Suite @ControlPlane struct ScriptedCallTests {
+        private static func said(_ words: [String], _ program: RunningProgram) async throws {
+            try await eventually("the script is told \(words.last ?? "")") {
+                program.words.count >= words.count
+            }
+            #expect(program.words == words, "\(program.errors)")
+        }
+
+        @Test func `A script owns calls by JSON lines, from the report to the end`() async throws {
+            try await Box.run { box in
+                let btcall = try Program(box.address)
+                let provider = try btcall.start("provider", "--name", "door")
+                var told = ["registered"]
+                try await Self.said(told, provider)
+                try provider.write(#"{"report":"incoming","number":"5550100","name":"Gate"}"#)
+                told.append("reported 5550100")
+                try await Self.said(told, provider)
+                let call = try #require(try await box.bridge.calls.list().first)
+                #expect(call.provider == "door" && call.name == "Gate" && call.state == .ringing)
+                // Each request waits for its reply; the daemon is told by the client's own task.
+                for (verb, request, state) in [
+                    (["answer"], "answer 1", "state active"), (["hold"], "hold 2", "state held"),
+                    (["resume"], "resume 3", "state active"), (["dtmf", "5"], "dtmf 4 5", nil),
+                    (["hangup"], "end 5 localHangUp", "state ended localHangUp"),
+                ] as [([String], String, String?)] {
+                    let client = try RunningProgram(btcall.path, verb, box.address)
+                    told.append(request)
+                    try await Self.said(told, provider)
+                    try provider.write("{\"id\":\(request.split(separator: " ")[1]),\"ok\":true}")
+                    if let state { told.append(state) }
+                    try await Self.said(told, provider)
+                    #expect(try await client.status() == 0)
+                }
+                #expect(try await box.bridge.calls.list().isEmpty)
+                let ids = provider.objects.dropFirst().map { $0["call"] as? String }
+                #expect(ids.allSatisfy { $0 == call.id.description })
+                try provider.endInput()
+                #expect(try await provider.status() == 0)
+                #expect(provider.errors == "")
+            }
+        }
+
+        @Test func `Lines that are wrong are told with their number and what would be right, and nothing is lost`()
+            async throws
+        {
+            try await Box.run { box in
+                let provider = try Program(box.address).start("provider")
+                try await Self.said(["registered"], provider)
+                let long = "{\"report\":\"incoming\",\"number\":\"" + String(repeating: "1", count: 70_000) + "\"}"
+                for line in [
+                    "hello", #"{"report":"sideways","number":"1"}"#, #"{"report":"incoming","nubmer":"1"}"#, "",
+                    #"{"update":"active"}"#, #"{"id":7,"ok":true}"#, #"{"id":1}"#, #"{"update":"ringing"}"#, "[]",
+                    #"{"report":"outgoing"}"#, #"{"update":"held","reason":"busy"}"#, #"{"id":1,"update":"held"}"#,
+                    long,
+                    "\u{0}\u{1}", #"{"report":"outgoing","number":"12","state":"alerting"}"#,
+                    #"{"update":"active","call":"zz"}"#, #"{"update":"active"}"#,
+                    #"{"update":"ended","reason":"busy"}"#,
+                ] { try provider.write(line) }
+                try await eventually("all is told") { provider.lines.last?.contains("\"ended\"") == true }
+                let errors = provider.objects.filter { $0["event"] as? String == "error" }
+                let texts = Dictionary(
+                    errors.map { ($0["line"] as? Int ?? 0, $0["error"] as? String ?? "") },
+                    uniquingKeysWith: { $0 + $1 })
+                let expected = [
+                    1: "no JSON: a value expected, not 'hello'",
+                    2: "report: \"report\": one of incoming, outgoing expected, not \"sideways\"",
+                    3: "report: \"nubmer\" is not known; it has report, number, name",
+                    5: "there is no call", 6: "there is no request 7",
+                    7: "reply: \"ok\":true or \"error\":\"why\" is expected",
+                    8: "update: \"update\": one of active, alerting, ended, held expected, not \"ringing\"",
+                    9: "line: an object in braces expected, not []",
+                    10: "report: \"number\" is missing: a string",
+                    11: "update: a \"reason\" belongs to \"update\":\"ended\"",
+                    13: "longer than 65536 bytes",
+                    16: "\"zz\" is no call: there are ",
+                ]
+                for (line, text) in expected {
+                    #expect(texts[line]?.hasPrefix(text) == true, "\(line): \(texts[line] ?? "nothing")")
+                }
+                #expect(texts[12]?.hasPrefix("one of these is expected: {\"id\":1,\"ok\":true}") == true)
+                #expect(texts[14]?.hasPrefix("no JSON: a value expected") == true)
+                #expect(texts.count == 14)
+                let rest = provider.words.filter { !$0.hasPrefix("error") }
+                #expect(rest == ["registered", "reported 12", "state alerting", "state active", "state ended busy"])
+                try provider.endInput()
+                #expect(try await provider.status() == 0)
+            }
+        }
+
+        @Test func `A script may refuse, with its words, and its end is that of its calls`() async throws {
+            try await Box.run { box in
+                let btcall = try Program(box.address)
+                let provider = try btcall.start("provider", "--capabilities", "dial")
+                try await Self.said(["registered"], provider)
+                let client = try btcall.start("dial", "4711")
+                try await Self.said(["registered", "start 1 4711"], provider)
+                try provider.write(#"{"id":1,"error":"no trunk is free"}"#)
+                #expect(try await client.status() == 1)
+                #expect(client.errors.contains("no trunk is free"))
+                #expect(try await box.bridge.calls.list().isEmpty)
+                // A last line needs no end of line.
+                try provider.write(#"{"report":"outgoing","number":"1"}"#)
+                try await eventually("there is a call") { try await box.bridge.calls.list().count == 1 }
+                let hold = try await btcall("hold")
+                #expect(hold.status == 1)
+                try provider.endInput()
+                #expect(try await provider.status() == 0)
+                #expect(provider.words.last == "state ended providerGone")
+                #expect(try await box.bridge.calls.list().isEmpty)
+            }
+        }
+
+        @Test func `The audio of a script's call comes from a file and goes to one`() async throws {
+            try await Box.run { box in
+                let folder = FileManager.default.temporaryDirectory.appending(path: "btcall-\(UUID().uuidString)")
+                try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+                defer { try? FileManager.default.removeItem(at: folder) }  // It may stay.
+                let (far, near) = (folder.appending(path: "far"), folder.appending(path: "near"))
+                let samples = (0..<50).flatMap { _ in Tone.samples(16000) }
+                try Data(samples.flatMap { [UInt8(truncatingIfNeeded: $0), UInt8(truncatingIfNeeded: $0 >> 8)] })
+                    .write(to: far)
+                try await box.prefer(.earpiece)
+                let provider = try Program(box.address).start(
+                    "provider", "--far-end", far.path(), "--record", near.path())
+                try await Self.said(["registered"], provider)
+                try provider.write(#"{"report":"outgoing","number":"1"}"#)
+                try provider.write(#"{"update":"active"}"#)
+                try await box.playing("earpiece")
+                try await eventually("what the microphone hears is in the file") {
+                    guard let data = try? Data(contentsOf: near), data.count > 3200 else { return false }
+                    let heard = stride(from: 0, to: data.count - 1, by: 2).map {
+                        Int16(truncatingIfNeeded: Int(data[$0]) | Int(data[$0 + 1]) << 8)
+                    }
+                    return Tone.isHeard(in: heard)
+                }
+                try provider.endInput()
+                #expect(try await provider.status() == 0)
+            }
+        }
+
+        @Test func `A daemon that ends is told to a script, and ends it`() async throws {
+            try await Box.run { box in
+                let provider = try Program(box.address).start("provider")
+                try await Self.said(["registered"], provider)
+                try provider.write(#"{"report":"incoming","number":"1"}"#)
+                try await eventually("there is a call") { try await box.bridge.calls.list().count == 1 }
+                try await box.restartDaemon()
+                #expect(try await provider.status() == 1)
+                #expect(provider.words.last == "released")
+                #expect(provider.errors.contains("btcalld has ended"))
+            }
+        }
+    }
+}

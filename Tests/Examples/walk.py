@@ -1,0 +1,206 @@
+"""Walks a whole call with each program of Examples: what run says. Arguments: the folder of btcalld and btcall, Examples."""
+
+import asyncio
+import os
+import subprocess
+import sys
+import tempfile
+
+from dbus_next import Message, MessageType
+from dbus_next.aio import MessageBus
+
+BUS = """<!DOCTYPE busconfig PUBLIC "-//freedesktop//DTD D-BUS Bus Configuration 1.0//EN"
+ "http://www.freedesktop.org/standards/dbus/1.0/busconfig.dtd">
+<busconfig>
+  <type>session</type>
+  <listen>unix:path={0}</listen>
+  <auth>EXTERNAL</auth>
+  <policy context="default">
+    <allow send_destination="*"/>
+    <allow receive_sender="*"/>
+    <allow own="*"/>
+  </policy>
+</busconfig>
+"""
+# How long something may take before it counts as not happening.
+PATIENCE = 30
+NUMBER = "5550142"
+
+
+class NotSo(Exception):
+    """A step that did not come out."""
+
+
+def check(what, found, wanted):
+    if found != wanted:
+        raise NotSo(f"{what}: {found!r} instead of {wanted!r}")
+
+
+class Client:
+    """A program that people use the calls with; notes the signals of all calls."""
+
+    @classmethod
+    async def connect(cls, address):
+        self = cls()
+        self.bus = await MessageBus(bus_address=address).connect()
+        self.signals = asyncio.Queue()
+        self.bus.add_message_handler(self.received)
+        await self.ask("org.freedesktop.DBus", "/org/freedesktop/DBus", "org.freedesktop.DBus", "AddMatch", "s",
+                       "type='signal',sender='org.btcall'")
+        return self
+
+    def received(self, message):
+        if message.message_type == MessageType.SIGNAL:
+            if message.member == "StateChanged":
+                self.signals.put_nowait((message.path, *message.body))
+            elif message.member in ("CallAdded", "CallRemoved"):
+                self.signals.put_nowait((message.member, *message.body))
+
+    async def next(self):
+        return await asyncio.wait_for(self.signals.get(), PATIENCE)
+
+    async def ask(self, destination, path, interface, member, signature="", *body):
+        reply = await self.bus.call(
+            Message(destination, path, interface, member, signature=signature, body=list(body)))
+        if reply.message_type == MessageType.ERROR:
+            raise NotSo(f"{member}: {reply.error_name}: {reply.body}")
+        return reply.body
+
+    async def call(self, call, member, signature="", *body):
+        return await self.ask("org.btcall", call, "org.btcall.Call1", member, signature, *body)
+
+    async def state(self, call):
+        body = await self.call_property(call, "State")
+        return body.value
+
+    async def call_property(self, call, name):
+        return (await self.ask("org.btcall", call, "org.freedesktop.DBus.Properties", "Get", "ss",
+                               "org.btcall.Call1", name))[0]
+
+    async def until_there(self):
+        for _ in range(PATIENCE * 20):
+            owned = await self.ask("org.freedesktop.DBus", "/org/freedesktop/DBus", "org.freedesktop.DBus",
+                                   "NameHasOwner", "s", "org.btcall")
+            if owned[0]:
+                body = await self.ask("org.btcall", "/org/btcall", "org.freedesktop.DBus.Properties", "Get", "ss",
+                                      "org.btcall.Manager1", "State")
+                if body[0].value == "active":
+                    return
+            await asyncio.sleep(0.05)
+        raise NotSo("btcalld does not become active")
+
+
+class Steps:
+    def __init__(self, program):
+        self.program = program
+        self.passed = 0
+
+    def done(self, what):
+        print(f"ok - {self.program}: {what}", flush=True)
+        self.passed += 1
+
+
+async def said(process, *wanted):
+    """The next lines that the program prints, in any order: its own signals and requests come by two ways."""
+    lines = []
+    for _ in wanted:
+        line = await asyncio.wait_for(process.stdout.readline(), PATIENCE)
+        lines.append(line.decode().strip())
+    check("it said", sorted(lines), sorted(wanted))
+
+
+async def walk(client, process, steps, has_audio):
+    """One call from its report to its end: what the client sees, and what the application is asked."""
+    added, call, properties = await client.next()
+    check("the signal", added, "CallAdded")
+    check("its number", properties["Number"].value, NUMBER)
+    check("its direction", properties["Direction"].value, "incoming")
+    check("its state", properties["State"].value, "ringing")
+    await said(process, f"ringing: {call if has_audio else call.rsplit('/', 1)[1].replace('_', '-')}")
+    steps.done("an incoming call rings, with its number")
+
+    await client.call(call, "Answer", "a{sv}", {})
+    check("the signal", await client.next(), (call, "active", ""))
+    check("its state", await client.state(call), "active")
+    await said(process, "asked: answer", "state: active", *(["audio: 16000"] if has_audio else []))
+    steps.done("a client answers it: the application is asked, and the call is active")
+
+    await client.call(call, "SendDTMF", "s", "12#")
+    await said(process, "asked: dtmf 1", "asked: dtmf 2", "asked: dtmf #")
+    steps.done("tones reach the application")
+
+    await client.call(call, "SetHeld", "b", True)
+    check("the signal", await client.next(), (call, "held", ""))
+    check("its state", await client.state(call), "held")
+    await said(process, "asked: hold", "state: held")
+    steps.done("it is held")
+
+    await client.call(call, "SetHeld", "b", False)
+    check("the signal", await client.next(), (call, "active", ""))
+    await said(process, "asked: resume", "state: active", *(["audio: 16000"] if has_audio else []))
+    steps.done("it is taken up again")
+
+    await client.call(call, "End")
+    check("the signal", await client.next(), (call, "ended", "localHangUp"))
+    check("the signal", await client.next(), ("CallRemoved", call, "localHangUp"))
+    await said(process, "asked: end", "state: ended")
+    check("its exit code", await asyncio.wait_for(process.wait(), PATIENCE), 0)
+    check("what it says besides", await process.stdout.read(), b"")
+    steps.done("a client ends it, and the application ends with it")
+
+
+async def example(address, folder, name, has_audio):
+    """Returns how many steps passed and failed."""
+    steps = Steps(name)
+    process = None
+    try:
+        client = await Client.connect(address)
+        await client.until_there()
+        words = [sys.executable] if name.endswith(".py") else []
+        process = await asyncio.create_subprocess_exec(
+            *words, os.path.join(folder, name), NUMBER, stdout=subprocess.PIPE, stdin=subprocess.DEVNULL,
+            env=dict(os.environ, BTCALL_BUS=address))
+        await walk(client, process, steps, has_audio)
+        client.bus.disconnect()
+        return steps.passed, 0
+    except (NotSo, asyncio.TimeoutError) as error:
+        print(f"not ok - {name}: {error or 'nothing came in time'}", flush=True)
+        return steps.passed, 1
+    finally:
+        if process and process.returncode is None:
+            process.kill()
+            await process.wait()
+
+
+async def main(binaries, folder):
+    os.environ["PATH"] = binaries + ":" + os.environ["PATH"]
+    passed = failed = 0
+    with tempfile.TemporaryDirectory() as place:
+        address = f"unix:path={place}/bus"
+        with open(f"{place}/bus.conf", "w") as file:
+            file.write(BUS.format(f"{place}/bus"))
+        with open(f"{place}/btcalld.conf", "w") as file:
+            file.write(f"[daemon]\nstateDirectory = {place}/state\n")
+        bus = subprocess.Popen(["dbus-daemon", f"--config-file={place}/bus.conf", "--nofork", "--print-address=1"],
+                               stdout=subprocess.PIPE)
+        bus.stdout.readline()
+        log = open(f"{place}/log", "w+")
+        daemon = subprocess.Popen(
+            [f"{binaries}/btcalld", "--bus", address, "--config", f"{place}/btcalld.conf", "--foreground"], stderr=log)
+        try:
+            for name, has_audio in (("shell-provider.sh", False), ("provider.py", True)):
+                result = await example(address, folder, name, has_audio)
+                passed, failed = passed + result[0], failed + result[1]
+        finally:
+            daemon.terminate()
+            daemon.wait()
+            bus.terminate()
+            bus.wait()
+        if failed:
+            log.seek(0)
+            sys.stderr.write(log.read())
+    print(f"{passed} passed, {failed} failed")
+    return 1 if failed else 0
+
+
+sys.exit(asyncio.run(main(sys.argv[1], sys.argv[2])))
