@@ -3,9 +3,8 @@
 BOARD=sip:board@127.0.0.1:5060 FAR=sip:+4930123@127.0.0.1:5070
 BOARD_CONTROL=4444 FAR_CONTROL=4445
 
-install_pcm() { # the plug-in, built on the host: scripts/build-pcm-plugin
-	[ -f "$ROOT/.build/pcm-plugin/libasound_module_pcm_btcall.so" ] || { note "no plug-in: scripts/build-pcm-plugin"; return 1; }
-	"$ROOT/scripts/build-pcm-plugin" install
+install_pcm() { # the plug-in, into the guest
+	"$ROOT/scripts/build-pcm-plugin" "$WORK/plugin" && "$ROOT/scripts/build-pcm-plugin" install "$WORK/plugin"
 }
 
 softphone_config() { # SIP-PORT CONTROL-PORT SOURCE PLAYER ALERT MODULES...: what both have in common

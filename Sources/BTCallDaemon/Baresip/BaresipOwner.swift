@@ -14,7 +14,11 @@ import Telephony
 @ControlPlane
 package final class BaresipOwner: CallOwner {
     package let name = "baresip"
-    package let options = ProviderOptions(name: "baresip", audio: .pcm, capabilities: [.hold, .dtmf, .mute, .dial])
+    package let options: ProviderOptions = {
+        var options = ProviderOptions(name: "baresip", audio: .pcm, capabilities: [.hold, .dtmf, .mute, .dial])
+        options.schemes = ["sip", "sips", "tel"]
+        return options
+    }()
     package let busName: String? = nil
 
     private let configuration: BaresipConfiguration
