@@ -47,20 +47,24 @@ cat > "$WORK/linphonerc" <<-EOF
 	sip_port=5060
 	sip_tcp_port=-1
 	sip_tls_port=-1
+	use_ipv6=0
 	contact="Board" <sip:board@127.0.0.1>
 	[net]
 	nat_policy_ref=
 	[sound]
-	playback_dev_id=ALSA: btcall:call
-	capture_dev_id=ALSA: btcall:call
-	ringer_dev_id=ALSA: btcall:ring
+	playback_dev_id=ALSA Unknown: default
+	capture_dev_id=ALSA Unknown: default
+	ringer_dev_id=ALSA Unknown: default
 	echocancellation=0
 	[misc]
 	enable_basic_to_client_group_chat_room_migration=0
 EOF
+# It knows cards and the default device, as many programs do.
+printf 'pcm.!default btcall\nctl.!default btcall\n' > "$WORK/.asoundrc"
+mkdir -p "$WORK/.local/share/linphone"
 mkfifo "$WORK/linphone"
 exec 9<>"$WORK/linphone"
-HOME=$WORK nice -n -10 linphonec -a -c "$WORK/linphonerc" <"$WORK/linphone" >>"$SHARE/linphone.log" 2>&1 &
+HOME=$WORK nice -n -10 linphonec -a -d 6 -l "$SHARE/linphone-debug.log" -c "$WORK/linphonerc" <"$WORK/linphone" >>"$SHARE/linphone.log" 2>&1 &
 LINPHONE=$!
 sleep 8
 echo "soundcard list" >&9
