@@ -83,16 +83,16 @@ import Testing
     }
 
     @Test func `Every variable is set, those that an event has nothing for to nothing`() throws {
-        let muted = HookVariables.values(of: .mutedChanged(true), as: "muted", nil, at: .now)
+        let muted = HookVariables.values(of: .mutedChanged(true), nil, at: .now)
         #expect(Set(muted.keys) == Set(HookVariables.names))
         #expect(muted["BTCALL_VALUE"] == "true" && muted["BTCALL_CALL"] == "")
         let route = HookVariables.values(
-            of: .routeChanged(old: .none, new: .earpiece, reason: "callStarted"), as: "routeChanged", nil, at: .now)
+            of: .routeChanged(old: .none, new: .earpiece, reason: "callStarted"), nil, at: .now)
         #expect(Set(route.keys) == Set(HookVariables.names))
         #expect(route["BTCALL_DEVICE"] == "earpiece" && route["BTCALL_OLD_DEVICE"] == "none")
         #expect(route["BTCALL_REASON"] == "callStarted")
         let setting = HookVariables.values(
-            of: .settingChanged(name: "preferred", value: nil), as: "setting", nil, at: .now)
+            of: .settingChanged(name: "preferred", value: nil), nil, at: .now)
         #expect(setting["BTCALL_SETTING"] == "preferred" && setting["BTCALL_VALUE"] == "")
         #expect(setting["BTCALL_NAME"] == "")
     }

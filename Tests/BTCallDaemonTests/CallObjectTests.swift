@@ -150,7 +150,8 @@ extension DaemonTests {
             try await Box.run { box in
                 let registration = try await box.register([.video])
                 var events = await box.bridge.events().makeAsyncIterator()
-                let call = try await registration.reportIncoming(number: "5550100", media: CallMedia(video: .sendReceive))
+                let call = try await registration.reportIncoming(
+                    number: "5550100", media: CallMedia(video: .sendReceive))
                 let settings = CameraSettings(camera: "front", width: 1280, height: 720, framesPerSecond: 30)
                 try await registration.reportCamera(settings, of: call)
                 var told: CameraSettings?

@@ -5,6 +5,7 @@ import errno
 import fcntl
 import mmap
 import os
+import selectors
 import socket
 import struct
 import subprocess
@@ -261,6 +262,45 @@ class PluginTest(unittest.TestCase):
 
     def run_program(self, *command, silent=True, **environment):
         return self.finish(self.begin(*command, **environment), silent)
+
+    def positions(self):
+        """Of the exerciser that played: time, position, delay."""
+        with open(self.path("play")) as file:
+            return [tuple(map(float, line.split())) for line in file]
+
+    def recorder(self, seconds):
+        """An arecord whose output `clock_error` reads."""
+        process = subprocess.Popen(
+            ["arecord", "-q", "-D", "btcall:call", "-t", "raw", "-f", "S16_LE", "-r", "48000", "-d", seconds],
+            env=self.environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        self.addCleanup(self.end, process)
+        return process
+
+    def clock_error(self, recorders):
+        """Reads recordings of 9 s to their ends; by how many seconds the second half of each took too long."""
+        # What had come when, for each of them.
+        arrivals = {process.stdout: [(0, 0.0)] for process in recorders}
+        with selectors.DefaultSelector() as selector:
+            for process in recorders:
+                selector.register(process.stdout, selectors.EVENT_READ)
+            while selector.get_map():
+                for key, _ in selector.select():
+                    data = os.read(key.fd, 1 << 16)
+                    if not data:
+                        selector.unregister(key.fileobj)
+                        continue
+                    history = arrivals[key.fileobj]
+                    history.append((history[-1][0] + len(data), time.monotonic()))
+        errors = []
+        for process in recorders:
+            _, problems = process.communicate()
+            self.assertEqual((process.returncode, problems), (0, b""))
+            history = arrivals[process.stdout]
+            self.assertEqual(history[-1][0], 9 * 96000)
+            # A busy machine is late now and then, never early: what counts is the least lateness, early and late in the recording.
+            halves = [[at - count / 96000 for count, at in history[1:] if (count > 432000) == late] for late in (False, True)]
+            errors.append(min(halves[1]) - min(halves[0]))
+        return errors
 
 
 def samples(data):

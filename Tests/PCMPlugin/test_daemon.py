@@ -20,10 +20,6 @@ class Conversation(PluginTest):
         return daemon.wait("a running stream", lambda: next(
             (stream for stream in daemon.streams if stream.direction == direction and stream.running), None))
 
-    def positions(self):
-        with open(self.path("play")) as file:
-            return [tuple(map(float, line.split())) for line in file]
-
     def test_what_the_hello_says(self):
         daemon = self.daemon()
         self.run_program(EXERCISE, "play", "bare:page", "0.2", self.path("play"))

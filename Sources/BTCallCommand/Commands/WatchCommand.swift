@@ -4,9 +4,6 @@ import ControlLoop
 import Glibc
 
 struct WatchCommand: BridgeCommand {
-    /// Stands for a `callAdded` that comes in.
-    static let incomingCall = "incomingCall"
-
     static let configuration = CommandConfiguration(
         commandName: "watch", abstract: "Run a command for what happens, until interrupted.",
         discussion: """
@@ -27,8 +24,8 @@ struct WatchCommand: BridgeCommand {
     @Option(
         help: ArgumentHelp(
             """
-            Only for this event; may be repeated. \(WatchCommand.incomingCall): a call comes in; or a word of `btcall \
-            monitor`: \(BridgeEvent.words.joined(separator: ", ")). Without it: for all words of `btcall monitor`.
+            Only for this event, a word of `btcall monitor`; may be repeated. Accepted: \
+            \(BridgeEvent.words.joined(separator: ", ")). Without it: for all of them.
             """, valueName: "name"),
         transform: WatchCommand.word)
     var event: [String] = []
@@ -67,30 +64,23 @@ struct WatchCommand: BridgeCommand {
         for await event in events {
             var call: Call?
             switch event {
-            case .callAdded(let added):
+            case .callAdded(let added), .incomingCall(let added):
                 calls[added.id] = added
                 call = added
             case .callRemoved(let id, _): call = calls.removeValue(forKey: id)
             case .daemonVanished: calls = [:]
             default: call = event.call.flatMap { calls[$0] }
             }
-            var words = [event.word]
-            if case .callAdded(let added) = event, added.direction == .incoming, self.event.contains(Self.incomingCall)
-            {
-                words.append(Self.incomingCall)
-            }
-            for word in words where self.event.isEmpty || self.event.contains(word) {
-                var environment = HookVariables.values(of: event, as: word, call, at: .now)
-                environment["BTCALL_BUS"] = "\(options.bus)"
-                hook.add(environment)
-            }
+            guard self.event.isEmpty || self.event.contains(event.word) else { continue }
+            var environment = HookVariables.values(of: event, call, at: .now)
+            environment["BTCALL_BUS"] = "\(options.bus)"
+            hook.add(environment)
         }
     }
 
     private static func word(_ text: String) throws -> String {
-        let accepted = [incomingCall] + BridgeEvent.words
-        guard accepted.contains(text) else {
-            throw ValidationError("accepted: \(accepted.joined(separator: ", "))")
+        guard BridgeEvent.words.contains(text) else {
+            throw ValidationError("accepted: \(BridgeEvent.words.joined(separator: ", "))")
         }
         return text
     }
@@ -108,7 +98,8 @@ extension BridgeEvent {
     fileprivate var call: Call.ID? {
         switch self {
         case .callStateChanged(let id, _, _), .callRemoved(let id, _), .callQualityChanged(let id, _),
-            .callRecordedChanged(let id, _), .recordingDenied(let id, _), .recordingRequested(let id, _):
+            .callRecordedChanged(let id, _), .recordingDenied(let id, _), .recordingRequested(let id, _),
+            .cameraSettingsChanged(let id, _), .mediaChangeRequested(let id, _):
             id
         default: nil
         }

@@ -66,9 +66,11 @@ extension BridgeEvent {
 
     /// What ``word`` can be.
     static let words = [
-        "daemonAppeared", "daemonVanished", "routeChanged", "activationFailed", "callAdded", "callState", "callRemoved",
-        "quality", "recording", "recordingDenied", "recordingRequested", "muted", "speakingWhileMuted", "button",
-        "devices", "problems", "state", "setting",
+        "daemonAppeared", "daemonVanished", "routeChanged", "activationFailed", "callAdded", "incomingCall",
+        "callState",
+        "callRemoved", "camera", "mediaChangeRequested", "quality", "recording", "recordingDenied",
+        "recordingRequested",
+        "muted", "doNotDisturb", "speakingWhileMuted", "button", "devices", "problems", "state", "setting",
     ]
 
     var word: String {

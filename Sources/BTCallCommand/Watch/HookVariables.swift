@@ -23,15 +23,13 @@ enum HookVariables {
     /// The same for a call as it was when it was added: its state may be another.
     private static let earlierMembers = callMembers.merging(["state": nil]) { _, new in new }
 
-    /// - Parameters:
-    ///   - word: what the hook is to be told of; BTCALL_JSON has the event's own.
-    ///   - call: of an event that has only its id; nil when it is not known, or there is none.
-    static func values(of event: BridgeEvent, as word: String, _ call: Call?, at time: WallClock) -> [String: String] {
+    /// - Parameter call: of an event that has only its id; nil when it is not known, or there is none.
+    static func values(of event: BridgeEvent, _ call: Call?, at time: WallClock) -> [String: String] {
         let json = event.json(at: time)
         var values = Dictionary(uniqueKeysWithValues: names.map { ($0, "") })
         if let call { add(call.json, earlierMembers, to: &values) }
         add(json, members, to: &values)
-        values["BTCALL_EVENT"] = word
+        values["BTCALL_EVENT"] = event.word
         values["BTCALL_JSON"] = json.text()
         return values
     }
