@@ -194,6 +194,32 @@ extension RealtimeTests {
             #expect(rings[0].hardware == left && rings[1].isEngaged)
         }
 
+        @Test func `the streams of a call go the ways that the call goes`() throws {
+            let box = try PCMBench()
+            defer { box.stop() }
+            let memories = try [makeMemory(), makeMemory(isCapture: true)]
+            let rings = try memories.map { try $0.makeRing() }
+            defer { for ring in rings { ring.stop() } }
+            rings[0].play(tone(500, rate: 16_000))
+            rings[1].record()
+            for (index, memory) in memories.enumerated() { try box.engine.addPCM(UInt32(index + 1), memory) }
+            box.engine.setPCMCall(7)
+            box.engine.setCallGates(7, hears: false, speaks: true)
+            #expect(box.bench.wait { $0 == .microphoneLive(true) } != nil)
+            _ = box.hear(blocks: 30)
+            #expect(box.hear(blocks: 50).allSatisfy { $0 == 0 })
+            #expect(box.bench.waitUntil { rings[1].recorded.count >= 8_000 })
+            #expect(toneShare(rings[1].recorded.suffix(1_600), hertz: 700, rate: 16_000) > 0.99)
+            box.engine.setCallGates(7, hears: true, speaks: false)
+            #expect(box.bench.wait { $0 == .microphoneLive(false) } != nil)
+            _ = box.hear(blocks: 30)
+            #expect(toneShare(box.hear(blocks: 50), hertz: 500, rate: 16_000) > 0.99)
+            #expect(rings[1].recorded.suffix(1_600).allSatisfy { $0 == 0 })
+            // The next call goes both ways.
+            box.engine.setPCMCall(8)
+            #expect(box.bench.wait { $0 == .microphoneLive(true) } != nil)
+        }
+
         @Test func `what is shared with a client is given back when its stream ends, and when the engine does`() throws
         {
             let bench = try EngineBench()
