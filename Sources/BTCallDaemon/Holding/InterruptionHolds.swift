@@ -12,6 +12,10 @@ package final class InterruptionHolds {
     package var isOn: Bool
     /// Held here, and not taken up by anybody since.
     private var held: [CallID] = []
+    /// Applications that have been asked to hold and have not answered.
+    private var asked: [CallID] = []
+    /// Taken up again as soon as they are held: the interruption was over before.
+    private var late: [CallID] = []
 
     package init(calls: CallDirectory, isOn: Bool, logger: Logger) {
         self.calls = calls
@@ -21,17 +25,28 @@ package final class InterruptionHolds {
 
     package func began() {
         held = []
+        late = []
         guard isOn else { return }
         for record in calls.calls where record.call.state == .active {
             guard record.provider.options.capabilities.contains(.hold) else { continue }
             let id = record.identifier
             held.append(id)
-            calls.request(.setHeld(id, true)) { [weak self] outcome in
-                guard outcome != .done else { return }
-                self?.held.removeAll { $0 == id }
-                self?.logger.notice("call \(record.uuid) is not held while somebody else has the audio")
-            }
+            asked.append(id)
+            calls.request(.setHeld(id, true)) { [weak self] outcome in self?.answered(record, outcome) }
         }
+    }
+
+    private func answered(_ record: CallRecord, _ outcome: CallRequestOutcome) {
+        let id = record.identifier
+        asked.removeAll { $0 == id }
+        let isLate = late.contains(id)
+        late.removeAll { $0 == id }
+        guard outcome == .done else {
+            held.removeAll { $0 == id }
+            logger.notice("call \(record.uuid) is not held while somebody else has the audio")
+            return
+        }
+        if isLate { calls.request(.setHeld(id, false)) }
     }
 
     /// A held call was taken up again: if not from here, it is nothing to us any more.
@@ -44,7 +59,10 @@ package final class InterruptionHolds {
         let ended = held
         held = []
         // A call that was answered meanwhile is the one to be heard: it would be held in turn.
-        guard resume, !calls.calls.contains(where: { $0.call.state == .active }) else { return }
-        for id in ended where calls.record(id) != nil { calls.request(.setHeld(id, false)) }
+        let others = calls.calls.filter { !asked.contains($0.identifier) }
+        guard resume, !others.contains(where: { $0.call.state == .active }) else { return }
+        for id in ended where calls.record(id) != nil {
+            if asked.contains(id) { late.append(id) } else { calls.request(.setHeld(id, false)) }
+        }
     }
 }
