@@ -1,6 +1,3 @@
-import BTCallAPI
-import DBus
-
 /// Why a call came to nothing that nobody wanted to end: the reasons of ``Call/EndReason`` that are failures.
 public enum CallFailure: String, Error, Hashable, Sendable, CaseIterable {
     case busy, notFound, timedOut, error, providerGone
@@ -57,29 +54,15 @@ public struct DialFailure: Error, Hashable, Sendable, CustomStringConvertible {
 }
 
 extension Calls {
-    /// Has an application that can dial begin a call, with its media going these ways.
+    /// As ``place(_:audio:video:provider:)``, with the failures that a program can tell apart.
     ///
-    /// - Parameters:
-    ///   - number: as it would be dialled.
-    ///   - audio: nil: as the daemon's configuration says.
-    ///   - video: nil: without video.
-    ///   - provider: the name of the application; nil leaves the choice to the daemon.
-    /// - Returns: the call, once the application has begun it. That it comes to nothing later is its end:
-    ///   ``CallFailure/init(reason:)``.
+    /// That the call comes to nothing later is its end: ``CallFailure/init(reason:)``.
     public func dial(
         _ number: String, audio: CallMedia.Direction? = nil, video: CallMedia.Direction? = nil,
         provider: String? = nil
     ) async throws(DialFailure) -> Call.ID {
-        var options = mediaOptions(audio, video)
-        options["provider"] = provider.map { .string($0) }
         do throws(BridgeError) {
-            let reply = try await connection.request(
-                BTCallPath.calls, BTCallName.Interface.calls, BTCallName.Calls.place,
-                [.string(number), .vardict(options)])
-            guard let call = reply.first?.stringValue else {
-                throw BridgeError(.failed, "btcalld placed the call, but gave it no object")
-            }
-            return Call.ID(path: call)
+            return try await place(number, audio: audio, video: video, provider: provider)
         } catch {
             throw DialFailure(error)
         }

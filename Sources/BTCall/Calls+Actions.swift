@@ -29,7 +29,7 @@ extension Calls {
 
     private func change(_ call: Call.ID, held: Bool) async -> CallActionResult {
         do throws(BridgeError) {
-            try await connection.request(call.path, BTCallName.Interface.call, BTCallName.Call.setHeld, [.bool(held)])
+            try await setHeld(call, held)
             return .done
         } catch {
             return error.code == .noSuchCall ? .canceled : .failed(error)

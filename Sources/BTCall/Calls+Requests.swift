@@ -6,12 +6,18 @@ extension Calls {
     ///
     /// - Parameters:
     ///   - number: as it would be dialled.
+    ///   - audio: which ways it goes; nil: as the daemon's configuration says.
+    ///   - video: nil: without video.
     ///   - provider: the name of the application; nil leaves the choice to the daemon.
     /// - Returns: the call, once the application has begun it: it is `.dialing` or further.
     /// - Throws: `.noSuchProvider` where nobody can dial, `.wrongState` when no call can be added, `.providerFailed` or
     ///   `.timedOut` (five seconds).
-    public func place(_ number: String, provider: String? = nil) async throws(BridgeError) -> Call.ID {
-        let options: [String: Value] = provider.map { ["provider": .string($0)] } ?? [:]
+    public func place(
+        _ number: String, audio: CallMedia.Direction? = nil, video: CallMedia.Direction? = nil,
+        provider: String? = nil
+    ) async throws(BridgeError) -> Call.ID {
+        var options = mediaOptions(audio, video)
+        options["provider"] = provider.map { .string($0) }
         let reply = try await connection.request(
             BTCallPath.calls, BTCallName.Interface.calls, BTCallName.Calls.place, [.string(number), .vardict(options)])
         guard let call = reply.first?.stringValue else {

@@ -46,6 +46,18 @@ package final class CallsObject {
         mute.set(isWanted)
     }
 
+    /// The mute of all calls, which the object of each call shows as well.
+    private var mutedProperty: ExportedInterface.Property {
+        .init(
+            BTCallName.Calls.muted, "b", get: { [mute] in .bool(mute.isMuted) },
+            set: { [weak self] value throws(BusError) in
+                _ = try reply { () throws(APIError) in
+                    try self?.setMuted(value.boolValue ?? false)
+                    return []
+                }
+            })
+    }
+
     /// Shows what became of a call.
     package func show(_ change: CallDirectory.Change) {
         switch change {
@@ -97,7 +109,6 @@ package final class CallsObject {
 
     private func interface() -> ExportedInterface {
         let calls = calls
-        let mute = mute
         typealias Name = BTCallName.Calls
         return ExportedInterface(
             BTCallName.Interface.calls,
@@ -160,19 +171,12 @@ package final class CallsObject {
             ] + announcements,
             properties: [
                 .init(Name.calls, "ao", get: { .objectPaths(calls.calls.map(\.path)) }),
-                .init(
-                    Name.muted, "b", get: { .bool(mute.isMuted) },
-                    set: { [weak self] value throws(BusError) in
-                        _ = try reply { () throws(APIError) in
-                            try self?.setMuted(value.boolValue ?? false)
-                            return []
-                        }
-                    }),
+                mutedProperty,
             ] + policyProperties)
     }
 
     private func interface(of record: CallRecord) -> ExportedInterface {
-        let (calls, bus, mute) = (calls, bus, mute)
+        let (calls, bus) = (calls, bus)
         let id = record.identifier
         typealias Name = BTCallName.Call
         func perform(_ request: CallRequest) async throws(BusError) -> [Value] {
@@ -267,14 +271,7 @@ package final class CallsObject {
                 .init(Name.remoteAddress, "s", get: { .string(record.description.remoteAddress) }),
                 .init(Name.hasVideo, "b", get: { .bool(record.description.hasVideo) }),
                 .init(Name.capabilities, "as", get: { property(Name.capabilities) }),
-                .init(
-                    Name.muted, "b", get: { .bool(mute.isMuted) },
-                    set: { [weak self] value throws(BusError) in
-                        _ = try reply { () throws(APIError) in
-                            try self?.setMuted(value.boolValue ?? false)
-                            return []
-                        }
-                    }),
+                mutedProperty,
             ] + Self.mediaProperties(of: record, calls))
     }
 }
