@@ -152,7 +152,7 @@ void btcall_set_timer(int timer, int64_t at)
     timerfd_settime(timer, TFD_TIMER_ABSTIME, &when, NULL);
 }
 
-int btcall_socket_path(snd_config_t *node, char *path, size_t size)
+static int socket_path(snd_config_t *node, char *path, size_t size)
 {
     const char *value;
     if (snd_config_get_string(node, &value) < 0 || value[0] != '/' || strlen(value) >= size) {
@@ -160,5 +160,30 @@ int btcall_socket_path(snd_config_t *node, char *path, size_t size)
         return -EINVAL;
     }
     strcpy(path, value);
+    return 0;
+}
+
+int btcall_read_settings(snd_config_t *configuration, char *path, size_t size, snd_config_t **role)
+{
+    strcpy(path, BTCALL_PCM_SOCKET);
+    snd_config_iterator_t item, following;
+    snd_config_for_each(item, following, configuration)
+    {
+        snd_config_t *node = snd_config_iterator_entry(item);
+        const char *key;
+        if (snd_config_get_id(node, &key) < 0 || strcmp(key, "comment") == 0 || strcmp(key, "type") == 0
+            || strcmp(key, "hint") == 0)
+            continue;
+        if (role != NULL && strcmp(key, "role") == 0) {
+            *role = node;
+        } else if (strcmp(key, "socket") == 0) {
+            int result = socket_path(node, path, size);
+            if (result < 0)
+                return result;
+        } else {
+            SNDERR("btcall: '%s' is no key of a btcall %s", key, role != NULL ? "PCM: role, socket" : "control: socket");
+            return -EINVAL;
+        }
+    }
     return 0;
 }

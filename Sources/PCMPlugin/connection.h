@@ -48,8 +48,10 @@ void btcall_close_watched(int set, int *descriptor);
 /// Absolute monotonic nanoseconds; 0 is never, 1 is now and for good.
 void btcall_set_timer(int timer, int64_t at);
 
-/// Reads `socket` of the configuration into `path`, which has room for a socket address.
-int btcall_socket_path(snd_config_t *node, char *path, size_t size);
+/// Reads what stands beside `type` in the configuration: `socket` into `path`, which has room for a socket address and gets
+/// the usual one where it is left out, and, of a PCM, the node of `role` into `role` (NULL: it has none). 0, or -EINVAL with a
+/// message.
+int btcall_read_settings(snd_config_t *configuration, char *path, size_t size, snd_config_t **role);
 
 #pragma GCC visibility pop
 

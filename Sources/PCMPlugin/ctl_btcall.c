@@ -280,25 +280,7 @@ SND_CTL_PLUGIN_DEFINE_FUNC(btcall)
     struct mixer *mixer = calloc(1, sizeof *mixer);
     if (mixer == NULL)
         return -ENOMEM;
-    strcpy(mixer->path, BTCALL_PCM_SOCKET);
-    int result = 0;
-    snd_config_iterator_t item, following;
-    snd_config_for_each(item, following, conf)
-    {
-        snd_config_t *node = snd_config_iterator_entry(item);
-        const char *key;
-        if (snd_config_get_id(node, &key) < 0 || strcmp(key, "comment") == 0 || strcmp(key, "type") == 0
-            || strcmp(key, "hint") == 0)
-            continue;
-        if (strcmp(key, "socket") == 0) {
-            result = btcall_socket_path(node, mixer->path, sizeof mixer->path);
-        } else {
-            SNDERR("btcall: '%s' is no key of a btcall control: socket", key);
-            result = -EINVAL;
-        }
-        if (result < 0)
-            break;
-    }
+    int result = btcall_read_settings(conf, mixer->path, sizeof mixer->path, NULL);
     if (result < 0 || (result = btcall_open_poll(&mixer->set, &mixer->timer)) < 0) {
         free(mixer);
         return result;

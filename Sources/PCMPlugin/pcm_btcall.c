@@ -757,27 +757,10 @@ SND_PCM_PLUGIN_DEFINE_FUNC(btcall)
     struct stream *made = calloc(1, sizeof *made);
     if (made == NULL)
         return -ENOMEM;
-    strcpy(made->path, BTCALL_PCM_SOCKET);
-    int result = 0;
-    snd_config_iterator_t item, following;
-    snd_config_for_each(item, following, conf)
-    {
-        snd_config_t *node = snd_config_iterator_entry(item);
-        const char *key;
-        if (snd_config_get_id(node, &key) < 0 || strcmp(key, "comment") == 0 || strcmp(key, "type") == 0
-            || strcmp(key, "hint") == 0)
-            continue;
-        if (strcmp(key, "role") == 0) {
-            result = read_role(node, &made->role);
-        } else if (strcmp(key, "socket") == 0) {
-            result = btcall_socket_path(node, made->path, sizeof made->path);
-        } else {
-            SNDERR("btcall: '%s' is no key of a btcall PCM: role, socket", key);
-            result = -EINVAL;
-        }
-        if (result < 0)
-            break;
-    }
+    snd_config_t *role = NULL;
+    int result = btcall_read_settings(conf, made->path, sizeof made->path, &role);
+    if (result == 0 && role != NULL)
+        result = read_role(role, &made->role);
     if (result == 0 && stream == SND_PCM_STREAM_CAPTURE && made->role != BTCALL_PCM_CALL) {
         SNDERR("btcall: only btcall:call can be recorded from");
         result = -EINVAL;
