@@ -10,32 +10,17 @@ from plugin import EXERCISE, PluginTest
 ROOT = os.path.realpath(os.path.join(os.path.dirname(__file__), "..", ".."))
 PROGRAMS = os.environ.get("BTCALL_BIN", os.path.join(ROOT, ".build", "debug"))
 PATIENCE = 20
-BUS = """<!DOCTYPE busconfig PUBLIC "-//freedesktop//DTD D-BUS Bus Configuration 1.0//EN"
- "http://www.freedesktop.org/standards/dbus/1.0/busconfig.dtd">
-<busconfig>
-  <type>session</type>
-  <listen>unix:path=%s</listen>
-  <auth>EXTERNAL</auth>
-  <policy context="default">
-    <allow send_destination="*"/>
-    <allow receive_sender="*"/>
-    <allow own="*"/>
-  </policy>
-</busconfig>
-"""
 
 
 class RealDaemon(PluginTest):
     def setUp(self):
         super().setUp()
         self.address = "unix:path=" + self.path("bus")
-        with open(self.path("bus.conf"), "w") as file:
-            file.write(BUS % self.path("bus"))
         with open(self.path("btcalld.conf"), "w") as file:
             file.write("[daemon]\nstateDirectory = %s\n[audio]\npcmSocket = %s\n[device earpiece]\nplayback = null\n"
                        % (self.path("state"), self.socket))
-        bus = subprocess.Popen(["dbus-daemon", "--config-file=" + self.path("bus.conf"), "--nofork", "--print-address=1"],
-                               stdout=subprocess.PIPE)
+        bus = subprocess.Popen(["dbus-daemon", "--config-file=" + os.path.join(ROOT, "Tests", "private-bus.conf"),
+                                "--address=" + self.address, "--nofork", "--print-address=1"], stdout=subprocess.PIPE)
         self.addCleanup(self.end, bus)
         bus.stdout.readline()
         self.btcalld = None
