@@ -64,6 +64,27 @@ package struct Gain: Sendable {
         }
     }
 
+    /// The same for interleaved pairs of another rate: the ramps last as long.
+    ///
+    /// - Parameter rate: frames per second.
+    @_noLocks
+    package mutating func apply(pairs: UnsafeMutablePointer<Int16>, _ frames: Int, rate: Int) {
+        let end = target
+        if present == end && end == 1 { return }
+        let slope = 50 / Float(rate > 0 ? rate : 1)
+        var index = 0
+        while index < frames {
+            if present < end {
+                present = present + slope < end ? present + slope : end
+            } else if present > end {
+                present = present - slope > end ? present - slope : end
+            }
+            pairs[2 &* index] = Self.sample(Float(pairs[2 &* index]) * present)
+            pairs[2 &* index &+ 1] = Self.sample(Float(pairs[2 &* index &+ 1]) * present)
+            index &+= 1
+        }
+    }
+
     private var target: Float {
         @_noLocks get { isMuted ? 0 : wanted }
     }

@@ -83,6 +83,27 @@ package struct SampleLayout: Equatable, Sendable {
         }
     }
 
+    /// Reads `frames` frames as pairs; one channel is given to both sides.
+    @_noLocks
+    package func readPairs(
+        _ stream: UnsafeRawPointer, _ frames: Int, into pairs: UnsafeMutablePointer<Int16>
+    ) {
+        var index = 0
+        if channels == 1 {
+            while index < frames {
+                let value = Int16(truncatingIfNeeded: sample(stream, index))
+                pairs[2 &* index] = value
+                pairs[2 &* index &+ 1] = value
+                index &+= 1
+            }
+            return
+        }
+        while index < 2 &* frames {
+            pairs[index] = Int16(truncatingIfNeeded: sample(stream, index))
+            index &+= 1
+        }
+    }
+
     /// Writes `frames` frames to `stream`; the two must not overlap.
     ///
     /// - Parameter stream: room for `frames` × `frameBytes` bytes, aligned as its samples are.

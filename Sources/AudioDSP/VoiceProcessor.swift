@@ -315,7 +315,8 @@ package struct VoiceProcessor: ~Copyable {
         let step = (highGain - before) / Float(frames)
         var index = 0
         while index < coreFrames {
-            core[index] -= (before + step * Float(index &* factor)) * dry[index]
+            // Not by -=: the compiler breaks down over that with the thread sanitizer.
+            core[index] = core[index] - (before + step * Float(index &* factor)) * dry[index]
             index &+= 1
         }
         VoiceSamples.round(core, into: narrow, coreFrames)
@@ -324,7 +325,7 @@ package struct VoiceProcessor: ~Copyable {
         highLine.process(dry, into: high, frames)
         index = 0
         while index < frames {
-            high[index] *= before + step * Float(index)
+            high[index] = high[index] * (before + step * Float(index))
             index &+= 1
         }
         upLine.process(high, into: high, frames)

@@ -15,6 +15,15 @@ package struct ClassOfDevice: Hashable, Sendable {
     package var majorClass: UInt32 { bits >> 8 & 0x1F }
     package var minorClass: UInt32 { bits >> 2 & 0x3F }
 
+    /// Whether it says that it plays or records sound: audio/video, and of that no display, camera or game. Nothing is said
+    /// with no bit set.
+    package var isAudio: Bool {
+        switch (majorClass, minorClass) {
+        case (0x04, 0...2), (0x04, 4...8), (0x04, 10): true
+        default: false
+        }
+    }
+
     /// Loudspeakers (audio/video, minor class 5) and wrist watches (wearable, minor class 1) are told apart; everything
     /// else is treated as a headset.
     package var category: Category {

@@ -74,13 +74,15 @@ package struct SBCCapabilities: Hashable, Sendable {
     }
 
     /// The best configuration of one endpoint.
-    package func select() throws(SBCError) -> SBCConfiguration {
+    package func select(_ quality: SBCQuality = .standard) throws(SBCError) -> SBCConfiguration {
         try check()
-        return try best()
+        return try best(quality)
     }
 
     /// The best configuration that two endpoints have in common, of which each has to be right by itself.
-    package func select(with other: SBCCapabilities) throws(SBCError) -> SBCConfiguration {
+    package func select(
+        with other: SBCCapabilities, _ quality: SBCQuality = .standard
+    ) throws(SBCError) -> SBCConfiguration {
         try check()
         try other.check()
         let common = intersection(other)
@@ -88,7 +90,7 @@ package struct SBCCapabilities: Hashable, Sendable {
         guard common.minimumBitpool <= common.maximumBitpool else {
             throw .noCommonBitpool(minimumBitpool...maximumBitpool, other.minimumBitpool...other.maximumBitpool)
         }
-        return try common.best()
+        return try common.best(quality)
     }
 
     private var emptyField: Field? {
@@ -99,13 +101,14 @@ package struct SBCCapabilities: Hashable, Sendable {
         return allocations.isEmpty ? .allocation : nil
     }
 
-    /// The highest of each: the rate nearest to that of sound cards, joint stereo, the most blocks and subbands, loudness.
+    /// The highest of each: the rate nearest to that of sound cards, the most blocks and subbands, loudness; joint stereo,
+    /// or the mode that the quality prefers.
     /// A mode whose codec frames have no room for the lowest bitpool is passed over.
-    private func best() throws(SBCError) -> SBCConfiguration {
+    private func best(_ quality: SBCQuality) throws(SBCError) -> SBCConfiguration {
         guard let rate = rates.max(), let blocks = blocks.max(), let allocation = allocations.last else {
             throw .emptyField(emptyField ?? .rate)
         }
-        for mode in modes.reversed() {
+        for mode in quality.modes where modes.contains(mode) {
             for subbands in subbands.sorted(by: >) {
                 let maximum = min(maximumBitpool, SBCConfiguration.highestBitpool(mode, subbands: subbands))
                 guard minimumBitpool <= maximum else { continue }
@@ -175,6 +178,8 @@ package struct SBCConfiguration: Hashable, Sendable {
 package enum SBCError: Error, Hashable, CustomStringConvertible {
     case wrongSize(Int)
     case emptyField(SBCCapabilities.Field)
+    /// A configuration has one value of each field.
+    case severalValues(SBCCapabilities.Field)
     case bitpoolUpsideDown(Int, Int)
     case bitpoolOutOfRange(Int, Int)
     case nothingInCommon(SBCCapabilities.Field)
@@ -186,6 +191,7 @@ package enum SBCError: Error, Hashable, CustomStringConvertible {
         switch self {
         case .wrongSize(let count): "wrong size: SBC capabilities are 4 bytes, not \(count)"
         case .emptyField(let field): "empty field: no \(field)"
+        case .severalValues(let field): "more than one value of the \(field)"
         case .bitpoolUpsideDown(let low, let high): "the bitpool range is upside down: \(low) to \(high)"
         case .bitpoolOutOfRange(let low, let high): "the bitpool range \(low) to \(high) is not within 2 to 250"
         case .nothingInCommon(let field): "nothing in common: no \(field)"
@@ -194,5 +200,25 @@ package enum SBCError: Error, Hashable, CustomStringConvertible {
                 + "\(second.upperBound)"
         case .bitpoolTooHigh(let low): "the lowest bitpool, \(low), is too high for the channel modes and subbands"
         }
+    }
+}
+
+extension SBCConfiguration {
+    /// Reads the four bytes of a configuration, of which each field has one value. A maximum bitpool that the codec frames
+    /// have no room for becomes the highest that they have.
+    package init(_ bytes: [UInt8]) throws(SBCError) {
+        let fields = try SBCCapabilities(bytes)
+        self = try fields.select()
+        if let field = fields.ambiguousField { throw .severalValues(field) }
+    }
+}
+
+extension SBCCapabilities {
+    fileprivate var ambiguousField: Field? {
+        if rates.count > 1 { return .rate }
+        if modes.count > 1 { return .mode }
+        if blocks.count > 1 { return .blocks }
+        if subbands.count > 1 { return .subbands }
+        return allocations.count > 1 ? .allocation : nil
     }
 }

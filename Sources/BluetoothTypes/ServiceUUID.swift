@@ -15,6 +15,7 @@ package struct ServiceUUID: Hashable, Sendable {
     }
 
     package static let headset = ServiceUUID(short: 0x1108)
+    package static let audioSource = ServiceUUID(short: 0x110A)
     package static let audioSink = ServiceUUID(short: 0x110B)
     package static let headsetAudioGateway = ServiceUUID(short: 0x1112)
     package static let handsFree = ServiceUUID(short: 0x111E)

@@ -17,6 +17,7 @@
 #include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
@@ -88,6 +89,12 @@ ssize_t btcall_receive_part(int descriptor, void *buffer, size_t size)
     return received < 0 ? -errno : received;
 }
 
+ssize_t btcall_waiting_bytes(int descriptor)
+{
+    int bytes = 0;
+    return ioctl(descriptor, FIONREAD, &bytes) == 0 ? bytes : 0;
+}
+
 ssize_t btcall_send_packet(int descriptor, const void *buffer, size_t size)
 {
     ssize_t sent;
@@ -146,6 +153,11 @@ void btcall_pcm_engage(struct btcall_pcm_ring *ring, int engaged)
 void btcall_pcm_set_latency(struct btcall_pcm_ring *ring, uint32_t frames)
 {
     __atomic_store_n(&ring->latency, frames, __ATOMIC_SEQ_CST);
+}
+
+uint64_t btcall_pcm_missing(const struct btcall_pcm_ring *ring)
+{
+    return __atomic_load_n(&ring->missing, __ATOMIC_SEQ_CST);
 }
 
 void btcall_pcm_add_missing(struct btcall_pcm_ring *ring, uint64_t frames)

@@ -98,4 +98,90 @@ struct SBCCapabilitiesTests {
             }
         }
     }
+
+    /// What is selected of four bytes by the table of A2DP 1.4 §4.3.2, worked out on the bits alone.
+    private func reference(_ bytes: [UInt8]) -> Result<[UInt8], SBCError> {
+        func lowest(_ bits: UInt8) -> UInt8 { bits & (~bits &+ 1) }
+        let fields: [(SBCCapabilities.Field, UInt8)] = [
+            (.rate, bytes[0] & 0xF0), (.mode, bytes[0] & 0x0F), (.blocks, bytes[1] & 0xF0),
+            (.subbands, bytes[1] & 0x0C), (.allocation, bytes[1] & 0x03),
+        ]
+        if let empty = fields.first(where: { $0.1 == 0 }) { return .failure(.emptyField(empty.0)) }
+        let (low, high) = (Int(bytes[2]), Int(bytes[3]))
+        if low > high { return .failure(.bitpoolUpsideDown(low, high)) }
+        if low < 2 || high > 250 { return .failure(.bitpoolOutOfRange(low, high)) }
+        var modes = bytes[0] & 0x0F
+        while modes != 0 {
+            let mode = lowest(modes)
+            modes &= ~mode
+            var subbands = bytes[1] & 0x0C
+            while subbands != 0 {
+                let one = lowest(subbands)
+                subbands &= ~one
+                // Sixteen bits for each subband; twice that where two channels share them.
+                let room = (one == 0x04 ? 8 : 4) * (mode < 0x04 ? 32 : 16)
+                if low > room { continue }
+                return .success([
+                    lowest(bytes[0] & 0xF0) | mode, lowest(bytes[1] & 0xF0) | one | lowest(bytes[1] & 0x03), bytes[2],
+                    UInt8(min(high, room, 250)),
+                ])
+            }
+        }
+        return .failure(.bitpoolTooHigh(low))
+    }
+
+    @Test func `all first two bytes are selected from, and refused, as the table of the profile says`() {
+        for first in UInt8.min...UInt8.max {
+            for second in UInt8.min...UInt8.max {
+                for bitpools: (UInt8, UInt8) in [(2, 53), (65, 250), (140, 250)] {
+                    let bytes = [first, second, bitpools.0, bitpools.1]
+                    #expect(select(bytes).map(\.bytes) == reference(bytes))
+                }
+            }
+        }
+    }
+
+    @Test func `all bitpools are taken and refused as the table of the profile says`() {
+        for low in UInt8.min...UInt8.max {
+            for high in UInt8.min...UInt8.max {
+                for first: UInt8 in [0x11, 0x18, 0x1C] {
+                    let bytes = [first, 0x19, low, high]
+                    #expect(select(bytes).map(\.bytes) == reference(bytes))
+                }
+            }
+        }
+    }
+
+    @Test func `any two endpoints have in common what their bits have`() throws {
+        var state: UInt32 = 1
+        func random() -> UInt8 {
+            state = state &* 1_664_525 &+ 1_013_904_223
+            return UInt8(truncatingIfNeeded: state >> 24)
+        }
+        for _ in 0..<65_536 {
+            let one = [random() | random(), random() | random(), random() % 60 + 2, random() % 120 + 30]
+            let other = [random() | random(), random() | random(), random() % 60 + 2, random() % 120 + 30]
+            let common = [one[0] & other[0], one[1] & other[1], max(one[2], other[2]), min(one[3], other[3])]
+            switch (reference(one), reference(other), reference(common)) {
+            // Each by itself is looked at first; nothing in common has words of its own.
+            case (.failure(.emptyField(let field)), _, _):
+                #expect(select(one, other) == .failure(.emptyField(field)))
+            case (.failure(.bitpoolUpsideDown(let low, let high)), _, _):
+                #expect(select(one, other) == .failure(.bitpoolUpsideDown(low, high)))
+            case (_, .failure(.emptyField(let field)), _):
+                #expect(select(one, other) == .failure(.emptyField(field)))
+            case (_, .failure(.bitpoolUpsideDown(let low, let high)), _):
+                #expect(select(one, other) == .failure(.bitpoolUpsideDown(low, high)))
+            case (_, _, .failure(.emptyField(let field))):
+                #expect(select(one, other) == .failure(.nothingInCommon(field)))
+            case (_, _, .failure(.bitpoolUpsideDown)):
+                #expect(
+                    select(one, other)
+                        == .failure(
+                            .noCommonBitpool(Int(one[2])...Int(one[3]), Int(other[2])...Int(other[3]))))
+            case (_, _, let expected):
+                #expect(select(one, other).map(\.bytes) == expected)
+            }
+        }
+    }
 }

@@ -11,7 +11,8 @@
 
 // MARK: Libraries, under names of our own so that only these declarations reach the real-time modules
 
-/// `sbc_encode` of libsbc 2.0 on a state that `sbc_init_msbc` has made; works in that state and on the stack.
+/// `sbc_encode` of libsbc 2.0 on a state that `sbc_init_msbc` has made, or `sbc_init` and one call before this; works in
+/// that state and on the stack, also when the bitpool was changed.
 BTCALL_REALTIME ssize_t btcall_sbc_encode(
     void *_Nonnull state, const void *_Nonnull input, size_t input_size, void *_Nonnull output, size_t output_size,
     ssize_t *_Nonnull written) __asm__("sbc_encode");
@@ -39,6 +40,11 @@ BTCALL_REALTIME int btcall_lc3_decode(
 BTCALL_REALTIME int btcall_speex_resample(
     void *_Nonnull state, uint32_t channel, const int16_t *_Nonnull input, uint32_t *_Nonnull input_frames,
     int16_t *_Nonnull output, uint32_t *_Nonnull output_frames) __asm__("speex_resampler_process_int");
+
+/// `speex_resampler_process_interleaved_int`: the same for all channels of interleaved frames.
+BTCALL_REALTIME int btcall_speex_resample_frames(
+    void *_Nonnull state, const int16_t *_Nonnull input, uint32_t *_Nonnull input_frames, int16_t *_Nonnull output,
+    uint32_t *_Nonnull output_frames) __asm__("speex_resampler_process_interleaved_int");
 
 /// `speex_resampler_reset_mem`: forgets what has gone in.
 BTCALL_REALTIME int btcall_speex_reset(void *_Nonnull state) __asm__("speex_resampler_reset_mem");

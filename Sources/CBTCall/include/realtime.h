@@ -36,6 +36,9 @@ BTCALL_REALTIME ssize_t btcall_receive_block(int descriptor, void *_Nonnull buff
 /// -errno.
 BTCALL_REALTIME ssize_t btcall_receive_part(int descriptor, void *_Nonnull buffer, size_t size);
 
+/// What waits in a socket, all messages together; 0 when that cannot be said.
+BTCALL_REALTIME ssize_t btcall_waiting_bytes(int descriptor);
+
 /// Sends one message without waiting and without SIGPIPE. Returns its length or -errno.
 BTCALL_REALTIME ssize_t btcall_send_packet(int descriptor, const void *_Nonnull buffer, size_t size);
 
@@ -64,6 +67,7 @@ BTCALL_REALTIME void btcall_pcm_advance(struct btcall_pcm_ring *_Nonnull ring, u
 BTCALL_REALTIME void btcall_pcm_engage(struct btcall_pcm_ring *_Nonnull ring, int engaged);
 
 BTCALL_REALTIME void btcall_pcm_set_latency(struct btcall_pcm_ring *_Nonnull ring, uint32_t frames);
+BTCALL_REALTIME uint64_t btcall_pcm_missing(const struct btcall_pcm_ring *_Nonnull ring);
 BTCALL_REALTIME void btcall_pcm_add_missing(struct btcall_pcm_ring *_Nonnull ring, uint64_t frames);
 
 /// Makes an eventfd readable that a client has, too. One that is readable already is left alone: a client that has filled
@@ -117,6 +121,7 @@ void btcall_prefault_code(void);
 int btcall_realtime_eventfd(void);
 
 /// Descriptors to poll for a PCM; declared here so that one file needs only this header.
+int snd_pcm_type(struct _snd_pcm *_Nonnull pcm);
 int snd_pcm_poll_descriptors_count(struct _snd_pcm *_Nonnull pcm);
 int snd_pcm_poll_descriptors(struct _snd_pcm *_Nonnull pcm, struct pollfd *_Nonnull descriptors, unsigned space);
 
