@@ -44,12 +44,14 @@ extension ControlLoop {
     ///
     /// - Parameters:
     ///   - words: the program and its arguments.
+    ///   - additions: to its environment, by name; with them it has a process group of its own, which is killed as a whole, also
+    ///     when the task is cancelled.
     ///   - limit: after which it is killed.
     ///   - most: bytes of output that are kept; the rest is read and dropped.
     /// - Throws: why it could not be started.
     @ControlPlane
     package func run(
-        _ words: [String], within limit: Duration, keeping most: Int
+        _ words: [String], adding additions: [String: String]? = nil, within limit: Duration, keeping most: Int
     ) async throws(SystemError) -> ChildReport {
         var ends: [Int32] = [-1, -1]
         _ = try SystemError.check("socketpair") {
@@ -57,13 +59,19 @@ extension ControlLoop {
         }
         let output = ChildOutput(ends[0], most)
         defer { output.close() }
-        let child = try spawn(words, writingTo: ends[1], readBy: output)
+        let child = try spawn(words, writingTo: ends[1], readBy: output, adding: additions)
+        let target = additions == nil ? child : -child
         var wasKilled = false
         let timer = schedule(after: limit) {
             wasKilled = true
-            kill(child, SIGKILL)
+            kill(target, SIGKILL)
         }
-        await waitUntilEnded(child)
+        await withTaskCancellationHandler {
+            await waitUntilEnded(child)
+        } onCancel: {
+            // As in the next one. Without a group of its own it is left to itself.
+            if target < 0 { kill(target, SIGKILL) }
+        }
         timer.cancel()
         output.read()
         return ChildReport(
@@ -103,11 +111,11 @@ extension ControlLoop {
     /// - Parameter end: closed here; the child has a copy.
     @ControlPlane
     private func spawn(
-        _ words: [String], writingTo end: Int32, readBy output: ChildOutput
+        _ words: [String], writingTo end: Int32, readBy output: ChildOutput, adding additions: [String: String]?
     ) throws(SystemError) -> pid_t {
         defer { close(end) }
         output.source = try add(output.descriptor, .readable) { _ in output.read() }
-        return try spawn(words, output: end)
+        return try spawn(words, output: end, adding: additions)
     }
 
     private func status(of child: pid_t) throws(SystemError) -> Int32 {

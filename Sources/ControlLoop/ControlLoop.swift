@@ -12,33 +12,15 @@ internal import Synchronization
 package final class ControlLoop: SerialExecutor, TaskExecutor, Sendable {
     package static let shared = ControlLoop()
 
-    private enum Runner { case none, running, background, finished }
-
-    private struct Job {
-        let job: UnownedJob
-        /// Whether it came because its task prefers this executor, not because an actor is isolated to it. A job has to
-        /// run as what it came: the runtime compares, and would enqueue it again at every call of an async function.
-        let isPreferred: Bool
-    }
-
-    private struct Inbox {
-        var jobs: [Job] = []
-        var isSleeping = false
-        var isStopRequested = false
-        var runner = Runner.none
-        /// An eventfd that a thread waits on until the background thread's loop ends; -1 if none does.
-        var waiter: Int32 = -1
-    }
-
     private static let capacity = 64
     private static let wakeToken = UInt64.max
 
-    private let inbox = Mutex(Inbox())
+    private let inbox = JobInbox()
     private let thread = Atomic<UInt>(0)
     let epoll: Int32
     private let wakeDescriptor: Int32
 
-    @ControlPlane private var spare: [Job] = []
+    @ControlPlane private var spare: [JobInbox.Job] = []
     @ControlPlane var deferred: [@ControlPlane () -> Void] = []
     @ControlPlane var timers = TimerQueue()
     @ControlPlane var timerOrder: UInt64 = 0
@@ -79,7 +61,7 @@ package final class ControlLoop: SerialExecutor, TaskExecutor, Sendable {
     package func replaceGlobalExecutor() {
         btcall_replace_global_executor { job in
             guard let job else { return }
-            ControlLoop.shared.enqueue(Job(job: unsafeBitCast(job, to: UnownedJob.self), isPreferred: false))
+            ControlLoop.shared.enqueue(JobInbox.Job(job: unsafeBitCast(job, to: UnownedJob.self), isPreferred: false))
         }
     }
 
@@ -87,15 +69,7 @@ package final class ControlLoop: SerialExecutor, TaskExecutor, Sendable {
     ///
     /// If a job has come before and started a background thread, the calling thread only waits for that one's end.
     package func runUntilStopped(_ start: (@ControlPlane () -> Void)? = nil) {
-        let waiter = inbox.withLock { inbox -> Int32? in
-            inbox.isStopRequested = false
-            if inbox.runner == .background {
-                inbox.waiter = eventfd(0, Int32(EFD_CLOEXEC))
-                return inbox.waiter
-            }
-            inbox.runner = .running
-            return nil
-        }
+        let waiter = inbox.claim()
         if waiter == nil { replaceGlobalExecutor() }
         if let waiter {
             if let start { Task { @ControlPlane in start() } }
@@ -109,12 +83,7 @@ package final class ControlLoop: SerialExecutor, TaskExecutor, Sendable {
 
     /// Lets the loop return when its present turn is over. Callable from any thread.
     package func stop() {
-        let wake = inbox.withLock { inbox in
-            inbox.isStopRequested = true
-            defer { inbox.isSleeping = false }
-            return inbox.isSleeping
-        }
-        if wake { signalWake() }
+        if inbox.requestStop() { signalWake() }
     }
 
     private func turnUntilStopped(_ start: (@ControlPlane () -> Void)?) {
@@ -126,11 +95,7 @@ package final class ControlLoop: SerialExecutor, TaskExecutor, Sendable {
             while turn(events) {}
         }
         thread.store(0, ordering: .relaxed)
-        let waiter = inbox.withLock { inbox in
-            inbox.runner = .finished
-            defer { inbox.waiter = -1 }
-            return inbox.waiter
-        }
+        let waiter = inbox.finish()
         var one: UInt64 = 1
         if waiter >= 0 { _ = write(waiter, &one, MemoryLayout<UInt64>.size) }
     }
@@ -152,21 +117,17 @@ package final class ControlLoop: SerialExecutor, TaskExecutor, Sendable {
         runDeferred()
         runTimers()
         let limit = timeout()
-        let (goesOn, mayBlock) = inbox.withLock { inbox in
-            let idle = inbox.jobs.isEmpty && limit != 0
-            inbox.isSleeping = idle && !inbox.isStopRequested
-            return (!inbox.isStopRequested, idle)
-        }
+        let (goesOn, mayBlock) = inbox.prepareSleep(hasTime: limit != 0)
         guard goesOn else { return false }
         let count = btcall_epoll_wait(epoll, events, Int32(Self.capacity), mayBlock ? limit : 0)
-        if mayBlock { inbox.withLock { $0.isSleeping = false } }
+        if mayBlock { inbox.endSleep() }
         for index in 0..<max(0, Int(count)) { deliver(events[index]) }
         return true
     }
 
     @ControlPlane
     private func runJobs() {
-        inbox.withLock { swap(&spare, &$0.jobs) }
+        inbox.exchange(&spare)
         for entry in spare {
             if entry.isPreferred {
                 entry.job.runSynchronously(
@@ -204,22 +165,16 @@ package final class ControlLoop: SerialExecutor, TaskExecutor, Sendable {
     // MARK: Executor
 
     package func enqueue(_ job: consuming ExecutorJob) {
-        enqueue(Job(job: UnownedJob(job), isPreferred: false))
+        enqueue(JobInbox.Job(job: UnownedJob(job), isPreferred: false))
     }
 
     @_implements(TaskExecutor,enqueue(_:))
     package func enqueuePreferred(_ job: consuming ExecutorJob) {
-        enqueue(Job(job: UnownedJob(job), isPreferred: true))
+        enqueue(JobInbox.Job(job: UnownedJob(job), isPreferred: true))
     }
 
-    private func enqueue(_ job: Job) {
-        let (wake, start) = inbox.withLock { inbox in
-            inbox.jobs.append(job)
-            let start = inbox.runner == .none
-            if start { inbox.runner = .background }
-            defer { inbox.isSleeping = false }
-            return (inbox.isSleeping, start)
-        }
+    private func enqueue(_ job: JobInbox.Job) {
+        let (wake, start) = inbox.add(job)
         if start { startBackgroundThread() }
         if wake { signalWake() }
     }

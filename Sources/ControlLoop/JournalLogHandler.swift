@@ -4,7 +4,7 @@ package import Logging
 
 /// Sends messages to the journal in its native protocol: one datagram of fields each.
 ///
-/// Never waits. What the journal does not take (its socket is full or away) goes to standard error.
+/// Never waits. What the journal does not take (its socket is full or away) goes to standard error, unless `LogSinks` has somebody.
 package struct JournalLogHandler: LogHandler {
     /// `LogThreshold.level`, unless this one was given its own.
     package var logLevel: Logger.Level {
@@ -31,10 +31,11 @@ package struct JournalLogHandler: LogHandler {
     package func log(event: LogEvent) {
         let all = metadata.merging(metadataProvider?.get() ?? [:]) { $1 }.merging(event.metadata ?? [:]) { $1 }
         let message = event.message.description
+        let isTaken = LogSinks.take(level: event.level, label: label, message: message, metadata: all)
         let datagram = Self.datagram(
             level: event.level, label: label, message: message, metadata: all, file: event.file, line: event.line)
         let sent = datagram.withUnsafeBytes { btcall_send_datagram(socket, $0.baseAddress, $0.count) }
-        if sent != 0 {
+        if sent != 0, !isTaken {
             let line = StandardErrorLogHandler.line(
                 level: event.level, label: label, message: message, metadata: all)
             StandardErrorLogHandler.write("<\(event.level.priority)>" + line)
@@ -46,7 +47,7 @@ package struct JournalLogHandler: LogHandler {
         level: Logger.Level, label: String, message: String, metadata: Logger.Metadata, file: String, line: UInt
     ) -> [UInt8] {
         var bytes: [UInt8] = []
-        append("MESSAGE", "\(label): \(message)\(metadata.suffix)", to: &bytes)
+        append("MESSAGE", "\(label): \(message)\(metadata.suffix(behind: message))", to: &bytes)
         append("PRIORITY", String(level.priority), to: &bytes)
         append("SYSLOG_IDENTIFIER", "btcalld", to: &bytes)
         append("BTCALL_MODULE", label, to: &bytes)

@@ -43,8 +43,16 @@ extension Logger.Level {
 }
 
 extension Logger.Metadata {
-    /// As " key=value key=value", keys sorted; empty without metadata.
-    var suffix: String {
-        sorted { $0.key < $1.key }.map { " \($0.key)=\($0.value)" }.joined()
+    /// As " key=value key=value", keys sorted, of what the message does not say itself; empty without metadata.
+    func suffix(behind message: String) -> String {
+        let bytes = Array(message.utf8)
+        return sorted { $0.key < $1.key }.filter { !Self.stands(Array("\($0.value)".utf8), in: bytes) }
+            .map { " \($0.key)=\($0.value)" }.joined()
+    }
+
+    /// `contains(_:)` of a string would bring the regular expression library into the daemon.
+    private static func stands(_ word: [UInt8], in bytes: [UInt8]) -> Bool {
+        guard !word.isEmpty, bytes.count >= word.count else { return false }
+        return (0...bytes.count - word.count).contains { bytes[$0..<$0 + word.count].elementsEqual(word) }
     }
 }

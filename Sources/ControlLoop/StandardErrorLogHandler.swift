@@ -1,7 +1,7 @@
 internal import Glibc
 package import Logging
 
-/// Writes a line a message to standard error: "warning btcall.bluez: text key=value".
+/// Writes a line a message to standard error: "warning btcall.bluez: text key=value"; nothing while `LogSinks` has anybody.
 package struct StandardErrorLogHandler: LogHandler {
     /// `LogThreshold.level`, unless this one was given its own.
     package var logLevel: Logger.Level {
@@ -25,11 +25,13 @@ package struct StandardErrorLogHandler: LogHandler {
 
     package func log(event: LogEvent) {
         let all = metadata.merging(metadataProvider?.get() ?? [:]) { $1 }.merging(event.metadata ?? [:]) { $1 }
-        Self.write(Self.line(level: event.level, label: label, message: event.message.description, metadata: all))
+        let message = event.message.description
+        guard !LogSinks.take(level: event.level, label: label, message: message, metadata: all) else { return }
+        Self.write(Self.line(level: event.level, label: label, message: message, metadata: all))
     }
 
     static func line(level: Logger.Level, label: String, message: String, metadata: Logger.Metadata) -> String {
-        "\(level) \(label): \(message)\(metadata.suffix)\n"
+        "\(level) \(label): \(message)\(metadata.suffix(behind: message))\n"
     }
 
     /// One `write`, so that lines of several threads do not mix; what a full pipe does not take is lost.

@@ -43,6 +43,17 @@ extension BusConnection {
         return owner
     }
 
+    /// Asks the bus whether it is there. One that ends in order tells of those whom it has disconnected before us: who has left a
+    /// bus that does not answer any more need not have gone.
+    package func isBusThere() async -> Bool {
+        do throws(BusError) {
+            _ = try await owner(of: Self.busName)
+            return true
+        } catch {
+            return !error.hasName(BusError.Name.disconnected)
+        }
+    }
+
     package func processID(of busName: String) async throws(BusError) -> UInt32 {
         guard let process = try await callBus("GetConnectionUnixProcessID", [.string(busName)]).first?.uint32Value
         else { throw .failed("the bus gave no process of \(busName)") }

@@ -11,14 +11,16 @@ extension BusConnection {
     ///   - sender: a unique name, or a well-known one: then only signals of its present owner arrive.
     ///   - pathNamespace: this path and all below.
     ///   - argument0: the first argument, a string.
+    ///   - argument0Namespace: the first argument is this name or one below it.
     @discardableResult
     package func subscribe(
         sender: String? = nil, path: String? = nil, pathNamespace: String? = nil, interface: String? = nil,
-        member: String? = nil, argument0: String? = nil, _ handler: @escaping @ControlPlane (Signal) -> Void
+        member: String? = nil, argument0: String? = nil, argument0Namespace: String? = nil,
+        _ handler: @escaping @ControlPlane (Signal) -> Void
     ) -> Subscription {
         let rule = MatchRule(
             sender: sender, path: path, pathNamespace: pathNamespace, interface: interface, member: member,
-            argument0: argument0)
+            argument0: argument0, argument0Namespace: argument0Namespace)
         do {
             try rule.check()
         } catch {

@@ -26,7 +26,7 @@ package final class BusConnection {
     var onFailedAttempt: (@ControlPlane () -> Void)?
 
     let loop = ControlLoop.shared
-    let log = Logger(label: "btcall.dbus")
+    let log = Logger.ofLibrary("btcall.dbus")
     /// libdbus' connection; nil while there is none.
     private(set) var handle: OpaquePointer?
     /// Counts connections: a reply goes only to the one its call came from.
@@ -62,6 +62,7 @@ package final class BusConnection {
         makeStandardInterfaces()
         attach(connection)
         uniqueName = dbus_bus_get_unique_name(connection).map { String(cString: $0) }
+        log.debug("connected to the bus (\(address)) as \(uniqueName ?? "nobody")")
         scheduleDispatch()
     }
 

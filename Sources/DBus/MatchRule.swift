@@ -6,6 +6,8 @@ struct MatchRule: Hashable, Sendable {
     var interface: String?
     var member: String?
     var argument0: String?
+    /// The first argument is a name that is this one, or begins with it and a dot.
+    var argument0Namespace: String?
 
     /// - Throws: `InvalidArgs` for names that cannot be.
     func check() throws(BusError) {
@@ -17,6 +19,7 @@ struct MatchRule: Hashable, Sendable {
         if path != nil && pathNamespace != nil {
             throw .invalidArguments("a match rule has a path or a path namespace, not both")
         }
+        if let argument0Namespace { try NameRule.interface.check(argument0Namespace) }
         if argument0?.utf8.contains(0) == true { throw .invalidArguments("a match rule contains a zero byte") }
     }
 
@@ -33,6 +36,7 @@ struct MatchRule: Hashable, Sendable {
             let quoted = argument0.map { $0 == "'" ? "'\\''" : String($0) }.joined()
             parts.append("arg0='\(quoted)'")
         }
+        if let argument0Namespace { parts.append("arg0namespace='\(argument0Namespace)'") }
         return parts.joined(separator: ",")
     }
 
@@ -43,6 +47,11 @@ struct MatchRule: Hashable, Sendable {
         if let wanted = self.path, wanted != path { return false }
         if let pathNamespace, pathNamespace != path, !ObjectTree.isBelow(path, pathNamespace) { return false }
         if let wanted = self.argument0, wanted != argument0() { return false }
+        if let argument0Namespace {
+            guard let name = argument0(), name == argument0Namespace || name.hasPrefix(argument0Namespace + ".") else {
+                return false
+            }
+        }
         return true
     }
 }

@@ -57,6 +57,14 @@ struct ValueTests {
         let rule = MatchRule(sender: "a.b", pathNamespace: "/a", member: "C", argument0: "it's")
         #expect(rule.text == #"type='signal',sender='a.b',path_namespace='/a',member='C',arg0='it'\''s'"#)
         try rule.check()
+        let namespace = MatchRule(member: "C", argument0Namespace: "a.b")
+        #expect(namespace.text == "type='signal',member='C',arg0namespace='a.b'")
+        try namespace.check()
+        for (name, isBelow) in [("a.b", true), ("a.b.c", true), ("a.bc", false), ("a", false)] {
+            #expect(namespace.matches(path: "/", interface: "i.i", member: "C") { name } == isBelow)
+        }
+        #expect(!namespace.matches(path: "/", interface: "i.i", member: "C") { nil })
+        #expect(throws: BusError.self) { try MatchRule(argument0Namespace: "a'.b").check() }
         #expect(throws: BusError.self) { try MatchRule(path: "/a", pathNamespace: "/a").check() }
         #expect(throws: BusError.self) { try MatchRule(interface: "x'y.z").check() }
     }

@@ -8,7 +8,7 @@ import Testing
         ours: [VoiceCodec] = [.mSBC, .cvsd], theirs: [VoiceCodec]? = [.cvsd, .mSBC], memory: CodecMemory = CodecMemory()
     ) -> CodecNegotiation {
         var negotiation = CodecNegotiation(codecs: ours, memory: memory)
-        negotiation.isSupported = true
+        _ = negotiation.support(true, at: .zero)
         if let theirs { _ = negotiation.codecsOffered(theirs, at: .zero) }
         return negotiation
     }
@@ -32,7 +32,7 @@ import Testing
         #expect(negotiation(memory: CodecMemory(ceiling: .cvsd, failures: 1, offered: both)).limit == nil)
         #expect(negotiation(memory: CodecMemory(ceiling: .cvsd, failures: 2, offered: [.mSBC])).limit == nil)
         var unsupported = negotiation()
-        unsupported.isSupported = false
+        _ = unsupported.support(false, at: .zero)
         #expect(unsupported.limit == .headset)
     }
 

@@ -265,6 +265,16 @@ private func outcomes(_ actions: [CallTable.Action]) -> [CallRequestOutcome] {
         #expect(box.indicators == [1, 0, 0])
     }
 
+    @Test func `tones go to the call that is named, also beside another active one`() throws {
+        var box = try box()
+        let (first, second) = (CallID(1), CallID(2))
+        #expect(outcomes(box.ask(.sendDTMF("1", to: second))) == [.failed(.noSuchCall)])
+        _ = box.fulfil(box.ask(.threeWay(.join)))
+        #expect(steps(box.ask(.sendDTMF("1", to: second))) == [.sendDTMF(second, "1")])
+        #expect(steps(box.ask(.sendDTMF("2", to: first))) == [.sendDTMF(first, "2")])
+        #expect(outcomes(box.ask(.sendDTMF("3", to: CallID(9)))) == [.failed(.noSuchCall)])
+    }
+
     @Test func `3 joins, then one can be consulted alone`() throws {
         var box = try box()
         #expect(steps(box.fulfil(box.ask(.threeWay(.join)))) == [.conference([CallID(1), CallID(2)])])

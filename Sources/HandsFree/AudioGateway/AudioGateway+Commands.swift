@@ -60,7 +60,7 @@ extension AudioGateway {
         guard let name = CommandName(rawValue: command.name) else { return .refuse(.notSupported) }
         switch name {
         case .none: return .done
-        case .features: return try respondToFeatures(command)
+        case .features: return try respondToFeatures(command, at: now)
         case .indicators, .reporting, .activation, .hfIndicators, .hfIndicatorValue:
             return try respondAboutIndicators(name, command)
         case .availableCodecs, .codecConnection, .codecSelection, .noiseReduction, .voiceRecognition, .voiceTag:
@@ -85,13 +85,15 @@ extension AudioGateway {
         }
     }
 
-    private mutating func respondToFeatures(_ command: ATCommand) throws(ATSyntaxError) -> Reply {
+    private mutating func respondToFeatures(
+        _ command: ATCommand, at now: Instant
+    ) throws(ATSyntaxError) -> Reply {
         guard command.form == .set else { return .refuse(.notSupported) }
         var parameters = command.parameters
         let mask = try parameters.mask()
         try parameters.end()
         connection.heard(.features(HandsFreeFeatures(rawValue: mask)))
-        audio.isSupported = connection.usesCodecNegotiation
+        afterReply = audio.support(connection.usesCodecNegotiation, at: now)
         send(.features(features))
         return .done
     }

@@ -319,7 +319,7 @@ package struct AudioGateway: Sendable {
     /// The service level connection is there: what the headset could not be told before.
     private mutating func announce(at now: Instant) {
         let common = connection.usesHFIndicators ? connection.hfIndicators.filter { hfIndicatorIsOn[$0] != nil } : []
-        audio.isSupported = connection.usesCodecNegotiation
+        perform(audio.support(connection.usesCodecNegotiation, at: now))
         delayAudio(at: now)
         actions.append(
             .event(

@@ -41,7 +41,7 @@ package struct CodecNegotiation: Sendable {
     package private(set) var agreed: VoiceCodec?
     package private(set) var memory: CodecMemory
     /// Both sides have the feature bit.
-    package var isSupported = false
+    package private(set) var isSupported = false
     /// No link is opened before; nil: whenever it is wanted.
     package var earliest: Instant?
     private(set) var ours: [VoiceCodec]
@@ -150,6 +150,21 @@ package struct CodecNegotiation: Sendable {
     }
 
     // MARK: What the headset does
+
+    /// AT+BRSF, which may come again. A headset that takes the feature back knows no +BCS any more: what was proposed to it is
+    /// connected with CVSD, and what it agreed to does not count.
+    package mutating func support(_ isSupported: Bool, at now: Instant) -> [Action] {
+        self.isSupported = isSupported
+        guard !isSupported else { return [] }
+        agreed = nil
+        switch state {
+        case .proposed: return connect(.cvsd, at: now)
+        case .settling(_, let end):
+            state = .settling(.cvsd, until: end)
+            return []
+        case .idle, .connecting, .accepting, .connected, .closing: return []
+        }
+    }
 
     /// AT+BAC. In answer to +BCS it withdraws the proposal.
     package mutating func codecsOffered(_ codecs: [VoiceCodec], at now: Instant) -> [Action] {
@@ -330,7 +345,9 @@ package struct CodecNegotiation: Sendable {
         return [.connect(codec)]
     }
 
+    /// Without the feature, which may be gone since the codec was agreed on, CVSD is connected unasked.
     private mutating func propose(_ codec: VoiceCodec, attempt: Int, at now: Instant) -> [Action] {
+        guard isSupported else { return connect(.cvsd, at: now) }
         state = proposal(codec, attempt: attempt, at: now)
         agreed = nil
         return [.propose(codec)]

@@ -1,0 +1,86 @@
+package import Logging
+internal import Synchronization
+
+/// Those who get the log lines of this process in place of its console.
+package enum LogSinks {
+    private struct State {
+        var sinks: [(identifier: UInt64, take: @Sendable (LogLine) -> Void)] = []
+        var lastIdentifier: UInt64 = 0
+    }
+
+    private static let state = Mutex(State())
+
+    package static var isEmpty: Bool { state.withLock(\.sinks.isEmpty) }
+
+    /// - Parameter take: called on the thread that logs, which it must not keep waiting; it must not log.
+    /// - Returns: what ends it.
+    package static func add(_ take: @escaping @Sendable (LogLine) -> Void) -> LogSink {
+        state.withLock { state in
+            state.lastIdentifier += 1
+            state.sinks.append((state.lastIdentifier, take))
+            return LogSink(identifier: state.lastIdentifier)
+        }
+    }
+
+    static func remove(_ identifier: UInt64) {
+        state.withLock { state in state.sinks.removeAll { $0.identifier == identifier } }
+    }
+
+    /// - Returns: whether there is anybody; else the console has to have it.
+    static func take(level: Logger.Level, label: String, message: String, metadata: Logger.Metadata) -> Bool {
+        let sinks = state.withLock(\.sinks)
+        guard !sinks.isEmpty else { return false }
+        let line = LogLine(
+            level: level.rawValue, module: label, message: message, context: metadata.mapValues { "\($0)" })
+        for sink in sinks { sink.take(line) }
+        return true
+    }
+}
+
+/// One of those who get the log lines.
+package struct LogSink: Hashable, Sendable {
+    fileprivate let identifier: UInt64
+
+    package func end() { LogSinks.remove(identifier) }
+}
+
+extension Logger {
+    /// A logger of a program's library: the program's own unless somebody takes its lines, then from `debug` on.
+    package static func ofLibrary(_ label: String) -> Logger {
+        let own = Logger(label: label)
+        // Those look for sinks themselves.
+        if own.handler is StandardErrorLogHandler || own.handler is JournalLogHandler { return own }
+        return Logger(label: label) { _ in LibraryLogHandler(label: label, own: own) }
+    }
+}
+
+/// Gives lines to the sinks; without one, to the handler that the program has chosen.
+private struct LibraryLogHandler: LogHandler {
+    let label: String
+    var own: Logger
+
+    var logLevel: Logger.Level {
+        get { LogSinks.isEmpty ? own.logLevel : min(own.logLevel, .debug) }
+        set { own.logLevel = newValue }
+    }
+    var metadata: Logger.Metadata {
+        get { own.handler.metadata }
+        set { own.handler.metadata = newValue }
+    }
+    var metadataProvider: Logger.MetadataProvider? {
+        get { own.handler.metadataProvider }
+        set { own.handler.metadataProvider = newValue }
+    }
+
+    subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+        get { own[metadataKey: key] }
+        set { own[metadataKey: key] = newValue }
+    }
+
+    func log(event: LogEvent) {
+        let all = metadata.merging(event.metadata ?? [:]) { $1 }
+        let isTaken = LogSinks.take(
+            level: event.level, label: label, message: event.message.description, metadata: all)
+        if !isTaken { own.handler.log(event: event) }
+    }
+}
