@@ -25,6 +25,8 @@ package struct PlaybackManner: Hashable, Sendable {
     package var duckGain: Float = 1
     /// Ends as soon as the calls have something to say.
     package var yieldsToCalls = false
+    /// What is left of something that is heard on a terminal by itself while calls are routed elsewhere.
+    package var gainBesideCalls: Float = 1
 
     package init() {}
 
@@ -118,7 +120,8 @@ extension AudioEngine {
             to: PlaybackPort(
                 id: id, rank: manner.rank, duckGain: manner.duckGain, yieldsToCalls: manner.yieldsToCalls,
                 target: target.number, busRate: busRate, volume: manner.volume, tone: tone, application: application,
-                samples: samples, sampleCount: count, loops: isLoop, stream: stream))
+                samples: samples, sampleCount: count, loops: isLoop, stream: stream,
+                gainBesideCalls: manner.gainBesideCalls))
     }
 
     /// Has it heard at another place from its next 10 ms on.

@@ -37,7 +37,7 @@ package final class AudioEngine: @unchecked Sendable {
     private let commandDescriptor: Int32
     private let commands: UnsafeMutablePointer<MessageQueue>
     private let events: UnsafeMutablePointer<MessageQueue>
-    private let threadCounters: UnsafeMutablePointer<ThreadCounters>
+    let threadCounters: UnsafeMutablePointer<ThreadCounters>
     private let state: UnsafeMutablePointer<RealtimeThread>
     private var thread: btcall_realtime_thread
     private var isRunning = true
@@ -262,6 +262,7 @@ package final class AudioEngine: @unchecked Sendable {
         }
         var link: UnsafeMutablePointer<LinkPort>?
         var path: UnsafeMutablePointer<PathPort>?
+        var stream: StreamPointer?
         let rates: (capture: Int, playback: Int)
         switch kind {
         case .link(let descriptor, let codec, let hint):
@@ -279,13 +280,22 @@ package final class AudioEngine: @unchecked Sendable {
             if streams.capture == nil { streams.captureRate = configuration.busRate }
             path = try makePath(streams)
             rates = (streams.captureRate, streams.playbackRate)
+        case .stream(let media):
+            let port = try makeStream(media, speakerGain: speakerGain)
+            stream = port
+            // A path that plays nowhere: it has the timer, and the capture stream that is attached.
+            path = try makePath(
+                ALSAPath(playbackRate: configuration.busRate, captureRate: configuration.busRate))
+            rates = (configuration.busRate, port.pointee.rate)
         }
         let counters = UnsafeMutablePointer<TerminalCounters>.allocate(capacity: 1)
         counters.initialize(to: TerminalCounters())
+        if let stream { counters.pointee.bitpool.set(stream.pointee.bitpool) }
         let terminal = TerminalPointer.allocate(capacity: 1)
         terminal.initialize(
             to: Terminal(
-                id: id, link: link, path: path, captureRate: rates.capture, playbackRate: rates.playback,
+                id: id, link: link, path: path, stream: stream, captureRate: rates.capture,
+                playbackRate: rates.playback,
                 busRate: configuration.busRate, speakerGain: speakerGain, microphoneGain: microphoneGain,
                 isAlone: isAlone,
                 counters: counters))
@@ -443,7 +453,8 @@ package final class AudioEngine: @unchecked Sendable {
             .microphoneGain, .silentLimit, .primeBlocks, .stop, .attachInjection,
             .microphoneVolume, .applicationVolume, .setVoice, .voiceStages, .voiceBypass, .ownVoice, .addCapture,
             .attachCapture, .setCaptureAlone, .removeCapture, .attachManual, .detachManual, .attachTap, .detachTap,
-            .addPlayback, .movePlayback, .endPlayback, .callGates, .addPCM, .removePCM, .setPCMCall:
+            .addPlayback, .movePlayback, .endPlayback, .callGates, .addPCM, .removePCM, .setPCMCall, .setListening,
+            .streamDelay:
             return nil
         case .voiceReturned:
             if let storage = record.storage { free(voice: storage.assumingMemoryBound(to: VoicePort.self)) }
@@ -502,6 +513,7 @@ package final class AudioEngine: @unchecked Sendable {
     private func free(terminal: TerminalPointer) {
         terminal.pointee.link?.deinitialize(count: 1).deallocate()
         terminal.pointee.path?.deinitialize(count: 1).deallocate()
+        terminal.pointee.stream?.deinitialize(count: 1).deallocate()
         terminal.pointee.counters.deinitialize(count: 1).deallocate()
         terminal.deinitialize(count: 1).deallocate()
     }

@@ -33,6 +33,8 @@ package enum AudioEngineError: Error, Equatable, Sendable {
     case unsupportedFormat(rate: Int, channels: Int)
     /// All places are taken.
     case tooMany(limit: Int)
+    /// A packet of a stream has no room for one codec frame at the lowest bitpool that was agreed on.
+    case packetTooSmall(writeMTU: Int, codecFrameBytes: Int)
     /// The identifier is in use.
     case duplicate(UInt32)
     /// The real-time thread does not take commands: our own fault, to be logged.
@@ -47,6 +49,8 @@ extension AudioEngineError: CustomStringConvertible {
         case .failed(let call, let code): "\(call) failed with error \(code)"
         case .unsupportedFormat(let rate, let channels): "unsupported format: \(rate) Hz, \(channels) channels"
         case .tooMany(let limit): "no more than \(limit) at once"
+        case .packetTooSmall(let size, let frame):
+            "a codec frame of \(frame) bytes does not fit into a packet of \(size), of which 13 are headers"
         case .duplicate(let id): "identifier \(id) is in use"
         case .commandQueueFull: "the real-time thread does not take commands"
         case .voiceProcessing(let error): "\(error)"

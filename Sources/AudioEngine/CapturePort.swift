@@ -6,6 +6,8 @@ import Glibc
 struct CapturePort: ~Copyable {
     /// Frames in the card's format; the most that a frame takes.
     static var maximumFrameBytes: Int { @_noLocks get { 8 } }
+    /// `SND_PCM_TYPE_HW`.
+    private static let hardware: Int32 = 0
     /// After a removal is asked for, what is under way may fade to silence.
     static var removalDelay: Int64 { @_noLocks get { 20_000_000 } }
 
@@ -19,6 +21,8 @@ struct CapturePort: ~Copyable {
     /// What the stream is watched by.
     let descriptors: UnsafeMutablePointer<pollfd>
     let descriptorCount: Int
+    /// Its descriptors stay readable until alsa-lib has been asked what woke them: those of `dsnoop` are a timer's.
+    private let mustBeAsked: Bool
 
     /// It runs without a path, too.
     var runsAlone: Bool
@@ -64,6 +68,7 @@ struct CapturePort: ~Copyable {
         self.runsAlone = runsAlone
         self.descriptors = descriptors
         self.descriptorCount = descriptorCount
+        mustBeAsked = snd_pcm_type(stream.pcm) != Self.hardware
         let bytes = Terminal.chunkFrames * Self.maximumFrameBytes
         interleaved = UnsafeMutableRawPointer.allocate(byteCount: bytes, alignment: 16)
         interleaved.initializeMemory(as: UInt8.self, repeating: 0, count: bytes)
@@ -114,7 +119,8 @@ struct CapturePort: ~Copyable {
     @_noLocks
     mutating func read(now: Int64) -> Int {
         if unreadFrames == 0 {
-            let there = Int(snd_pcm_avail_update(pcm))
+            var there = Int(snd_pcm_avail_update(pcm))
+            if there >= 0 && there < periodFrames && settle() { there = Int(snd_pcm_avail_update(pcm)) }
             if there < 0 { return there }
             unreadFrames = there / periodFrames * periodFrames
             if unreadFrames == 0 { return 0 }
@@ -132,6 +138,21 @@ struct CapturePort: ~Copyable {
         let possible = (now &- startedAt) / 1_000_000 * Int64(rate) / 900
         if capturedFrames - bufferFrames - Terminal.chunkFrames > Int(possible) { isUnclocked = true }
         return frames
+    }
+
+    /// There is nothing more to read: puts the descriptors to rest that do not come to rest by being read.
+    ///
+    /// Returns true when another look is due, because what comes meanwhile wakes nobody.
+    @_noLocks
+    private func settle() -> Bool {
+        if !mustBeAsked { return false }
+        var each = 0
+        while each < descriptorCount {
+            descriptors[each].revents = descriptors[each].events
+            each += 1
+        }
+        var events: UInt16 = 0
+        return snd_pcm_poll_descriptors_revents(pcm, descriptors, UInt32(descriptorCount), &events) >= 0
     }
 
     /// Reads and forgets one tick's worth of a stream that is no clock.

@@ -2,9 +2,11 @@ import Synchronization
 
 /// A number that one thread adds to and others read.
 struct Counter: ~Copyable {
-    private let value = Atomic<Int>(0)
+    private let value: Atomic<Int>
 
-    init() {}
+    init(_ first: Int = 0) {
+        value = Atomic(first)
+    }
 
     @_noLocks
     func add(_ amount: Int) {
@@ -49,6 +51,8 @@ struct TerminalCounters: ~Copyable {
     let intervals = Counter()
     let packetsDamaged = Counter()
     let samplesByTimer = Counter()
+    let packetsWaited = Counter()
+    let bitpool = Counter()
 
     func snapshot(id: UInt32, isLink: Bool) -> EngineCounters.Terminal {
         var result = EngineCounters.Terminal(id: id, isLink: isLink)
@@ -78,6 +82,8 @@ struct TerminalCounters: ~Copyable {
         result.intervals = intervals.read()
         result.packetsDamaged = packetsDamaged.read()
         result.samplesByTimer = samplesByTimer.read()
+        result.packetsWaited = packetsWaited.read()
+        result.bitpool = bitpool.read()
         return result
     }
 }
@@ -131,4 +137,14 @@ struct ThreadCounters: ~Copyable {
     let lateWakeUps = Counter()
     let worstLateMicroseconds = Counter()
     let busyNanoseconds = Counter()
+    /// When the control side has asked for levels, and when they were measured: milliseconds of the monotonic clock, long ago
+    /// at first.
+    let levelsAskedAt = Counter(ThreadCounters.longAgo)
+    let levelsAt = Counter(ThreadCounters.longAgo)
+    let heardPeak = Counter()
+    let heardPower = Counter()
+    let saidPeak = Counter()
+    let saidPower = Counter()
+
+    private static let longAgo = -1_000_000
 }

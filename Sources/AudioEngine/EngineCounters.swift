@@ -38,6 +38,10 @@ package struct EngineCounters: Equatable, Sendable {
         package var packetsDamaged = 0
         /// As `framesByTimer`, in samples.
         package var samplesByTimer = 0
+        /// Of a stream: packets that the socket did not take at once.
+        package var packetsWaited = 0
+        /// Of a stream, at present; 0: it is none.
+        package var bitpool = 0
         /// Frames per second of what the device plays.
         package var rate = 0
         /// Decoded and concealed frames are codec frames of 7.5 ms; otherwise samples.

@@ -68,9 +68,12 @@ struct InjectionPort: ~Copyable {
     /// Nobody hears it any more: what has been written is thrown away, so that it is not said to somebody else.
     @_noLocks
     mutating func forget() {
-        var left = Self.mostMessages
-        while left > 0 && receive() > 0 {
-            left &-= 1
+        // What is there now: a writer that waited for room goes on meanwhile.
+        var left = btcall_waiting_bytes(descriptor)
+        while left > 0 {
+            let bytes = receive()
+            if bytes <= 0 { break }
+            left &-= bytes
             dropQueue()
         }
         enqueuePart()

@@ -15,6 +15,7 @@ struct Message: BitwiseCopyable {
         case addPlayback, movePlayback, endPlayback
         case callGates
         case addPCM, removePCM, setPCMCall
+        case setListening, streamDelay
         // Events.
         case firstPacket, linkSilent, linkResumed, terminalFailed, terminalRemoved, routed, callStarted, callClosed
         case callReleased, deadlineMissed, eventsLost, injectionEnded

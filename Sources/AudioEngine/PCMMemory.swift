@@ -57,6 +57,10 @@ package final class PCMMemory: @unchecked Sendable {
         close(eventDescriptor)
     }
 
+    /// What was due while we were the clock and its client had not written it, in milliseconds: as well as the client leaves it
+    /// alone, who can write there.
+    package var missingMilliseconds: UInt64 { btcall_pcm_missing(ring) / UInt64(rate / 100) * 10 }
+
     var ring: UnsafeMutablePointer<btcall_pcm_ring> { start.assumingMemoryBound(to: btcall_pcm_ring.self) }
     var samples: UnsafeMutableRawPointer { start + Self.samplesOffset }
 }

@@ -16,16 +16,18 @@ struct PCMPort: ~Copyable {
     private let ring: UnsafeMutablePointer<btcall_pcm_ring>
     private let samples: UnsafeMutableRawPointer
     private let eventDescriptor: Int32
-    private let rate: Int
+    /// Frames per second.
+    let rate: Int
     private let busRate: Int
     private let layout: SampleLayout
     private let bufferFrames: Int
-    private let blockFrames: Int
+    /// Frames of 10 ms.
+    let blockFrames: Int
     private var converter: Resampler
     private let block: UnsafeMutablePointer<Int16>
     /// A block as it lies in the ring.
     private let message: UnsafeMutableRawPointer
-    private var latency = -1
+    private var latency = 0
 
     /// - Parameter memory: stays the control side's, until this port has been given back.
     init(id: UInt32, _ memory: PCMMemory, busRate: Int) {
@@ -56,7 +58,8 @@ struct PCMPort: ~Copyable {
     mutating func engage() {
         if isEngaged { return }
         isEngaged = true
-        latency = -1
+        latency = 0
+        btcall_pcm_set_latency(ring, 0)
         converter.reset()
         btcall_pcm_engage(ring, 1)
         btcall_pcm_signal(eventDescriptor)
@@ -74,6 +77,26 @@ struct PCMPort: ~Copyable {
     /// Takes the next 10 ms, as `frames` of the bus, of what the client has written; false when it has written nothing of it.
     @_noLocks
     mutating func takeBlock(_ output: UnsafeMutablePointer<Int16>, _ frames: Int) -> Bool {
+        let there = fetch()
+        layout.read(message, there, into: block)
+        if there < blockFrames { clear(block + there, blockFrames - there) }
+        let result = converter.process(block, blockFrames, output, frames)
+        if result.made < frames { clear(output + result.made, frames - result.made) }
+        return there > 0
+    }
+
+    /// As `takeBlock`, as pairs at the stream's own rate.
+    @_noLocks
+    mutating func takePairs(_ output: UnsafeMutablePointer<Int16>) -> Bool {
+        let there = fetch()
+        layout.readPairs(message, there, into: output)
+        if there < blockFrames { clear(output + 2 * there, 2 * (blockFrames - there)) }
+        return there > 0
+    }
+
+    /// Copies what there is of the next 10 ms to `message`, and lets them pass. Returns the frames.
+    @_noLocks
+    private mutating func fetch() -> Int {
         engage()
         let ahead = btcall_pcm_ahead(ring)
         let there = ahead < 0 ? 0 : ahead < Int64(blockFrames) ? Int(ahead) : blockFrames
@@ -82,15 +105,9 @@ struct PCMPort: ~Copyable {
         let frameBytes = layout.frameBytes
         if untilEnd > 0 { btcall_move(message, samples + first * frameBytes, untilEnd * frameBytes) }
         if there > untilEnd { btcall_move(message + untilEnd * frameBytes, samples, (there - untilEnd) * frameBytes) }
-        layout.read(message, there, into: block)
-        if there < blockFrames {
-            clear(block + there, blockFrames - there)
-            btcall_pcm_add_missing(ring, UInt64(blockFrames - there))
-        }
+        if there < blockFrames { btcall_pcm_add_missing(ring, UInt64(blockFrames - there)) }
         moveOn()
-        let result = converter.process(block, blockFrames, output, frames)
-        if result.made < frames { clear(output + result.made, frames - result.made) }
-        return there > 0
+        return there
     }
 
     /// Gives the client 10 ms, which are `frames` of the bus.
@@ -110,7 +127,10 @@ struct PCMPort: ~Copyable {
         moveOn()
     }
 
-    /// Tells the client how far it is to the ear, or to the mouth.
+    /// Tells the client how far it is to the ear, or to the mouth; to be called once a block.
+    ///
+    /// A recorder that dates its samples by the clock and the delay would go back in time where the delay grows by more than
+    /// has passed, as at the moment in which we become the clock. So it changes by a tenth of what passes.
     ///
     /// - Parameter busFrames: that are queued between here and there.
     @_noLocks
@@ -118,8 +138,9 @@ struct PCMPort: ~Copyable {
         let own = isCapture ? converter.delayFrames : converter.delayFrames * rate / busRate
         let frames = (busFrames < 0 ? 0 : busFrames) * rate / busRate + own
         if frames == latency { return }
-        latency = frames
-        btcall_pcm_set_latency(ring, UInt32(truncatingIfNeeded: frames))
+        let step = blockFrames / 10
+        latency = frames > latency + step ? latency + step : frames < latency - step ? latency - step : frames
+        btcall_pcm_set_latency(ring, UInt32(truncatingIfNeeded: latency))
     }
 
     @_noLocks

@@ -29,6 +29,8 @@ struct PlaybackPort: ~Copyable {
     private var position = 0
     private var quietTicks: Int
     private var volume: Gain
+    private let openVolume: Float
+    private let volumeBesideCalls: Float
     private(set) var isEnding = false
     private var isOver = false
     var pollIndex = -1
@@ -40,7 +42,7 @@ struct PlaybackPort: ~Copyable {
         id: UInt32, rank: Int, duckGain: Float, yieldsToCalls: Bool, target: Int64, busRate: Int, volume: Float,
         tone: UnsafeMutablePointer<ToneGenerator>? = nil, application: InjectionPointer? = nil,
         samples: UnsafeMutablePointer<Int16>? = nil, sampleCount: Int = 0, loops: Bool = false,
-        stream: PCMPointer? = nil
+        stream: PCMPointer? = nil, gainBesideCalls: Float = 1
     ) {
         self.id = id
         self.rank = rank
@@ -56,6 +58,8 @@ struct PlaybackPort: ~Copyable {
         quietTicks = Self.pauseTicks
         self.volume = Gain(rate: busRate, gain: 0)
         self.volume.set(volume)
+        openVolume = volume
+        volumeBesideCalls = volume * gainBesideCalls
     }
 
     /// There is something to hear of it now.
@@ -86,6 +90,20 @@ struct PlaybackPort: ~Copyable {
     /// At once: nobody hears it.
     @_noLocks
     mutating func cutOff() { isOver = true }
+
+    /// Calls are heard elsewhere meanwhile, or they are not.
+    @_noLocks
+    mutating func setBesideCalls(_ isBeside: Bool) { volume.set(isBeside ? volumeBesideCalls : openVolume) }
+
+    /// As `takeBlock` for what a program plays: 10 ms of pairs at its own rate.
+    @_noLocks
+    mutating func takePairs(_ output: UnsafeMutablePointer<Int16>, isSilenced: Bool) -> Bool {
+        guard let stream, !isOver else { return false }
+        volume.setMuted(isEnding || isSilenced)
+        note(stream.pointee.takePairs(output))
+        volume.apply(pairs: output, stream.pointee.blockFrames, rate: stream.pointee.rate)
+        return !volume.isSilent
+    }
 
     /// Makes the next 10 ms, as `frames` of the bus; false when there is nothing to be heard.
     ///

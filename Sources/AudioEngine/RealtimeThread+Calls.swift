@@ -197,13 +197,17 @@ extension RealtimeThread {
     mutating func tick() {
         if plantedFault != 0 { btcall_realtime_plant(plantedFault) }
         mixDownlink()
+        keepForListeners()
         giveManual(downlink)
         remember()
         mixPlaybacks()
+        meterDownlink()
         play()
         mixUplink()
+        meterUplink()
         sendTaps()
         sendUplink()
+        playToListeners()
         counters.pointee.ticks.add(1)
         lastTick = now
         if let alive = lastSign(of: master) { heardUntil = alive }
@@ -268,6 +272,10 @@ extension RealtimeThread {
         terminal.pointee.speaker.apply(block, tickFrames)
         if let link = terminal.pointee.link {
             link.pointee.convert(block, tickFrames, into: terminal.pointee.playback)
+        }
+        if let stream = terminal.pointee.stream {
+            play(block, on: terminal, stream)
+            return
         }
         if let path = terminal.pointee.path {
             path.pointee.convert(block, tickFrames, into: terminal.pointee.playback, terminal.pointee.counters)

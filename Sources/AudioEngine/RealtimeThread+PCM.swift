@@ -152,6 +152,8 @@ extension RealtimeThread {
     @_noLocks
     func queuedFrames(of terminal: TerminalPointer?) -> Int {
         guard let terminal else { return 0 }
-        return terminal.pointee.counters.pointee.queuedMilliseconds.read() * busRate / 1000
+        var milliseconds = terminal.pointee.counters.pointee.queuedMilliseconds.read()
+        if let stream = terminal.pointee.stream { milliseconds += stream.pointee.delayMilliseconds }
+        return milliseconds * busRate / 1000
     }
 }

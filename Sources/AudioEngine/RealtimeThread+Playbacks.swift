@@ -38,6 +38,7 @@ extension RealtimeThread {
     mutating func startAlone(_ terminal: TerminalPointer) {
         guard let path = terminal.pointee.path else { return }
         terminal.pointee.state = .running
+        if let stream = terminal.pointee.stream { stream.pointee.start(fadesIn: true) }
         let code = path.pointee.start(now: now, lead: lead, 0)
         if code != 0 { fail(terminal, code: code) }
     }
@@ -46,8 +47,11 @@ extension RealtimeThread {
     @_noLocks
     mutating func serviceAlone(_ terminal: TerminalPointer, _ path: UnsafeMutablePointer<PathPort>) {
         var left = 8
+        if followsCalls(terminal) { return }
+        if let stream = terminal.pointee.stream { stream.pointee.forgetCalls() }
         while left > 0 && terminal.pointee.isRunning && path.pointee.timerFired(now: now, fallbackAfter) {
             left -= 1
+            clear(alone, tickFrames)
             tickAlone(terminal)
         }
     }
@@ -57,15 +61,17 @@ extension RealtimeThread {
     mutating func runTicksAlone(_ terminal: TerminalPointer) {
         while terminal.pointee.capture.available >= tickFrames {
             _ = terminal.pointee.capture.discard(tickFrames)
+            clear(alone, tickFrames)
             tickAlone(terminal)
         }
     }
 
+    /// Adds what is to be heard there to `alone`, and plays it.
     @_noLocks
-    private mutating func tickAlone(_ terminal: TerminalPointer) {
-        clear(alone, tickFrames)
-        mixPlaybacks(at: Int64(terminal.pointee.id), into: alone)
+    mutating func tickAlone(_ terminal: TerminalPointer) {
+        mixPlaybacks(at: Int64(terminal.pointee.id), into: alone, terminal.pointee.stream)
         play(alone, on: terminal)
+        endAlone(terminal)
     }
 
     /// Whether the ticks of its place are made.
@@ -75,7 +81,9 @@ extension RealtimeThread {
         if target == PlaybackPort.nowhere { return false }
         if target == PlaybackPort.routed { return master != nil || fading != nil }
         guard let terminal = terminal(of: playback) else { return false }
-        return terminal.pointee.isAlone && terminal.pointee.isRunning && !terminal.pointee.isRemoving
+        // A stream is heard until it has faded out.
+        let isGoing = terminal.pointee.isRemoving && terminal.pointee.stream == nil
+        return terminal.pointee.isAlone && terminal.pointee.isRunning && !isGoing
     }
 
     /// Where it is to be heard.
@@ -98,7 +106,7 @@ extension RealtimeThread {
         noteSpeech()
         farEndGain.set(duckGain())
         farEndGain.apply(downlink, tickFrames)
-        mixPlaybacks(at: PlaybackPort.routed, into: downlink)
+        mixPlaybacks(at: PlaybackPort.routed, into: downlink, nil)
     }
 
     /// What stands in for the other party's own sound is over when that comes.
@@ -152,18 +160,36 @@ extension RealtimeThread {
         return best
     }
 
+    /// - Parameter stream: what programs play goes there as it is, in stereo.
     @_noLocks
-    private mutating func mixPlaybacks(at target: Int64, into output: UnsafeMutablePointer<Int16>) {
+    private mutating func mixPlaybacks(
+        at target: Int64, into output: UnsafeMutablePointer<Int16>, _ stream: StreamPointer?
+    ) {
         let best = highestRank(at: target)
+        let isBesideCalls = target != PlaybackPort.routed && master != nil && hasClockedCall()
         var index = 0
         while index < Self.maximumPlaybacks {
-            if let playback = playbacks[index], playback.pointee.target == target,
-                playback.pointee.takeBlock(scratch, tickFrames, isSilenced: playback.pointee.rank < best)
-            {
-                Mixer.add(scratch, tickFrames, to: output)
+            if let playback = playbacks[index], playback.pointee.target == target {
+                playback.pointee.setBesideCalls(isBesideCalls)
+                let isSilenced = playback.pointee.rank < best
+                let lane = lane(of: playback, stream)
+                if let stream, lane >= 0 {
+                    if playback.pointee.takePairs(stream.pointee.scratch, isSilenced: isSilenced) {
+                        stream.pointee.addScratch(to: lane)
+                    }
+                } else if playback.pointee.takeBlock(scratch, tickFrames, isSilenced: isSilenced) {
+                    Mixer.add(scratch, tickFrames, to: output)
+                }
             }
             index += 1
         }
+    }
+
+    /// Where a stream takes what a program plays; -1: by the bus.
+    @_noLocks
+    private func lane(of playback: PlaybackPointer, _ stream: StreamPointer?) -> Int {
+        guard let stream, let source = playback.pointee.stream else { return -1 }
+        return stream.pointee.lane(rate: source.pointee.rate)
     }
 
     /// Adds poll entries from `count` on for the end of what nobody reads, and returns how many entries there are then.

@@ -22,7 +22,11 @@ extension RealtimeThread {
             case .addTerminal: add(command)
             case .removeTerminal: if let terminal = terminal(command.id) { remove(terminal) }
             case .route: route(to: command.id)
-            case .speakerGain: if let terminal = terminal(command.id) { terminal.pointee.speaker.set(command.gain) }
+            case .speakerGain:
+                if let terminal = terminal(command.id) {
+                    terminal.pointee.speaker.set(command.gain)
+                    terminal.pointee.stream?.pointee.setSpeaker(command.gain)
+                }
             case .microphoneGain:
                 if let terminal = terminal(command.id) { terminal.pointee.microphone.set(command.gain) }
             case .silentLimit:
@@ -54,6 +58,8 @@ extension RealtimeThread {
             case .addPCM: addPCM(command)
             case .removePCM: removePCM(command.id)
             case .setPCMCall: setPCMCall(command.id)
+            case .setListening: setListening(terminal(command.id), command.number != 0)
+            case .streamDelay: setStreamDelay(terminal(command.id), milliseconds: command.number)
             }
         }
     }
@@ -113,7 +119,11 @@ extension RealtimeThread {
             cut(to: nil)
             pending = successor
         }
-        if !same(terminal, fading) { wind(down: terminal) }
+        if let stream = terminal.pointee.stream, terminal.pointee.isAlone, terminal.pointee.isRunning {
+            stream.pointee.fadeOut()
+        } else if !same(terminal, fading) {
+            wind(down: terminal)
+        }
     }
 
     @_noLocks
@@ -157,6 +167,7 @@ extension RealtimeThread {
         // The old one is dead: the new one begins with what it has not played any more.
         var frames = 0
         if hasLostListener() { frames = takeLead(path.pointee.leadFrames(), for: terminal) }
+        if let stream = terminal.pointee.stream { stream.pointee.start(fadesIn: false) }
         let code = path.pointee.start(now: now, lead: lead, frames)
         if code != 0 { fail(terminal, code: code) }
     }

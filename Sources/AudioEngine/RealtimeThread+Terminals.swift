@@ -11,7 +11,9 @@ extension RealtimeThread {
         var result = Int64.max
         if let link = terminal.pointee.link { result = link.pointee.deadline(grace: grace) }
         if let path = terminal.pointee.path {
-            if same(terminal, master) || terminal.pointee.isAlone && terminal.pointee.isRunning {
+            if same(terminal, master)
+                || terminal.pointee.isAlone && terminal.pointee.isRunning && !followsCalls(terminal)
+            {
                 result = path.pointee.clockDeadline(fallbackAfter)
             }
             if same(terminal, pending) { result = min64(result, pendingSince &+ Self.readyLimit) }
@@ -38,6 +40,11 @@ extension RealtimeThread {
                     if let link = terminal.pointee.link { receive(terminal, link, events) }
                     if let path = terminal.pointee.path { capture(terminal, path, events) }
                 }
+            }
+            if let terminal = terminals[index], let stream = terminal.pointee.stream, terminal.pointee.streamPoll > 0,
+                !terminal.pointee.isFailed, polls[terminal.pointee.streamPoll].revents != 0
+            {
+                service(terminal, stream, polls[terminal.pointee.streamPoll].revents)
             }
             index += 1
         }
@@ -211,6 +218,7 @@ extension RealtimeThread {
             crossFade.cancel()
         }
         if let path = terminal.pointee.path { path.pointee.stop() }
+        if let stream = terminal.pointee.stream { stream.pointee.stop() }
         report(.terminalFailed, id: terminal.pointee.id, value: Int64(code))
     }
 
@@ -222,6 +230,7 @@ extension RealtimeThread {
             if let terminal = terminals[index], isEnded(terminal) {
                 if let path = terminal.pointee.path, terminal.pointee.isDraining {
                     path.pointee.stop()
+                    if let stream = terminal.pointee.stream { stream.pointee.stop() }
                     let left = terminal.pointee.playback.available
                     _ = terminal.pointee.playback.discard(left)
                     terminal.pointee.state = .idle
@@ -244,6 +253,7 @@ extension RealtimeThread {
         if !terminal.pointee.isRemoving && !terminal.pointee.isDraining { return false }
         if terminal.pointee.isFailed || terminal.pointee.isIdle { return true }
         if now >= terminal.pointee.endDeadline { return true }
+        if let stream = terminal.pointee.stream { return finish(terminal, stream) }
         if let path = terminal.pointee.path {
             let code = path.pointee.flush(
                 terminal.pointee.playback, now: now, steer: false, terminal.pointee.counters)
@@ -264,6 +274,7 @@ extension RealtimeThread {
     func drainLimit(of terminal: TerminalPointer) -> Int64 {
         var queue: Int64 = 50_000_000
         if let path = terminal.pointee.path { queue = max64(queue, path.pointee.queueNanoseconds()) }
+        if terminal.pointee.stream != nil { queue = Int64(StreamPort.longestQueue) &* 1_000_000 }
         return queue &+ Self.drainLimit
     }
 

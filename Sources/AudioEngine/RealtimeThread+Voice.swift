@@ -98,7 +98,9 @@ extension RealtimeThread {
     private func loudspeaker(_ port: VoicePointer) -> UnsafePointer<Int16> {
         let terminal = master == nil ? fading : master
         guard let terminal else { return UnsafePointer(port.pointee.silence) }
-        if let path = terminal.pointee.path, path.pointee.playback == nil { return UnsafePointer(port.pointee.silence) }
+        if let path = terminal.pointee.path, path.pointee.playback == nil, terminal.pointee.stream == nil {
+            return UnsafePointer(port.pointee.silence)
+        }
         return UnsafePointer(downlink)
     }
 
@@ -106,7 +108,14 @@ extension RealtimeThread {
     @_noLocks
     private func echoMilliseconds(of terminal: TerminalPointer) -> Int {
         guard let path = terminal.pointee.path else { return 0 }
-        return path.pointee.echoMilliseconds()
+        guard let stream = terminal.pointee.stream else { return path.pointee.echoMilliseconds() }
+        return path.pointee.echoMilliseconds() + stream.pointee.delayMilliseconds + stream.pointee.packetMilliseconds
+    }
+
+    /// The routed headset tells how late it plays.
+    @_noLocks
+    mutating func followDelay(of terminal: TerminalPointer) {
+        voice.port?.pointee.processor.setFarDelay(milliseconds: echoMilliseconds(of: terminal))
     }
 
     @_noLocks

@@ -24,7 +24,8 @@ struct RealtimeThread: ~Copyable {
     static var maximumPCMs: Int { @_noLocks get { 32 } }
     static var maximumPolls: Int {
         @_noLocks get {
-            1 + (maximumTerminals + maximumCaptures) * PathPort.maximumDescriptors + maximumCalls + maximumInjections
+            1 + (maximumTerminals + maximumCaptures) * PathPort.maximumDescriptors + maximumTerminals + maximumCalls
+                + maximumInjections
                 + maximumTaps + 2 + maximumPlaybacks
         }
     }
@@ -121,6 +122,10 @@ struct RealtimeThread: ~Copyable {
     var isMicrophoneUntold = false
     var mustSignal = false
     var isStopping = false
+    /// How loud it is, while somebody looks.
+    var isMetering = false
+    var heardMeter = LevelMeter()
+    var saidMeter = LevelMeter()
 
     let downlink: UnsafeMutablePointer<Int16>
     let uplink: UnsafeMutablePointer<Int16>
@@ -128,6 +133,8 @@ struct RealtimeThread: ~Copyable {
     let injected: UnsafeMutablePointer<Int16>
     /// What a terminal plays that is not routed.
     let alone: UnsafeMutablePointer<Int16>
+    /// What the calls say, for those who listen to them.
+    let heard: UnsafeMutablePointer<Int16>
     /// Where a new device's first samples are made, half a second of the bus.
     let lead: UnsafeMutablePointer<Int16>
 
@@ -174,6 +181,8 @@ struct RealtimeThread: ~Copyable {
         injected.initialize(repeating: 0, count: tickFrames)
         alone = .allocate(capacity: tickFrames)
         alone.initialize(repeating: 0, count: tickFrames)
+        heard = .allocate(capacity: tickFrames)
+        heard.initialize(repeating: 0, count: tickFrames)
         farEndGain = Gain(rate: busRate)
         crossFade = CrossFade(rate: busRate, milliseconds: 20)
         // Twice as quick as other changes: done within one tick.
@@ -208,6 +217,7 @@ struct RealtimeThread: ~Copyable {
         scratch.deallocate()
         injected.deallocate()
         alone.deallocate()
+        heard.deallocate()
         lead.deallocate()
     }
 
@@ -319,6 +329,12 @@ struct RealtimeThread: ~Copyable {
                     terminal.pointee.pollCount = each
                 }
                 count += terminal.pointee.pollCount
+                terminal.pointee.streamPoll = -1
+                if let stream = terminal.pointee.stream, !terminal.pointee.isFailed {
+                    preparePoll(of: stream, at: count)
+                    terminal.pointee.streamPoll = count
+                    count += 1
+                }
             }
             index += 1
         }

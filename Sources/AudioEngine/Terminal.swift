@@ -22,6 +22,8 @@ struct Terminal: ~Copyable {
     /// Exactly one of the two exists.
     let link: UnsafeMutablePointer<LinkPort>?
     let path: UnsafeMutablePointer<PathPort>?
+    /// Of a path that plays to a headset instead of a card.
+    let stream: StreamPointer?
     /// Frames per second of what it captures.
     let captureRate: Int
 
@@ -41,6 +43,8 @@ struct Terminal: ~Copyable {
     /// Where its descriptors stand in the poll set, and how many they are.
     var pollIndex = -1
     var pollCount = 0
+    /// Where its stream's socket stands there; -1: nowhere.
+    var streamPoll = -1
 
     /// What the microphone gave, at the rate of the bus.
     var capture: SampleRing
@@ -56,13 +60,15 @@ struct Terminal: ~Copyable {
 
     /// - Parameter busRate: frames per second.
     init(
-        id: UInt32, link: UnsafeMutablePointer<LinkPort>?, path: UnsafeMutablePointer<PathPort>?, captureRate: Int,
-        playbackRate: Int, busRate: Int, speakerGain: Float, microphoneGain: Float, isAlone: Bool = false,
+        id: UInt32, link: UnsafeMutablePointer<LinkPort>?, path: UnsafeMutablePointer<PathPort>?,
+        stream: StreamPointer? = nil, captureRate: Int, playbackRate: Int, busRate: Int, speakerGain: Float,
+        microphoneGain: Float, isAlone: Bool = false,
         counters: UnsafeMutablePointer<TerminalCounters>
     ) {
         self.id = id
         self.link = link
         self.path = path
+        self.stream = stream
         self.counters = counters
         self.captureRate = captureRate
         self.isAlone = isAlone

@@ -48,6 +48,14 @@ final class EngineBench {
         return true
     }
 
+    /// The least of what up to three tries took, which end with the first within the limit: a machine that stands still does so in
+    /// one of them.
+    func quickest(within limit: Int64, _ measure: () throws -> Int64) rethrows -> Int64 {
+        var least = Int64.max
+        for _ in 1...3 where least > limit { least = min(least, try measure()) }
+        return least
+    }
+
     /// Drops the events that have come so far.
     func forgetEvents() {
         events += engine.takeEvents()

@@ -1,4 +1,5 @@
 import AudioDSP
+import CBTCall
 import Foundation
 import Testing
 

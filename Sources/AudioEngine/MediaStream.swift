@@ -1,0 +1,19 @@
+package import BluetoothTypes
+
+/// A stream to a headset over A2DP that the control side has acquired (`org.bluez.MediaTransport1.Acquire`).
+package struct MediaStream: Sendable {
+    /// SOCK_SEQPACKET, non-blocking. Not owned; close it after `terminalRemoved`. The engine bounds what the socket keeps.
+    package let descriptor: Int32
+    package let configuration: SBCConfiguration
+    /// To begin with, and at most; less where a codec frame would be longer than a packet.
+    package let bitpool: Int
+    /// Bytes of the longest packet.
+    package let writeMTU: Int
+
+    package init(descriptor: Int32, configuration: SBCConfiguration, bitpool: Int, writeMTU: Int) {
+        self.descriptor = descriptor
+        self.configuration = configuration
+        self.bitpool = bitpool
+        self.writeMTU = writeMTU
+    }
+}

@@ -1,0 +1,188 @@
+import AudioDSP
+import BluetoothTypes
+import CBTCall
+import Foundation
+import TestSupport
+import Testing
+
+@testable import AudioEngine
+
+@Suite struct StreamPortTests {
+    @Test(arguments: [(0x21, 44_100), (0x11, 48_000), (0x48, 32_000), (0x82, 16_000)] as [(UInt8, Int)])
+    func `sixty seconds go out without a gap in number, timestamp or sound`(first: UInt8, rate: Int) throws {
+        let box = try StreamPortBench(try streamConfiguration([first, 0x15, 2, 53]))
+        let source = tone(500, rate: 16_000)
+        for _ in 0..<6_000 {
+            #expect(box.tick(source) == 0)
+            box.take()
+        }
+        #expect(box.finish())
+        box.take()
+        #expect(box.sink.faults == [] && box.sink.lostPackets == 0 && box.sink.skippedFrames == 0)
+        // What was given, filled up to a codec frame, and one more for what the filters hold.
+        #expect((128..<256).contains(box.sink.left.count - 60 * rate))
+        #expect(box.sink.packets == box.counted.packetsSent)
+        #expect(box.counted.packetsWaited == 0 && box.counted.overrunFrames == 0)
+        let heard = box.sink.left.dropFirst(rate / 10).dropLast(rate / 10)
+        #expect(lowestToneShare(heard.prefix(5 * rate), hertz: 500, rate: rate) > 0.999)
+        #expect(lowestToneShare(heard.suffix(5 * rate), hertz: 500, rate: rate) > 0.999)
+        #expect(abs(Int(heard.max() ?? 0) - 8_000) < 200)
+        guard first != 0x48 else { return }
+        // The bits of a codec frame that are left over go to the left first: alike, not the same.
+        let right = box.sink.right.dropLast(rate / 10).suffix(5 * rate)
+        #expect(lowestToneShare(right, hertz: 500, rate: rate) > 0.999)
+        #expect(abs(Int(right.max() ?? 0) - 8_000) < 200)
+    }
+
+    @Test(arguments: [48, 64, 128, 335, 672, 895, 1_021, 1_691])
+    func `packets of every MTU are as long as they may be, and hold no more than 50 ms`(mtu: Int) throws {
+        for first: UInt8 in [0x21, 0x14, 0x48, 0x81] {
+            let configuration = try streamConfiguration([first, 0x15, 2, 53])
+            let box = try StreamPortBench(configuration, mtu: mtu)
+            for _ in 0..<100 {
+                #expect(box.tick(tone(500, rate: 16_000)) == 0)
+                box.take()
+            }
+            let bitpool = try #require(
+                configuration.bitpool(configuration.bitpool(.standard), within: mtu - 13))
+            let bytes = configuration.codecFrameBytes(bitpool: bitpool)
+            let frames = min(15, (mtu - 13) / bytes, configuration.rate / 20 / 128)
+            #expect(box.sink.faults == [] && box.sink.lostPackets == 0 && box.sink.skippedFrames == 0)
+            #expect(box.sink.packetBytes == 13 + frames * bytes)
+            #expect(box.sink.bitpools == [bitpool])
+            #expect(box.sink.left.count > configuration.rate * 94 / 100)
+        }
+    }
+
+    @Test func `a socket that stalls has the oldest dropped before it is encoded, and the bitpool go down`() throws {
+        let box = try StreamPortBench(try streamConfiguration())
+        let source = tone(500, rate: 16_000)
+        for _ in 0..<100 {
+            box.tick(source)
+            box.take()
+        }
+        #expect(box.counted.bitpool == 53 && box.counted.queuedMilliseconds < 20)
+        // Half a second without a packet taken.
+        for _ in 0..<50 { box.tick(source) }
+        var counted = box.counted
+        #expect(box.isBlocked && counted.packetsWaited == 1)
+        #expect((149...150).contains(counted.queuedMilliseconds))
+        #expect(counted.bitpool < 53 && counted.bitpool >= 15)
+        let dropped = counted.overrunFrames
+        #expect(dropped > 0)
+        // And it goes on.
+        box.take()
+        #expect(box.resumeIfBlocked() == 0)
+        for _ in 0..<2_000 {
+            box.tick(source)
+            box.take()
+            #expect(box.resumeIfBlocked() == 0)
+        }
+        counted = box.counted
+        #expect(counted.overrunFrames == dropped && counted.queuedMilliseconds < 20)
+        #expect(box.sink.faults == [] && box.sink.lostPackets == 0)
+        // What is missing is told by the timestamps, to the frame.
+        #expect(box.sink.skippedFrames == dropped)
+        let lowest = try #require(box.sink.bitpools.min())
+        // One step in five seconds.
+        #expect(counted.bitpool > lowest && counted.bitpool <= lowest + 4)
+        #expect(lowestToneShare(box.sink.left.suffix(44_100), hertz: 500, rate: 44_100) > 0.999)
+    }
+
+    @Test func `a socket that is slow by a tenth is kept up with by a smaller bitpool, not by gaps`() throws {
+        let box = try StreamPortBench(try streamConfiguration())
+        // Bytes in 10 ms, of codec frames and the headers of their packets: no more than bitpool 46 makes.
+        let rate = try streamConfiguration().bitsPerSecond(bitpool: 45) / 800 + 9
+        var allowance = 0
+        for _ in 0..<3_000 {
+            box.tick(tone(500, rate: 16_000))
+            allowance += rate
+            while allowance > 0 {
+                let taken = box.take(1)
+                if taken == 0 { break }
+                allowance -= taken
+            }
+            allowance = min(allowance, 600)
+            #expect(box.resumeIfBlocked() == 0)
+        }
+        #expect(box.counted.bitpool < 53)
+        #expect(box.counted.overrunFrames == 0 && box.sink.skippedFrames == 0 && box.sink.lostPackets == 0)
+    }
+
+    @Test func `what waits when it is stopped is forgotten, and the next packet follows the last`() throws {
+        let box = try StreamPortBench(try streamConfiguration())
+        for _ in 0..<40 { box.tick() }
+        #expect(box.isWaiting)
+        box.port.pointee.stop()
+        #expect(!box.isWaiting && !box.isBlocked && box.queuedMilliseconds == 0)
+        box.take()
+        for _ in 0..<40 {
+            box.tick()
+            box.take()
+        }
+        #expect(box.sink.faults == [] && box.sink.lostPackets == 0 && box.sink.skippedFrames > 0)
+    }
+
+    @Test func `a peer that is gone is told by its errno, which is an orderly end`() throws {
+        let box = try StreamPortBench(try streamConfiguration())
+        shutdown(box.theirs, Int32(SHUT_RDWR))
+        var code: Int32 = 0
+        for _ in 0..<4 where code == 0 { code = box.tick() }
+        #expect(code == EPIPE)
+        #expect([EPIPE, ECONNRESET, ENOTCONN].map(streamEnd) == [0, 0, 0])
+        #expect([ETIMEDOUT, EHOSTDOWN, EMSGSIZE].map(streamEnd) == [ETIMEDOUT, EHOSTDOWN, EMSGSIZE])
+    }
+
+    @Test(arguments: [8_000, 16_000, 24_000, 32_000, 44_100, 48_000])
+    func `what programs play in stereo is heard in stereo, together with the bus, as loud as it was`(
+        rate: Int
+    ) throws {
+        let box = try StreamPortBench(try streamConfiguration([0x11, 0x15, 2, 53]))
+        let lane = box.port.pointee.lane(rate: rate)
+        #expect(lane >= 0)
+        let (left, right) = (
+            tone(1_000, rate: rate, amplitude: 4_000), tone(440, rate: rate, amplitude: 6_000)
+        )
+        for number in 0..<200 {
+            for frame in 0..<rate / 100 {
+                box.port.pointee.scratch[2 * frame] = left(number * rate / 100 + frame)
+                box.port.pointee.scratch[2 * frame + 1] = right(number * rate / 100 + frame)
+            }
+            box.port.pointee.addScratch(to: lane)
+            box.tick(tone(2_000, rate: 16_000, amplitude: 2_000))
+            box.take()
+        }
+        let heard = (box.sink.left.dropFirst(9_600), box.sink.right.dropFirst(9_600))
+        // Powers of 4000² and 6000² beside the bus's 2000².
+        #expect(abs(toneShare(heard.0, hertz: 1_000, rate: 48_000) - 0.8) < 0.01)
+        #expect(abs(toneShare(heard.0, hertz: 2_000, rate: 48_000) - 0.2) < 0.01)
+        #expect(toneShare(heard.0, hertz: 440, rate: 48_000) < 0.001)
+        #expect(abs(toneShare(heard.1, hertz: 440, rate: 48_000) - 0.9) < 0.01)
+        #expect(toneShare(heard.1, hertz: 1_000, rate: 48_000) < 0.001)
+        let power = heard.0.reduce(0.0) { $0 + Double($1) * Double($1) } / Double(heard.0.count)
+        #expect(abs(power / (4_000.0 * 4_000.0 / 2 + 2_000.0 * 2_000.0 / 2) - 1) < 0.03)
+        #expect(abs(Int(heard.1.max() ?? 0) - 8_000) < 300)
+    }
+
+    @Test func `too loud becomes as loud as possible, and the volume counts for all of it`() throws {
+        let box = try StreamPortBench(try streamConfiguration([0x11, 0x15, 2, 53]))
+        let lane = box.port.pointee.lane(rate: 48_000)
+        func run(_ ticks: Int) {
+            for _ in 0..<ticks {
+                for index in 0..<960 { box.port.pointee.scratch[index] = 30_000 }
+                box.port.pointee.addScratch(to: lane)
+                box.tick { _ in 20_000 }
+                box.take()
+            }
+        }
+        run(50)
+        #expect(abs(Int(box.sink.left.last ?? 0) - 32_767) < 1_000)
+        box.port.pointee.setSpeaker(0)
+        run(50)
+        #expect(abs(Int(box.sink.right.last ?? 0) - 20_000) < 1_000)
+        box.port.pointee.fadeOut()
+        run(10)
+        #expect(box.isFadedOut)
+        #expect(box.sink.left.suffix(128).allSatisfy { abs(Int($0)) < 20 })
+    }
+}
