@@ -28,9 +28,14 @@ extension DeviceRegistry {
         /// What BlueZ knows of the battery, 0 to 100 per cent.
         package let battery: Int?
 
+        /// How strong it was received, in dBm; nil unless a discovery that is going on has found it.
+        package let rssi: Int?
+
         /// Whether it announces the hands-free role, that is, can be a headset to us.
         package var isHandsFree: Bool { uuids.contains(.handsFree) }
         package var isHeadset: Bool { uuids.contains(.headset) }
+        /// Whether it plays what comes over A2DP.
+        package var isAudioSink: Bool { uuids.contains(.audioSink) }
 
         /// Nil without a valid address; every other property has a default.
         init?(path: String, properties: [String: Value], battery: [String: Value]?) {
@@ -49,6 +54,7 @@ extension DeviceRegistry {
             classOfDevice = ClassOfDevice(bits: properties["Class"]?.uint32Value ?? 0)
             icon = properties["Icon"]?.stringValue ?? ""
             modalias = properties["Modalias"]?.stringValue ?? ""
+            rssi = properties["RSSI"]?.int16Value.map { Int($0) }
             self.battery = battery?["Percentage"]?.byteValue.flatMap { $0 <= 100 ? Int($0) : nil }
         }
 

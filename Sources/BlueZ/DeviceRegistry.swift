@@ -149,27 +149,12 @@ package final class DeviceRegistry {
     }
 
     private func change(of signal: Signal) -> ObjectMirror.Change? {
-        let arguments = signal.arguments
-        switch (signal.interface, signal.member, arguments.count) {
-        case (BlueZNames.objectManager, "InterfacesAdded", 2...):
-            if let path = arguments[0].objectPathValue { return .added(path: path, interfaces: arguments[1]) }
-        case (BlueZNames.objectManager, "InterfacesRemoved", 2...):
-            if let path = arguments[0].objectPathValue, let interfaces = arguments[1].stringsValue {
-                return .removed(path: path, interfaces: interfaces)
-            }
-        case (BlueZNames.properties, "PropertiesChanged", 3...):
-            if let interface = arguments[0].stringValue, let invalidated = arguments[2].stringsValue {
-                return .changed(
-                    path: signal.path, interface: interface, properties: arguments[1], invalidated: invalidated)
-            }
-        case (BlueZNames.device, "Disconnected", 1...), (BlueZNames.bearer, "Disconnected", 1...):
-            if let name = arguments[0].stringValue {
-                return .disconnected(path: signal.path, reason: DisconnectionReason(busName: name))
-            }
-        default: return nil
+        do throws(ObjectMirror.MalformedSignal) {
+            return try ObjectMirror.change(of: signal)
+        } catch {
+            log(["\(error)"])
+            return nil
         }
-        log(["\(signal.interface).\(signal.member) of \(signal.path): \(arguments.map(\.typeSignature))"])
-        return nil
     }
 
     private func log(_ problems: [String]) {

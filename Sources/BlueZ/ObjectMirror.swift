@@ -12,8 +12,11 @@ struct ObjectMirror {
         case disconnected(path: String, reason: DisconnectionReason)
     }
 
-    /// Signatures of the properties that we read; all others are not kept.
-    private static let known: [String: [String: String]] = [
+    /// Signatures of the properties that are read of each interface; all others are not kept.
+    typealias Kinds = [String: [String: String]]
+
+    /// Adapters and devices.
+    static let devices: Kinds = [
         BlueZNames.adapter: [
             "Address": "s", "Name": "s", "Alias": "s", "Class": "u", "Powered": "b", "Discoverable": "b",
             "Pairable": "b", "Discovering": "b", "UUIDs": "as", "Modalias": "s",
@@ -21,9 +24,26 @@ struct ObjectMirror {
         BlueZNames.device: [
             "Address": "s", "Adapter": "o", "Name": "s", "Alias": "s", "Class": "u", "Icon": "s", "Paired": "b",
             "Trusted": "b", "Blocked": "b", "Connected": "b", "ServicesResolved": "b", "UUIDs": "as", "Modalias": "s",
+            "RSSI": "n",
         ],
         BlueZNames.battery: ["Percentage": "y"],
     ]
+
+    /// Where A2DP can be registered, what headsets offer of it, and their streams.
+    static let media: Kinds = [
+        BlueZNames.adapter: [:],
+        BlueZNames.media: [:],
+        BlueZNames.mediaEndpoint: ["UUID": "s", "Codec": "y", "Capabilities": "ay", "Device": "o"],
+        BlueZNames.mediaTransport: [
+            "Device": "o", "UUID": "s", "Codec": "y", "Configuration": "ay", "State": "s", "Delay": "q", "Volume": "q",
+        ],
+    ]
+
+    private let known: Kinds
+
+    init(_ kinds: Kinds = devices) {
+        known = kinds
+    }
 
     /// Object path, then interface, then property.
     private(set) var objects: [String: [String: [String: Value]]] = [:]
@@ -59,9 +79,9 @@ struct ObjectMirror {
             if objects[path]?.isEmpty == true { objects[path] = nil }
             return (objects[path] != before, [])
         case .changed(let path, let interface, let properties, let invalidated):
-            guard Self.known[interface] != nil, let before = objects[path]?[interface] else { return (false, []) }
+            guard known[interface] != nil, let before = objects[path]?[interface] else { return (false, []) }
             var after = before
-            let problems = Self.merge(properties, into: &after, path, interface)
+            let problems = merge(properties, into: &after, path, interface)
             for name in invalidated { after[name] = nil }
             objects[path]?[interface] = after
             return (after != before, problems.sorted())
@@ -76,17 +96,17 @@ struct ObjectMirror {
         }
         var problems: [String] = []
         for entry in entries {
-            guard let interface = entry.key.stringValue, Self.known[interface] != nil else { continue }
+            guard let interface = entry.key.stringValue, known[interface] != nil else { continue }
             // The interface is new: what was known of an earlier object at this path does not count.
             var properties: [String: Value] = [:]
-            problems += Self.merge(entry.value, into: &properties, path, interface)
+            problems += merge(entry.value, into: &properties, path, interface)
             objects[path, default: [:]][interface] = properties
         }
         return problems
     }
 
     /// A property of the wrong type is ignored: an earlier value stays.
-    private static func merge(
+    private func merge(
         _ changed: Value, into properties: inout [String: Value], _ path: String, _ interface: String
     ) -> [String] {
         guard let entries = changed.entries, let signatures = known[interface] else {

@@ -14,7 +14,7 @@ struct ObjectMirrorTests {
     @Test func `an object is kept with the properties that are known`() {
         var mirror = ObjectMirror()
         let result = mirror.apply(
-            .added(path: path, interfaces: interfaces(["Connected": true, "RSSI": .int16(-40), "Name": "First"])))
+            .added(path: path, interfaces: interfaces(["Connected": true, "TxPower": .int16(-40), "Name": "First"])))
         #expect(result.isDifferent)
         #expect(result.problems.isEmpty)
         #expect(mirror.objects == [path: ["org.bluez.Device1": ["Connected": true, "Name": "First"]]])
@@ -50,7 +50,8 @@ struct ObjectMirrorTests {
         _ = mirror.apply(.added(path: path, interfaces: interfaces(["Connected": true])))
         let changes: [ObjectMirror.Change] = [
             .changed(
-                path: path, interface: "org.bluez.Device1", properties: .vardict(["RSSI": .int16(-40)]), invalidated: []
+                path: path, interface: "org.bluez.Device1", properties: .vardict(["TxPower": .int16(-40)]),
+                invalidated: []
             ),
             .changed(
                 path: path, interface: "org.bluez.MediaControl1", properties: .vardict(["Connected": true]),

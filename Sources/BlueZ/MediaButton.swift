@@ -1,0 +1,17 @@
+/// A button of a headset that is meant for a player (AVRCP 1.6.2 §4.3), as bluetoothd passes it on. It does not tell of which
+/// headset.
+package enum MediaButton: String, Hashable, Sendable, CaseIterable {
+    case play, pause, playPause, stop, next, previous
+
+    /// The method of `org.mpris.MediaPlayer2.Player` that bluetoothd calls.
+    var method: String {
+        switch self {
+        case .play: "Play"
+        case .pause: "Pause"
+        case .playPause: "PlayPause"
+        case .stop: "Stop"
+        case .next: "Next"
+        case .previous: "Previous"
+        }
+    }
+}

@@ -1,0 +1,77 @@
+package import DBus
+
+/// Why a headset's A2DP stream was not to be had (`org.bluez.MediaTransport1`).
+///
+/// All are expected; each text says what to do.
+package enum MediaError: Error, Equatable, Sendable {
+    case serviceAbsent
+    /// No A2DP stream is set up with the headset.
+    case notConfigured
+    /// The headset's A2DP stream is another program's; nil: one that is not known to have such streams.
+    case foreign(BusPeer?)
+    /// It is being acquired, or released and acquired again, by somebody else here.
+    case inProgress
+    /// We have it already.
+    case alreadyAcquired
+    /// bluetoothd has given it to another program, or has not finished with an earlier request.
+    case notAuthorized
+    /// The headset did not start the stream.
+    case refused
+    /// The headset or bluetoothd took the stream down meanwhile.
+    case gone
+    /// Given up by the one who asked.
+    case cancelled
+    /// bluetoothd or the headset did not answer in time.
+    case timedOut
+    /// The bus does not let this process talk to bluetoothd.
+    case notPermitted(BusError)
+    /// What bluetoothd handed over cannot carry the stream.
+    case unusable(String)
+    case failed(BusError)
+
+    init(_ error: BusError) {
+        self =
+            switch error.name {
+            case BusError.Name.serviceUnknown, BusError.Name.nameHasNoOwner, BusError.Name.disconnected: .serviceAbsent
+            case BusError.Name.unknownObject, BusError.Name.unknownMethod, BusError.Name.unknownInterface: .gone
+            case BusError.Name.noReply: .timedOut
+            case BusError.Name.cancelled: .cancelled
+            case BusError.Name.accessDenied: .notPermitted(error)
+            case BlueZNames.errorPrefix + "NotAuthorized": .notAuthorized
+            case BlueZNames.errorPrefix + "InProgress": .inProgress
+            case BlueZNames.errorPrefix + "NotAvailable", BlueZNames.errorPrefix + "NotReady",
+                BlueZNames.errorPrefix + "NotConnected":
+                .gone
+            case BlueZNames.errorPrefix + "Failed": .refused
+            default: .failed(error)
+            }
+    }
+}
+
+extension MediaError: CustomStringConvertible {
+    package var description: String {
+        switch self {
+        case .serviceAbsent: "bluetoothd is not running: start it with `systemctl start bluetooth`"
+        case .notConfigured:
+            "the headset has no A2DP stream with this box: connect it, and see `bluetoothctl info` for its Audio Sink"
+        case .foreign(let peer?): "the headset's A2DP stream belongs to \(peer): \(peer.mediaRemedy)"
+        case .foreign(nil):
+            "the headset's A2DP stream belongs to another program: look for it with `busctl list` and stop it"
+        case .inProgress: "the headset's A2DP stream is being started or stopped already: wait for the outcome"
+        case .alreadyAcquired: "the headset's A2DP stream is in use here already: give it back first"
+        case .notAuthorized:
+            "bluetoothd has given the headset's A2DP stream to somebody else or is still busy with it: try again"
+        case .refused: "the headset did not start its A2DP stream: it may be busy with a call or with another machine"
+        case .gone: "the headset's A2DP stream was taken down meanwhile: connect the headset again"
+        case .cancelled: "the start of the A2DP stream was given up: start it again when it is wanted"
+        case .timedOut: "the headset's A2DP stream did not start in time: see `journalctl -u bluetooth`"
+        case .notPermitted(let error):
+            """
+            the bus does not let this user talk to bluetoothd: add it to the group `bluetooth`, or install the policy \
+            file of btcall (\(error))
+            """
+        case .unusable(let reason): "the headset's A2DP stream cannot be used: \(reason); connect the headset again"
+        case .failed(let error): "bluetoothd failed to start the A2DP stream: \(error)"
+        }
+    }
+}

@@ -1,0 +1,199 @@
+package import BluetoothTypes
+package import ControlLoop
+package import DBus
+package import Logging
+
+/// The agent that answers bluetoothd's questions about pairing (`org.bluez.Agent1`), of a box that shows nothing and has no
+/// keys (`NoInputNoOutput`).
+///
+/// It is registered, and is the default agent, from `register()` to `unregister()`. bluetoothd forgets it when it leaves the bus.
+/// What is not asked by bluetoothd itself is refused. Everything happens on the control loop.
+@ControlPlane
+package final class PairingAgent {
+    /// What bluetoothd wants to know of a device.
+    package enum Request: Equatable, Sendable {
+        /// The PIN of a device without Secure Simple Pairing.
+        case pin
+        /// Six digits that the device shows.
+        case passkey
+        /// Whether both sides show these six digits.
+        case confirmation(UInt32)
+        /// What somebody is to type at the device.
+        case display(String)
+        /// Whether it may pair at all.
+        case authorization
+        /// Whether a paired device that is not trusted may use a service.
+        case service(ServiceUUID)
+    }
+
+    package enum Answer: Equatable, Sendable {
+        case accept
+        /// To `pin`: 1 to 16 bytes. Accepts everything else.
+        case pin(String)
+        /// For the device it is `org.bluez.Error.Rejected`.
+        case reject(reason: String)
+    }
+
+    private static let capability = "NoInputNoOutput"
+    private static let callTimeout = Duration.seconds(5)
+
+    /// Decides; without it everything is rejected.
+    package var onRequest: (@ControlPlane (BluetoothAddress, Request) -> Answer)?
+    /// The device or bluetoothd has given up while it was being asked for.
+    package var onCancelled: (@ControlPlane () -> Void)?
+    package private(set) var isRegistered = false
+
+    private let bus: BusConnection
+    private let logger: Logger
+    private let path: String
+    private var owner: String?
+    private var subscription: Subscription?
+
+    package init(
+        bus: BusConnection, logger: Logger = Logger(label: "btcall.bluez"), path: String = "/org/btcall/agent"
+    ) {
+        self.bus = bus
+        self.logger = logger
+        self.path = path
+        subscription = bus.watchName(BlueZNames.service) { [weak self] in self?.ownerChanged($0) }
+    }
+
+    isolated deinit { subscription?.cancel() }
+
+    /// Has bluetoothd ask this agent, before any other. Another call does nothing.
+    package func register() async throws(PairingError) {
+        guard let owner else { throw .serviceAbsent }
+        guard !isRegistered else { return }
+        bus.export([interface()], at: path)
+        do throws(BusError) {
+            do throws(BusError) {
+                try await call(owner, "RegisterAgent", [.objectPath(path), .string(Self.capability)])
+            } catch {
+                // Of an attempt that was given up: it is ours, under this path.
+                guard error.hasName(BlueZNames.errorPrefix + "AlreadyExists") else { throw error }
+            }
+            try await call(owner, "RequestDefaultAgent", [.objectPath(path)])
+        } catch {
+            withdraw(from: owner)
+            throw PairingError(error)
+        }
+        // It may have left meanwhile, and another one have come.
+        guard self.owner == owner else {
+            bus.unexport(path: path)
+            throw .serviceAbsent
+        }
+        isRegistered = true
+    }
+
+    /// bluetoothd asks the agent that was there before, or nobody. Returns when it has answered, or after five seconds.
+    package func unregister() async {
+        guard isRegistered, let owner else { return }
+        isRegistered = false
+        bus.unexport(path: path)
+        do throws(BusError) {
+            try await call(owner, "UnregisterAgent", [.objectPath(path)])
+        } catch {
+            logger.debug("the agent was not taken back: \(error)")
+        }
+    }
+
+    private func withdraw(from owner: String) {
+        bus.unexport(path: path)
+        bus.post(
+            owner, BlueZNames.managerPath, BlueZNames.agentManager, "UnregisterAgent", [.objectPath(path)])
+    }
+
+    private func call(_ owner: String, _ member: String, _ arguments: [Value]) async throws(BusError) {
+        _ = try await bus.call(
+            owner, BlueZNames.managerPath, BlueZNames.agentManager, member, arguments, timeout: Self.callTimeout)
+    }
+
+    private func ownerChanged(_ owner: String?) {
+        self.owner = owner
+        guard isRegistered else { return }
+        isRegistered = false
+        bus.unexport(path: path)
+    }
+
+    // MARK: What bluetoothd asks
+
+    private func interface() -> ExportedInterface {
+        typealias Arguments = [(name: String, signature: String)]
+        func method(
+            _ name: String, _ arguments: Arguments, _ request: @escaping @ControlPlane (MethodCall) -> Request
+        ) -> ExportedInterface.Method {
+            .init(name, in: [("device", "o")] + arguments) { [weak self] call throws(BusError) in
+                _ = try self?.answer(call, request(call))
+                return []
+            }
+        }
+        return ExportedInterface(
+            BlueZNames.agent,
+            methods: [
+                .init("Release") { [weak self] call throws(BusError) in
+                    try self?.check(call)
+                    self?.released()
+                    return []
+                },
+                .init("RequestPinCode", in: [("device", "o")], out: [("pincode", "s")]) {
+                    [weak self] call throws(BusError) in
+                    guard let self, case .pin(let pin) = try answer(call, .pin) else { throw Self.rejected("no PIN") }
+                    return [.string(pin)]
+                },
+                // There are no keys to type it with, whoever may pair.
+                .init("RequestPasskey", in: [("device", "o")], out: [("passkey", "u")]) {
+                    [weak self] call throws(BusError) in
+                    _ = try self?.answer(call, .passkey)
+                    throw Self.rejected("there are no keys here")
+                },
+                method("DisplayPinCode", [("pincode", "s")]) { .display($0.arguments.last?.stringValue ?? "") },
+                method("DisplayPasskey", [("passkey", "u"), ("entered", "q")]) { call in
+                    .display(Self.digits(call.arguments.dropFirst().first))
+                },
+                method("RequestConfirmation", [("passkey", "u")]) {
+                    .confirmation($0.arguments.last?.uint32Value ?? 0)
+                },
+                method("RequestAuthorization", []) { _ in .authorization },
+                method("AuthorizeService", [("uuid", "s")]) {
+                    .service(ServiceUUID(text: $0.arguments.last?.stringValue ?? ""))
+                },
+                .init("Cancel") { [weak self] call throws(BusError) in
+                    try self?.check(call)
+                    self?.onCancelled?()
+                    return []
+                },
+            ])
+    }
+
+    private func check(_ call: MethodCall) throws(BusError) {
+        guard call.sender == owner else {
+            throw .accessDenied("only the owner of org.bluez may call \(call.member), not \(call.sender)")
+        }
+    }
+
+    private func answer(_ call: MethodCall, _ request: Request) throws(BusError) -> Answer {
+        try check(call)
+        guard let address = call.arguments.first?.objectPathValue.flatMap({ BluetoothAddress(devicePath: $0) }) else {
+            throw Self.rejected("\(call.member) names no device")
+        }
+        let answer = onRequest?(address, request) ?? .reject(reason: "nobody decides")
+        if case .reject(let reason) = answer { throw Self.rejected(reason) }
+        return answer
+    }
+
+    private func released() {
+        guard isRegistered else { return }
+        isRegistered = false
+        bus.unexport(path: path)
+    }
+
+    private static func rejected(_ reason: String) -> BusError {
+        BusError(name: BlueZNames.errorPrefix + "Rejected", message: reason)
+    }
+
+    /// Six digits, as people are shown them.
+    private static func digits(_ value: Value?) -> String {
+        let digits = String(value?.uint32Value ?? 0)
+        return String(repeating: "0", count: max(0, 6 - digits.count)) + digits
+    }
+}
