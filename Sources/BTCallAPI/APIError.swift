@@ -20,6 +20,8 @@ package struct APIError: Error, Hashable, Sendable, CustomStringConvertible {
         /// Not possible in the state that the call or the daemon is in.
         case wrongState = "WrongState"
         case notSupported = "NotSupported"
+        /// Only while there is no call.
+        case callsActive = "CallsActive"
         /// A rule of the configuration keeps it from the caller.
         case accessDenied = "AccessDenied"
         /// The configuration names nothing that could be used for it.

@@ -2,10 +2,10 @@ package import DBus
 
 /// `Audio1.Statistics`: what the real-time thread counted since it started.
 package struct AudioStatistics: Hashable, Sendable {
-    /// A place where the person is: a headset's link or a sound card's path.
+    /// A place where the person is: a headset's link, a sound card's path, or a stream to a headset over A2DP.
     package struct Terminal: Hashable, Sendable {
         package enum Kind: String, Hashable, Sendable, CaseIterable {
-            case link, path
+            case link, path, stream
         }
 
         package var id: UInt32
@@ -24,6 +24,10 @@ package struct AudioStatistics: Hashable, Sendable {
         package var driftPPM: Double = 0
         package var queuedMs: Double = 0
         package var silentEvents: UInt64 = 0
+        /// Of a stream: packets that the socket did not take at once.
+        package var packetsWaited: UInt64 = 0
+        /// Of a stream, at present; 0 for others.
+        package var bitpool: UInt32 = 0
 
         package init(id: UInt32, device: DeviceWord, kind: Kind, codec: String? = nil) {
             self.id = id
@@ -137,6 +141,8 @@ extension AudioStatistics.Terminal {
         driftPPM = try fields.optionalDouble("driftPPM") ?? 0
         queuedMs = try fields.optionalDouble("queuedMs") ?? 0
         silentEvents = try fields.optionalInteger("silentEvents") ?? 0
+        packetsWaited = try fields.optionalInteger("packetsWaited") ?? 0
+        bitpool = try fields.optionalInteger("bitpool") ?? 0
     }
 
     package var fields: [String: Value] {
@@ -156,6 +162,8 @@ extension AudioStatistics.Terminal {
             "driftPPM": .double(driftPPM),
             "queuedMs": .double(queuedMs),
             "silentEvents": .uint64(silentEvents),
+            "packetsWaited": .uint64(packetsWaited),
+            "bitpool": .uint32(bitpool),
         ]
     }
 }

@@ -15,11 +15,18 @@ package enum BTCallName {
         package static let call = "org.btcall.Call1"
         package static let callProvider = "org.btcall.CallProvider1"
         package static let headset = "org.btcall.Headset1"
+        package static let pairing = "org.btcall.Pairing1"
         package static let contactResolver = "org.btcall.ContactResolver1"
+        package static let audioConfigurator = "org.btcall.AudioConfigurator1"
+    }
+
+    package enum AudioConfigurator {
+        package static let configure = "Configure"
     }
 
     package enum ContactResolver {
         package static let resolve = "Resolve"
+        package static let resolveContact = "ResolveContact"
     }
 
     package enum Manager {
@@ -35,6 +42,22 @@ package enum BTCallName {
         package static let listQuirks = "ListQuirks"
         package static let explainQuirks = "ExplainQuirks"
         package static let forgetCodecs = "ForgetCodecs"
+        package static let subscribeLog = "SubscribeLog"
+        package static let configuration = "Configuration"
+        package static let logout = "Logout"
+        package static let metrics = "Metrics"
+    }
+
+    package enum Pairing {
+        package static let open = "Open"
+        package static let close = "Close"
+        package static let scan = "Scan"
+        package static let trust = "Trust"
+        package static let forget = "Forget"
+        package static let state = "State"
+        package static let secondsLeft = "SecondsLeft"
+        package static let deviceFound = "DeviceFound"
+        package static let finished = "Finished"
     }
 
     package enum Router {
@@ -67,10 +90,14 @@ package enum BTCallName {
         package static let deactivate = "Deactivate"
         package static let manual = "Manual"
         package static let active = "Active"
+        package static let opened = "Opened"
+        package static let registerConfigurator = "RegisterConfigurator"
+        package static let unregisterConfigurator = "UnregisterConfigurator"
     }
 
     package enum Audio {
         package static let statistics = "Statistics"
+        package static let levels = "Levels"
         package static let openInjection = "OpenInjection"
         package static let openPlayback = "OpenPlayback"
         package static let micVolume = "MicVolume"
@@ -154,6 +181,7 @@ package enum BTCallName {
         package static let requestMediaChange = "RequestMediaChange"
         package static let answerMediaChange = "AnswerMediaChange"
         package static let mediaChangeRequested = "MediaChangeRequested"
+        package static let contact = "Contact"
     }
 
     package enum CallProvider {
@@ -183,5 +211,8 @@ package enum BTCallName {
         package static let battery = "Battery"
         package static let speakerVolume = "SpeakerVolume"
         package static let microphoneVolume = "MicrophoneVolume"
+        package static let mediaVolume = "MediaVolume"
+        package static let mediaCodec = "MediaCodec"
+        package static let mediaState = "MediaState"
     }
 }

@@ -38,6 +38,8 @@ package struct CallDescription: Hashable, Sendable {
     package var handle = ""
     /// The far end's address as the call's application knows it; the handle when it has told none.
     package var remoteAddress = ""
+    /// What somebody knows of the other party.
+    package var contact: ContactDescription?
     package var hasVideo = false
     /// What its application can do with it, in words of `RegisterProvider`'s option; in the order of the alphabet.
     package var capabilities: [String] = []
@@ -85,6 +87,9 @@ package struct CallDescription: Hashable, Sendable {
         isRecorded = try fields.optionalBool(BTCallName.Call.recording) ?? false
         handle = try fields.optionalString(BTCallName.Call.handle) ?? ""
         remoteAddress = try fields.optionalString(BTCallName.Call.remoteAddress) ?? ""
+        contact = try Self.part(BTCallName.Call.contact, of: fields).map { fields throws(APIError) in
+            try ContactDescription(fields)
+        }
         hasVideo = try fields.optionalBool(BTCallName.Call.hasVideo) ?? false
         capabilities = try fields.strings(BTCallName.Call.capabilities)
         isMuted = try fields.optionalBool(BTCallName.Call.muted) ?? false
@@ -120,6 +125,7 @@ package struct CallDescription: Hashable, Sendable {
             BTCallName.Call.recording: .bool(isRecorded),
             BTCallName.Call.handle: .string(handle),
             BTCallName.Call.remoteAddress: .string(remoteAddress),
+            BTCallName.Call.contact: .vardict(contact?.fields ?? [:]),
             BTCallName.Call.hasVideo: .bool(hasVideo),
             BTCallName.Call.capabilities: .strings(capabilities),
             BTCallName.Call.muted: .bool(isMuted),

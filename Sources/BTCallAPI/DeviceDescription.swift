@@ -38,6 +38,14 @@ package struct DeviceDescription: Hashable, Sendable {
     /// The highest volumes; nil where the volume is not set here.
     package var speakerVolumeMax: Int?
     package var microphoneVolumeMax: Int?
+    /// The A2DP of a headset: `idle`, `playing`, `suspended` or `foreign`; nil while it is not up.
+    package var mediaState: String?
+    /// `SBC 48000 Hz joint, bitpool 51`
+    package var mediaCodec: String?
+    /// 0…127; nil where it cannot be set.
+    package var mediaVolume: Int?
+    /// What becomes of a headset that is away: `waiting`, `paging`, `leftAlone` or `quarantined`; nil: nothing.
+    package var reconnect: String?
 
     package init(
         device: DeviceWord, name: String, isAvailable: Bool, unavailableBecause: String? = nil, output: String? = nil,
@@ -78,6 +86,10 @@ package struct DeviceDescription: Hashable, Sendable {
         hasInbandRing = try fields.optionalBool("inbandRing") ?? false
         speakerVolumeMax = try fields.optionalInteger("speakerVolumeMax").flatMap { $0 >= 0 ? $0 : nil }
         microphoneVolumeMax = try fields.optionalInteger("microphoneVolumeMax").flatMap { $0 >= 0 ? $0 : nil }
+        mediaState = try fields.optionalString("mediaState")?.nonEmpty
+        mediaCodec = try fields.optionalString("mediaCodec")?.nonEmpty
+        mediaVolume = try fields.optionalInteger("mediaVolume").flatMap { (0...127).contains($0) ? $0 : nil }
+        reconnect = try fields.optionalString("reconnect")?.nonEmpty
     }
 
     /// The entries of one `a{sv}`.
@@ -104,6 +116,10 @@ package struct DeviceDescription: Hashable, Sendable {
             "inbandRing": .bool(hasInbandRing),
             "speakerVolumeMax": .int32(Int32(clamping: speakerVolumeMax ?? -1)),
             "microphoneVolumeMax": .int32(Int32(clamping: microphoneVolumeMax ?? -1)),
+            "mediaState": .string(mediaState ?? ""),
+            "mediaCodec": .string(mediaCodec ?? ""),
+            "mediaVolume": .int32(Int32(clamping: mediaVolume ?? -1)),
+            "reconnect": .string(reconnect ?? ""),
         ]
     }
 }

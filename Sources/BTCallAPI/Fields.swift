@@ -62,6 +62,18 @@ package struct Fields {
         } ?? []
     }
 
+    /// - Returns: the paths of an array (`ao`); empty when there is no such entry.
+    package func objectPaths(_ name: String) throws(APIError) -> [String] {
+        try optional(name, "ao") { value in
+            guard let elements = value.arrayValue else { return nil }
+            let paths = elements.compactMap { element -> String? in
+                guard case .objectPath(let path) = element else { return nil }
+                return path
+            }
+            return paths.count == elements.count ? paths : nil
+        } ?? []
+    }
+
     /// - Returns: the numbers of an array; empty when there is no such entry.
     package func integers(_ name: String) throws(APIError) -> [Int] {
         try optional(name, "au") { value in

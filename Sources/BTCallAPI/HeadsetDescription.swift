@@ -6,6 +6,8 @@ package struct HeadsetDescription: Hashable, Sendable {
     package var address: BluetoothAddress
     package var name: String
     package var isConnected: Bool
+    /// Its service level connection is up, or it is connected by the Headset Profile: calls can be spoken into it.
+    package var hasVoice: Bool { !codecs.isEmpty }
     /// The codec of the open link; nil without one.
     package var codec: String?
     /// The codecs that the headset and we can do, best first.
@@ -21,6 +23,33 @@ package struct HeadsetDescription: Hashable, Sendable {
     /// What the headset says of how calls are to come to it: `calls`, `activation` and `inbandRing`, each `unspecified`,
     /// `allowed` or `notAllowed`; empty when it said nothing.
     package var audioPolicy: [String: String]
+    /// Its A2DP; nil while that is not up.
+    package var media: Media?
+
+    /// The A2DP of a headset.
+    package struct Media: Hashable, Sendable {
+        /// `SBC 48000 Hz joint, bitpool 51`; nil where the program that has it does not say.
+        package var codec: String?
+        /// 0 to 127; nil for a headset whose volume cannot be set.
+        package var volume: Int?
+        package var state: State
+
+        package enum State: String, Hashable, Sendable, CaseIterable {
+            /// Nothing is played.
+            case idle
+            case playing
+            /// Kept back because of calls.
+            case suspended
+            /// Another program has it.
+            case foreign
+        }
+
+        package init(codec: String?, volume: Int?, state: State) {
+            self.codec = codec
+            self.volume = volume
+            self.state = state
+        }
+    }
 
     package static let callsWish = "calls"
     package static let activationWish = "activation"
@@ -29,7 +58,7 @@ package struct HeadsetDescription: Hashable, Sendable {
     package init(
         address: BluetoothAddress, name: String, isConnected: Bool = true, codec: String? = nil, codecs: [String] = [],
         codecReason: String? = nil, battery: Int? = nil, speakerVolume: UInt8 = 0, microphoneVolume: UInt8 = 0,
-        audioPolicy: [String: String] = [:]
+        audioPolicy: [String: String] = [:], media: Media? = nil
     ) {
         self.address = address
         self.name = name
@@ -41,6 +70,7 @@ package struct HeadsetDescription: Hashable, Sendable {
         self.speakerVolume = speakerVolume
         self.microphoneVolume = microphoneVolume
         self.audioPolicy = audioPolicy
+        self.media = media
     }
 
     package init(_ fields: Fields) throws(APIError) {
@@ -57,6 +87,13 @@ package struct HeadsetDescription: Hashable, Sendable {
         battery = try fields.optionalInteger(BTCallName.Headset.battery).flatMap { (0...100).contains($0) ? $0 : nil }
         speakerVolume = try fields.optionalInteger(BTCallName.Headset.speakerVolume) ?? 0
         microphoneVolume = try fields.optionalInteger(BTCallName.Headset.microphoneVolume) ?? 0
+        media = try fields.optionalString(BTCallName.Headset.mediaState).flatMap { Media.State(rawValue: $0) }.map {
+            state throws(APIError) in
+            let volume = try fields.optionalInteger(BTCallName.Headset.mediaVolume) ?? -1
+            return Media(
+                codec: try fields.optionalString(BTCallName.Headset.mediaCodec)?.nonEmpty,
+                volume: (0...127).contains(volume) ? volume : nil, state: state)
+        }
         audioPolicy = [:]
         guard let policy = fields.values[BTCallName.Headset.audioPolicy] else { return }
         let wishes = try Fields(policy, of: "AudioPolicy in \(fields.subject)")
@@ -78,6 +115,9 @@ package struct HeadsetDescription: Hashable, Sendable {
             BTCallName.Headset.battery: .int32(Int32(clamping: battery ?? -1)),
             BTCallName.Headset.speakerVolume: .byte(speakerVolume),
             BTCallName.Headset.microphoneVolume: .byte(microphoneVolume),
+            BTCallName.Headset.mediaVolume: .int32(Int32(clamping: media?.volume ?? -1)),
+            BTCallName.Headset.mediaCodec: .string(media?.codec ?? ""),
+            BTCallName.Headset.mediaState: .string(media?.state.rawValue ?? ""),
         ]
     }
 }

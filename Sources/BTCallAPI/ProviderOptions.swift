@@ -26,6 +26,8 @@ package struct ProviderOptions: Hashable, Sendable {
     package var hasCallState: Bool
     /// The schemes of the addresses that it dials, in lower case; empty: it does not say, and is asked for any.
     package var schemes: [String] = []
+    /// The objects of calls that it had before the bus was restarted, and has still.
+    package var calls: [String] = []
 
     package init(
         name: String, audio: Audio = .descriptor, format: AudioFormat = AudioFormat(),
@@ -45,6 +47,7 @@ package struct ProviderOptions: Hashable, Sendable {
         format = try AudioFormat(options: fields)
         hasCallState = try fields.optionalBool("callState") ?? true
         schemes = try Self.schemes(fields)
+        calls = try fields.objectPaths("calls")
         capabilities = try Self.capabilities(fields) ?? []
     }
 
@@ -74,13 +77,15 @@ package struct ProviderOptions: Hashable, Sendable {
     }
 
     package var fields: [String: Value] {
-        [
+        var fields: [String: Value] = [
             "name": .string(name),
             "audio": .string(audio.rawValue),
             "schemes": .strings(schemes),
             "capabilities": .strings(capabilities.map(\.rawValue).sorted()),
             "callState": .bool(hasCallState),
         ].merging(format.options) { _, new in new }
+        if !calls.isEmpty { fields["calls"] = .objectPaths(calls) }
+        return fields
     }
 }
 
@@ -97,6 +102,8 @@ package struct ReportOptions: Hashable, Sendable {
     package var capabilities: Set<ProviderOptions.Capability>?
     /// Which ways audio and video go, as the application has them.
     package var media = MediaOptions()
+    /// What somebody else knows of the other party; no option of the application's.
+    package var contact: ContactDescription?
     /// Outgoing only: since when `state` is so, in milliseconds of the monotonic clock; nil: from now on.
     package var time: UInt64?
 

@@ -2,6 +2,7 @@ import BTCallAPI
 import BluetoothTypes
 import DBus
 import Foundation
+import TestSupport
 import Testing
 
 @Suite struct InterfaceTests {
@@ -13,7 +14,16 @@ import Testing
                 BTCallName.Manager.state, BTCallName.Manager.problems, BTCallName.Manager.listSettings,
                 BTCallName.Manager.setSetting, BTCallName.Manager.resetSetting, BTCallName.Manager.listQuirks,
                 BTCallName.Manager.explainQuirks, BTCallName.Manager.forgetCodecs,
-                BTCallName.Manager.boardBattery,
+                BTCallName.Manager.boardBattery, BTCallName.Manager.configuration, BTCallName.Manager.logout,
+                BTCallName.Manager.subscribeLog, BTCallName.Manager.metrics,
+            ]
+        ),
+        (
+            BTCallName.Interface.pairing,
+            [
+                BTCallName.Pairing.open, BTCallName.Pairing.close, BTCallName.Pairing.scan,
+                BTCallName.Pairing.trust, BTCallName.Pairing.forget, BTCallName.Pairing.state,
+                BTCallName.Pairing.secondsLeft, BTCallName.Pairing.deviceFound, BTCallName.Pairing.finished,
             ]
         ),
         (
@@ -33,7 +43,8 @@ import Testing
             BTCallName.Interface.session,
             [
                 BTCallName.Session.activate, BTCallName.Session.deactivate, BTCallName.Session.manual,
-                BTCallName.Session.active,
+                BTCallName.Session.active, BTCallName.Session.opened, BTCallName.Session.registerConfigurator,
+                BTCallName.Session.unregisterConfigurator,
             ]
         ),
         (
@@ -50,7 +61,7 @@ import Testing
                 BTCallName.Audio.microphoneEnabled, BTCallName.Audio.recordingAlwaysPrepared,
                 BTCallName.Audio.prepared, BTCallName.Audio.allowMicrophone, BTCallName.Audio.microphoneAccess,
                 BTCallName.Audio.microphoneInUse, BTCallName.Audio.privacyOutput,
-                BTCallName.Audio.automaticConfiguration, BTCallName.Audio.openPlayback,
+                BTCallName.Audio.automaticConfiguration, BTCallName.Audio.openPlayback, BTCallName.Audio.levels,
             ]
         ),
         (
@@ -81,7 +92,7 @@ import Testing
                 BTCallName.Call.capabilities, BTCallName.Call.muted, BTCallName.Call.audio, BTCallName.Call.video,
                 BTCallName.Call.localAudioEnabled, BTCallName.Call.localVideoEnabled, BTCallName.Call.setMedia,
                 BTCallName.Call.requestMediaChange, BTCallName.Call.answerMediaChange,
-                BTCallName.Call.mediaChangeRequested,
+                BTCallName.Call.mediaChangeRequested, BTCallName.Call.contact,
             ]
         ),
         (
@@ -95,7 +106,11 @@ import Testing
                 BTCallName.CallProvider.performConference, BTCallName.CallProvider.performMediaChange,
             ]
         ),
-        (BTCallName.Interface.contactResolver, [BTCallName.ContactResolver.resolve]),
+        (
+            BTCallName.Interface.contactResolver,
+            [BTCallName.ContactResolver.resolve, BTCallName.ContactResolver.resolveContact]
+        ),
+        (BTCallName.Interface.audioConfigurator, [BTCallName.AudioConfigurator.configure]),
         (
             BTCallName.Interface.headset,
             [
@@ -103,6 +118,7 @@ import Testing
                 BTCallName.Headset.name, BTCallName.Headset.connected, BTCallName.Headset.codec,
                 BTCallName.Headset.codecs, BTCallName.Headset.codecReason, BTCallName.Headset.audioPolicy,
                 BTCallName.Headset.battery, BTCallName.Headset.speakerVolume, BTCallName.Headset.microphoneVolume,
+                BTCallName.Headset.mediaVolume, BTCallName.Headset.mediaCodec, BTCallName.Headset.mediaState,
             ]
         ),
     ]
@@ -142,7 +158,12 @@ import Testing
         let address = try #require(BluetoothAddress("AA:BB:CC:DD:EE:FF"))
         let call = CallDescription(id: "", state: .active, direction: .incoming, provider: "", index: 1)
         let encoded: [(String, [String: Value])] = [
-            (BTCallName.Interface.manager, ManagerDescription(version: "1", state: .active).properties),
+            (
+                BTCallName.Interface.manager,
+                ManagerDescription(version: "1", state: .active).properties.merging(
+                    [BTCallName.Manager.configuration: .vardict(ConfigurationDescription([:]).fields)],
+                    uniquingKeysWith: { $1 })
+            ),
             (BTCallName.Interface.router, RouterState().properties),
             (BTCallName.Interface.call, call.properties),
             (BTCallName.Interface.headset, HeadsetDescription(address: address, name: "").properties),

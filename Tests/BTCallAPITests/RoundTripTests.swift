@@ -17,6 +17,13 @@ import Testing
             category: "headset")
     }
 
+    @Test func `Levels are read as they were written, and none is nil`() throws {
+        let levels = LevelsDescription(heard: .init(peak: -3, rms: -12.5), said: .init(peak: -96, rms: -96))
+        #expect(try LevelsDescription(received(levels.fields)) == levels)
+        #expect(try LevelsDescription(received([:])) == nil)
+        #expect(throws: APIError.self) { try LevelsDescription(self.received(["heardPeak": "loud"])) }
+    }
+
     @Test func `A device is read as it was written`() throws {
         let headset = try headset()
         #expect(try DeviceDescription(received(headset.fields)) == headset)
@@ -29,6 +36,10 @@ import Testing
         able.speakerVolumeMax = 15
         able.microphoneVolumeMax = 15
         able.codecReason = "mSBC failed"
+        able.mediaState = "playing"
+        able.mediaCodec = "SBC 48000 Hz joint, bitpool 51"
+        able.mediaVolume = 0
+        able.reconnect = "waiting"
         #expect(try DeviceDescription(received(able.fields)) == able)
         #expect(headset.fields["kind"] == "bluetooth")
         #expect(headset.fields["address"] == "AA:BB:CC:DD:EE:0F")
@@ -170,7 +181,10 @@ import Testing
         var terminal = AudioStatistics.Terminal(id: 7, device: try headset().device, kind: .link, codec: "mSBC")
         terminal.packetsReceived = .max
         terminal.driftPPM = -12.5
-        statistics.terminals = [terminal, .init(id: 8, device: .earpiece, kind: .path)]
+        var stream = AudioStatistics.Terminal(id: 9, device: try headset().device, kind: .stream, codec: "SBC")
+        stream.packetsWaited = 4
+        stream.bitpool = 53
+        statistics.terminals = [terminal, .init(id: 8, device: .earpiece, kind: .path), stream]
         var call = AudioStatistics.Call(call: "/org/btcall/calls/x")
         call.blocksIn = 1
         statistics.calls = [call]

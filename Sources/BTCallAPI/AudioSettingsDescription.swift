@@ -1,0 +1,92 @@
+package import DBus
+
+/// How a program wants calls to be heard and spoken on local devices (`org.btcall.AudioConfigurator1`).
+package struct AudioSettingsDescription: Hashable, Sendable {
+    package enum Directions: String, Hashable, Sendable, CaseIterable { case playAndRecord, play }
+    package enum Mode: String, Hashable, Sendable, CaseIterable { case voice, media }
+    package enum Override: String, Hashable, Sendable, CaseIterable { case none, speakerphone }
+
+    /// Milliseconds that a sound card may be asked for.
+    package static let periods = 5...40
+
+    package var directions: Directions
+    package var mode: Mode
+    package var exclude: [DeviceWord]
+    package var period: Int
+    package var override: Override
+
+    package init(
+        directions: Directions = .playAndRecord, mode: Mode = .voice, exclude: [DeviceWord] = [], period: Int = 10,
+        override: Override = .none
+    ) {
+        self.directions = directions
+        self.mode = mode
+        self.exclude = exclude
+        self.period = period
+        self.override = override
+    }
+
+    /// - Parameter other: what holds for keys that are missing.
+    /// - Throws: `.invalidArgument` for what is not accepted, naming what is.
+    package init(_ fields: Fields, replacing other: AudioSettingsDescription) throws(APIError) {
+        directions = try fields.optionalWord("directions", of: Directions.self) ?? other.directions
+        mode = try fields.optionalWord("mode", of: Mode.self) ?? other.mode
+        override = try fields.optionalWord("override", of: Override.self) ?? other.override
+        period = try fields.optionalInteger("period", as: Int.self) ?? other.period
+        guard Self.periods.contains(period) else {
+            throw APIError(
+                .invalidArgument,
+                """
+                period in \(fields.subject) is \(period); accepted: \(Self.periods.lowerBound) to \
+                \(Self.periods.upperBound) ms
+                """)
+        }
+        guard fields.values["exclude"] != nil else {
+            exclude = other.exclude
+            return
+        }
+        var words: [DeviceWord] = []
+        for text in try fields.strings("exclude") {
+            guard let word = DeviceWord(text), word != .none else {
+                throw APIError(
+                    .invalidArgument,
+                    "exclude in \(fields.subject) has \"\(text)\"; accepted: \(DeviceWord.accepted), but not none")
+            }
+            if !words.contains(word) { words.append(word) }
+        }
+        exclude = words
+    }
+
+    package var fields: [String: Value] {
+        [
+            "directions": .string(directions.rawValue), "mode": .string(mode.rawValue),
+            "exclude": .strings(exclude.map(\.description)), "period": .uint32(UInt32(clamping: period)),
+            "override": .string(override.rawValue),
+        ]
+    }
+}
+
+/// The local device that was opened last for calls, as it is (`Session1.Opened`).
+package struct OpenedAudioDescription: Hashable, Sendable {
+    package let device: DeviceWord
+    /// Milliseconds.
+    package let period: Double
+    /// Frames per second.
+    package let rate: Int
+
+    package init(device: DeviceWord, period: Double, rate: Int) {
+        self.device = device
+        self.period = period
+        self.rate = rate
+    }
+
+    package init(_ fields: Fields) throws(APIError) {
+        device = try fields.device("device")
+        period = try fields.optionalDouble("period") ?? 0
+        rate = try fields.optionalInteger("rate", as: Int.self) ?? 0
+    }
+
+    package var fields: [String: Value] {
+        ["device": .string(device.description), "period": .double(period), "rate": .uint32(UInt32(clamping: rate))]
+    }
+}

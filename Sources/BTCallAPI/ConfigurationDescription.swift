@@ -1,0 +1,43 @@
+package import DBus
+
+/// The entries of `Manager1.Configuration`: who the box is, for applications. What is empty is not said.
+package struct ConfigurationDescription: Hashable, Sendable {
+    package enum Entry: String, Hashable, Sendable, CaseIterable {
+        case accountID = "accountId"
+        case userID = "userId"
+        case displayName, phoneNumber, localizedName, ringtoneSound, iconFileName
+
+        /// The key of the configuration that has it.
+        package var setting: String {
+            switch self {
+            case .phoneNumber: "calls.ownNumber"
+            case .accountID, .userID, .displayName, .localizedName, .ringtoneSound, .iconFileName:
+                "identity.\(rawValue)"
+            }
+        }
+    }
+
+    package var values: [Entry: String]
+
+    package init(_ values: [Entry: String] = [:]) {
+        self.values = values
+    }
+
+    /// - Throws: `.invalidArgument` for an entry that does not exist, or is no text.
+    package init(_ fields: Fields) throws(APIError) {
+        values = [:]
+        for name in fields.values.keys.sorted() {
+            guard let entry = Entry(rawValue: name) else {
+                let accepted = Entry.allCases.map(\.rawValue).joined(separator: ", ")
+                throw APIError(.invalidArgument, "\(fields.subject) has no entry \"\(name)\"; accepted: \(accepted)")
+            }
+            values[entry] = try fields.string(name)
+        }
+    }
+
+    package subscript(_ entry: Entry) -> String { values[entry] ?? "" }
+
+    package var fields: [String: Value] {
+        Dictionary(uniqueKeysWithValues: values.map { ($0.key.rawValue, .string($0.value)) })
+    }
+}

@@ -1,0 +1,50 @@
+package import DBus
+
+/// What is known of whoever calls or is called (`ContactResolver1.ResolveContact`, `Call1.Contact`).
+package struct ContactDescription: Hashable, Sendable {
+    /// In bytes: a longer name, identifier or number is nobody's.
+    package static let longestText = 256
+    /// In bytes.
+    package static let longestAddress = 1024
+
+    package var id: String
+    package var name: String
+    package var avatar: String
+    package var number: String
+
+    package init(id: String = "", name: String, avatar: String = "", number: String = "") {
+        self.id = id
+        self.name = name
+        self.avatar = avatar
+        self.number = number
+    }
+
+    /// - Throws: `.invalidArgument` for what is no text, or too long.
+    package init(_ fields: Fields) throws(APIError) {
+        id = try Self.text("contactId", of: fields, Self.longestText)
+        name = try Self.text("displayName", of: fields, Self.longestText)
+        avatar = try Self.text("avatarUrl", of: fields, Self.longestAddress)
+        number = try Self.text("phoneNumber", of: fields, Self.longestText)
+    }
+
+    /// What is not known is left out.
+    package var fields: [String: Value] {
+        let texts = [
+            ("contactId", id), ("displayName", name), ("avatarUrl", avatar), ("phoneNumber", number),
+        ]
+        var fields: [String: Value] = [:]
+        for (key, text) in texts where !text.isEmpty { fields[key] = .string(text) }
+        return fields
+    }
+
+    private static func text(_ key: String, of fields: Fields, _ longest: Int) throws(APIError)
+        -> String
+    {
+        let text = try fields.optionalString(key) ?? ""
+        guard text.utf8.count <= longest else {
+            throw APIError(
+                .invalidArgument, "\(key) in \(fields.subject) is longer than \(longest) bytes")
+        }
+        return text
+    }
+}

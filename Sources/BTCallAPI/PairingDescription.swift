@@ -1,0 +1,52 @@
+package import DBus
+
+/// How far a pairing window is (`Pairing1.State`).
+package enum PairingState: String, Sendable, CaseIterable {
+    case closed
+    /// It waits for a device.
+    case open
+    /// One is being paired, trusted and connected.
+    case pairing
+}
+
+/// How a pairing window ended (`Pairing1.Finished`).
+package enum PairingOutcome: String, Sendable, CaseIterable {
+    /// A device is paired and trusted.
+    case paired
+    /// None came, or none could be paired.
+    case timedOut
+    /// Somebody closed it.
+    case cancelled
+    /// It could not go on.
+    case failed
+}
+
+/// The options of `Pairing1.Open`.
+package struct PairingOptions: Hashable, Sendable {
+    package static let keys = ["allow", "pin"]
+
+    /// Addresses and patterns of names; empty: any audio device.
+    package var allow: [String]
+    package var pin: String?
+
+    package init(allow: [String] = [], pin: String? = nil) {
+        self.allow = allow
+        self.pin = pin
+    }
+
+    /// - Throws: `.invalidArgument` for an entry of the wrong type, and for one that is not known: nobody is to think that it holds.
+    package init(_ fields: Fields) throws(APIError) {
+        for key in fields.values.keys.sorted() where !Self.keys.contains(key) {
+            let accepted = Self.keys.joined(separator: ", ")
+            throw APIError(.invalidArgument, "\(fields.subject) have \"\(key)\"; accepted: \(accepted)")
+        }
+        self.init(allow: try fields.strings("allow"), pin: try fields.optionalString("pin"))
+    }
+
+    package var values: [String: Value] {
+        var values: [String: Value] = [:]
+        if !allow.isEmpty { values["allow"] = .strings(allow) }
+        if let pin { values["pin"] = .string(pin) }
+        return values
+    }
+}
