@@ -81,6 +81,27 @@ public struct AudioDevice: Hashable, Sendable {
     /// The highest volumes; nil where the volume is not set here.
     public let speakerVolumeMax: Int?
     public let microphoneVolumeMax: Int?
+    /// The A2DP of a headset; nil while that is not up.
+    public let mediaState: MediaState?
+    /// `SBC 48000 Hz joint, bitpool 51`; nil while it is not up, or another program has it.
+    public let mediaCodec: String?
+    /// How loud the headset plays what comes over A2DP, 0…127; nil where that cannot be set.
+    public let mediaVolume: Int?
+    /// What becomes of a headset that is away.
+    ///
+    /// `waiting` (it is paged, less often each time), `paging` (at this moment), `leftAlone` (somebody disconnected it, or it
+    /// said good-bye: it is not paged), `quarantined` (it came and went too often: not paged for a while); nil for all other
+    /// devices.
+    public let reconnect: String?
+
+    /// What the A2DP of a headset is used for.
+    public enum MediaState: String, Hashable, Sendable, CaseIterable {
+        case idle, playing
+        /// Kept back because of calls.
+        case suspended
+        /// Another program has it.
+        case foreign
+    }
 
     init(_ description: DeviceDescription) {
         choice = DeviceChoice(word: description.device)
@@ -104,5 +125,9 @@ public struct AudioDevice: Hashable, Sendable {
         hasInbandRing = description.hasInbandRing
         speakerVolumeMax = description.speakerVolumeMax
         microphoneVolumeMax = description.microphoneVolumeMax
+        mediaState = description.mediaState.flatMap { MediaState(rawValue: $0) }
+        mediaCodec = description.mediaCodec
+        mediaVolume = description.mediaVolume
+        reconnect = description.reconnect
     }
 }

@@ -8,9 +8,11 @@ final class BridgeConnection {
     let bus: BridgeBus
     let connection: BusConnection
     /// The streams that were handed out, so that closing ends them.
-    var streams: [EventSource] = []
+    private var streams: [any StreamSource] = []
+    /// The daemon's part of the log, while the program wants one.
+    private(set) lazy var log = LogFollower(on: self)
     private var providers = 0
-    private var contacts = 0
+    private var objects = 0
 
     init(_ bus: BridgeBus) throws(BridgeError) {
         self.bus = bus
@@ -22,11 +24,17 @@ final class BridgeConnection {
     }
 
     func close() {
+        log.stop()
         for stream in streams {
             stream.cancel()
         }
         streams = []
         connection.close()
+    }
+
+    func add(_ source: any StreamSource) {
+        streams.removeAll { $0.isCancelled }
+        streams.append(source)
     }
 
     /// Calls a method of the daemon.
@@ -80,10 +88,10 @@ final class BridgeConnection {
         return "/org/btcall/client/provider\(providers)"
     }
 
-    /// A path at which this connection has exported nothing that resolves contacts yet.
-    func nextContactPath() -> String {
-        contacts += 1
-        return "/org/btcall/client/contacts\(contacts)"
+    /// A path at which this connection has exported no registered object yet.
+    func nextObjectPath() -> String {
+        objects += 1
+        return "/org/btcall/client/object\(objects)"
     }
 
     func fields(_ value: Value?, of subject: String) throws(BridgeError) -> Fields {

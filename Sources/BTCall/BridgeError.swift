@@ -25,6 +25,8 @@ public struct BridgeError: Error, Hashable, Sendable, CustomStringConvertible {
         public static let notProvider = Code(description: "notProvider")
         public static let wrongState = Code(description: "wrongState")
         public static let notSupported = Code(description: "notSupported")
+        /// Only while there is no call.
+        public static let callsActive = Code(description: "callsActive")
         /// The configuration of the daemon names nothing that could be used for it.
         public static let notConfigured = Code(description: "notConfigured")
         /// The application that owns the call refused.
@@ -68,7 +70,7 @@ extension BridgeError {
             self.init(.cancelled, "cancelled")
         } else if error.hasName(BusError.Name.unknownObject) {
             // Only calls are addressed by an object of their own.
-            self.init(.noSuchCall, "there is no such call, or it has ended")
+            self.init(.noSuchCall, "there is no such call, or it has ended: ask for the calls there are")
         } else if error.hasName(BusError.Name.unknownMethod) || error.hasName(BusError.Name.unknownInterface) {
             self.init(.notSupported, "this btcalld does not know that request (\(error.message)): update it")
         } else {
@@ -121,6 +123,7 @@ extension BridgeError.Code {
         case .notProvider: self = .notProvider
         case .wrongState: self = .wrongState
         case .notSupported: self = .notSupported
+        case .callsActive: self = .callsActive
         case .accessDenied: self = .accessDenied
         case .notConfigured: self = .notConfigured
         case .providerFailed: self = .providerFailed

@@ -2,7 +2,7 @@
 public enum BridgeEvent: Hashable, Sendable {
     /// btcalld came to the bus, or was there when the stream began.
     case daemonAppeared
-    /// btcalld left the bus; what was known about it is void.
+    /// btcalld left the bus, or was not there when the stream began; what was known about it is void.
     case daemonVanished
     case routeChanged(old: DeviceChoice, new: DeviceChoice, reason: String)
     /// All attempts to open this device's link failed.

@@ -39,6 +39,8 @@ public struct Call: Hashable, Sendable, Identifiable {
     public let number: String?
     /// The other party's name; nil when unknown.
     public let name: String?
+    /// What a program knows of the other party (``CallBridge/resolveContactInfo(_:)``); nil when none does.
+    public let contact: ContactInfo?
     /// The application that owns the call.
     public let provider: String
     /// The number that headsets use for the call, from 1.
@@ -67,6 +69,8 @@ public struct Call: Hashable, Sendable, Identifiable {
     /// Whether the far end hears and sees the person, as far as `media` lets it.
     public let isLocalAudioEnabled: Bool
     public let isLocalVideoEnabled: Bool
+    /// The microphone is muted, for all calls.
+    public let isMuted: Bool
 
     init(_ description: CallDescription) {
         id = ID(text: description.id)
@@ -78,6 +82,7 @@ public struct Call: Hashable, Sendable, Identifiable {
             }
         number = description.number
         name = description.name
+        contact = description.contact.map { ContactInfo($0) }
         provider = description.provider
         index = Int(description.index)
         startedAtMs = description.startedAt == 0 ? nil : Int64(clamping: description.startedAt)
@@ -93,6 +98,7 @@ public struct Call: Hashable, Sendable, Identifiable {
         media = CallMedia(description.audio, description.video)
         isLocalAudioEnabled = description.isLocalAudioEnabled
         isLocalVideoEnabled = description.isLocalVideoEnabled
+        isMuted = description.isMuted
     }
 }
 

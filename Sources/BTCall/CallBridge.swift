@@ -24,6 +24,7 @@ public final class CallBridge: Sendable {
         calls = Calls(connection: connection)
         session = Session(connection: connection)
         audio = BridgeAudio(connection: connection)
+        await connection.log.start()
     }
 
     /// Ends the connection: registered providers are gone, streams of events end.
@@ -31,11 +32,19 @@ public final class CallBridge: Sendable {
         await connection.close()
     }
 
-    /// Registers the Bluetooth profiles and accepts providers. The daemon does it by itself unless configured otherwise.
+    /// Registers the Bluetooth profiles and accepts providers; returns when the bridge is active, at once when it was.
+    ///
+    /// The daemon does it by itself unless configured otherwise. It may be done and undone as often as one likes.
+    ///
+    /// - Throws: `.wrongState` when somebody deactivates the bridge meanwhile: it is inactive then. `.notRunning` without btcalld.
     public func activate() async throws(BridgeError) {
         try await connection.request(BTCallPath.manager, BTCallName.Interface.manager, BTCallName.Manager.activate)
     }
 
+    /// Ends all calls, releases the providers and takes the profiles back; returns when the bridge was inactive. btcalld
+    /// stays, and so do pairings and settings.
+    ///
+    /// - Throws: `.notRunning` without btcalld.
     public func deactivate() async throws(BridgeError) {
         try await connection.request(BTCallPath.manager, BTCallName.Interface.manager, BTCallName.Manager.deactivate)
     }

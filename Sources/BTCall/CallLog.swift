@@ -49,9 +49,13 @@ public struct LoggedCall: Hashable, Sendable {
 extension Calls {
     /// The calls that are over, the latest first; the daemon has the latest hundred.
     ///
-    /// - Parameter maximum: at most so many; nil is all.
+    /// - Parameter maximum: at most so many, 0 or more; nil is all.
+    /// - Throws: `.invalidArgument` for a negative number.
     public func log(maximum: Int? = nil) async throws(BridgeError) -> [LoggedCall] {
         guard maximum != 0 else { return [] }
+        if let maximum, maximum < 0 {
+            throw BridgeError(.invalidArgument, "maximum is \(maximum); accepted: 0 or more, or nil for all")
+        }
         let reply = try await connection.request(
             BTCallPath.calls, BTCallName.Interface.calls, BTCallName.Calls.log,
             [.uint32(UInt32(clamping: maximum ?? 0))])

@@ -13,10 +13,17 @@ extension BridgeConnection {
         continuation.onTermination = { _ in
             Task { @ControlPlane in source.cancel() }
         }
-        streams.removeAll { $0.isCancelled }
-        streams.append(source)
+        add(source)
         return stream
     }
+}
+
+/// What feeds a stream that was handed out.
+@ControlPlane
+protocol StreamSource: AnyObject {
+    var isCancelled: Bool { get }
+    /// Ends the stream.
+    func cancel()
 }
 
 /// The subscriptions that feed one stream of events.
@@ -24,13 +31,14 @@ extension BridgeConnection {
 /// A stream begins with the calls that are up: they are asked for when the daemon is seen. What is signalled of a call before it
 /// is known waits for the answer: states are in it, and of a call that is not in it any more what was signalled is all there is.
 @ControlPlane
-final class EventSource {
+final class EventSource: StreamSource {
     private let continuation: AsyncStream<BridgeEvent>.Continuation
     /// The one call that it is about; nil: all that happens.
     private let call: Call.ID?
     private weak var connection: BridgeConnection?
     private var subscriptions: [Subscription] = []
-    private var wasPresent = false
+    /// Nil: not known yet.
+    private var wasPresent: Bool?
     /// Calls that the stream has as added.
     private var known: Set<Call.ID> = []
     /// How often the calls were asked for.
@@ -72,13 +80,14 @@ final class EventSource {
             if owner == nil, call != nil { cancel() }
             return
         }
-        wasPresent = owner != nil
-        if call == nil { continuation.yield(wasPresent ? .daemonAppeared : .daemonVanished) }
+        let isPresent = owner != nil
+        wasPresent = isPresent
+        if call == nil { continuation.yield(isPresent ? .daemonAppeared : .daemonVanished) }
         known = []
         held = []
         questions += 1
-        isAsking = wasPresent
-        if wasPresent { replay(questions) } else if call != nil { cancel() }
+        isAsking = isPresent
+        if isPresent { replay(questions) } else if call != nil { cancel() }
     }
 
     /// Adds the calls that are up, unless they have been.

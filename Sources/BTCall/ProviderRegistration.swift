@@ -5,7 +5,8 @@ import DBus
 /// A telephony application's place at the bridge: reports its calls and keeps them up to date.
 ///
 /// It ends with ``unregister()``, with the connection, and when the daemon goes: `CallProvider.released()` says so, and the
-/// application may register again once the daemon is back.
+/// application may register again once the daemon is back. A restart of the bus is no end: calls and their audio go on, and the
+/// registration comes back with them by itself, within a minute; requests fail meanwhile.
 public final class ProviderRegistration: Sendable {
     private let proxy: ProviderProxy
 
@@ -91,11 +92,17 @@ public final class ProviderRegistration: Sendable {
 @ControlPlane
 final class ProviderProxy {
     private let provider: any CallProvider
-    private let connection: BridgeConnection
+    let connection: BridgeConnection
     private let path: String
     private var presence: Subscription?
     /// The daemon's own name on the bus while registered with it; calls from others are refused.
-    private var daemon: String?
+    var daemon: String?
+    /// As registered.
+    var options: ProviderOptions?
+    /// Its calls, as far as it knows.
+    var own: Set<Call.ID> = []
+    /// Runs while the bus is away.
+    var absence: Timer?
 
     init(_ provider: any CallProvider, on connection: BridgeConnection) {
         self.provider = provider
@@ -104,6 +111,7 @@ final class ProviderProxy {
     }
 
     func register(_ options: ProviderOptions) async throws(BridgeError) {
+        self.options = options
         let bus = connection.connection
         bus.export([interface()], at: path)
         do throws(BridgeError) {
@@ -116,7 +124,7 @@ final class ProviderProxy {
                 throw BridgeError(error, on: connection.bus)
             }
             daemon = owner
-            try await calls(BTCallName.Calls.registerProvider, [.objectPath(path), .vardict(options.fields)])
+            try await request(options)
         } catch {
             bus.unexport(path: path)
             throw error
@@ -129,7 +137,13 @@ final class ProviderProxy {
         guard let call = reply.first?.stringValue else {
             throw BridgeError(.failed, "btcalld took the call, but gave it no object")
         }
+        own.insert(Call.ID(path: call))
         return Call.ID(path: call)
+    }
+
+    /// Registers, or comes back.
+    func request(_ options: ProviderOptions) async throws(BridgeError) {
+        try await calls(BTCallName.Calls.registerProvider, [.objectPath(path), .vardict(options.fields)])
     }
 
     func update(
@@ -141,6 +155,7 @@ final class ProviderProxy {
         if let ssrcs { options["ssrcs"] = .array("u", ssrcs.map { .uint32($0) }) }
         try await connection.request(
             call.path, BTCallName.Interface.call, BTCallName.Call.update, [.string(state.rawValue), .vardict(options)])
+        if state == .ended { own.remove(call) }
     }
 
     func request(_ call: Call.ID, _ member: String, _ arguments: [Value]) async throws(BridgeError) {
@@ -152,9 +167,7 @@ final class ProviderProxy {
     }
 
     func unregister() async throws(BridgeError) {
-        presence?.cancel()
-        presence = nil
-        daemon = nil
+        forget()
         defer { connection.connection.unexport(path: path) }
         try await calls(BTCallName.Calls.unregisterProvider, [.objectPath(path)])
     }
@@ -164,15 +177,16 @@ final class ProviderProxy {
         try await connection.request(BTCallPath.calls, BTCallName.Interface.calls, member, arguments)
     }
 
-    private func ownerChanged(_ owner: String?) {
-        guard let daemon, owner != daemon else { return }
-        end()
-    }
-
-    private func end() {
+    private func forget() {
         presence?.cancel()
         presence = nil
+        absence?.cancel()
+        absence = nil
         daemon = nil
+    }
+
+    func end() {
+        forget()
         connection.connection.unexport(path: path)
         let provider = provider
         Task { @ControlPlane in await provider.released() }
@@ -247,8 +261,10 @@ final class ProviderProxy {
         .init(name, in: arguments) { [weak self] call throws(BusError) in
             guard let self else { throw APIError(.noSuchProvider, "this provider is not registered").busError }
             try check(call)
+            if name == BTCallName.CallProvider.performStart { own.insert(Self.call(call.arguments)) }
             do throws(ProviderRefusal) {
                 try await body(provider, call.arguments)
+                if name == BTCallName.CallProvider.performEnd { own.remove(Self.call(call.arguments)) }
                 return []
             } catch {
                 throw error.busError

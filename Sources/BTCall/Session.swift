@@ -4,7 +4,7 @@ import DBus
 
 /// Audio under external call control: with manual audio no device is opened for a call until the session is activated.
 public final class Session: Sendable {
-    private let connection: BridgeConnection
+    let connection: BridgeConnection
 
     init(connection: BridgeConnection) {
         self.connection = connection

@@ -65,23 +65,14 @@ extension Setting.Origin {
 
 extension CallBridge {
     /// Every key of the configuration, in the order of the example file.
-    public func settings() async throws(BridgeError) -> [Setting] {
-        let reply = try await manager(BTCallName.Manager.listSettings)
-        return try decoding { () throws(APIError) in
-            var settings: [Setting] = []
-            for element in try Fields(["settings": reply.first ?? ""], of: "the settings").dictionaries("settings") {
-                settings.append(Setting(try SettingDescription(element)))
-            }
-            return settings
-        }
-    }
+    public func settings() async throws(BridgeError) -> [Setting] { try await connection.settings() }
 
     /// Sets a key until it is reset; kept over restarts, and before what the configuration file says.
     ///
     /// - Throws: `.invalidArgument` for an unknown key or a value that is not accepted, `.notSupported` for a key that only
     ///   the file sets.
     public func setSetting(_ key: String, to value: String) async throws(BridgeError) {
-        _ = try await manager(BTCallName.Manager.setSetting, [.string(key), .string(value)])
+        try await connection.setSetting(key, to: value)
     }
 
     /// Gives a key back to the configuration file, or to its default.
@@ -99,5 +90,25 @@ extension CallBridge {
 
     private func manager(_ member: String, _ arguments: [Value] = []) async throws(BridgeError) -> [Value] {
         try await connection.request(BTCallPath.manager, BTCallName.Interface.manager, member, arguments)
+    }
+}
+
+extension BridgeConnection {
+    func settings() async throws(BridgeError) -> [Setting] {
+        let reply = try await request(
+            BTCallPath.manager, BTCallName.Interface.manager, BTCallName.Manager.listSettings)
+        return try decoding { () throws(APIError) in
+            var settings: [Setting] = []
+            for element in try Fields(["settings": reply.first ?? ""], of: "the settings").dictionaries("settings") {
+                settings.append(Setting(try SettingDescription(element)))
+            }
+            return settings
+        }
+    }
+
+    func setSetting(_ key: String, to value: String) async throws(BridgeError) {
+        try await request(
+            BTCallPath.manager, BTCallName.Interface.manager, BTCallName.Manager.setSetting,
+            [.string(key), .string(value)])
     }
 }

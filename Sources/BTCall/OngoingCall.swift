@@ -1,0 +1,145 @@
+import BTCallAPI
+import DBus
+
+/// One call of the box, to be acted upon and followed, under the names that telephony kits use.
+///
+/// It stands for the call and is not the call: ``Calls/subscript(_:)`` makes one without asking anybody, several may stand for the
+/// same call, and letting go of one ends nothing. When the call is over every request throws `.noSuchCall`. It may be used from any
+/// thread or actor.
+public struct OngoingCall: Sendable, Identifiable {
+    /// Whether the microphone is muted, in the words of the kits.
+    public enum Mute: String, Hashable, Sendable, CaseIterable {
+        case on, off
+
+        init(_ isMuted: Bool) { self = isMuted ? .on : .off }
+    }
+
+    public let id: Call.ID
+    private let calls: Calls
+
+    init(_ id: Call.ID, of calls: Calls) {
+        self.id = id
+        self.calls = calls
+    }
+
+    /// The call as it is now.
+    ///
+    /// - Throws: `.noSuchCall` when it is over.
+    public func current() async throws(BridgeError) -> Call { try await calls.call(id) }
+
+    // MARK: Answering and ending
+
+    /// Answers it; audio and video go as the daemon's configuration says. Otherwise as ``Calls/answer(_:)``.
+    public func answer() async throws(BridgeError) { try await calls.answer(id) }
+
+    /// Answers it with audio and video going these ways; video that is nil goes as the daemon's configuration says.
+    ///
+    /// - Throws: as ``Calls/answer(_:audio:video:)``.
+    public func answer(
+        withAudio audio: CallMedia.Direction, andVideo video: CallMedia.Direction? = nil
+    ) async throws(BridgeError) {
+        try await calls.answer(id, audio: audio, video: video)
+    }
+
+    /// Ends or rejects it: ``Calls/hangup(_:)``.
+    public func hangup() async throws(BridgeError) { try await calls.hangup(id) }
+
+    // MARK: While it is up
+
+    /// As ``Calls/hold(_:)``.
+    public func hold() async -> CallActionResult { await calls.hold(id) }
+
+    /// As ``Calls/resume(_:)``.
+    public func resume() async -> CallActionResult { await calls.resume(id) }
+
+    /// As ``Calls/sendDTMF(_:tones:)``.
+    public func sendDTMF(tones: String) async throws(BridgeError) { try await calls.sendDTMF(id, tones: tones) }
+
+    /// Whether the microphone is muted: one mute for all calls, the same as ``Calls/isMuted()``.
+    ///
+    /// - Throws: `.noSuchCall` when this call is over.
+    public var muted: Mute {
+        get async throws(BridgeError) { Mute(try await current().isMuted) }
+    }
+
+    /// Sets ``muted``, for all calls, until it is set again or the last call ends.
+    ///
+    /// - Throws: `.noSuchCall` when this call is over; `.accessDenied` for `.off` while the microphone is not allowed.
+    public func muted(_ mute: Mute) async throws(BridgeError) {
+        try await calls.connection.setProperty(
+            id.path, BTCallName.Interface.call, BTCallName.Call.muted, .bool(mute == .on))
+    }
+
+    /// Whether this call's far end hears the person: ``Calls/setLocalAudioEnabled(_:_:)``.
+    public func enableLocalAudio(_ isEnabled: Bool) async throws(BridgeError) {
+        try await calls.setLocalAudioEnabled(id, isEnabled)
+    }
+
+    /// Whether this call's far end sees the person: ``Calls/setLocalVideoEnabled(_:_:)``.
+    public func enableLocalVideo(_ isEnabled: Bool) async throws(BridgeError) {
+        try await calls.setLocalVideoEnabled(id, isEnabled)
+    }
+
+    /// As ``Calls/setMedia(of:audio:video:)``.
+    public func setMedia(
+        audio: CallMedia.Direction? = nil, video: CallMedia.Direction? = nil
+    ) async throws(BridgeError) {
+        try await calls.setMedia(of: id, audio: audio, video: video)
+    }
+
+    /// As ``Calls/answerMediaChange(of:_:)``.
+    public func answerMediaChange(_ isAccepted: Bool) async throws(BridgeError) {
+        try await calls.answerMediaChange(of: id, isAccepted)
+    }
+
+    // MARK: Following it
+
+    /// What happens to it: ``Calls/events(of:)``.
+    public func events() async -> AsyncStream<BridgeEvent> { await calls.events(of: id) }
+
+    /// Its states, to `ended`.
+    public func states() async -> CallValues<Call.State> {
+        CallValues(await events()) { event in
+            switch event {
+            case .callAdded(let call): call.state
+            case .callStateChanged(_, let state, _): state
+            default: nil
+            }
+        }
+    }
+
+    /// Its course in the words of the kits, to the word that says how it came out.
+    ///
+    /// `mediaPending` can only be the first of them: what carries a call's audio is no event.
+    public func statuses() async -> CallValues<CallStatus> {
+        CallValues(await events()) { event in
+            switch event {
+            case .callAdded(let call): call.status
+            case .callStateChanged(_, let state, let reason): CallStatus(state, reason: reason)
+            default: nil
+            }
+        }
+    }
+
+    /// How good its audio was in the last five seconds, 0…100; nil before it has any.
+    public func qualityScores() async -> CallValues<Int?> {
+        CallValues(await events()) { event in
+            switch event {
+            case .callAdded(let call): .some(call.quality?.score)
+            case .callQualityChanged(_, let score): .some(score)
+            default: nil
+            }
+        }
+    }
+
+    /// Whether the microphone is muted.
+    public func mutes() async -> CallValues<Mute> {
+        CallValues(await events()) { event in
+            switch event {
+            case .callAdded(let call): Mute(call.isMuted)
+            case .mutedChanged(let isMuted): Mute(isMuted)
+            default: nil
+            }
+        }
+    }
+}

@@ -1,0 +1,207 @@
+import BTCallAPI
+import ControlLoop
+import DBus
+
+/// Pairing headsets without a screen: a window of time in which an allowed one is paired, trusted and connected.
+///
+/// btcalld searches and pages only while there is no call. Everything may be called from any thread.
+public final class Pairing: Sendable {
+    /// How long a window is open unless said otherwise, in seconds.
+    public static let usualSeconds = 120
+
+    public enum State: String, Sendable, CaseIterable {
+        case closed
+        /// It waits for a device.
+        case open
+        /// One is being paired, trusted and connected.
+        case pairing
+    }
+
+    /// A device that a search has found.
+    public struct Device: Hashable, Sendable {
+        /// `AA:BB:CC:DD:EE:FF`
+        public let address: String
+        /// As it calls itself; nil when it has not said it yet.
+        public let name: String?
+        /// How strong it was received, in dBm.
+        public let rssi: Int
+        /// Of `HFP`, `HSP`, `A2DP`; empty also when it has not said.
+        public let profiles: [String]
+
+        public init(address: String, name: String?, rssi: Int, profiles: [String]) {
+            self.address = address
+            self.name = name
+            self.rssi = rssi
+            self.profiles = profiles
+        }
+    }
+
+    /// How a window ended.
+    public struct Result: Hashable, Sendable {
+        public enum Outcome: String, Sendable, CaseIterable {
+            /// A device is paired and trusted; the reason says when it is not connected.
+            case paired
+            /// None came, or none could be paired.
+            case timedOut
+            /// Somebody closed it.
+            case cancelled
+            /// It could not go on.
+            case failed
+        }
+
+        /// Nil: of no device in particular.
+        public let address: String?
+        public let outcome: Outcome
+        /// For people; empty: nothing to add.
+        public let reason: String
+
+        public init(address: String?, outcome: Outcome, reason: String) {
+            self.address = address
+            self.outcome = outcome
+            self.reason = reason
+        }
+    }
+
+    public enum Event: Hashable, Sendable {
+        /// Once for each device and search, and again when it has said more of itself.
+        case found(Device)
+        case stateChanged(State)
+        case finished(Result)
+        /// btcalld has left the bus: a window, if there was one, is closed.
+        case daemonVanished
+    }
+
+    let connection: BridgeConnection
+
+    init(connection: BridgeConnection) {
+        self.connection = connection
+    }
+
+    /// Opens a window; returns when bluetoothd has agreed. Listen to ``events()`` before.
+    ///
+    /// - Parameters:
+    ///   - seconds: 1 to 600.
+    ///   - allowing: addresses, and names in which `*` stands for any characters and `?` for one; empty: any audio device.
+    ///   - pin: for headsets without Secure Simple Pairing, 1 to 16 characters.
+    /// - Throws: `.wrongState` while one is open, `.callsActive` during a call, `.unavailable` without bluetoothd or adapter.
+    public func open(seconds: Int = usualSeconds, allowing: [String] = [], pin: String? = nil)
+        async throws(BridgeError)
+    {
+        let options = PairingOptions(allow: allowing, pin: pin)
+        try await request(BTCallName.Pairing.open, [.uint32(UInt32(clamping: seconds)), .vardict(options.values)])
+    }
+
+    /// Closes the window; a pairing under way is given up.
+    ///
+    /// - Throws: `.wrongState` when none is open.
+    public func close() async throws(BridgeError) {
+        try await request(BTCallName.Pairing.close)
+    }
+
+    /// Has devices searched for; what is found comes as ``Event/found(_:)``.
+    ///
+    /// - Parameter seconds: 1 to 600.
+    public func scan(seconds: Int) async throws(BridgeError) {
+        try await request(BTCallName.Pairing.scan, [.uint32(UInt32(clamping: seconds))])
+    }
+
+    /// Lets a paired device connect by itself, or not any more.
+    public func trust(_ address: String, _ isTrusted: Bool = true) async throws(BridgeError) {
+        try await request(BTCallName.Pairing.trust, [.string(address), .bool(isTrusted)])
+    }
+
+    /// Drops the bond with a device; it is disconnected.
+    public func forget(_ address: String) async throws(BridgeError) {
+        try await request(BTCallName.Pairing.forget, [.string(address)])
+    }
+
+    public func state() async throws(BridgeError) -> State {
+        let name = BTCallName.Pairing.state
+        let fields = try await connection.property(BTCallPath.manager, BTCallName.Interface.pairing, name)
+        return try decoding { () throws(APIError) in
+            State(rawValue: try fields.word(name, of: PairingState.self).rawValue) ?? .closed
+        }
+    }
+
+    /// What happens from now on. A stream that is not read keeps the newest 1024.
+    public func events() async -> AsyncStream<Event> {
+        await connection.pairingEvents()
+    }
+
+    private func request(_ member: String, _ arguments: [Value] = []) async throws(BridgeError) {
+        try await connection.request(BTCallPath.manager, BTCallName.Interface.pairing, member, arguments)
+    }
+}
+
+extension CallBridge {
+    /// Pairing headsets without a screen.
+    public var pairing: Pairing { Pairing(connection: connection) }
+}
+
+extension BridgeConnection {
+    func pairingEvents() -> AsyncStream<Pairing.Event> {
+        let (stream, continuation) = AsyncStream.makeStream(
+            of: Pairing.Event.self, bufferingPolicy: .bufferingNewest(1024))
+        let source = PairingSource(on: connection, continuation)
+        continuation.onTermination = { _ in
+            Task { @ControlPlane in source.cancel() }
+        }
+        add(source)
+        return stream
+    }
+}
+
+/// What feeds a stream of pairing events.
+@ControlPlane
+private final class PairingSource: StreamSource {
+    private let continuation: AsyncStream<Pairing.Event>.Continuation
+    private var subscriptions: [Subscription] = []
+    private var wasPresent = false
+    private(set) var isCancelled = false
+
+    init(on bus: BusConnection, _ continuation: AsyncStream<Pairing.Event>.Continuation) {
+        self.continuation = continuation
+        subscriptions = [
+            bus.watchName(BTCallName.bus) { [weak self] owner in self?.ownerChanged(owner) },
+            bus.subscribe(sender: BTCallName.bus, path: BTCallPath.manager) { [weak self] in self?.received($0) },
+        ]
+    }
+
+    func cancel() {
+        guard !isCancelled else { return }
+        isCancelled = true
+        for subscription in subscriptions { subscription.cancel() }
+        subscriptions = []
+        continuation.finish()
+    }
+
+    private func ownerChanged(_ owner: String?) {
+        if owner == nil, wasPresent { continuation.yield(.daemonVanished) }
+        wasPresent = owner != nil
+    }
+
+    private func received(_ signal: Signal) {
+        let arguments = signal.arguments
+        let texts = arguments.map { $0.stringValue ?? "" }
+        switch (signal.interface, signal.member) {
+        case (BTCallName.Interface.pairing, BTCallName.Pairing.deviceFound):
+            guard arguments.count >= 4, let rssi = arguments[2].integerValue else { return }
+            continuation.yield(
+                .found(
+                    Pairing.Device(
+                        address: texts[0], name: texts[1].nonEmpty, rssi: rssi,
+                        profiles: arguments[3].stringsValue ?? [])))
+        case (BTCallName.Interface.pairing, BTCallName.Pairing.finished):
+            guard arguments.count >= 3, let outcome = Pairing.Result.Outcome(rawValue: texts[1]) else { return }
+            continuation.yield(
+                .finished(Pairing.Result(address: texts[0].nonEmpty, outcome: outcome, reason: texts[2])))
+        case ("org.freedesktop.DBus.Properties", "PropertiesChanged"):
+            guard arguments.count >= 2, texts[0] == BTCallName.Interface.pairing,
+                let state = arguments[1].vardictValue?[BTCallName.Pairing.state]?.stringValue
+                    .flatMap(Pairing.State.init(rawValue:))
+            else { return }
+            continuation.yield(.stateChanged(state))
+        default: return
+        }
+    }
+}

@@ -1,0 +1,48 @@
+import BTCallAPI
+import ControlLoop
+import DBus
+
+// The bus ends and begins again: the daemon and this program have outlived it, and so have the calls.
+extension ProviderProxy {
+    /// For the bus and the daemon to be back.
+    private static let patience = Duration.seconds(60)
+
+    func ownerChanged(_ owner: String?) {
+        if absence != nil {
+            if let owner { comeBack(to: owner) }
+            return
+        }
+        guard let daemon, owner != daemon else { return }
+        if owner != nil { return end() }
+        Task { @ControlPlane in
+            let hasGone = await connection.connection.isBusThere()
+            guard self.daemon == daemon, absence == nil else { return }
+            if hasGone { end() } else { keep() }
+        }
+    }
+
+    /// Everybody has left a bus that has gone. The new one gives the old names to anybody.
+    private func keep() {
+        daemon = nil
+        absence = ControlLoop.shared.schedule(after: Self.patience) { [weak self] in self?.end() }
+    }
+
+    private func comeBack(to owner: String) {
+        absence?.cancel()
+        absence = nil
+        daemon = owner
+        Task { @ControlPlane in
+            do throws(BridgeError) {
+                let present = try await connection.callList().map(\.id).filter(own.contains)
+                guard daemon == owner, var options else { return }
+                // The daemon has been restarted as well.
+                guard own.isEmpty || !present.isEmpty else { return end() }
+                options.calls = present.map(\.path)
+                try await request(options)
+                if daemon == owner { own = Set(present) }
+            } catch {
+                if daemon == owner { end() }
+            }
+        }
+    }
+}
