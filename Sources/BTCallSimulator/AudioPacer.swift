@@ -1,10 +1,12 @@
+import CBTCall
 package import ControlLoop
 import Glibc
 import Synchronization
 
-/// The clock of all simulated links and sound cards: one thread that ticks each 2.5 ms of real time.
+/// The clock of all simulated links and sound cards: one thread that ticks in multiples of 2.5 ms, and sleeps while there
+/// is no stream.
 ///
-/// Safe to use from any thread. What a stream played stays on record after it is cut.
+/// Safe to use from any thread. What a stream played stays on record after it is cut, unless nothing is recorded.
 package final class AudioPacer: Sendable {
     private struct State {
         var streams: [SimulatedStream] = []
@@ -16,9 +18,17 @@ package final class AudioPacer: Sendable {
     private let state = Mutex(State())
     private let start: Int64
     private static let tick: Int64 = 2_500_000
+    /// Whether what is played is kept.
+    package let isRecording: Bool
+    /// Rung when a stream comes, and for the end.
+    private let bell: Int32
 
-    package init() throws(SystemError) {
+    /// - Parameter isRecording: false for runs of hours, whose recordings nobody wants.
+    package init(isRecording: Bool = true) throws(SystemError) {
+        self.isRecording = isRecording
         start = Self.now()
+        bell = btcall_realtime_eventfd()
+        guard bell >= 0 else { throw SystemError(call: "eventfd", code: -bell) }
         var thread = pthread_t()
         let context = Unmanaged.passRetained(self).toOpaque()
         let code = pthread_create(
@@ -34,13 +44,26 @@ package final class AudioPacer: Sendable {
         pthread_detach(thread)
     }
 
+    deinit { close(bell) }
+
     /// Ends the thread; streams are closed.
     package func stop() {
         state.withLock { state in
             state.isRunning = false
-            for stream in state.streams { state.finished[stream.identifier] = stream.timeline }
+            for stream in state.streams { keep(stream, &state) }
             state.streams = []
         }
+        ring()
+    }
+
+    private func keep(_ stream: SimulatedStream, _ state: inout State) {
+        if isRecording { state.finished[stream.identifier] = stream.timeline }
+    }
+
+    private func ring() {
+        var one: UInt64 = 1
+        // Can only fail when it has been rung more often than anybody counts: then it is heard anyway.
+        _ = write(bell, &one, MemoryLayout<UInt64>.size)
     }
 
     /// Time since the start of the simulation in nanoseconds.
@@ -51,14 +74,17 @@ package final class AudioPacer: Sendable {
     /// - Parameter microphone: at the rate of the format, begins again at its end; empty is silence.
     /// - Returns: the identifier for `cut` and `timeline`.
     package func attach(_ descriptor: Int32, _ format: StreamFormat, microphone: [Int16]) -> UInt32 {
-        state.withLock { state in
+        let (identifier, isFirst) = state.withLock { state in
             let identifier = state.nextIdentifier
             state.nextIdentifier += 1
             state.streams.append(
                 SimulatedStream(
-                    identifier: identifier, format: format, descriptor: descriptor, microphone: microphone))
-            return identifier
+                    identifier: identifier, format: format, descriptor: descriptor, microphone: microphone,
+                    isRecording: isRecording))
+            return (identifier, state.streams.count == 1)
         }
+        if isFirst { ring() }
+        return identifier
     }
 
     /// Stops sending and playing at once.
@@ -71,7 +97,7 @@ package final class AudioPacer: Sendable {
             guard let index = state.streams.firstIndex(where: { $0.identifier == identifier }) else { return nil }
             let stream = state.streams.remove(at: index)
             if !keepingOpen { stream.playOut(at: elapsed) }
-            state.finished[identifier] = stream.timeline
+            keep(stream, &state)
             return keepingOpen ? stream : nil
         }
     }
@@ -79,6 +105,13 @@ package final class AudioPacer: Sendable {
     /// Of the packets that the stream sends, each so many is lost on its way; 0 loses none.
     package func loseEach(_ number: Int, of identifier: UInt32) {
         state.withLock { state in state.streams.first { $0.identifier == identifier }?.loseEach = number }
+    }
+
+    /// Lays the stream's loudspeaker on its microphone, which hears it after `milliseconds`, and nothing else.
+    package func loopBack(_ identifier: UInt32, after milliseconds: Int) {
+        state.withLock { state in
+            state.streams.first { $0.identifier == identifier }?.loopBack(after: milliseconds)
+        }
     }
 
     /// What the stream has played so far.
@@ -91,23 +124,38 @@ package final class AudioPacer: Sendable {
     private func run() {
         var number: Int64 = 0
         while true {
-            number += 1
-            let due = start + number * Self.tick
-            var time = timespec(tv_sec: Int(due / 1_000_000_000), tv_nsec: Int(due % 1_000_000_000))
-            while clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &time, nil) == EINTR {}
             let goesOn = state.withLock { state in
                 var gone: [UInt32] = []
                 for stream in state.streams where Int(number) % stream.format.periodTicks == 0 {
                     if !stream.run(at: number * Self.tick) { gone.append(stream.identifier) }
                 }
-                for stream in state.streams where gone.contains(stream.identifier) {
-                    state.finished[stream.identifier] = stream.timeline
-                }
+                for stream in state.streams where gone.contains(stream.identifier) { keep(stream, &state) }
                 state.streams.removeAll { gone.contains($0.identifier) }
                 return state.isRunning
             }
             guard goesOn else { return }
+            number = sleep(after: number)
         }
+    }
+
+    /// Sleeps until the next tick at which a stream has something to do.
+    ///
+    /// - Returns: the number of that tick.
+    private func sleep(after number: Int64) -> Int64 {
+        var number = number
+        let periods = state.withLock { state in state.streams.map { Int64($0.format.periodTicks) } }
+        if periods.isEmpty {
+            var wait = pollfd(fd: bell, events: Int16(POLLIN), revents: 0)
+            while poll(&wait, 1, -1) < 0, errno == EINTR {}
+            var count: UInt64 = 0
+            _ = read(bell, &count, MemoryLayout<UInt64>.size)
+            return max(number, elapsed / Self.tick) + 1
+        }
+        repeat { number += 1 } while !periods.contains { number % $0 == 0 }
+        let due = start + number * Self.tick
+        var time = timespec(tv_sec: Int(due / 1_000_000_000), tv_nsec: Int(due % 1_000_000_000))
+        while clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &time, nil) == EINTR {}
+        return number
     }
 
     private static func now() -> Int64 {

@@ -38,7 +38,8 @@ extension FakeBlueZ {
             FakeBlueZNames.profileManager,
             methods: [
                 .init("RegisterProfile", in: [("profile", "o"), ("UUID", "s"), ("options", "a{sv}")]) {
-                    [weak self] call throws(BusError) in
+                    [weak self] call async throws(BusError) in
+                    await self?.onRegistration?()
                     try self?.register(call)
                     return []
                 },
@@ -83,6 +84,8 @@ extension FakeBlueZ {
     private func forget(_ owner: String) {
         profiles.removeAll { $0.owner == owner }
         forgetBatteryProviders { $0.owner == owner }
+        forgetMedia(of: owner)
+        forgetPairing(of: owner)
         ownerWatches.removeValue(forKey: owner)?.cancel()
     }
 
@@ -91,25 +94,62 @@ extension FakeBlueZ {
         let properties = values.keys.sorted().map { property in
             let value = values[property] ?? .bool(false)
             let get: @ControlPlane () -> Value = { [weak self] in self?.objects[path]?[name]?[property] ?? value }
-            guard name == FakeBlueZNames.adapter, property == "Powered" else {
-                return ExportedInterface.Property(property, value.typeSignature, get: get)
+            switch (name, property) {
+            case (FakeBlueZNames.adapter, "Powered"):
+                return ExportedInterface.Property(
+                    property, value.typeSignature, get: get,
+                    set: { [weak self] in self?.setPowered($0.boolValue ?? false, adapter: path) })
+            case (FakeBlueZNames.adapter, "Alias"):
+                return ExportedInterface.Property(
+                    property, value.typeSignature, get: get,
+                    set: { [weak self] in
+                        // As with the real one, without an alias it is the name.
+                        guard let self, let text = $0.stringValue else { return }
+                        let alias = text.isEmpty ? objects[path]?[name]?["Name"] : .string(text)
+                        set(property, alias ?? value, of: name, at: path)
+                    })
+            case (FakeBlueZNames.adapter, "Pairable"), (FakeBlueZNames.adapter, "Discoverable"),
+                (FakeBlueZNames.adapter, "DiscoverableTimeout"), (FakeBlueZNames.device, "Trusted"):
+                return ExportedInterface.Property(
+                    property, value.typeSignature, get: get,
+                    set: { [weak self] in self?.set(property, $0.unwrapped, of: name, at: path) })
+            case (FakeBlueZNames.mediaTransport, "Volume"):
+                return ExportedInterface.Property(
+                    property, value.typeSignature, get: get,
+                    set: { [weak self] value throws(BusError) in try self?.volumeAsked(value, path) })
+            default: return ExportedInterface.Property(property, value.typeSignature, get: get)
             }
-            return ExportedInterface.Property(
-                property, value.typeSignature, get: get,
-                set: { [weak self] in self?.setPowered($0.boolValue ?? false, adapter: path) })
         }
         let methods =
             switch name {
-            case FakeBlueZNames.device: deviceMethods(path)
+            case FakeBlueZNames.device: deviceMethods(path) + pairingMethods(path)
+            case FakeBlueZNames.adapter: adapterMethods(path) + discoveryMethods(path)
             case FakeBlueZNames.batteryManager: batteryManagerMethods(path)
+            case FakeBlueZNames.media: mediaMethods(path)
+            case FakeBlueZNames.mediaTransport: mediaTransportMethods(path)
             default: [ExportedInterface.Method]()
             }
         return ExportedInterface(name, methods: methods, properties: properties)
     }
 
+    private func adapterMethods(_ path: String) -> [ExportedInterface.Method] {
+        [
+            .init("RemoveDevice", in: [("device", "o")]) { [weak self] call throws(BusError) in
+                guard let self else { return [] }
+                let device = call.arguments.first?.objectPathValue ?? ""
+                guard device.hasPrefix(path + "/"), objects[device] != nil else {
+                    throw bluezError("DoesNotExist", "Does Not Exist")
+                }
+                remove(path: device)
+                return []
+            }
+        ]
+    }
+
     private func deviceMethods(_ path: String) -> [ExportedInterface.Method] {
         [
             .init("Connect") { [weak self] _ throws(BusError) in
+                if let self, let address = deviceAddress(of: path) { pages.append(address) }
                 try await self?.connectRequested(path, .handsFree)
                 return []
             },
@@ -136,18 +176,33 @@ extension FakeBlueZ {
         guard objects[adapter]?[FakeBlueZNames.adapter]?["Powered"]?.boolValue == true else {
             throw bluezError("Failed", "br-connection-adapter-not-powered")
         }
-        if unreachable.contains(address) {
-            await ControlLoop.shared.sleep(for: pageTimeout)
-            throw bluezError("Failed", "br-connection-page-timeout")
-        }
+        if try await onProfileRequest?(address, service) == true { return }
+        if unreachable.contains(address) { try await page(address) }
         guard let onConnected else { throw bluezError("Failed", "br-connection-refused") }
         let counterpart: ServiceUUID = service == .headset ? .headsetAudioGateway : .handsFreeAudioGateway
         let headset = try await connect(address, to: counterpart)
         onConnected(address, headset)
     }
 
+    /// Returns when the device has come into reach.
+    private func page(_ address: BluetoothAddress) async throws(BusError) {
+        guard paging[address] == nil else { throw bluezError("InProgress", "In Progress") }
+        paging[address] = false
+        defer { paging[address] = nil }
+        let end = ControlLoop.now.advanced(by: pageTimeout)
+        while unreachable.contains(address) {
+            if paging[address] == true { throw bluezError("Failed", "br-connection-canceled") }
+            guard ControlLoop.now < end else { throw bluezError("Failed", "br-connection-page-timeout") }
+            await ControlLoop.shared.sleep(for: .milliseconds(5))
+        }
+    }
+
     private func disconnectRequested(_ path: String) async throws(BusError) {
         guard let address = deviceAddress(of: path) else { throw bluezError("DoesNotExist", "Does Not Exist") }
+        if paging[address] != nil {
+            paging[address] = true
+            return
+        }
         guard objects[path]?[FakeBlueZNames.device]?["Connected"]?.boolValue == true else {
             throw bluezError("NotConnected", "Not Connected")
         }

@@ -45,6 +45,7 @@ extension FakeBlueZ {
     /// The headset says good-bye, as when it is switched off: both ends are closed, `Connected` is false at once.
     package func disconnect(_ address: BluetoothAddress) {
         cut(address)
+        dropMedia(of: address)
         setConnected(false, address)
     }
 

@@ -30,8 +30,12 @@ package final class FakeBlueZ {
     /// Called when a program connects a headset that is in reach (`ConnectProfile`, `Connect`): the headset's end of the
     /// connection, owned by the handler. Without a handler such requests are refused.
     package var onConnected: (@ControlPlane (BluetoothAddress, Int32) -> Void)?
+    /// Asked first when a program connects one profile of a headset: true when it has seen to that, an error to refuse it.
+    package var onProfileRequest: (@ControlPlane (BluetoothAddress, ServiceUUID) async throws(BusError) -> Bool)?
     /// How long `Connect` takes to find that a headset is out of reach; the real one takes 5.1 s.
     package var pageTimeout = Duration.zero
+    /// A profile is registered when this returns: for a bluetoothd that takes its time.
+    package var onRegistration: (@ControlPlane () async -> Void)?
     /// How much of what a program sends to a headset the kernel keeps while the headset reads nothing, in bytes; nil: as much
     /// as it does by default. Of connections from then on.
     package var outputBuffer: Int32?
@@ -41,11 +45,26 @@ package final class FakeBlueZ {
     /// Calls of `Disconnect` and of the like are answered, not recorded; these are the profiles asked for, in order.
     package internal(set) var connectRequests: [ServiceUUID] = []
 
+    /// The devices that were asked to be connected with all their profiles (`Connect`), in order.
+    package internal(set) var pages: [BluetoothAddress] = []
+    /// Those that are being paged, and whether that was given up (`Disconnect`).
+    package internal(set) var paging: [BluetoothAddress: Bool] = [:]
+
     /// Whether adapters take battery levels from programs; bluetoothd's do with experimental features only.
     package var takesBatteries = true {
         didSet { publishBatteryManagers() }
     }
     package internal(set) var batteryProviders: [BatteryProvider] = []
+
+    /// Which of A2DP and AVRCP bluetoothd has.
+    package var mediaSupport = MediaSupport.all {
+        didSet { publishMedia() }
+    }
+    /// How headsets and bluetoothd behave with A2DP, and what came of it.
+    package let media = FakeMedia()
+
+    /// Searching and pairing.
+    package let pairing = FakePairing()
 
     let address: BusAddress
     var bus: BusConnection?
@@ -71,7 +90,7 @@ package final class FakeBlueZ {
         let connection = try BusConnection(address)
         bus = connection
         connection.exportObjectManager(at: "/")
-        connection.export([profileManagerInterface()], at: FakeBlueZNames.managerPath)
+        connection.export([profileManagerInterface(), agentManagerInterface()], at: FakeBlueZNames.managerPath)
         for path in objects.keys.sorted() { export(path) }
         do throws(BusError) {
             try await connection.requestName(FakeBlueZNames.service)
@@ -92,8 +111,11 @@ package final class FakeBlueZ {
             for profile in profiles where !profile.owner.isEmpty {
                 connection.post(profile.owner, profile.path, FakeBlueZNames.profile, "Release")
             }
+            releaseMedia()
             connection.flush()
         }
+        forgetMedia()
+        forgetPairing()
         for watch in ownerWatches.values { watch.cancel() }
         ownerWatches = [:]
         profiles = []
@@ -121,10 +143,12 @@ package final class FakeBlueZ {
                 FakeBlueZNames.adapter: [
                     "Address": .string(address.description), "Name": .string(name), "Alias": .string(name),
                     "Class": .uint32(0x40_0000), "Powered": .bool(powered), "Discoverable": .bool(false),
-                    "Pairable": .bool(true), "Discovering": .bool(false), "UUIDs": .strings([]),
+                    "DiscoverableTimeout": .uint32(180), "Pairable": .bool(false), "Discovering": .bool(false),
+                    "UUIDs": .strings([]),
                 ]
             ])
         publishBatteryManagers()
+        publishMedia()
         return path
     }
 
@@ -158,6 +182,7 @@ package final class FakeBlueZ {
             objects[removed] = nil
             bus?.unexport(path: removed)
             forgetBatteryProviders { $0.adapter == removed }
+            forgetMedia(at: removed)
         }
     }
 

@@ -9,16 +9,17 @@ import Glibc
 package final class FakeBlueZBus {
     /// What clients connect to.
     package let address: BusAddress
-    private var keeper: pid_t
-    private var lifeline: Int32
+    private var keeper: pid_t = 0
+    private var lifeline: Int32 = -1
+    private let configuration: String
 
-    private static func configuration(_ rules: String, _ services: String?) -> String {
+    private static func configuration(_ path: String, _ rules: String, _ services: String?) -> String {
         """
         <!DOCTYPE busconfig PUBLIC "-//freedesktop//DTD D-Bus Bus Configuration 1.0//EN"
          "http://www.freedesktop.org/standards/dbus/1.0/busconfig.dtd">
         <busconfig>
           <type>session</type>
-          <listen>unix:tmpdir=/tmp</listen>
+          <listen>unix:path=\(path)</listen>
           <auth>EXTERNAL</auth>
           <policy context="default">
             <allow send_destination="*" eavesdrop="true"/>
@@ -46,9 +47,23 @@ package final class FakeBlueZBus {
     ///   - rules: further rules of its policy, such as `<deny own="org.btcall"/>`.
     ///   - services: a directory of service files, whose programs it starts when they are called; nil has none.
     package init(rules: String = "", services: String? = nil) throws(SystemError) {
-        let file = "/tmp/btcall-bus-\(getpid())-\(UInt32.random(in: 0...UInt32.max)).conf"
-        guard FileManager.default.createFile(atPath: file, contents: Data(Self.configuration(rules, services).utf8))
-        else {
+        let path = "/tmp/btcall-bus-\(getpid())-\(UInt32.random(in: 0...UInt32.max))"
+        configuration = Self.configuration(path, rules, services)
+        guard let address = BusAddress("unix:path=\(path)") else {
+            throw SystemError(call: "name a bus \(path)", code: EINVAL)
+        }
+        self.address = address
+        try launch(path + ".conf")
+    }
+
+    /// The bus at the same address again, after `stop()`.
+    package func start() throws(SystemError) {
+        guard lifeline < 0 else { return }
+        try launch("/tmp/btcall-bus-\(getpid())-\(UInt32.random(in: 0...UInt32.max)).conf")
+    }
+
+    private func launch(_ file: String) throws(SystemError) {
+        guard FileManager.default.createFile(atPath: file, contents: Data(configuration.utf8)) else {
             throw SystemError(call: "open \(file)", code: EIO)
         }
         defer { _ = unlink(file) }
@@ -79,11 +94,10 @@ package final class FakeBlueZBus {
         lifeline = input.writing
         let line = Self.readLine(output.reading)
         _ = close(output.reading)
-        guard let address = BusAddress(line) else {
-            _ = close(input.writing)
+        guard BusAddress(line) != nil else {
+            stop()
             throw SystemError(call: "start dbus-daemon (is it installed?)", code: ENOENT)
         }
-        self.address = address
     }
 
     isolated deinit { stop() }

@@ -61,16 +61,20 @@ final class SimulatedStream: @unchecked Sendable {
     /// Each so many packets one is lost on its way; 0 loses none.
     var loseEach = 0
     private var packets = 0
+    /// What is played and will be said again, at a quarter: the microphone hears the loudspeaker. Nil: it does not.
+    private var loop: [Int16]?
     private(set) var timeline: AudioTimeline
+    private let isRecording: Bool
     private let scratch: UnsafeMutablePointer<Int16>
     private let packet: UnsafeMutablePointer<UInt8>
     private static let capacity = 4096
 
-    init(identifier: UInt32, format: StreamFormat, descriptor: Int32, microphone: [Int16]) {
+    init(identifier: UInt32, format: StreamFormat, descriptor: Int32, microphone: [Int16], isRecording: Bool) {
         self.identifier = identifier
         self.format = format
         self.descriptor = descriptor
         self.microphone = microphone
+        self.isRecording = isRecording
         receiver = LinkReceiver(format.linkFormat)
         transmitter = LinkTransmitter(format.linkFormat)
         timeline = AudioTimeline(rate: format.rate)
@@ -86,6 +90,13 @@ final class SimulatedStream: @unchecked Sendable {
         close(descriptor)
     }
 
+    /// Lays the loudspeaker on the microphone, which then hears nothing else.
+    ///
+    /// - Parameter milliseconds: how long the sound takes.
+    func loopBack(after milliseconds: Int) {
+        loop = [Int16](repeating: 0, count: format.rate * milliseconds / 1000)
+    }
+
     /// One period: takes what came, plays a block, sends a packet.
     ///
     /// - Returns: false when the other end has gone.
@@ -98,7 +109,7 @@ final class SimulatedStream: @unchecked Sendable {
     /// Plays what is still in hand, as a card does whose stream is closed in order.
     func playOut(at nanoseconds: Int64) {
         _ = receiveAll()
-        for block in queue { timeline.append(block, at: nanoseconds) }
+        if isRecording { for block in queue { timeline.append(block, at: nanoseconds) } }
         queue = []
     }
 
@@ -115,18 +126,26 @@ final class SimulatedStream: @unchecked Sendable {
     /// A headset has two packets in hand before it begins, and silence when it runs dry.
     private func play(at nanoseconds: Int64) {
         if queue.count >= 2 { isPlaying = true }
-        guard isPlaying else { return }
-        guard !queue.isEmpty else {
-            isPlaying = false
+        if isPlaying, queue.isEmpty { isPlaying = false }
+        guard isPlaying else {
+            loop? += [Int16](repeating: 0, count: format.blockFrames)
             return
         }
-        timeline.append(queue.removeFirst(), at: nanoseconds)
+        let block = queue.removeFirst()
+        loop? += block.map { $0 / 4 }
+        if isRecording { timeline.append(block, at: nanoseconds) }
     }
 
     private func sendPacket(at nanoseconds: Int64) -> Bool {
         let frames = min(transmitter.framesNeeded(packetBytes: format.packetBytes), Self.capacity)
         let start = Int(nanoseconds * Int64(format.rate) / 1_000_000_000)
+        let echo = loop?.prefix(frames)
+        loop?.removeFirst(echo?.count ?? 0)
         for offset in 0..<frames {
+            if let echo {
+                scratch[offset] = offset < echo.count ? echo[offset] : 0
+                continue
+            }
             scratch[offset] = microphone.isEmpty ? 0 : microphone[(start + offset) % microphone.count]
         }
         _ = transmitter.makePacket(packet, format.packetBytes, from: scratch, frames)

@@ -68,7 +68,8 @@ package final class VirtualHeadset {
         self.model = model
     }
 
-    /// Takes a connected stream (RFCOMM, or one end of a socket pair) and begins the service level connection.
+    /// Takes a connected stream (RFCOMM, or one end of a socket pair) and begins the service level connection. The headset lives
+    /// until that has ended, whether anybody holds it or not.
     ///
     /// - Parameter descriptor: becomes the headset's.
     package func attach(_ descriptor: Int32) throws(SystemError) {
@@ -76,7 +77,7 @@ package final class VirtualHeadset {
         self.descriptor = descriptor
         isSilent = false
         _ = fcntl(descriptor, F_SETFL, fcntl(descriptor, F_GETFL) | O_NONBLOCK)
-        source = try ControlLoop.shared.add(descriptor, .readable) { [weak self] _ in self?.read() }
+        source = try ControlLoop.shared.add(descriptor, .readable) { _ in self.read() }
         let canNegotiate = model.codecs.contains(.mSBC)
         var commands = ["AT+BRSF=\(canNegotiate ? 0b1_1011_1110 : 0b1_0011_1110)"]
         if canNegotiate { commands.append("AT+BAC=" + model.codecs.map { "\($0.rawValue)" }.joined(separator: ",")) }

@@ -19,7 +19,7 @@ package final class Mailbox<Element: Sendable> {
         if elements.count < count {
             await withCheckedContinuation { continuation in
                 guard elements.count < count else { return continuation.resume() }
-                let timer = ControlLoop.shared.schedule(after: .seconds(5)) {
+                let timer = ControlLoop.shared.schedule(after: .seconds(30)) {
                     Issue.record("waited for \(count), got \(self.elements)", sourceLocation: sourceLocation)
                     self.wake()
                 }

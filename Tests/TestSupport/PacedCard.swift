@@ -20,6 +20,7 @@ package final class PacedCard: @unchecked Sendable {
     package let pcm: OpaquePointer
     private let isPlayback: Bool
     private let sample: Int16
+    private let restsWhenAsked: Bool
     private let timer: Int32
     private let plugin: UnsafeMutablePointer<snd_pcm_ioplug_t>
     private let callbacks: UnsafeMutablePointer<snd_pcm_ioplug_callback_t>
@@ -37,10 +38,13 @@ package final class PacedCard: @unchecked Sendable {
 
     private let state = Mutex(State())
 
-    /// - Parameter sample: what it captures.
-    package init(capturing sample: Int16? = nil) throws(Failure) {
+    /// - Parameters:
+    ///   - sample: what it captures.
+    ///   - restsWhenAsked: its descriptor stays readable until `snd_pcm_poll_descriptors_revents`, as that of `dsnoop` does.
+    package init(capturing sample: Int16? = nil, restsWhenAsked: Bool = false) throws(Failure) {
         isPlayback = sample == nil
         self.sample = sample ?? 0
+        self.restsWhenAsked = restsWhenAsked
         timer = timerfd_create(CLOCK_MONOTONIC, Int32(TFD_NONBLOCK | TFD_CLOEXEC))
         plugin = .allocate(capacity: 1)
         plugin.initialize(to: snd_pcm_ioplug_t())
@@ -57,6 +61,7 @@ package final class PacedCard: @unchecked Sendable {
         callbacks.pointee.prepare = { paced($0).prepare() }
         callbacks.pointee.pointer = { paced($0).position() }
         callbacks.pointee.transfer = { paced($0).transfer($1, $2, $3) }
+        callbacks.pointee.poll_revents = { paced($0).answer($1, $2, $3) }
         let direction = isPlayback ? SND_PCM_STREAM_PLAYBACK : SND_PCM_STREAM_CAPTURE
         var code = snd_pcm_ioplug_create(plugin, "paced", direction, Int32(SND_PCM_NONBLOCK))
         guard code >= 0, let made = plugin.pointee.pcm else { throw Failure(call: "snd_pcm_ioplug_create", code: code) }
@@ -142,9 +147,22 @@ package final class PacedCard: @unchecked Sendable {
         return 0
     }
 
-    fileprivate func position() -> snd_pcm_sframes_t {
+    private func rest() {
         var expirations: UInt64 = 0
         _ = read(timer, &expirations, 8)
+    }
+
+    fileprivate func answer(
+        _ descriptors: UnsafeMutablePointer<pollfd>?, _ count: UInt32, _ events: UnsafeMutablePointer<UInt16>?
+    ) -> Int32 {
+        guard let descriptors, count == 1, let events else { return -EINVAL }
+        rest()
+        events.pointee = UInt16(bitPattern: descriptors.pointee.revents)
+        return 0
+    }
+
+    fileprivate func position() -> snd_pcm_sframes_t {
+        if !restsWhenAsked { rest() }
         return state.withLock { state in
             guard let startedAt = state.startedAt else { return 0 }
             let frames = Int((Self.now - startedAt) * Int64(Self.rate) / 1_000_000_000)
