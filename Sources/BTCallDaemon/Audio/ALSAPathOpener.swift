@@ -118,6 +118,10 @@ package final class ALSAPathOpener: PathOpening {
                     device: kind, what: "[device \(kind)] has no playback", remedy: "name another one in [ring]")
             }
             return try openOutput(kind, name)
+        case .bluetooth:
+            // `AudioGraph` takes streams from `StreamOpening`.
+            throw PathError(
+                device: .speakerphone, what: "\(device) is no sound card", remedy: "name a device of `aplay -L`")
         }
     }
 

@@ -85,6 +85,7 @@ package final class Announcements {
         manner.priority = wish.priority
         manner.isMixable = wish.isMixable
         manner.duckGain = Float(pow(10, wish.duckDecibels / 20))
+        manner.gainBesideCalls = manner.duckGain
         return manner
     }
 
@@ -97,6 +98,8 @@ package final class Announcements {
         case .page:
             guard let device = configuration.pageOutput else { return .route }
             try check(device, configuration.pageDevice == nil ? "device" : "pageDevice")
+            // Music and the like, which calls go before: it is not heard in them, and comes back after them.
+            if device.isHeadset, !graph.isRouted { return .output(device, joins: false) }
             return .routeOrOutput(device)
         case .call: throw APIError(.fault, "what goes to the far end is an injection")
         }

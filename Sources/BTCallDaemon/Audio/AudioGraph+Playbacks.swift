@@ -1,4 +1,5 @@
 package import AudioEngine
+import BluetoothTypes
 import ControlLoop
 import Logging
 import Routing
@@ -63,20 +64,32 @@ extension AudioGraph {
     }
 
     func reconcilePlaybacks() {
-        let wanted = playbacks.compactMap { output(of: $0) }
+        let wanted = playbacks.compactMap { output(of: $0) } + [listenerOutput].compactMap { $0 }
+        var headsets: Set<BluetoothAddress> = []
+        for case .bluetooth(let headset?) in wanted { headsets.insert(headset) }
+        streams?.setWanted(headsets)
         for terminal in terminals where terminal.phase != .removing {
             if case .output(let device) = terminal.endpoint, !wanted.contains(device) { remove(terminal) }
         }
         for device in wanted where !refusedOutputs.contains(device) {
             if !terminals.contains(where: { $0.endpoint == .output(device) }) { open(device) }
         }
+        followListener()
         for playback in playbacks {
             let target = target(of: playback)
-            guard target != playback.target else { continue }
+            guard target != playback.target, !(target == .nowhere && isFadingOut(playback.target)) else { continue }
             playback.target = target
             engine.movePlayback(playback.identifier, to: target)
         }
         followRefusals()
+    }
+
+    /// A stream fades out with what it plays; its end brings `reconcile`.
+    private func isFadingOut(_ target: PlaybackTarget) -> Bool {
+        guard case .terminal(let identifier) = target else { return false }
+        return terminals.contains {
+            $0.identifier == identifier && $0.stream != nil && $0.phase == .removing && !$0.hasFailed
+        }
     }
 
     /// Tries refused devices again while something is to be heard on them, and says so meanwhile.
@@ -122,19 +135,29 @@ extension AudioGraph {
         wish(of: playback).flatMap { refusedOutputs.contains($0) ? nil : $0 }
     }
 
-    /// The same, whether or not the device can be opened.
+    /// The same, whether or not the device can be opened. Any headset is one of them by then, so that whoever names it
+    /// otherwise shares its stream, and a call takes it from all of them.
     private func wish(of playback: Playback) -> OutputDevice? {
+        var device: OutputDevice
         switch playback.place {
-        case .route: nil
-        case .output(let device, _): isFree(device) ? device : nil
-        case .routeOrOutput(let device): wantedRoute == nil && isFree(device) ? device : nil
+        case .route: return nil
+        case .output(let output, _): device = output
+        case .routeOrOutput(let output):
+            guard wantedRoute == nil else { return nil }
+            device = output
         }
+        if device == .bluetooth(nil) { device = .bluetooth(streams?.chosen) }
+        return isFree(device) ? device : nil
     }
 
-    private func isFree(_ device: OutputDevice) -> Bool {
+    func isFree(_ device: OutputDevice) -> Bool {
         guard allowsOutputs else { return false }
-        guard case .local(let kind) = device else { return true }
-        return !wantedPaths.contains(kind) && !terminals.contains { $0.endpoint == .local(kind) }
+        switch device {
+        case .pcm: return true
+        case .bluetooth(let headset): return (headset ?? streams?.chosen).flatMap { streams?.isFree($0) } ?? false
+        case .local(let kind):
+            return !wantedPaths.contains(kind) && !terminals.contains { $0.endpoint == .local(kind) }
+        }
     }
 
     private func target(of playback: Playback) -> PlaybackTarget {
@@ -149,6 +172,10 @@ extension AudioGraph {
     }
 
     private func open(_ device: OutputDevice) {
+        if case .bluetooth(let headset) = device {
+            if let headset { openStream(device, of: headset) }
+            return
+        }
         do throws(PathError) {
             let path = try paths.openOutput(device)
             guard add(path.terminal, .output(device), codec: nil, isAlone: true, close: path.close) != nil else {

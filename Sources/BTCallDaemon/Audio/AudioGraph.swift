@@ -97,6 +97,10 @@ package final class AudioGraph {
         let close: @ControlPlane () -> Void
         let codec: VoiceCodec?
         let handle: UInt16?
+        /// The headset that its A2DP stream goes to; nil of anything else.
+        var stream: BluetoothAddress?
+        /// It hears the calls of other devices.
+        var isListening = false
         var phase = Phase.open
         /// The engine has reported its end; nothing more is to be said about it.
         var hasFailed = false
@@ -114,8 +118,20 @@ package final class AudioGraph {
     }
 
     package var onEvent: (@ControlPlane (Event) -> Void)?
+    /// Where A2DP streams come from; nil: there are none.
+    package weak var streams: (any StreamOpening)?
+    var streamMicrophone: LocalDevice?
+    var listener: BluetoothAddress?
     /// The last device, the last microphone and the last link have been closed.
     package var onQuiet: (@ControlPlane () -> Void)?
+    /// Asked before a local device is opened for calls: false when it may be opened now, else `proceed` is called when it may.
+    package var beforeOpening: (@ControlPlane (LocalDevice, _ proceed: @escaping @ControlPlane () -> Void) -> Bool)?
+    /// A local device has been opened for calls.
+    package var onOpened: (@ControlPlane (LocalDevice, ALSAPath) -> Void)?
+    /// Local devices that wait for that, and those that have waited.
+    private var preparing: Set<LocalDevice> = []
+    private var prepared: Set<LocalDevice> = []
+    private var isPlayOnly = false
     let engine: AudioEngine
     let paths: any PathOpening
     let logger: Logger
@@ -151,6 +167,8 @@ package final class AudioGraph {
     var saidFailure: OutputFailure?
     var outputRetry: Timer?
     var allowsOutputs = true
+    /// What terminals that are gone have counted, by the kind of their device.
+    var retired: [String: LinkQuality] = [:]
     /// A cut that has not come after this long will not come: the old terminal is removed all the same.
     private let longestCut = Duration.seconds(1)
 
@@ -179,6 +197,8 @@ package final class AudioGraph {
         source = nil
         outputRetry?.cancel()
         outputRetry = nil
+        beforeOpening = nil
+        wantedPaths = []
         engine.stop()
         for terminal in terminals { terminal.close() }
         terminals = []
@@ -194,6 +214,13 @@ package final class AudioGraph {
 
     package func closePath(_ kind: LocalDevice) {
         wantedPaths.remove(kind)
+        prepared.remove(kind)
+        reconcile()
+    }
+
+    /// Whether local devices that are opened from here on leave their microphones closed, where those open by themselves.
+    package func setPlayOnly(_ isPlayOnly: Bool) {
+        self.isPlayOnly = isPlayOnly
         reconcile()
     }
 
@@ -244,29 +271,29 @@ package final class AudioGraph {
     /// - Parameter gain: linear; nil leaves the volume of later links to the headset.
     package func setSpeakerGain(_ gain: Float?, ofLink address: BluetoothAddress) {
         speakerGains[address] = gain
-        if let gain, let terminal = terminal(at: .headset(address)) {
+        if let gain, let terminal = linkTerminal(address) {
             engine.setSpeakerGain(terminal.identifier, gain)
         }
     }
 
     /// Closes the link of a headset; `.linkClosed` says when it is done. Nothing happens when there is none.
     package func closeLink(_ address: BluetoothAddress) {
-        guard let terminal = terminal(at: .headset(address)), terminal.phase == .open else { return }
+        guard let terminal = linkTerminal(address), terminal.phase == .open else { return }
         terminal.phase = .waitingForCut
         reconcile()
     }
 
     package func hasLink(_ address: BluetoothAddress) -> Bool {
-        terminal(at: .headset(address)).map { $0.phase == .open } ?? false
+        linkTerminal(address).map { $0.phase == .open } ?? false
     }
 
     /// Whether a link exists, even one that is being closed.
     package func holdsLink(_ address: BluetoothAddress) -> Bool {
-        terminals.contains { $0.endpoint == .headset(address) && !$0.hasFailed }
+        terminals.contains { $0.endpoint == .headset(address) && $0.stream == nil && !$0.hasFailed }
     }
 
     package func codec(ofLink address: BluetoothAddress) -> VoiceCodec? {
-        terminal(at: .headset(address)).flatMap { $0.phase == .open ? $0.codec : nil }
+        linkTerminal(address).flatMap { $0.phase == .open ? $0.codec : nil }
     }
 
     // MARK: Calls
@@ -344,6 +371,7 @@ package final class AudioGraph {
     /// Whether no device, no microphone and no link is open, nor being closed.
     package var isQuiet: Bool { terminals.isEmpty && captures.isEmpty }
     package func counters() -> EngineCounters { engine.counters() }
+    package func levels() -> EngineLevels? { engine.levels() }
     package func counters(ofTerminal identifier: UInt32) -> EngineCounters.Terminal? {
         engine.counters(ofTerminal: identifier)
     }
@@ -366,16 +394,22 @@ package final class AudioGraph {
     }
 
     /// The engine's number of an open link.
-    func identifier(ofLink address: BluetoothAddress) -> UInt32? { terminal(at: .headset(address))?.identifier }
+    func identifier(ofLink address: BluetoothAddress) -> UInt32? { linkTerminal(address)?.identifier }
+
+    /// A headset's voice link; its stream over A2DP is another terminal.
+    private func linkTerminal(_ address: BluetoothAddress) -> Terminal? {
+        terminals.first { $0.endpoint == .headset(address) && $0.stream == nil && $0.phase != .removing }
+    }
 
     func add(
         _ kind: TerminalKind, _ endpoint: AudioEndpoint, codec: VoiceCodec?, handle: UInt16? = nil,
-        isAlone: Bool = false,
+        isAlone: Bool = false, isStream: Bool = false,
         close: @escaping @ControlPlane () -> Void
     ) -> Terminal? {
         fulfilVoiceWish()
         let terminal = Terminal(
             identifier: nextIdentifier, endpoint: endpoint, codec: codec, handle: handle, close: close)
+        if isStream, case .headset(let address) = endpoint { terminal.stream = address }
         do throws(AudioEngineError) {
             var gain: Float = 1
             if case .local = endpoint { gain = localSpeakerGain }
@@ -403,14 +437,24 @@ package final class AudioGraph {
     private func followCaptures() { captures.follow(capturePaths([.open, .waitingForCut])) }
 
     private func capturePaths(_ phases: [Phase]) -> [CaptureStreams.Path] {
+        guard !isPlayOnly else { return [] }
         var users: [CaptureStreams.Path] = []
         for phase in phases {
             for terminal in terminals where terminal.phase == phase {
-                guard case .local(let kind) = terminal.endpoint else { continue }
+                guard let kind = microphone(of: terminal) else { continue }
                 users.append(CaptureStreams.Path(terminal: terminal.identifier, kind: kind))
             }
         }
         return users
+    }
+
+    /// The local device whose microphone calls on a terminal use.
+    private func microphone(of terminal: Terminal) -> LocalDevice? {
+        switch terminal.endpoint {
+        case .local(let kind): kind
+        case .headset: terminal.stream == nil ? nil : streamMicrophone
+        case .output: nil
+        }
     }
 
     private func openWantedPaths() {
@@ -426,12 +470,12 @@ package final class AudioGraph {
                 continue
             }
             // Still being given back: opening it again now would find it busy. `.terminalRemoved` comes here again.
-            guard !terminals.contains(where: { $0.endpoint == endpoint }) else { continue }
+            guard !terminals.contains(where: { $0.endpoint == endpoint }), mayOpen(kind) else { continue }
             do throws(PathError) {
                 let hasMicrophone = paths.microphone(of: kind) != nil
                 let path = try hasMicrophone ? paths.openPlayback(kind) : paths.openPath(kind)
                 do throws(PathError) {
-                    try captures.open(for: kind)
+                    if !isPlayOnly { try captures.open(for: kind) }
                 } catch {
                     path.close()
                     throw error
@@ -442,6 +486,7 @@ package final class AudioGraph {
                         device: kind, what: "the audio engine refused it", remedy: "see the lines before in the log")
                 }
                 logger.debug("opened \(kind): \(path.summary)")
+                if case .path(let opened) = path.terminal { onOpened?(kind, opened) }
             } catch {
                 // With two devices on one card that opens once, the one that has just been left is in the way.
                 if error.cause == .busy, giveBackUnwanted() || captures.giveBackUnused() { continue }
@@ -449,6 +494,21 @@ package final class AudioGraph {
                 ControlLoop.shared.perform { [weak self] in self?.onEvent?(.pathFailed(error)) }
             }
         }
+    }
+
+    /// Whether a local device can be opened now; what has to be asked first comes back to `reconcile`.
+    private func mayOpen(_ kind: LocalDevice) -> Bool {
+        if prepared.remove(kind) != nil { return true }
+        guard let beforeOpening else { return true }
+        guard !preparing.contains(kind) else { return false }
+        let mustWait = beforeOpening(kind) { [weak self] in
+            guard let self else { return }
+            preparing.remove(kind)
+            if wantedPaths.contains(kind) { prepared.insert(kind) }
+            reconcile()
+        }
+        if mustWait { preparing.insert(kind) }
+        return !mustWait
     }
 
     /// Gives local devices back that nobody wants any more, without waiting for the cut.
@@ -487,6 +547,8 @@ package final class AudioGraph {
                 terminal.phase = .waitingForCut
             case .waitingForCut: break
             }
+            // What replaces it is about to be opened.
+            if routed == terminal.identifier, !preparing.isEmpty { continue }
             if routed == terminal.identifier, let commanded, commanded != terminal.identifier {
                 waiting = true
                 continue
@@ -511,6 +573,7 @@ package final class AudioGraph {
     }
 
     func remove(_ terminal: Terminal) {
+        retire(terminal)
         terminal.phase = .removing
         if commanded == terminal.identifier {
             commanded = nil
@@ -571,15 +634,23 @@ package final class AudioGraph {
         if commanded == identifier { commanded = nil }
         if routed == identifier { routed = nil }
         guard terminal.phase != .removing else { return }
+        retire(terminal)
         terminal.phase = .removing
         terminal.hasFailed = true
         engine.removeTerminal(identifier)
         switch terminal.endpoint {
-        case .headset(let address): onEvent?(.linkLost(address, code: code))
+        case .headset(let address):
+            guard terminal.stream == nil else {
+                streams?.streamFailed(address, code: code, isRoute: true)
+                return
+            }
+            onEvent?(.linkLost(address, code: code))
         case .local(let kind):
             wantedPaths.remove(kind)
             onEvent?(.pathFailed(Self.pulled(kind, code)))
-        case .output(let device): outputFailed(device, code)
+        case .output(let device):
+            guard let address = terminal.stream else { return outputFailed(device, code) }
+            streams?.streamFailed(address, code: code, isRoute: false)
         }
     }
 
@@ -598,7 +669,9 @@ package final class AudioGraph {
         captures.pathRemoved(identifier)
         // What has failed would fail again at once.
         if case .output = terminal.endpoint, terminal.hasFailed {} else { refusedOutputs.removeAll() }
-        if case .headset(let address) = terminal.endpoint, !terminal.hasFailed { onEvent?(.linkClosed(address)) }
+        if case .headset(let address) = terminal.endpoint, !terminal.hasFailed, terminal.stream == nil {
+            onEvent?(.linkClosed(address))
+        }
         reconcile()
         if isQuiet { onQuiet?() }
     }

@@ -1,3 +1,4 @@
+package import BluetoothTypes
 package import Routing
 
 /// Where something is played that belongs to no call: the ringer, an announcement.
@@ -6,11 +7,23 @@ package enum OutputDevice: Hashable, Sendable, CustomStringConvertible {
     case local(LocalDevice)
     /// An ALSA device of its own.
     case pcm(String)
+    /// A headset's A2DP; nil is the one that has it up and came last.
+    case bluetooth(BluetoothAddress?)
 
     package var description: String {
         switch self {
         case .local(let kind): "\(kind)"
         case .pcm(let name): name
+        case .bluetooth(let address): address.map { "bluetooth:\($0)" } ?? "bluetooth"
+        }
+    }
+
+    /// A headset as the configuration names it: `bluetooth` or `bluetooth:ADDRESS`; nil for anything else.
+    init?(headset text: String) {
+        switch AudioDevice(parsing: text) {
+        case .bluetooth: self = .bluetooth(nil)
+        case .headset(let address): self = .bluetooth(address)
+        default: return nil
         }
     }
 }

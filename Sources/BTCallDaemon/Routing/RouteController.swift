@@ -14,6 +14,15 @@ package protocol LinkOpening: AnyObject {
     func closeLink(_ address: BluetoothAddress)
 }
 
+/// Opens and closes the A2DP streams that the policy asks for.
+@ControlPlane
+package protocol StreamLinkOpening: AnyObject {
+    /// The outcome comes back as `.linkOpened`, `.linkFailed` or, when it was cancelled, `.linkClosed`.
+    func openLink(_ address: BluetoothAddress)
+    /// Closes the stream or cancels its set-up; `.linkClosed` comes back.
+    func closeLink(_ address: BluetoothAddress)
+}
+
 /// The hardware beside the audio paths, as far as the policy has it set; the board, or a test.
 @ControlPlane
 package protocol HardwareSetting: AnyObject {
@@ -39,10 +48,16 @@ package final class RouteController {
     package private(set) var policy: RoutingPolicy
     package var onNotice: (@ControlPlane (Notice) -> Void)?
     package weak var links: (any LinkOpening)?
+    /// The same for headsets that are used without their microphone.
+    package weak var streams: (any StreamLinkOpening)?
+    /// Headsets whose link is a stream, or was the last time.
+    private var streamed: Set<BluetoothAddress> = []
     package let recorder: FlightRecorder
     package let incidents: IncidentMonitor?
     /// How the policy wants it to ring.
     package var onRinging: (@ControlPlane (Ringing) -> Void)?
+    /// A headset is given back to its music.
+    package var onRestoreMedia: (@ControlPlane (BluetoothAddress) -> Void)?
     package weak var hardware: (any HardwareSetting)?
     private let graph: AudioGraph
     private let logger: Logger
@@ -102,24 +117,32 @@ package final class RouteController {
         case .closePath(let route): close(route)
         case .refreshPath:
             if policy.current == .local(.wiredHeadset) { setWiredMicrophone() }
+            if policy.current?.mode == .a2dp { graph.setStreamMicrophone(isSpoken: policy.input != .none) }
             hardware?.refreshPath()
-        case .openLink(let address, _, let codecHint, let attempt):
-            logger.info("opening the audio link to \(address), attempt \(attempt)")
+        case .openLink(let address, .a2dp, _, let attempt):
+            logger.about(headset: address).info("opening A2DP to \(address), attempt \(attempt)")
+            streamed.insert(address)
+            streams?.openLink(address)
+        case .openLink(let address, .hfp, let codecHint, let attempt):
+            streamed.remove(address)
+            logger.about(headset: address).info("opening the audio link to \(address), attempt \(attempt)")
             links?.openLink(
                 address, codecHint: codecHint, attempt: attempt, timeout: policy.configuration.openTimeout)
-        case .closeLink(let address): links?.closeLink(address)
+        case .closeLink(let address):
+            if streamed.contains(address) { streams?.closeLink(address) } else { links?.closeLink(address) }
         case .startRinging(let ringing): onRinging?(ringing)
         case .stopRinging: onRinging?(.none)
-        case .restoreMedia: break
+        case .restoreMedia(let address): onRestoreMedia?(address)
         case .setDeadline(let deadline): setDeadline(deadline)
         case .routeChanged(let old, let new, let reason):
             let from = old?.description ?? "none"
-            logger.notice("route: \(from) -> \(new?.description ?? "none") (\(reason.rawValue))")
+            logger.about(route: new?.device.description ?? "none").notice(
+                "route: \(from) -> \(new?.description ?? "none") (\(reason.rawValue))")
             hardware?.routeChanged(to: new)
             notices.append(.routeChanged(old: old, new: new, reason))
         case .devicesChanged: notices.append(.devicesChanged)
         case .activationFailed(let address):
-            logger.warning(
+            logger.about(headset: address).warning(
                 "no audio link to \(address) after all attempts: tried again after a pause, or when selected")
             incidents?.activationFailed(address)
             notices.append(.activationFailed(address))
@@ -130,6 +153,7 @@ package final class RouteController {
     private func open(_ route: Route) {
         if route == .local(.wiredHeadset) { setWiredMicrophone() }
         if case .local(let kind) = route { graph.openPath(kind) }
+        if route.mode == .a2dp { graph.setStreamMicrophone(isSpoken: policy.input != .none) }
         graph.route(to: Self.endpoint(route))
     }
 

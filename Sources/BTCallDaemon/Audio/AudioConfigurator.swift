@@ -1,0 +1,155 @@
+package import BTCallAPI
+import BluetoothTypes
+package import ControlLoop
+package import DBus
+package import Logging
+package import Routing
+
+/// The program that says how calls are heard and spoken on local devices (`org.btcall.AudioConfigurator1`), asked each time before
+/// one is opened.
+///
+/// A device waits for the answer, but never longer than the budget. A program that was late is still asked, and not waited for until
+/// it has answered in time again; what it says late holds for the next device.
+@ControlPlane
+package final class AudioConfigurator {
+    /// A device that waits.
+    private final class Question {
+        var proceed: (@ControlPlane () -> Void)?
+
+        @ControlPlane func finish() {
+            let proceed = proceed
+            self.proceed = nil
+            proceed?()
+        }
+    }
+
+    /// What the program has said last; nil: nothing, or there is none any more.
+    package private(set) var settings: AudioSettingsDescription?
+    package var onChange: (@ControlPlane (_ new: AudioSettingsDescription?, _ old: AudioSettingsDescription?) -> Void)?
+    private let bus: BusConnection
+    private let budget: Duration
+    private let patience: Duration
+    private let logger: Logger
+    private var program: AskedProgram?
+
+    /// - Parameters:
+    ///   - budget: how long a device waits at most.
+    ///   - patience: how long an answer is of use.
+    package init(bus: BusConnection, budget: Duration, patience: Duration, logger: Logger) {
+        self.bus = bus
+        self.budget = budget
+        self.patience = patience
+        self.logger = logger
+    }
+
+    /// Once more it changes nothing. It ends with the program's connection to the bus.
+    package func register(busName: String, path: String) throws(APIError) {
+        if let program {
+            guard program.busName == busName, program.path == path else {
+                throw APIError(
+                    .wrongState, "\(program.busName) configures the audio already: only one program can at a time")
+            }
+            return
+        }
+        let new = AskedProgram(busName, path)
+        new.watch = bus.watchName(busName) { [weak self, weak new] owner in
+            if owner == nil, let self, let new, program === new { leave() }
+        }
+        program = new
+        logger.notice("\(busName) configures the audio at \(path)")
+    }
+
+    package func unregister(busName: String, path: String) throws(APIError) {
+        guard let program, program.busName == busName, program.path == path else {
+            throw APIError(.invalidArgument, "you have registered no audio configurator at \(path)")
+        }
+        leave()
+    }
+
+    /// Asks for a device that is to be opened.
+    ///
+    /// - Parameter proceed: called once, when the device may be opened; never before this returns.
+    /// - Returns: false when it may be opened now: `proceed` is not called then.
+    package func ask(
+        _ device: LocalDevice, _ proposal: AudioSettingsDescription, _ proceed: @escaping @ControlPlane () -> Void
+    ) -> Bool {
+        guard let program, program.questions < AskedProgram.maximumQuestions else { return false }
+        let question = Question()
+        if program.isPrompt {
+            question.proceed = proceed
+            ControlLoop.shared.schedule(after: budget) { [weak self] in
+                guard question.proceed != nil else { return }
+                self?.note(program, isPrompt: false)
+                question.finish()
+            }
+        }
+        let isWaiting = program.isPrompt
+        program.questions += 1
+        let start = ControlLoop.now
+        Task { @ControlPlane in
+            let answer = await call(program, device, proposal)
+            program.questions -= 1
+            if self.program === program {
+                if let answer {
+                    // What is late was found to be so when the budget was over.
+                    if start.duration(to: ControlLoop.now) <= budget { note(program, isPrompt: true) }
+                    take(answer, from: program, replacing: proposal)
+                } else {
+                    note(program, isPrompt: false)
+                }
+            }
+            question.finish()
+        }
+        return isWaiting
+    }
+
+    /// - Returns: nil when it did not answer.
+    private func call(
+        _ program: AskedProgram, _ device: LocalDevice, _ proposal: AudioSettingsDescription
+    ) async -> [String: Value]? {
+        do throws(BusError) {
+            let reply = try await bus.call(
+                program.busName, program.path, BTCallName.Interface.audioConfigurator,
+                BTCallName.AudioConfigurator.configure,
+                [.string(device.rawValue), .vardict(proposal.fields)], timeout: patience)
+            if let values = reply.first?.vardictValue { return values }
+            logger.warning("\(program.busName) answers Configure with something else than a{sv}: ignored")
+        } catch {
+            logger.warning("\(program.busName) does not configure the audio: \(error.message)")
+        }
+        return nil
+    }
+
+    private func take(
+        _ answer: [String: Value], from program: AskedProgram, replacing proposal: AudioSettingsDescription
+    ) {
+        do throws(APIError) {
+            set(try AudioSettingsDescription(Fields(answer, of: "Configure"), replacing: proposal))
+        } catch {
+            logger.warning("the audio settings of \(program.busName) are ignored as a whole: \(error.message)")
+        }
+    }
+
+    private func set(_ new: AudioSettingsDescription?) {
+        let old = settings
+        guard new != old else { return }
+        settings = new
+        onChange?(new, old)
+    }
+
+    private func note(_ program: AskedProgram, isPrompt: Bool) {
+        guard isPrompt != program.isPrompt else { return }
+        program.isPrompt = isPrompt
+        logger.notice(
+            isPrompt
+                ? "\(program.busName) configures the audio in time again: devices wait for it"
+                : "\(program.busName) does not configure the audio within \(budget): devices do not wait for it any more"
+        )
+    }
+
+    private func leave() {
+        program?.watch?.cancel()
+        program = nil
+        set(nil)
+    }
+}
