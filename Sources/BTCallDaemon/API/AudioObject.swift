@@ -65,7 +65,7 @@ package final class AudioObject {
                     }
                 },
                 openPlayback(),
-            ] + microphoneMethods(microphone) + Self.methods(manual, taps),
+            ] + microphoneMethods(microphone) + Self.methods(manual, taps) + Self.levelMethods(graph),
             signals: [.init(Name.speakingWhileMuted, [])] + Self.signals,
             properties: voiceProperties() + [
                 .init(
@@ -132,7 +132,7 @@ package final class AudioObject {
                 continue
             }
             var terminal = AudioStatistics.Terminal(
-                id: counter.id, device: word, kind: counter.isLink ? .link : .path,
+                id: counter.id, device: word, kind: counter.isLink ? .link : counter.bitpool > 0 ? .stream : .path,
                 codec: graph.codec(ofTerminal: counter.id)?.description)
             terminal.packetBytes = UInt32(clamping: counter.packetBytes)
             terminal.packetsReceived = UInt64(clamping: counter.packetsReceived)
@@ -145,6 +145,8 @@ package final class AudioObject {
             terminal.driftPPM = counter.driftPPM
             terminal.queuedMs = Double(counter.queuedMilliseconds)
             terminal.silentEvents = UInt64(clamping: counter.silences)
+            terminal.packetsWaited = UInt64(clamping: counter.packetsWaited)
+            terminal.bitpool = UInt32(clamping: counter.bitpool)
             statistics.terminals.append(terminal)
             statistics.lost += terminal.framesConcealed + terminal.underruns + terminal.xruns + terminal.droppedBlocks
             statistics.lost += UInt64(clamping: counter.sendFailures)

@@ -89,7 +89,7 @@ package final class CallsObject {
             [
                 BTCallName.Call.state, BTCallName.Call.number, BTCallName.Call.name, BTCallName.Call.startedAt,
                 BTCallName.Call.handle, BTCallName.Call.remoteAddress, BTCallName.Call.hasVideo,
-                BTCallName.Call.capabilities,
+                BTCallName.Call.capabilities, BTCallName.Call.contact,
             ])
         // A name that became known is no change of the state.
         guard record.shownState != record.call.state else { return }
@@ -179,20 +179,22 @@ package final class CallsObject {
         let (calls, bus) = (calls, bus)
         let id = record.identifier
         typealias Name = BTCallName.Call
-        func perform(_ request: CallRequest) async throws(BusError) -> [Value] {
+        func perform(
+            _ request: CallRequest, _ right: String, needs capability: ProviderOptions.Capability? = nil
+        ) async throws(BusError) -> [Value] {
             do throws(APIError) {
                 try await calls.perform(request)
                 return []
             } catch {
-                throw reworded(error).busError
+                if error.code == .notSupported, let capability { throw record.lacks(capability).busError }
+                throw reworded(error, right).busError
             }
         }
         func property(_ name: String) -> Value { record.description.properties[name] ?? .vardict([:]) }
         /// The call is there: what does not fit is its state.
-        func reworded(_ error: APIError) -> APIError {
+        func reworded(_ error: APIError, _ right: String) -> APIError {
             switch error.code {
-            case .noSuchCall where calls.record(id) != nil:
-                APIError(.wrongState, "the call is \(record.description.state.rawValue), which does not allow this")
+            case .noSuchCall where calls.record(id) != nil: record.refusal(right)
             case .wrongState where calls.record(id) == nil:
                 APIError(.noSuchCall, "the call ended while the request was under way")
             default: error
@@ -207,14 +209,17 @@ package final class CallsObject {
                         try await calls.answer(record, options)
                         return []
                     } catch {
-                        throw reworded(error).busError
+                        throw reworded(error, "only one that rings or waits can be answered").busError
                     }
                 },
                 .init(Name.end) { _ async throws(BusError) in
-                    try await perform(record.call.state.isRinging ? .reject(id) : .hangUp(id))
+                    try await perform(
+                        record.call.state.isRinging ? .reject(id) : .hangUp(id), "it is about to end by itself")
                 },
                 .init(Name.setHeld, in: [("held", "b")]) { call async throws(BusError) in
-                    try await perform(.setHeld(id, argument(call, 0).boolValue ?? false))
+                    let isHeld = argument(call, 0).boolValue ?? false
+                    let right = "only \(isHeld ? "an active call can be held" : "a held call can be taken up again")"
+                    return try await perform(.setHeld(id, isHeld), right, needs: .hold)
                 },
                 .init(Name.sendDTMF, in: [("tones", "s")]) { call async throws(BusError) in
                     let tones = text(call, 0)
@@ -222,11 +227,12 @@ package final class CallsObject {
                         throw APIError(.invalidArgument, "\"\(tones)\" is not made of DTMF tones: 0-9, *, #, A-D")
                             .busError
                     }
+                    let right = "tones go to an active call"
                     for tone in tones {
                         guard record.call.state == .active else {
-                            throw reworded(APIError(.noSuchCall, "the call has ended")).busError
+                            throw reworded(APIError(.noSuchCall, "the call has ended"), right).busError
                         }
-                        _ = try await perform(.sendDTMF(tone))
+                        _ = try await perform(.sendDTMF(tone, to: id), right, needs: .dtmf)
                     }
                     return []
                 },
@@ -258,6 +264,7 @@ package final class CallsObject {
                 .init(Name.direction, "s", changes: .constant, get: { .string(record.description.direction.rawValue) }),
                 .init(Name.number, "s", get: { .string(record.description.number ?? "") }),
                 .init(Name.name, "s", get: { .string(record.description.name ?? "") }),
+                .init(Name.contact, "a{sv}", get: { property(Name.contact) }),
                 .init(Name.provider, "s", changes: .constant, get: { .string(record.provider.name) }),
                 .init(Name.index, "y", changes: .constant, get: { .byte(record.description.index) }),
                 .init(Name.startedAt, "t", get: { .uint64(record.startedAt) }),

@@ -3,32 +3,40 @@ package import BluetoothTypes
 package import ControlLoop
 package import DBus
 
-/// `org.btcall.Headset1`: one object for each headset whose service level connection is up.
+/// `org.btcall.Headset1`: one object for each headset whose service level connection or A2DP is up.
 @ControlPlane
 package final class HeadsetObjects {
     private let bus: BusConnection
     private let headsets: HeadsetDirectory
+    private var exported: Set<BluetoothAddress> = []
+    /// Sets how loud a headset plays what comes over A2DP, 0…127.
+    package var onMediaVolume: (@ControlPlane (BluetoothAddress, Int) -> Void)?
 
     package init(bus: BusConnection, headsets: HeadsetDirectory) {
         self.bus = bus
         self.headsets = headsets
     }
 
-    package func appeared(_ address: BluetoothAddress) {
-        bus.export([interface(address)], at: BTCallPath.headset(address))
+    /// Something of a headset may be other than before, or it has come or gone.
+    package func follow(_ address: BluetoothAddress) {
+        guard headsets.description(of: address) != nil else {
+            if exported.remove(address) != nil { bus.unexport(path: BTCallPath.headset(address)) }
+            return
+        }
+        if exported.insert(address).inserted {
+            bus.export([interface(address)], at: BTCallPath.headset(address))
+        } else {
+            changed(address)
+        }
     }
 
-    package func vanished(_ address: BluetoothAddress) {
-        bus.unexport(path: BTCallPath.headset(address))
-    }
-
-    package func changed(_ address: BluetoothAddress) {
+    private func changed(_ address: BluetoothAddress) {
         typealias Name = BTCallName.Headset
         bus.propertiesChanged(
             path: BTCallPath.headset(address), interface: BTCallName.Interface.headset,
             [
                 Name.name, Name.codec, Name.codecs, Name.codecReason, Name.audioPolicy, Name.battery,
-                Name.speakerVolume, Name.microphoneVolume,
+                Name.speakerVolume, Name.microphoneVolume, Name.mediaVolume, Name.mediaCodec, Name.mediaState,
             ])
     }
 
@@ -84,6 +92,21 @@ package final class HeadsetObjects {
                     headsets.setSpeakerVolume($0, of: address)
                 },
                 volume(Name.microphoneVolume, limit: { 15 }) { headsets.setMicrophoneVolume($0, of: address) },
+                property(Name.mediaCodec, "s", ""), property(Name.mediaState, "s", ""),
+                .init(
+                    Name.mediaVolume, "i",
+                    get: { headsets.description(of: address)?.properties[Name.mediaVolume] ?? .int32(-1) },
+                    set: { [weak self] value throws(BusError) in
+                        guard let volume = value.int32Value, (0...127).contains(volume) else {
+                            throw APIError(.invalidArgument, "the volume of A2DP is 0 to 127").busError
+                        }
+                        guard headsets.media?(address)?.volume != nil else {
+                            throw APIError(
+                                .unavailable, "the volume of this headset's A2DP cannot be set: use its own buttons"
+                            ).busError
+                        }
+                        self?.onMediaVolume?(address, Int(volume))
+                    }),
             ])
     }
 }

@@ -6,8 +6,9 @@ package import DBus
 @ControlPlane
 package protocol Activating: AnyObject {
     var state: ManagerDescription.State { get }
-    func activate() async
-    func deactivate() async
+    func activate() async throws(APIError)
+    func deactivate() async throws(APIError)
+    func logout(forgettingHeadsets: Bool) async throws(APIError)
 }
 
 /// `org.btcall.Manager1` at `/org/btcall`.
@@ -17,7 +18,8 @@ package final class ManagerObject {
 
     package init(
         bus: BusConnection, daemon: any Activating, problems: ProblemList, settings: Settings, quirks: HeadsetQuirks,
-        headsets: HeadsetDirectory, boardBattery: BoardBattery
+        headsets: HeadsetDirectory, boardBattery: BoardBattery, logReaders: LogReaders,
+        metrics: @escaping @ControlPlane () -> String
     ) {
         self.bus = bus
         typealias Name = BTCallName.Manager
@@ -25,14 +27,13 @@ package final class ManagerObject {
             BTCallName.Interface.manager,
             methods: [
                 .init(Name.activate) { [weak daemon] _ async throws(BusError) in
-                    await daemon?.activate()
-                    return []
+                    try await asyncReply { () async throws(APIError) in try await daemon?.activate() }
                 },
                 .init(Name.deactivate) { [weak daemon] _ async throws(BusError) in
-                    await daemon?.deactivate()
-                    return []
+                    try await asyncReply { () async throws(APIError) in try await daemon?.deactivate() }
                 },
-            ] + Self.methods(of: settings) + Self.methods(of: quirks) + Self.methods(of: headsets),
+            ] + Self.methods(of: settings) + Self.methods(of: quirks) + Self.methods(of: headsets)
+                + Self.logMethods(logReaders) + Self.metricsMethods(metrics) + [Self.logout(of: daemon)],
             properties: [
                 .init(Name.version, "s", changes: .constant, get: { .string(Daemon.version) }),
                 .init(Name.state, "s", get: { [weak daemon] in .string(daemon?.state.rawValue ?? "inactive") }),
@@ -45,6 +46,7 @@ package final class ManagerObject {
                             })
                     }),
                 Self.property(of: boardBattery),
+                Self.configuration(of: settings),
             ])
         bus.export([interface], at: BTCallPath.manager)
         problems.onChange = { [weak self] in self?.changed(Name.problems) }
@@ -53,6 +55,8 @@ package final class ManagerObject {
     package func stateChanged() { changed(BTCallName.Manager.state) }
 
     package func boardBatteryChanged() { changed(BTCallName.Manager.boardBattery) }
+
+    package func configurationChanged() { changed(BTCallName.Manager.configuration) }
 
     private func changed(_ property: String) {
         bus.propertiesChanged(path: BTCallPath.manager, interface: BTCallName.Interface.manager, [property])

@@ -131,6 +131,11 @@ package final class RouterObject {
         case nil: return
         case .notStarted: throw APIError(.notStarted, "the router is stopped: start it first (`btcall start`)")
         case .unavailable, .activationFailed:
+            guard device != .none else {
+                throw APIError(
+                    .unavailable,
+                    "none is no device to select: ClearSelection (btcall select --clear) takes a selection back")
+            }
             throw APIError(.unavailable, "\(device) is not available now: `btcall devices` says why")
         }
     }

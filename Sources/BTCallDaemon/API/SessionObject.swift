@@ -10,6 +10,7 @@ final class SessionObject {
     var onEvent: (@ControlPlane (RoutingEvent) -> Void)?
     private let bus: BusConnection
     private let manual: ManualAudio
+    let configurator: AudioConfigurator
     private let holders = HolderList<Void>()
 
     /// The configuration key `manualAudio`, wherever it is kept.
@@ -25,11 +26,17 @@ final class SessionObject {
         }
     }
 
-    init(bus: BusConnection, manual: ManualAudio) {
+    init(bus: BusConnection, manual: ManualAudio, configurator: AudioConfigurator) {
         self.bus = bus
+        self.configurator = configurator
         self.manual = manual
         holders.onReleased = { [weak self] _ in self?.holdersLeft() }
         bus.export([interface()], at: BTCallPath.session)
+    }
+
+    /// The local device that was opened last for calls.
+    var opened: OpenedAudioDescription? {
+        didSet { if opened != oldValue { changed(BTCallName.Session.opened) } }
     }
 
     var isActive: Bool { !holders.holders.isEmpty }
@@ -87,8 +94,9 @@ final class SessionObject {
                         return []
                     }
                 },
-            ],
+            ] + configuratorMethods,
             properties: [
+                .init(Name.opened, "a{sv}", get: { [weak self] in .vardict(self?.opened?.fields ?? [:]) }),
                 .init(
                     Name.manual, "b", get: { .bool(manual.get()) },
                     set: { value throws(BusError) in

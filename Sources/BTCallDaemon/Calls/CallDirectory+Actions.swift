@@ -13,14 +13,15 @@ extension CallDirectory {
             throw APIError(.wrongState, "there is no active call with a held one beside it")
         }
         let isWaiting = snapshot.calls.contains(where: \.state.isRinging)
-        try await performOnAll(isWaiting ? .setHeld(held.id, false) : .threeWay(.holdActiveAndAcceptOther))
+        try await performOnAll(
+            isWaiting ? .setHeld(held.id, false) : .threeWay(.holdActiveAndAcceptOther), needs: .hold)
     }
 
     /// Makes one conversation of the active and the held call.
     ///
     /// - Throws: as `swap()`; `notSupported` also when the calls are not of one application that can do that.
     package func conference() async throws(APIError) {
-        try await performOnAll(.threeWay(.join))
+        try await performOnAll(.threeWay(.join), needs: .conference)
     }
 
     /// What the call's application can do with it from now on; nothing that it cannot do at all.
@@ -40,12 +41,18 @@ extension CallDirectory {
     }
 
     /// It is not one call that is not there.
-    private func performOnAll(_ request: CallRequest) async throws(APIError) {
+    private func performOnAll(
+        _ request: CallRequest, needs capability: ProviderOptions.Capability
+    ) async throws(APIError) {
         do throws(APIError) {
             try await perform(request)
         } catch {
-            guard error.code == .noSuchCall else { throw error }
-            throw APIError(.wrongState, "there is no active call with a held one beside it")
+            switch error.code {
+            case .noSuchCall: throw APIError(.wrongState, "there is no active call with a held one beside it")
+            case .notSupported:
+                throw APIError(.notSupported, "\(error.message): \(capability.rawValue), for both calls")
+            default: throw error
+            }
         }
     }
 }

@@ -15,7 +15,8 @@ extension CallDirectory {
             return options
         }
         var options = options
-        options.name = await contacts.name(of: number)
+        options.contact = await contacts.contact(of: number)
+        options.name = options.contact?.name
         return options
     }
 

@@ -53,7 +53,12 @@ extension CallDirectory {
             record.answerMedia = media
         }
         defer { record.answerMedia = nil }
-        try await perform(.answer(record.identifier))
+        do throws(APIError) {
+            try await perform(.answer(record.identifier))
+        } catch {
+            guard error.code == .notSupported else { throw error }
+            throw Self.cannotHold(.notSupported, whileAnotherIs: "answered")
+        }
     }
 
     private func checkVideo(_ media: MediaState, _ record: CallRecord) throws(APIError) {
@@ -141,7 +146,7 @@ extension CallDirectory {
 
     private func ask(_ record: CallRecord, _ media: MediaState) async throws(APIError) -> MediaQuestion.Answer {
         guard mediaQuestions.allSatisfy({ $0.call !== record }) else {
-            throw APIError(.wrongState, "the last request is not answered yet")
+            throw APIError(.wrongState, "the last request is not answered yet: wait for its answer")
         }
         let question = MediaQuestion(record)
         mediaQuestions.append(question)
@@ -178,7 +183,7 @@ extension CallDirectory {
     ///
     /// - Throws: `wrongState` for a call without video.
     package func setLocalVideo(_ isOn: Bool, of record: CallRecord) throws(APIError) {
-        guard record.media.video != .off else { throw APIError(.wrongState, "the call has no video") }
+        guard record.media.video != .off else { throw APIError(.wrongState, "the call has no video: SetMedia adds it") }
         guard isOn != record.media.isLocalVideoEnabled else { return }
         var media = record.media
         media.isLocalVideoEnabled = isOn

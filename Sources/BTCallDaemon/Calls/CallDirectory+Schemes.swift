@@ -23,7 +23,7 @@ extension CallDirectory {
     }
 
     /// `phone (sip, tel), gate (intercom), pager (does not dial)`.
-    private var listOfSchemes: String {
+    var listOfSchemes: String {
         guard !providers.isEmpty else { return "nobody" }
         return providers.map { provider in
             let options = provider.owner.options

@@ -36,13 +36,13 @@ package final class CallDirectory {
     /// Every call's audio that has to exist is asked for here; false when it cannot be had.
     package var audio: (any CallAudioExchange)?
 
-    private let bus: BusConnection
+    let bus: BusConnection
     let logger: Logger
     var table = CallTable()
     private var isSpeakingUnshown = false
     /// `watch`: of an application on the bus, which may leave it.
     var providers: [(key: String, owner: any CallOwner, watch: Subscription?)] = []
-    private var records: [CallRecord] = []
+    var records: [CallRecord] = []
     private var shown = CallSnapshot.empty
     private var nextRequest: UInt64 = 1
     private var completions: [CallRequestID: @ControlPlane (CallRequestOutcome) -> Void] = [:]
@@ -50,6 +50,8 @@ package final class CallDirectory {
     private var refusal = ""
     /// Of the call that is being added; nil: one that a headset dials, which is like one that is placed without options.
     private var mediaOfNext: MediaState?
+    /// What a program knows of the next call's other party.
+    private var contactOfNext: ContactDescription?
     /// What audio and video of calls do unless it is said for one.
     package var configuredMedia = MediaState(video: .sendReceive)
     package var mediaChangeRule = MediaChangeRule.accept
@@ -72,6 +74,9 @@ package final class CallDirectory {
     /// Providers have come or gone, or may come from now on.
     package var onProviders: (@ControlPlane () -> Void)?
     private let deadline: Duration
+    /// For applications to come back after the bus, and until when that is.
+    package var absencePatience = Duration.seconds(15)
+    var absence: Timer?
 
     /// Who knows names.
     package let contacts: ContactResolvers
@@ -86,7 +91,7 @@ package final class CallDirectory {
         self.bus = bus
         self.deadline = deadline
         self.logger = logger
-        contacts.onName = { [weak self] number, name in self?.name(number, name) }
+        contacts.onContact = { [weak self] number, contact in self?.take(contact, of: number) }
     }
 
     /// In order of appearance.
@@ -108,6 +113,7 @@ package final class CallDirectory {
         guard acceptsProviders else {
             throw APIError(.wrongState, "the daemon is not active: call Manager1.Activate first")
         }
+        if !options.calls.isEmpty { return try takeBack(busName, path, options) }
         let proxy = CallProviderProxy(bus: bus, busName: busName, path: path, options: options, deadline: deadline)
         if let index = index(of: busName, path) {
             providers[index].owner = proxy
@@ -115,9 +121,7 @@ package final class CallDirectory {
             onProviders?()
             return
         }
-        let watch = bus.watchName(busName) { [weak self] owner in
-            if owner == nil { self?.gone(busName) }
-        }
+        let watch = watch(busName)
         let key = providers.contains { $0.key == options.name } ? "\(options.name) (\(busName)\(path))" : options.name
         add(proxy, key, watch)
         logger.notice("\(options.name) registered as call provider at \(path)")
@@ -163,14 +167,20 @@ package final class CallDirectory {
         }
     }
 
-    private func gone(_ busName: String) {
+    func watch(_ busName: String) -> Subscription {
+        bus.watchName(busName) { [weak self] owner in
+            if owner == nil { self?.left(busName) }
+        }
+    }
+
+    func gone(_ busName: String) {
         while let index = providers.firstIndex(where: { $0.owner.busName == busName }) {
             logger.notice("\(providers[index].owner.name) left the bus: its calls end")
             remove(at: index)
         }
     }
 
-    private func remove(at index: Int) {
+    func remove(at index: Int) {
         finishFailures()
         let provider = providers.remove(at: index)
         provider.watch?.cancel()
@@ -260,7 +270,11 @@ package final class CallDirectory {
         let result: (id: CallID, actions: [CallTable.Action])
         finishFailures()
         mediaOfNext = MediaState(reported: options)
-        defer { mediaOfNext = nil }
+        contactOfNext = options.contact
+        defer {
+            mediaOfNext = nil
+            contactOfNext = nil
+        }
         let details = details(number, options, at: index)
         do throws(CallReportError) {
             result = try table.reportIncoming(details, from: providers[index].key)
@@ -338,10 +352,9 @@ package final class CallDirectory {
         switch error {
         case .unknownProvider: APIError(.noSuchProvider, "register a provider first: Calls1.RegisterProvider")
         case .unknownCall: APIError(.noSuchCall, "there is no such call, or it has ended")
-        case .notOwner: APIError(.notProvider, "the call belongs to another provider")
-        case .illegalTransition(let old, let new): APIError(.wrongState, "a call that is \(old) cannot become \(new)")
-        case .tooManyCalls:
-            APIError(.wrongState, "\(CallTable.maximumCalls) calls are up, which is the most there can be")
+        case .notOwner: APIError(.notProvider, "the call belongs to another provider: only that one may update it")
+        case .illegalTransition(let old, let new): illegalTransition(old, new)
+        case .tooManyCalls: tooManyCalls
         case .filtered: APIError(.filtered, "do not disturb is on: the call is refused")
         case .busy: APIError(.busy, "a call is up, and a second one is not wanted ([calls] secondCall = reject)")
         }
@@ -400,22 +413,24 @@ package final class CallDirectory {
             placed = records.first { !known.contains($0.identifier) }
             mediaOfNext = nil
         }
-        try check(outcome, refusal)
+        if case .failed(.notSupported) = outcome { throw Self.cannotHold(.wrongState, whileAnotherIs: "begun") }
+        try check(outcome, refusal, dialer: provider)
         guard let placed, record(placed.identifier) != nil else {
             throw APIError(.wrongState, "the call ended before it could be done")
         }
         return placed
     }
 
-    private func check(_ outcome: CallRequestOutcome, _ refusal: String) throws(APIError) {
+    /// - Parameter dialer: the provider that was to dial, where one was named.
+    private func check(_ outcome: CallRequestOutcome, _ refusal: String, dialer: String? = nil) throws(APIError) {
         switch outcome {
         case .done: return
         case .cancelled: throw APIError(.wrongState, "the call ended before it could be done")
         case .failed(.noSuchCall): throw APIError(.noSuchCall, "there is no call in a state that allows this")
         case .failed(.notSupported):
             throw APIError(.notSupported, "the call's provider did not register this capability")
-        case .failed(.noProvider): throw APIError(.noSuchProvider, "no registered provider can dial")
-        case .failed(.tooManyCalls): throw APIError(.wrongState, "\(CallTable.maximumCalls) calls are up already")
+        case .failed(.noProvider): throw noDialer(dialer)
+        case .failed(.tooManyCalls): throw Self.tooManyCalls
         case .failed(.provider(.refused)): throw APIError(.providerFailed, refusal)
         case .failed(.provider(.timedOut)): throw APIError(.timedOut, refusal)
         case .failed(.provider(.gone)): throw APIError(.providerFailed, "the call's provider has left the bus")
@@ -462,17 +477,19 @@ package final class CallDirectory {
         guard let provider = providers.first(where: { $0.key == call.provider }) else { return }
         let record = CallRecord(call: call, provider: provider.owner)
         record.media = mediaOfNext ?? MediaState(audio: configuredMedia.audio)
+        record.contact = contactOfNext
         records.append(record)
-        logger.info("\(call.direction) call \(record.uuid) of \(provider.owner.name)")
+        logger.about(call: record.uuid).info("\(call.direction) call \(record.uuid) of \(provider.owner.name)")
         onChange?(.added(record))
         if call.state != .setup { appeared(record) }
         lookUp(record)
     }
 
-    /// A name that came late; the one that an application gave stays.
-    private func name(_ number: String, _ name: String) {
+    /// What came late; the name that an application gave stays.
+    private func take(_ contact: ContactDescription, of number: String) {
         for call in table.calls where call.details.number == number && call.details.name == nil {
-            let details = CallDetails(name: name, hasVideo: call.details.hasVideo)
+            record(call.id)?.contact = contact
+            let details = CallDetails(name: contact.name, hasVideo: call.details.hasVideo)
             do throws(CallReportError) {
                 run(try table.update(call.id, details, from: call.provider))
             } catch {
@@ -500,7 +517,7 @@ package final class CallDirectory {
         record.call = call
         if call.state == .active { record.markStarted(since: answeredSince) }
         if old != call.state {
-            logger.info("call \(record.uuid): \(call.state)")
+            logger.about(call: record.uuid).info("call \(record.uuid): \(call.state)")
             if old == .setup { appeared(record) }
             switch (old, call.state) {
             case (.held, .active): onRoutingEvent?(.callResumed(call: record.uuid))
@@ -522,7 +539,7 @@ package final class CallDirectory {
         dropMediaQuestions(of: record)
         record.failureTimer?.cancel()
         guard case .ended(let reason) = call.state else { return }
-        logger.info("call \(record.uuid): ended, \(reason.rawValue)")
+        logger.about(call: record.uuid).info("call \(record.uuid): ended, \(reason.rawValue)")
         onRoutingEvent?(.callEnded(call: record.uuid))
         onChange?(.ended(record, reason))
     }
@@ -541,7 +558,7 @@ package final class CallDirectory {
             do throws(APIError) {
                 try await record.provider.audioReady(record.path, descriptor, record.provider.options.format)
             } catch {
-                logger.warning("call \(record.uuid) has no audio: \(error)")
+                logger.about(call: record.uuid).warning("call \(record.uuid) has no audio: \(error)")
             }
         }
     }

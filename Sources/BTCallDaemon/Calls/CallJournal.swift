@@ -12,9 +12,14 @@ package import Telephony
 @ControlPlane
 package final class CallJournal {
     private static let problem = "record"
+    private static let rotationProblem = "recordRotation"
+    /// `FILE.1`, the latest, to `FILE.4`.
+    package static let oldFiles = 4
 
     private let path: String
     private let withNumbers: Bool
+    /// Bytes that the file may have; nil: any number.
+    private let limit: Int?
     private let problems: ProblemList
     /// The last line was not written to its end.
     private var isTorn = false
@@ -22,14 +27,17 @@ package final class CallJournal {
     /// - Parameters:
     ///   - path: absolute; made when it does not exist, its directory is not.
     ///   - withNumbers: writes the other party's number and name.
-    package init(path: String, withNumbers: Bool, problems: ProblemList) {
+    ///   - limitKiB: the size at which the file is renamed and another one begun; 0: never.
+    package init(path: String, withNumbers: Bool, limitKiB: Int = 0, problems: ProblemList) {
         self.path = path
         self.withNumbers = withNumbers
+        limit = limitKiB > 0 ? limitKiB * 1024 : nil
         self.problems = problems
     }
 
     package func write(_ record: CallRecord, _ reason: CallEndReason) {
         let line = Self.line(record, reason, ended: .now, withNumbers: withNumbers)
+        rotate(for: line.utf8.count + 1)
         do throws(SystemError) {
             try append((isTorn ? "\n" : "") + line + "\n")
             isTorn = false
@@ -39,6 +47,28 @@ package final class CallJournal {
                 Self.problem, what: "the record of a call is not written to \(path): \(error)",
                 remedy: "name a file in a directory that btcalld may write to ([calls] record), or none")
         }
+    }
+
+    /// Renames what is full, the oldest away. What cannot be renamed is written to all the same: it is better long than gone.
+    private func rotate(for bytes: Int) {
+        guard let limit else { return }
+        var status = stat()
+        // A pipe or a device has no size to grow.
+        guard stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFREG, status.st_size > 0,
+            Int(status.st_size) + bytes > limit
+        else { return }
+        for number in stride(from: Self.oldFiles - 1, through: 1, by: -1) {
+            // Not all of them are there at first.
+            _ = rename("\(path).\(number)", "\(path).\(number + 1)")
+        }
+        guard rename(path, path + ".1") == 0 else {
+            let error = SystemError("rename")
+            return problems.begin(
+                Self.rotationProblem, what: "the record of calls is full and is not begun anew: \(path): \(error)",
+                remedy: "let btcalld write to its directory, or rotate it by other means ([calls] recordKiB = 0)")
+        }
+        isTorn = false
+        problems.end(Self.rotationProblem)
     }
 
     private func append(_ line: String) throws(SystemError) {

@@ -7,8 +7,10 @@ package import DBus
 /// An application that takes longer than the deadline is answered for with `timedOut`.
 @ControlPlane
 package final class CallProviderProxy: CallOwner {
-    /// The application's unique bus name.
-    package let sender: String
+    /// The application's unique bus name; empty while it is absent: a new bus gives the old names to others.
+    package private(set) var sender: String
+    /// The bus has gone, and the application has not come back to the new one yet.
+    package private(set) var isAbsent = false
     /// The object that it registered.
     package let path: String
     package let options: ProviderOptions
@@ -23,6 +25,17 @@ package final class CallProviderProxy: CallOwner {
         sender = busName
         self.path = path
         self.options = options
+    }
+
+    package func leave() {
+        isAbsent = true
+        sender = ""
+    }
+
+    /// - Parameter busName: its name on the new bus.
+    package func comeBack(as busName: String) {
+        sender = busName
+        isAbsent = false
     }
 
     package var name: String { options.name }
@@ -84,10 +97,12 @@ package final class CallProviderProxy: CallOwner {
 
     /// Tells the application that its registration is over; nothing is expected back.
     package func released() {
+        if isAbsent { return }
         bus.post(sender, path, BTCallName.Interface.callProvider, BTCallName.CallProvider.released)
     }
 
     private func perform(_ member: String, _ arguments: [Value]) async throws(APIError) -> [Value] {
+        if isAbsent { throw APIError(.providerFailed, "the call's provider has left the bus") }
         do throws(BusError) {
             return try await bus.call(
                 sender, path, BTCallName.Interface.callProvider, member, arguments, timeout: deadline)

@@ -28,6 +28,8 @@ package final class CallRecord {
     package internal(set) var history: CallHistory?
     /// A program has a copy of it.
     package internal(set) var isRecorded = false
+    /// What a program knows of the other party.
+    package internal(set) var contact: ContactDescription?
     /// What clients were told last.
     var shownState: CallState?
 
@@ -60,6 +62,7 @@ package final class CallRecord {
         description.isRecorded = isRecorded
         description.handle = call.details.number.map { CallAddress($0).uri } ?? ""
         description.remoteAddress = call.details.remoteAddress ?? description.handle
+        description.contact = contact
         description.hasVideo = call.details.hasVideo || media.video != .off
         description.capabilities = call.capabilities.words
         description.audio = media.audio

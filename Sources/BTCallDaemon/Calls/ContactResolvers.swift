@@ -10,23 +10,12 @@ package import Logging
 /// failed is still asked, and not waited for until it has answered in time again; a name that comes late is shown when it comes.
 @ControlPlane
 package final class ContactResolvers {
-    /// Programs at a time, and questions that one of them has not answered yet.
+    /// Programs at a time.
     private static let maximumResolvers = 8
-    private static let maximumQuestions = 16
-    /// In bytes: longer names are nobody's.
-    private static let longestName = 256
 
-    private final class Resolver {
-        let busName: String
-        let path: String
-        var isPrompt = true
-        var questions = 0
-        var watch: Subscription?
-
-        init(_ busName: String, _ path: String) {
-            self.busName = busName
-            self.path = path
-        }
+    private final class Resolver: AskedProgram {
+        /// It has `ResolveContact`, as far as is known.
+        var hasContacts = true
     }
 
     /// A number that is looked up.
@@ -34,14 +23,14 @@ package final class ContactResolvers {
         let number: String
         /// Programs that are waited for.
         var awaited: [Resolver] = []
-        var answer: (@ControlPlane (String?) -> Void)?
+        var answer: (@ControlPlane (ContactDescription?) -> Void)?
         var isNamed = false
 
         init(_ number: String) { self.number = number }
     }
 
-    /// A name that nobody waits for any more.
-    package var onName: (@ControlPlane (_ number: String, _ name: String) -> Void)?
+    /// A contact that nobody waits for any more.
+    package var onContact: (@ControlPlane (_ number: String, _ contact: ContactDescription) -> Void)?
     private let bus: BusConnection
     private let budget: Duration
     private let patience: Duration
@@ -80,8 +69,8 @@ package final class ContactResolvers {
         resolvers.remove(at: index).watch?.cancel()
     }
 
-    /// The name of a caller, when one is known within the budget; at once when nobody could know it.
-    package func name(of number: String) async -> String? {
+    /// Who calls, when that is known within the budget; at once when nobody could know it. It has a name.
+    package func contact(of number: String) async -> ContactDescription? {
         let question = Question(number)
         return await withCheckedContinuation { continuation in
             question.answer = { continuation.resume(returning: $0) }
@@ -92,36 +81,56 @@ package final class ContactResolvers {
         }
     }
 
-    /// Looks up a number that nobody waits for: the name comes by `onName`.
+    /// Looks up a number that nobody waits for: the contact comes by `onContact`.
     package func ask(_ number: String) { ask(Question(number)) }
 
     private func ask(_ question: Question) {
-        for resolver in resolvers where resolver.questions < Self.maximumQuestions {
+        for resolver in resolvers where resolver.questions < Resolver.maximumQuestions {
             resolver.questions += 1
             if resolver.isPrompt { question.awaited.append(resolver) }
             let start = ControlLoop.now
             Task { @ControlPlane in
-                let name = await call(resolver, question.number)
+                let contact = await call(resolver, question.number)
                 resolver.questions -= 1
-                let isInTime = name != nil && start.duration(to: ControlLoop.now) <= budget
+                // Where this daemon was held up, the answer may come before the end of the budget is acted on.
+                let isWaitedFor = question.answer != nil || start.duration(to: ControlLoop.now) <= budget
+                let isInTime = contact != nil && isWaitedFor
                 note(resolver, isPrompt: isInTime)
                 question.awaited.removeAll { $0 === resolver }
-                take(name?.nonEmpty, for: question)
+                take(contact, for: question)
             }
         }
     }
 
-    /// - Returns: nil when it did not answer, or something else than a name; empty when it knows none.
-    private func call(_ resolver: Resolver, _ number: String) async -> String? {
+    /// - Returns: nil when it did not answer, or something else than a contact; without a name when it knows none.
+    private func call(_ resolver: Resolver, _ number: String) async -> ContactDescription? {
+        typealias Name = BTCallName.ContactResolver
+        if resolver.hasContacts {
+            switch await ask(resolver, Name.resolveContact, number) {
+            case .success(let value):
+                guard let value, let fields = value.vardictValue else { return nil }
+                // What cannot be is nobody's.
+                return try? ContactDescription(Fields(fields, of: Name.resolveContact))
+            case .failure(let error):
+                guard error.hasName(BusError.Name.unknownMethod) else { return nil }
+                resolver.hasContacts = false
+            }
+        }
+        guard case .success(let value?) = await ask(resolver, Name.resolve, number),
+            let name = value.stringValue, name.utf8.count <= ContactDescription.longestText
+        else { return nil }
+        return ContactDescription(name: name)
+    }
+
+    private func ask(_ resolver: Resolver, _ member: String, _ number: String) async -> Result<Value?, BusError> {
         do throws(BusError) {
             let reply = try await bus.call(
-                resolver.busName, resolver.path, BTCallName.Interface.contactResolver,
-                BTCallName.ContactResolver.resolve, [.string(number)], timeout: patience)
-            guard let name = reply.first?.stringValue, name.utf8.count <= Self.longestName else { return nil }
-            return name
+                resolver.busName, resolver.path, BTCallName.Interface.contactResolver, member, [.string(number)],
+                timeout: patience)
+            return .success(reply.first)
         } catch {
             logger.debug("\(resolver.busName) does not resolve a contact: \(error.message)")
-            return nil
+            return .failure(error)
         }
     }
 
@@ -131,20 +140,20 @@ package final class ContactResolvers {
         finish(question, nil)
     }
 
-    private func take(_ name: String?, for question: Question) {
-        if let name, !question.isNamed {
+    private func take(_ contact: ContactDescription?, for question: Question) {
+        if let contact, !contact.name.isEmpty, !question.isNamed {
             question.isNamed = true
-            guard question.answer == nil else { return finish(question, name) }
-            onName?(question.number, name)
+            guard question.answer == nil else { return finish(question, contact) }
+            onContact?(question.number, contact)
         } else if question.awaited.isEmpty {
             finish(question, nil)
         }
     }
 
-    private func finish(_ question: Question, _ name: String?) {
+    private func finish(_ question: Question, _ contact: ContactDescription?) {
         guard let answer = question.answer else { return }
         question.answer = nil
-        answer(name)
+        answer(contact)
     }
 
     private func note(_ resolver: Resolver, isPrompt: Bool) {

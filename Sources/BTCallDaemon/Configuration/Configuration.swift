@@ -76,8 +76,32 @@ package struct Configuration: Sendable {
         /// For somebody to allow that a call is recorded.
         package var recording = Duration.seconds(30)
 
+        /// For bluetoothd to answer when it is told of us, before the daemon is active without that.
+        package var activation = Duration.seconds(3)
+
+        /// After a profile of a headset has come up, before a missing other one is asked for; and between two attempts.
+        package var profileQuiet = Duration.seconds(4)
+        package var profilePause = Duration.seconds(10)
+        /// What a second is to the keys about headsets that come back.
+        package var reconnectSecond = Duration.seconds(1)
+        /// For another program's stream to a headset to end before its link is opened all the same, and for the program that
+        /// suspends and restores music.
+        package var foreignMusic = MediaPeace.patience
+        package var mediaCommand = MediaCommand.limit
+
         /// For a client to answer for a change of media.
         package var media = Duration.seconds(20)
+
+        /// For a command of a hook to end.
+        package var hook = HookRunner.limit
+        /// For a monitoring system to ask and to take the answer.
+        package var metrics = MetricsListener.patience
+
+        /// For a program to say how a local device is to be opened.
+        package var audioSettings = Duration.milliseconds(200)
+
+        /// For an application to come back with its calls after the bus has been restarted.
+        package var absence = Duration.seconds(15)
 
         package init() {}
     }
@@ -115,6 +139,19 @@ package struct Configuration: Sendable {
     package var mutesByHeadset = true
     /// Serves headsets that have only the Headset Profile.
     package var headsetProfile = false
+    /// Music and announcements go to headsets over A2DP.
+    package var a2dp = true
+    package var a2dpQuality = SBCQuality.standard
+    /// The headset that hears over A2DP what calls on another device say; nil: none does.
+    package var listener: BluetoothAddress?
+    /// From a headset's connection to the look at which of its profiles are missing; zero looks at none.
+    package var profileCheck = Duration.seconds(6)
+    /// Headsets that are known and away are paged.
+    package var reconnect = ReconnectConfiguration()
+    /// Players on the bus are paused for calls on headsets.
+    package var pausesPlayers = true
+    /// The program that suspends and restores the music of a headset; nil: none.
+    package var mediaCommand: String?
     /// Whether controllers are told to send voice to the host.
     package var scoRouting = VoiceRouting.Wish.leave
     /// What a headset is shown while its audio is used without a call.
@@ -166,13 +203,24 @@ package struct Configuration: Sendable {
     package var microphone = MicrophoneRule.allow
     /// What shows that a microphone is heard; nil: nothing.
     package var privacyOutput: PrivacyOutputSpecification?
+    /// What the box has for pairing without a screen.
+    package var pairing = PairingConfiguration()
     /// Paths of the quirks databases, shipped and the administrator's; nil has none.
     package var quirksFile: String? = Configuration.shippedQuirks
     package var quirksOverlay: String? = Configuration.adminQuirks
     /// What is done for single headsets, before any row of the quirks database; in the order of the file.
     package var headsetEffects: [BluetoothAddress: [QuirkEffect]] = [:]
+    /// Whose calls these are.
+    package var identity = Identity()
     /// The softphone that is followed.
     package var baresip = BaresipConfiguration()
+    /// TCP port of 127.0.0.1 where metrics are read; 0: none.
+    package var metricsPort = 0
+    /// Commands for what happens, and what buttons do.
+    package var hooks: [HookEvent: CommandWords] = [:]
+    package var buttons: [ButtonGesture: ButtonAction] = [:]
+    /// Size in KiB at which the record of calls is begun anew; 0: never.
+    package var recordKiB = 1024
     /// The rows of both files; no key sets them.
     package var quirks = QuirksDatabase()
     /// The settings that the file gives, by their names (`routing.exclude`).

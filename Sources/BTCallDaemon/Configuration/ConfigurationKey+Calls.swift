@@ -10,6 +10,10 @@ extension ConfigurationSection {
     static var callKeys: [ConfigurationKey] {
         [
             memoryKey, ownNumberKey, recordKey,
+            integer(
+                "recordKiB", "1024", "KiB at which the record is renamed to FILE.1 and begun anew; 0: never",
+                0...1_048_576,
+                .restart, \.recordKiB),
             boolean(
                 "recordNumbers", "no", "the record has the numbers and names of others", .restart, \.recordsNumbers),
             boolean(

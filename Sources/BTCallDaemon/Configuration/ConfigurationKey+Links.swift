@@ -1,4 +1,6 @@
 import BTCallAPI
+import BlueZ
+import BluetoothTypes
 import HandsFree
 
 // How headsets connect, and what they are shown.
@@ -23,6 +25,8 @@ extension ConfigurationSection {
                 "audioDelayMilliseconds", "200",
                 "least time from a headset's connection, or the answer of a call, to its audio", 0...2000, .reopen,
                 \.audioDelayMilliseconds),
+            boolean("a2dp", "yes", "send what is heard without a microphone to headsets over A2DP", .now, \.a2dp),
+            qualityKey, listenerKey,
             ConfigurationKey(
                 "scoRouting", "leave",
                 "tell controllers of Broadcom and Cypress to send voice to the host instead of their PCM pins (host)",
@@ -34,6 +38,33 @@ extension ConfigurationSection {
                     configuration.scoRouting = found
                 }),
         ]
+    }
+
+    private static var qualityKey: ConfigurationKey {
+        let words = SBCQuality.allCases.map(\.rawValue).joined(separator: " or ")
+        return ConfigurationKey(
+            "a2dpQuality", SBCQuality.standard.rawValue,
+            "of A2DP: standard, or xq for headsets that can do SBC XQ (twice the data)", accepted: words,
+            effect: .reopen, read: { $0.a2dpQuality.rawValue },
+            apply: { configuration, value throws(ConfigurationValueError) in
+                guard let quality = SBCQuality(rawValue: value.lowercased()) else {
+                    throw ConfigurationValueError(accepted: words)
+                }
+                configuration.a2dpQuality = quality
+            })
+    }
+
+    private static var listenerKey: ConfigurationKey {
+        let accepted = "AA:BB:CC:DD:EE:FF, or none"
+        return ConfigurationKey(
+            "listener", "none", "a headset that hears over A2DP both sides of the calls on other devices",
+            accepted: accepted, effect: .now, read: { $0.listener?.description ?? "none" },
+            apply: { configuration, value throws(ConfigurationValueError) in
+                guard value == "none" || BluetoothAddress(value) != nil else {
+                    throw ConfigurationValueError(accepted: accepted)
+                }
+                configuration.listener = BluetoothAddress(value)
+            })
     }
 }
 

@@ -26,16 +26,19 @@ extension ConfigurationSection {
     }
 
     private static var deviceKey: ConfigurationKey {
-        let accepted = "speakerphone, earpiece, wiredHeadset or none"
+        let accepted = "speakerphone, earpiece, wiredHeadset, bluetooth, bluetooth:ADDRESS or none"
         return ConfigurationKey(
             "device", "speakerphone",
-            "where the board rings: speakerphone (absent: else earpiece, if it has a section), earpiece, wiredHeadset; none: nowhere",
-            accepted: accepted, effect: .nextCall, read: { $0.ring.device?.rawValue ?? "none" },
+            "where the board rings: speakerphone (absent: earpiece), earpiece, wiredHeadset, bluetooth (A2DP); none: nowhere",
+            accepted: accepted, effect: .nextCall,
+            read: { $0.ring.headset?.description ?? $0.ring.device?.rawValue ?? "none" },
             apply: { configuration, value throws(ConfigurationValueError) in
-                guard value == "none" || LocalDevice(rawValue: value) != nil else {
+                let headset = OutputDevice(headset: value)
+                guard value == "none" || LocalDevice(rawValue: value) != nil || headset != nil else {
                     throw ConfigurationValueError(accepted: accepted)
                 }
                 configuration.ring.device = LocalDevice(rawValue: value)
+                configuration.ring.headset = headset
             })
     }
 
@@ -49,15 +52,19 @@ extension ConfigurationSection {
     }
 
     private static var pageDeviceKey: ConfigurationKey {
-        let accepted = "speakerphone, earpiece or wiredHeadset; empty for the device that rings"
+        let accepted =
+            "speakerphone, earpiece, wiredHeadset, bluetooth or bluetooth:ADDRESS; empty for the device that rings"
         return ConfigurationKey(
             "pageDevice", "", "where announcements sound without a call; absent: where it rings", accepted: accepted,
-            effect: .nextCall, read: { $0.ring.pageDevice?.rawValue ?? "" },
+            effect: .nextCall,
+            read: { $0.ring.pageHeadset?.description ?? $0.ring.pageDevice?.rawValue ?? "" },
             apply: { configuration, value throws(ConfigurationValueError) in
-                guard value.isEmpty || LocalDevice(rawValue: value) != nil else {
+                let headset = OutputDevice(headset: value)
+                guard value.isEmpty || LocalDevice(rawValue: value) != nil || headset != nil else {
                     throw ConfigurationValueError(accepted: accepted)
                 }
                 configuration.ring.pageDevice = LocalDevice(rawValue: value)
+                configuration.ring.pageHeadset = headset
             })
     }
 

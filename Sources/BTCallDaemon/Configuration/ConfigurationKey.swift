@@ -15,6 +15,10 @@ package struct ConfigurationKey {
     package let standard: String
     /// The values that it takes, for people.
     package let accepted: String
+    /// What has to be so for a change at run time.
+    package enum Condition: Sendable { case always, inactive, noCalls }
+
+    package private(set) var condition = Condition.always
     /// When a change at run time acts.
     package let effect: SettingDescription.Effect
     /// The value of a configuration, as it would be written; empty when nothing is.
@@ -36,9 +40,18 @@ package struct ConfigurationKey {
     }
 }
 
+extension ConfigurationKey {
+    /// The same, to be changed at run time only when that is so.
+    func only(_ condition: Condition) -> ConfigurationKey {
+        var key = self
+        key.condition = condition
+        return key
+    }
+}
+
 /// The sections of the configuration file.
 package enum ConfigurationSection: Equatable {
-    case daemon, routing, bluetooth, audio, calls, ring, privacy, quirks
+    case daemon, routing, bluetooth, audio, calls, ring, privacy, pairing, quirks, identity, metrics, hooks, buttons
     case device(LocalDevice)
     /// The softphone baresip, which is followed.
     case baresip
@@ -53,8 +66,13 @@ package enum ConfigurationSection: Equatable {
         case "audio": self = .audio
         case "calls": self = .calls
         case "privacy": self = .privacy
+        case "pairing": self = .pairing
         case "ring": self = .ring
         case "quirks": self = .quirks
+        case "identity": self = .identity
+        case "metrics": self = .metrics
+        case "hooks": self = .hooks
+        case "buttons": self = .buttons
         case "provider baresip": self = .baresip
         default:
             let words = name.split(separator: " ")
@@ -71,7 +89,10 @@ package enum ConfigurationSection: Equatable {
 
     /// Those that there are without naming a headset.
     package static let all: [ConfigurationSection] =
-        [.daemon, .routing, .bluetooth, .audio, .calls, .ring, .privacy, .quirks]
+        [
+            .daemon, .routing, .bluetooth, .audio, .calls, .ring, .privacy, .pairing, .quirks, .identity, .metrics,
+            .hooks, .buttons,
+        ]
         + LocalDevice.allCases.map { .device($0) } + [.baresip]
 
     static var names: String { all.map { "[\($0.name)]" }.joined(separator: ", ") + ", [headset AA:BB:CC:DD:EE:FF]" }
@@ -84,8 +105,13 @@ package enum ConfigurationSection: Equatable {
         case .audio: "audio"
         case .calls: "calls"
         case .privacy: "privacy"
+        case .pairing: "pairing"
         case .ring: "ring"
         case .quirks: "quirks"
+        case .identity: "identity"
+        case .metrics: "metrics"
+        case .hooks: "hooks"
+        case .buttons: "buttons"
         case .device(let kind): "device \(kind.rawValue)"
         case .baresip: "provider baresip"
         case .headset(let address): "headset \(address)"
@@ -100,8 +126,13 @@ package enum ConfigurationSection: Equatable {
         case .audio: Self.audioKeys
         case .calls: Self.callKeys
         case .privacy: Self.privacyKeys
+        case .pairing: Self.pairingKeys
         case .ring: Self.ringKeys
         case .quirks: Self.quirksKeys
+        case .identity: Self.identityKeys
+        case .metrics: Self.metricsKeys
+        case .hooks: Self.hookKeys
+        case .buttons: Self.buttonKeys
         case .device(let kind): Self.deviceKeys(kind)
         case .baresip: Self.baresipKeys
         case .headset(let address): Self.headsetLevelKeys(address) + Self.headsetQuirkKeys(address)
@@ -111,7 +142,9 @@ package enum ConfigurationSection: Equatable {
     /// What begins the names of its settings: `routing`, `device.earpiece`.
     package var settingPrefix: String {
         switch self {
-        case .daemon, .routing, .bluetooth, .audio, .calls, .ring, .privacy, .quirks: name
+        case .daemon, .routing, .bluetooth, .audio, .calls, .ring, .privacy, .pairing, .quirks, .identity, .metrics,
+            .hooks, .buttons:
+            name
         case .device(let kind): "device.\(kind.rawValue)"
         case .baresip: "provider.baresip"
         case .headset(let address): "headset.\(address)"
@@ -211,7 +244,7 @@ package enum ConfigurationSection: Equatable {
                     }
                     configuration.operatorName = value
                 }),
-        ] + linkKeys + levelKeys
+        ] + linkKeys + levelKeys + musicKeys + reconnectKeys
     }
 
     private static var audioKeys: [ConfigurationKey] {

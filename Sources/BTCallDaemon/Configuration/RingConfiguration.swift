@@ -13,8 +13,12 @@ package struct RingConfiguration: Equatable, Sendable {
     package var device: LocalDevice? = .speakerphone
     /// An ALSA device of its own in place of that.
     package var playback: String?
+    /// A headset in place of those.
+    package var headset: OutputDevice?
     /// Where announcements sound without a call; nil is where it rings.
     package var pageDevice: LocalDevice?
+    /// A headset in place of that.
+    package var pageHeadset: OutputDevice?
     /// A WAV file; nil is the built-in tone.
     package var file: String?
     /// Of the built-in tone, milliseconds on, off, on, off …
@@ -29,9 +33,10 @@ package struct RingConfiguration: Equatable, Sendable {
 
     /// Nil does not ring.
     package var output: OutputDevice? {
-        device == nil ? nil : playback.map { .pcm($0) } ?? device.map { .local($0) }
+        if let headset { return headset }
+        return device == nil ? nil : playback.map { .pcm($0) } ?? device.map { .local($0) }
     }
-    package var pageOutput: OutputDevice? { pageDevice.map { .local($0) } ?? output }
+    package var pageOutput: OutputDevice? { pageHeadset ?? pageDevice.map { .local($0) } ?? output }
     package var gain: Float { Float(volume) / 100 }
 }
 

@@ -17,6 +17,8 @@ package final class Settings {
     package var onChange: (@ControlPlane (_ old: Configuration, _ new: Configuration) -> Void)?
     /// What was set at run time is other than before, and has to be kept.
     package var onRuntimeChange: (@ControlPlane () -> Void)?
+    /// Why a key with this condition cannot be changed now; nil: it can.
+    package var obstacle: (@ControlPlane (ConfigurationKey.Condition, _ name: String) -> APIError?)?
     private let base: Configuration
 
     /// - Parameters:
@@ -50,6 +52,9 @@ package final class Settings {
         }
     }
 
+    /// The value in force, as it would be written; empty when nothing is set, or there is no such key.
+    package func value(of name: String) -> String { Self.key(name)?.read(configuration) ?? "" }
+
     /// Sets a key until it is reset.
     ///
     /// - Parameters:
@@ -58,20 +63,75 @@ package final class Settings {
     /// - Throws: `invalidArgument` for a name or value that is not accepted, `notSupported` for a key that only the file
     ///   sets; nothing is changed then.
     package func set(_ name: String, _ value: String) throws(APIError) {
+        var changed = configuration
+        let key = try apply(name, value, to: &changed)
+        let text = key.read(changed)
+        guard runtime[name] != text else { return }
+        runtime[name] = text
+        replace(changed, [key])
+    }
+
+    /// Sets several keys until they are reset, all of them or none. Those that have the value already stay as they are.
+    ///
+    /// - Throws: as `set`.
+    package func set(all values: [(name: String, value: String)]) throws(APIError) {
+        var changed = configuration
+        var keys: [ConfigurationKey] = []
+        var texts: [String: String] = [:]
+        for (name, value) in values {
+            let key = try apply(name, value, to: &changed)
+            let text = key.read(changed)
+            guard text != key.read(configuration) else { continue }
+            keys.append(key)
+            texts[name] = text
+        }
+        guard !keys.isEmpty else { return }
+        runtime.merge(texts) { $1 }
+        replace(changed, keys)
+    }
+
+    /// Empties keys whether they may be changed now or not: what the file has holds again after a reset.
+    ///
+    /// - Parameter names: of keys that accept to be empty.
+    package func empty(_ names: [String]) {
+        var changed = configuration
+        var keys: [ConfigurationKey] = []
+        var kept = runtime
+        for name in names {
+            guard let key = Self.key(name), !key.read(configuration).isEmpty else { continue }
+            do throws(ConfigurationValueError) {
+                try key.apply(&changed, "")
+            } catch {
+                continue  // It is always to have a value.
+            }
+            keys.append(key)
+            kept[name] = key.read(base).isEmpty ? nil : ""
+        }
+        guard !keys.isEmpty else { return }
+        runtime = kept
+        replace(changed, keys)
+    }
+
+    /// Checks a value, and that the key may be changed now.
+    private func apply(
+        _ name: String, _ value: String, to changed: inout Configuration
+    ) throws(APIError) -> ConfigurationKey {
         let key = try Self.changeable(name)
         guard value.utf8.count <= Self.longestValue, value.utf8.allSatisfy({ $0 >= 0x20 && $0 != 0x7F }) else {
             throw Self.refusal(name, value, key.accepted)
         }
-        var changed = configuration
         do throws(ConfigurationValueError) {
             try key.apply(&changed, value)
         } catch {
             throw Self.refusal(name, value, error.accepted)
         }
-        let text = key.read(changed)
-        guard runtime[name] != text else { return }
-        runtime[name] = text
-        replace(changed, key)
+        try permit(key, name, changed)
+        return key
+    }
+
+    private func permit(_ key: ConfigurationKey, _ name: String, _ changed: Configuration) throws(APIError) {
+        guard key.read(changed) != key.read(configuration), let error = obstacle?(key.condition, name) else { return }
+        throw error
     }
 
     /// Gives a key back to the file, or to its default. A key that was not set at run time stays as it is.
@@ -79,21 +139,23 @@ package final class Settings {
     /// - Throws: as `set`.
     package func reset(_ name: String) throws(APIError) {
         let key = try Self.changeable(name)
-        guard runtime.removeValue(forKey: name) != nil else { return }
+        guard runtime[name] != nil else { return }
         var changed = configuration
         do throws(ConfigurationValueError) {
             try key.apply(&changed, key.read(base))
         } catch {
             throw APIError(.fault, "\(name): the value of the configuration file is not accepted any more")
         }
-        replace(changed, key)
+        try permit(key, name, changed)
+        runtime[name] = nil
+        replace(changed, [key])
     }
 
-    private func replace(_ new: Configuration, _ key: ConfigurationKey) {
+    private func replace(_ new: Configuration, _ keys: [ConfigurationKey]) {
         let old = configuration
         configuration = new
         onRuntimeChange?()
-        if key.read(old) != key.read(new) { onChange?(old, new) }
+        if keys.contains(where: { $0.read(old) != $0.read(new) }) { onChange?(old, new) }
     }
 
     private func describe(_ key: ConfigurationKey, _ name: String) -> SettingDescription {

@@ -44,7 +44,12 @@ extension HeadsetDirectory {
     /// Whether a headset that is known stays so: not one that was unpaired, nor one whose only profile is not served.
     func isServed(_ address: BluetoothAddress) -> Bool {
         guard let device = registry.device(address), device.paired else { return false }
-        return servesHeadsetProfile || device.isHandsFree || !device.isHeadset
+        return isServed(device) || !device.isHeadset
+    }
+
+    /// Whether it has a profile that is served here.
+    func isServed(_ device: DeviceRegistry.Device) -> Bool {
+        device.isHandsFree || servesHeadsetProfile && device.isHeadset || servesA2DP && device.isAudioSink
     }
 
     func adapter(of address: BluetoothAddress) -> BluetoothAddress? {

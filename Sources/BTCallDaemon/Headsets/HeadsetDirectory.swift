@@ -18,6 +18,8 @@ package final class HeadsetDirectory: LinkOpening {
         case vanished(BluetoothAddress)
         case changed(BluetoothAddress)
         case buttonPressed(BluetoothAddress, AudioGateway.Button)
+        /// The call key was held, for what headsets call voice recognition.
+        case buttonHeld(BluetoothAddress)
     }
 
     package var onChange: (@ControlPlane (Change) -> Void)?
@@ -26,6 +28,16 @@ package final class HeadsetDirectory: LinkOpening {
     package var onMicrophoneVolume: (@ControlPlane (BluetoothAddress, Int?, Int) -> Void)?
     /// What a headset that connects needs to be treated differently.
     package var quirks: (@ControlPlane (BluetoothAddress) -> Quirks)?
+    /// What is known of the A2DP of a headset; nil while that is not up.
+    package var media: (@ControlPlane (BluetoothAddress) -> HeadsetDescription.Media?)?
+    /// Whether headsets that have only A2DP are taken.
+    package var servesA2DP = false
+    /// Somebody wants a headset to be disconnected.
+    package var onDismissal: (@ControlPlane (BluetoothAddress) -> Void)?
+    /// A headset is not paired any more.
+    package var onUnpaired: (@ControlPlane (BluetoothAddress) -> Void)?
+    /// A connection of a headset has begun, been set up, or ended.
+    package var onSession: (@ControlPlane (BluetoothAddress) -> Void)?
     /// What is remembered and passed on of volumes and batteries.
     package var levels: HeadsetLevels?
 
@@ -52,10 +64,14 @@ package final class HeadsetDirectory: LinkOpening {
     var described: [BluetoothAddress: String?] = [:]
     /// Set-ups that wait for a sign of life, as they were asked for.
     private var unheard: [BluetoothAddress: (codecHint: VoiceCodec?, timeout: Duration)] = [:]
+    /// Has music make room before a link is opened.
+    package weak var music: (any MakingRoom)?
+    /// Set-ups that wait for that.
+    private var makingRoom: Set<BluetoothAddress> = []
     /// What was learnt of the codecs of headsets.
     package let codecMemories: CodecMemories
     /// The number that was dialled last, here or by an application, since the start: for every headset's AT+BLDN.
-    private var lastDialed: String?
+    package private(set) var lastDialed: String?
     /// The outgoing call that it is the number of: an older one that is left when this one ends was not dialled later.
     private var lastOutgoing: CallID?
     /// Links that the headset closed and whose end is reported soon.
@@ -111,6 +127,7 @@ package final class HeadsetDirectory: LinkOpening {
             take(event, session)
         }
         session.start()
+        onSession?(address)
         levels?.begun(session)
         if isVirtualCallAsked { session.setVirtualCall(true) }
     }
@@ -123,6 +140,7 @@ package final class HeadsetDirectory: LinkOpening {
 
     package func disconnect(_ address: BluetoothAddress) async throws(APIError) {
         guard sessions[address] != nil else { throw APIError(.unavailable, "\(address) is not connected") }
+        onDismissal?(address)
         do throws(DeviceCallError) {
             try await registry.disconnect(address)
         } catch {
@@ -163,14 +181,23 @@ package final class HeadsetDirectory: LinkOpening {
 
     // MARK: What is known of them
 
+    /// How many are connected, for calls or for music.
+    package var connectedCount: Int {
+        let others = registry.devices.map(\.address).filter { sessions[$0]?.isEstablished != true }
+        return sessions.values.count { $0.isEstablished } + others.count { media?($0) != nil }
+    }
+
     package func description(of address: BluetoothAddress) -> HeadsetDescription? {
-        guard let session = sessions[address], session.isEstablished else { return nil }
+        let media = media?(address)
+        guard let session = sessions[address], session.isEstablished else {
+            return media.map { HeadsetDescription(address: address, name: name(of: address), media: $0) }
+        }
         return HeadsetDescription(
             address: address, name: name(of: address), codec: graph.codec(ofLink: address)?.description,
             codecs: session.codecs.map(\.description), codecReason: session.codecLimit?.text("\(address)"),
             battery: battery(of: session), speakerVolume: UInt8(clamping: session.volumes.speaker ?? 0),
             microphoneVolume: UInt8(clamping: session.volumes.microphone ?? 0),
-            audioPolicy: audioPolicy(of: session))
+            audioPolicy: audioPolicy(of: session), media: media)
     }
 
     /// As the headset says it; of one that does not, as bluetoothd has it from elsewhere (INTEROP.md A15).
@@ -192,6 +219,12 @@ package final class HeadsetDirectory: LinkOpening {
         return rates
     }
 
+    /// Whether a headset's hands-free or headset profile is up.
+    package func presence(of address: BluetoothAddress) -> ProfileRepair.Presence {
+        guard let session = sessions[address] else { return .down }
+        return session.isEstablished ? .up : .comingUp
+    }
+
     package func name(of address: BluetoothAddress) -> String {
         registry.device(address)?.name ?? address.description
     }
@@ -204,7 +237,7 @@ package final class HeadsetDirectory: LinkOpening {
     package func describe(_ device: DeviceRegistry.Device) {
         guard device.paired else { return forget(device.address) }
         leaveHeadsetProfile(device)
-        guard device.isHandsFree || servesHeadsetProfile && device.isHeadset else { return }
+        guard isServed(device) else { return }
         let isNew = described[device.address] == nil
         described[device.address] = .some(device.adapterPath)
         guard isNew else { return }
@@ -234,9 +267,10 @@ package final class HeadsetDirectory: LinkOpening {
         if let path, registry.adapter(path: path) == nil { return }
         described[address] = nil
         if registry.device(address)?.paired != true {
-            logger.notice("\(address) is not paired any more")
+            logger.about(headset: address).notice("\(address) is not paired any more")
             codecMemories.forget(address)
             levels?.forget(address)
+            onUnpaired?(address)
         }
         onRoutingEvent?(.headsetForgotten(address))
     }
@@ -251,12 +285,36 @@ package final class HeadsetDirectory: LinkOpening {
         // A set-up to a headset that is dead keeps the controller busy until the radio link is given up, 20 s by default,
         // and no other headset can be reached meanwhile. So one that fell silent has to be heard of first.
         if session.isUnheard, attempt < Self.blindAttempt {
-            logger.info("\(address): silent since its link closed; its link is opened when it is heard of again")
+            logger.about(headset: address).info(
+                "\(address): silent since its link closed; its link is opened when it is heard of again")
             unheard[address] = (codecHint, timeout)
             return
         }
         if attempt > 1 { admission.onRetry?(address) }
-        session.openLink(codecHint: codecHint, timeout: timeout)
+        makeRoom(session, codecHint, timeout)
+    }
+
+    /// Opens the link, at once where no music is in its way.
+    private func makeRoom(_ session: HeadsetSession, _ codecHint: VoiceCodec?, _ timeout: Duration) {
+        let address = session.address
+        let start = ControlLoop.now
+        let isAwaited = music?.makeRoom(for: address) { [weak self, weak session] in
+            guard self?.makingRoom.remove(address) != nil else { return }
+            let left = timeout - start.duration(to: ControlLoop.now)
+            session?.openLink(codecHint: codecHint, timeout: max(left, .zero))
+        }
+        if isAwaited == true {
+            makingRoom.insert(address)
+        } else {
+            session.openLink(codecHint: codecHint, timeout: timeout)
+        }
+    }
+
+    /// Nobody waits for room any more.
+    private func leaveRoom(_ address: BluetoothAddress) -> Bool {
+        guard makingRoom.remove(address) != nil else { return false }
+        music?.cancel(address)
+        return true
     }
 
     /// The attempt that is made even if nothing was heard: a headset may be back without a reason to say anything.
@@ -264,7 +322,7 @@ package final class HeadsetDirectory: LinkOpening {
 
     package func closeLink(_ address: BluetoothAddress) {
         farewells.removeValue(forKey: address)?.cancel()
-        if unheard.removeValue(forKey: address) != nil {
+        if unheard.removeValue(forKey: address) != nil || leaveRoom(address) {
             later(.linkClosed(address, .requested))
             return
         }
@@ -322,6 +380,12 @@ package final class HeadsetDirectory: LinkOpening {
             link.reject()
             return
         }
+        guard !graph.hasStream(link.peer) else {
+            logger.notice(
+                "\(link.peer) opens audio while the call is heard over its A2DP: refused (`btcall why` says why it is)")
+            link.reject()
+            return
+        }
         session.headsetOpensLink(link)
     }
 
@@ -332,17 +396,20 @@ package final class HeadsetDirectory: LinkOpening {
         guard sessions[address] === session else { return }
         switch event {
         case .established:
+            onSession?(address)
             describeConnected(address)
             levels?.changed(session)
             onChange?(.appeared(address))
             takeWishes(of: session)
             onRoutingEvent?(.headsetProfile(address, .hfp, isUp: true))
         case .ended(let reason):
-            logger.info("\(address): connection over (\(reason))")
+            logger.about(headset: address).info("\(address): connection over (\(reason))")
             sessions[address] = nil
+            onSession?(address)
             levels?.ended(address)
             closing.remove(address)
             unheard[address] = nil
+            _ = leaveRoom(address)
             farewells.removeValue(forKey: address)?.cancel()
             graph.closeLink(address)
             graph.setSpeakerGain(nil, ofLink: address)
@@ -357,7 +424,7 @@ package final class HeadsetDirectory: LinkOpening {
             forget(address)
         case .heard:
             if let wanted = unheard.removeValue(forKey: address) {
-                session.openLink(codecHint: wanted.codecHint, timeout: wanted.timeout)
+                makeRoom(session, wanted.codecHint, wanted.timeout)
             }
         case .changed:
             learnCodecs(of: session)
@@ -366,11 +433,14 @@ package final class HeadsetDirectory: LinkOpening {
         case .wishesChanged: takeWishes(of: session)
         case .microphoneVolume(let old, let new): onMicrophoneVolume?(address, old, new)
         case .buttonPressed(let button): onChange?(.buttonPressed(address, button))
+        case .buttonHeld: onChange?(.buttonHeld(address))
         case .linkOpened: onRoutingEvent?(.linkOpened(address))
         case .linkOpenedByHeadset:
             // It closed its link and opened another at once.
             if farewells[address] != nil { reportClosed(address, .remote) }
-            onRoutingEvent?(.linkOpenedByHeadset(address, mode: .hfp))
+            // The link that the policy waits for, had the headset not been quicker.
+            let isAwaited = leaveRoom(address)
+            onRoutingEvent?(isAwaited ? .linkOpened(address) : .linkOpenedByHeadset(address, mode: .hfp))
         case .linkFailed(let failure): linkFailed(address, failure)
         case .request(let request, let id):
             calls.request(request, via: .headset(address)) { [weak session] outcome in session?.completed(id, outcome) }
@@ -378,6 +448,8 @@ package final class HeadsetDirectory: LinkOpening {
     }
 
     private func linkFailed(_ address: BluetoothAddress, _ failure: AudioFailure) {
+        // To the policy that was the attempt, even if it was the headset's own.
+        _ = leaveRoom(address)
         guard closing.remove(address) == nil else {
             onRoutingEvent?(.linkClosed(address, .requested))
             return

@@ -17,6 +17,8 @@ package final class HeadsetSession {
         /// The headset said something after it had been silent.
         case heard
         case buttonPressed(AudioGateway.Button)
+        /// The call key was held.
+        case buttonHeld
         /// It said how calls are to come to it.
         case wishesChanged
         /// The link that the policy asked for is open.
@@ -81,7 +83,7 @@ package final class HeadsetSession {
         self.channel = channel
         self.admission = admission
         self.graph = graph
-        self.logger = logger
+        self.logger = logger.about(headset: address)
         ours = configuration.usableCodecs
         quirks = configuration.quirks
         gateway = AudioGateway(configuration: configuration, calls: calls, startedAt: startedAt)
@@ -347,7 +349,16 @@ package final class HeadsetSession {
             logger.info("\(address): \(isWanted ? "wants" : "does its own") echo cancelling and noise reduction")
             graph.setOwnVoiceProcessing(!isWanted, ofLink: address)
             return
-        case .hfIndicator, .audioRequested, .voiceRecognition, .powerSource, .microphoneMuted, .vendor:
+        case .voiceRecognition(let isOn):
+            guard isOn else { return }
+            onEvent?(.buttonHeld)
+            // There is none to go on with; the headset has its answer first.
+            ControlLoop.shared.perform { [weak self] in
+                guard let self, !isOver else { return }
+                run(gateway.setVoiceRecognition(false))
+            }
+            return
+        case .hfIndicator, .audioRequested, .powerSource, .microphoneMuted, .vendor:
             return
         }
         if isEstablished { onEvent?(.changed) }

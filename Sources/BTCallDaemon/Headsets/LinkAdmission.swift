@@ -20,10 +20,20 @@ package final class LinkAdmission {
     package var pause: Duration
     /// The set-up of a headset's link has to be tried again.
     package var onRetry: (@ControlPlane (BluetoothAddress) -> Void)?
+    /// The set-up of a headset's link begins, whoever asked for it.
+    package var onSetUp: (@ControlPlane (BluetoothAddress) -> Void)?
+    /// The set-up of a link with a codec has ended; nil: it is up.
+    package var onOutcome: (@ControlPlane (VoiceCodec, AudioFailure?) -> Void)?
     /// What may be wrong with a link that is up while nothing has come in.
     package var advice: (@ControlPlane (BluetoothAddress) -> String)?
     private let logger: Logger
-    private var busyWith: BluetoothAddress?
+    /// No link is being set up any more.
+    package var onIdle: (@ControlPlane () -> Void)?
+    private var busyWith: BluetoothAddress? {
+        didSet { if busyWith == nil { onIdle?() } }
+    }
+    /// Whether a link is being set up, of whichever headset.
+    package var isSettingUp: Bool { busyWith != nil }
     private var isCancelled = false
     /// Set-ups that wait for another headset's to end; true once they were cancelled.
     private var waiting: [BluetoothAddress: Bool] = [:]
@@ -42,18 +52,22 @@ package final class LinkAdmission {
     package func open(
         _ address: BluetoothAddress, codec: VoiceCodec, timeout: Duration
     ) async -> AudioFailure? {
-        await setUp(address, attempts: 2, timeout) { [opener] () async throws(AudioLinkError) in
+        let failure = await setUp(address, attempts: 2, timeout) { [opener] () async throws(AudioLinkError) in
             try await opener.open(address, codec: codec, timeout: timeout)
         }
+        onOutcome?(codec, failure)
+        return failure
     }
 
     /// Accepts a link that a headset opens; the same rules, without a second try.
     package func accept(
         _ link: any IncomingAudioLink, codec: VoiceCodec, timeout: Duration
     ) async -> AudioFailure? {
-        await setUp(link.peer, attempts: 1, timeout) { () async throws(AudioLinkError) in
+        let failure = await setUp(link.peer, attempts: 1, timeout) { () async throws(AudioLinkError) in
             try await link.accept(codec: codec, timeout: timeout)
         }
+        onOutcome?(codec, failure)
+        return failure
     }
 
     /// Gives up the set-up of this headset's link; its caller gets `cancelled`.
@@ -81,6 +95,7 @@ package final class LinkAdmission {
         _ address: BluetoothAddress, attempts: Int, _ timeout: Duration,
         _ open: @ControlPlane () async throws(AudioLinkError) -> OpenAudioLink
     ) async -> AudioFailure? {
+        onSetUp?(address)
         if let failure = await waitForTurn(address, timeout) { return failure }
         busyWith = address
         isCancelled = false
@@ -98,7 +113,7 @@ package final class LinkAdmission {
                 }
                 graph.add(link: link, of: address)
             } catch {
-                logger.notice("\(address): \(error)")
+                logger.about(headset: address).notice("\(address): \(error)")
                 return isCancelled ? .cancelled : Self.failure(error)
             }
             if await waitForFirstPacket(address) { return nil }
@@ -115,10 +130,10 @@ package final class LinkAdmission {
     private func noteSilence(of address: BluetoothAddress, isUp: Bool, isLast: Bool) {
         let next = isLast ? "" : "; trying once more"
         guard isUp else {
-            logger.warning("\(address): the audio link ended before anything came in\(next)")
+            logger.about(headset: address).warning("\(address): the audio link ended before anything came in\(next)")
             return
         }
-        logger.warning(
+        logger.about(headset: address).warning(
             """
             \(address): the audio link is up and nothing comes in\(next): \
             \(advice?(address) ?? "the headset does not send, or the controller keeps it for itself")

@@ -1,0 +1,23 @@
+import AudioEngine
+import BTCallAPI
+import ControlLoop
+import DBus
+
+// How loud the calls are.
+extension AudioObject {
+    static func levelMethods(_ graph: AudioGraph) -> [ExportedInterface.Method] {
+        [
+            .init(BTCallName.Audio.levels, out: [("levels", "a{sv}")]) { _ in
+                [.vardict(graph.levels().map { LevelsDescription($0).fields } ?? [:])]
+            }
+        ]
+    }
+}
+
+extension LevelsDescription {
+    init(_ levels: EngineLevels) {
+        self.init(
+            heard: Level(peak: levels.heard.peak, rms: levels.heard.rms),
+            said: Level(peak: levels.said.peak, rms: levels.said.rms))
+    }
+}

@@ -1,0 +1,14 @@
+import BTCallAPI
+import ControlLoop
+import DBus
+
+// Who reads the log in place of the console.
+extension ManagerObject {
+    static func logMethods(_ readers: LogReaders) -> [ExportedInterface.Method] {
+        [
+            .init(BTCallName.Manager.subscribeLog, out: [("lines", "h")]) { call async throws(BusError) in
+                try reply { () throws(APIError) in [.unixDescriptor(try readers.add(call.sender))] }
+            }
+        ]
+    }
+}

@@ -1,0 +1,10 @@
+import BTCallAPI
+import ControlLoop
+import DBus
+
+// Figures for monitoring systems.
+extension ManagerObject {
+    static func metricsMethods(_ text: @escaping @ControlPlane () -> String) -> [ExportedInterface.Method] {
+        [.init(BTCallName.Manager.metrics, out: [("text", "s")]) { _ async throws(BusError) in [.string(text())] }]
+    }
+}

@@ -1,0 +1,24 @@
+import BTCallAPI
+import ControlLoop
+import DBus
+
+// Who says how local devices are to be opened.
+extension SessionObject {
+    var configuratorMethods: [ExportedInterface.Method] {
+        let configurator = configurator
+        return [
+            .init(BTCallName.Session.registerConfigurator, in: [("configurator", "o")]) { call throws(BusError) in
+                try reply { () throws(APIError) in
+                    try configurator.register(busName: call.sender, path: text(call, 0))
+                    return []
+                }
+            },
+            .init(BTCallName.Session.unregisterConfigurator, in: [("configurator", "o")]) { call throws(BusError) in
+                try reply { () throws(APIError) in
+                    try configurator.unregister(busName: call.sender, path: text(call, 0))
+                    return []
+                }
+            },
+        ]
+    }
+}

@@ -1,0 +1,66 @@
+import BTCallAPI
+import ControlLoop
+import DBus
+import Logging
+import Telephony
+
+// The bus ends while calls are up. Everybody leaves it then, and nobody has gone: audio has its own way, and goes on.
+extension CallDirectory {
+    /// An application has no name on the bus any more.
+    func left(_ busName: String) {
+        guard bus.isConnected else { return keep(busName) }
+        Task { @ControlPlane [weak self, bus] in
+            // While there is a bus, it has ended or has closed its connection.
+            if await bus.isBusThere() { self?.gone(busName) } else { self?.keep(busName) }
+        }
+    }
+
+    private func keep(_ busName: String) {
+        absence?.cancel()
+        absence = nil
+        for index in providers.indices where providers[index].owner.busName == busName {
+            providers[index].watch?.cancel()
+            providers[index].watch = nil
+            (providers[index].owner as? CallProviderProxy)?.leave()
+            let count = calls.count { $0.provider === providers[index].owner }
+            logger.notice("the bus has gone, and \(providers[index].owner.name) with it: its calls go on (\(count))")
+        }
+    }
+
+    /// The bus is there again: whoever has not come back in time has gone.
+    package func busReturned() {
+        absence?.cancel()
+        absence = ControlLoop.shared.schedule(after: absencePatience) { [weak self] in self?.endAbsence() }
+    }
+
+    private func endAbsence() {
+        absence = nil
+        while let index = providers.firstIndex(where: { ($0.owner as? CallProviderProxy)?.isAbsent ?? false }) {
+            logger.notice(
+                "\(providers[index].owner.name) has not come back to the bus within \(absencePatience): its calls end")
+            remove(at: index)
+        }
+    }
+
+    /// An application that has come back says which calls it had; what they have stays as it is.
+    func takeBack(_ busName: String, _ path: String, _ options: ProviderOptions) throws(APIError) {
+        for index in providers.indices {
+            guard let proxy = providers[index].owner as? CallProviderProxy, proxy.isAbsent, proxy.path == path,
+                proxy.name == options.name, proxy.options.format == options.format
+            else { continue }
+            let own = calls.filter { $0.provider === proxy }
+            guard own.contains(where: { options.calls.contains($0.path) }) else { continue }
+            proxy.comeBack(as: busName)
+            providers[index].watch = watch(busName)
+            let over = own.filter { !options.calls.contains($0.path) }
+            logger.notice("\(proxy.name) has come back to the bus with its calls (\(own.count - over.count))")
+            for record in over { try update(record, .ended(.remoteHangUp), from: busName) }
+            onProviders?()
+            return
+        }
+        throw APIError(
+            .noSuchCall,
+            "no call in calls waits for this application to come back: register without calls, and report those that are up"
+        )
+    }
+}

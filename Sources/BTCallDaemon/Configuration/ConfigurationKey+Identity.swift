@@ -1,0 +1,58 @@
+import BTCallAPI
+
+/// `[identity]`: whose calls these are, and how applications want that shown.
+extension ConfigurationSection {
+    /// What a headset has room for (3GPP TS 27.007 §7.3).
+    private static let networkNameBytes = 16
+    private static let longestName = 96
+
+    static var identityKeys: [ConfigurationKey] {
+        [
+            name("accountId", "the account that calls belong to, for applications", \.accountID).only(.inactive),
+            name("userId", "the user of that account, for applications", \.userID).only(.inactive),
+            name(
+                "displayName",
+                "what others call this box: the alias of its Bluetooth adapters, and the network's name unless operatorName is set",
+                \.displayName),
+            name(
+                "localizedName", "what a headset with a display shows as the network, before all others",
+                longest: networkNameBytes, \.localizedName
+            ).only(.noCalls),
+            path("ringtoneSound", "a WAV file to ring with instead of [ring] file", \.ringtoneSound).only(.noCalls),
+            path("iconFileName", "a picture of the application, for clients that draw", \.iconFileName).only(.noCalls),
+        ]
+    }
+
+    private static func name(
+        _ name: String, _ summary: String, longest: Int = longestName, _ path: WritableKeyPath<Identity, String>
+    ) -> ConfigurationKey {
+        let accepted =
+            "at most \(longest) bytes without control characters, quotes, semicolons and spaces at the ends; empty for none"
+        return text(name, summary, accepted, path) { text in
+            let isPlain = text.utf8.allSatisfy {
+                $0 >= 0x20 && $0 != 0x7F && $0 != UInt8(ascii: "\"") && $0 != UInt8(ascii: ";")
+            }
+            return text.utf8.count <= longest && isPlain && text.first != " " && text.last != " "
+        }
+    }
+
+    private static func path(
+        _ name: String, _ summary: String, _ path: WritableKeyPath<Identity, String>
+    ) -> ConfigurationKey {
+        text(name, summary, "an absolute path of at most 150 bytes; empty for none", path) {
+            $0.isEmpty || $0.hasPrefix("/") && $0.utf8.count <= 150
+        }
+    }
+
+    private static func text(
+        _ name: String, _ summary: String, _ accepted: String, _ path: WritableKeyPath<Identity, String>,
+        _ isAccepted: @escaping (String) -> Bool
+    ) -> ConfigurationKey {
+        ConfigurationKey(
+            name, "", summary, accepted: accepted, effect: .now, read: { $0.identity[keyPath: path] },
+            apply: { configuration, value throws(ConfigurationValueError) in
+                guard isAccepted(value) else { throw ConfigurationValueError(accepted: accepted) }
+                configuration.identity[keyPath: path] = value
+            })
+    }
+}

@@ -1,0 +1,236 @@
+package import BlueZ
+package import BluetoothTypes
+
+/// Looks some seconds after a headset has connected whether all of its profiles are up that are wanted here, and has the
+/// missing ones asked for (INTEROP.md section 1 no. 9).
+///
+/// A value, one for each headset: facts and times in, actions out, which the caller runs in order. What was up in this
+/// connection and went, or was disconnected by somebody, is let go: that is a wish.
+package struct ProfileRepair: Sendable {
+    package enum Presence: Equatable, Sendable {
+        case up
+        /// Its connection is there, and its set-up is not over.
+        case comingUp
+        case down
+    }
+
+    /// What is known of one profile that the headset promises and this daemon wants.
+    package struct Fact: Equatable, Sendable {
+        package let service: ServiceUUID
+        package let presence: Presence
+        /// To ask for it now would be in the way of a call.
+        package let isDisturbing: Bool
+
+        package init(_ service: ServiceUUID, _ presence: Presence, isDisturbing: Bool = false) {
+            self.service = service
+            self.presence = presence
+            self.isDisturbing = isDisturbing
+        }
+    }
+
+    package enum Outcome: Equatable, Sendable {
+        /// bluetoothd has connected it, or says that it is connected.
+        case done
+        /// Somebody else has it connected at this moment.
+        case inProgress
+        case failed(DeviceCallError)
+    }
+
+    package enum Action: Equatable, Sendable {
+        /// The outcome comes back as `answered` with this number.
+        case ask(ServiceUUID, number: Int, attempt: Int)
+        /// It is up after it was asked for.
+        case repaired(ServiceUUID)
+        /// It was asked for in vain; nil: bluetoothd has no objection, and yet it is not there.
+        case missing(ServiceUUID, DeviceCallError?)
+        /// Ends `missing`.
+        case over(ServiceUUID)
+        /// Replaces an earlier one.
+        case setDeadline(Instant)
+    }
+
+    package struct Waits: Equatable, Sendable {
+        /// From the connection to the first look.
+        package var check: Duration
+        /// After a profile has come up, in which bluetoothd's policy may connect the others: it does so after 2 s (C12).
+        package var quiet: Duration
+        /// Between two attempts, and between the last one and the verdict.
+        package var pause: Duration
+
+        package init(check: Duration, quiet: Duration, pause: Duration) {
+            self.check = check
+            self.quiet = quiet
+            self.pause = pause
+        }
+    }
+
+    private struct Item {
+        let service: ServiceUUID
+        var presence = Presence.down
+        var isDisturbing = false
+        /// It was up in this connection, or somebody does not want it.
+        var isLetGo = false
+        var attempts = 0
+        /// Attempts that did not count because somebody else made one.
+        var postponed = 0
+        var failure: DeviceCallError?
+        var isTold = false
+        var notBefore: Instant
+
+        var isMissing: Bool { presence == .down && !isLetGo }
+    }
+
+    private enum State {
+        case away
+        case settling(Instant)
+        case watching
+        case asking(ServiceUUID, number: Int)
+    }
+
+    package static let attempts = 2
+    /// How often somebody else may be connecting it before that counts as an attempt.
+    package static let patience = 3
+
+    package var waits: Waits
+    private var state = State.away
+    /// In the order of the facts.
+    private var items: [Item] = []
+    private var quietUntil = Instant.zero
+    private var isDismissed = false
+    private var number = 0
+
+    package init(waits: Waits) {
+        self.waits = waits
+    }
+
+    /// Takes what is so now.
+    ///
+    /// - Parameter facts: of all profiles that are promised and wanted; nil while the headset is not connected.
+    package mutating func update(_ facts: [Fact]?, at now: Instant) -> [Action] {
+        guard let facts else { return leave() }
+        if case .away = state { state = .settling(now.advanced(by: waits.check)) }
+        var actions: [Action] = []
+        for item in items where item.isTold && !facts.contains(where: { $0.service == item.service }) {
+            actions.append(.over(item.service))
+        }
+        let old = items
+        items = []
+        for fact in facts {
+            var item =
+                old.first { $0.service == fact.service }
+                ?? Item(service: fact.service, notBefore: isWatching ? now.advanced(by: waits.check) : now)
+            if fact.presence == .up, item.presence != .up {
+                quietUntil = now.advanced(by: waits.quiet)
+                if item.isTold { actions.append(.over(fact.service)) }
+                if item.attempts > 0 { actions.append(.repaired(fact.service)) }
+                item.isTold = false
+                item.isLetGo = true
+            }
+            item.presence = fact.presence
+            item.isDisturbing = fact.isDisturbing
+            items.append(item)
+        }
+        return actions + settle(now)
+    }
+
+    /// Somebody has disconnected the headset, or one of its profiles: nothing is asked for until it connects again.
+    package mutating func dismissed() -> [Action] {
+        isDismissed = true
+        return endAll()
+    }
+
+    /// The outcome of `ask`.
+    package mutating func answered(_ answered: Int, _ outcome: Outcome, at now: Instant) -> [Action] {
+        guard case .asking(let service, let number) = state, number == answered else { return [] }
+        state = .watching
+        guard let index = items.firstIndex(where: { $0.service == service }) else { return settle(now) }
+        items[index].notBefore = now.advanced(by: waits.pause)
+        switch outcome {
+        case .done: items[index].failure = nil
+        case .inProgress:
+            items[index].failure = .inProgress
+            if items[index].postponed < Self.patience {
+                items[index].postponed += 1
+                items[index].attempts -= 1
+            }
+        case .failed(let failure):
+            items[index].failure = failure
+            // Nothing is awaited after the last one.
+            if items[index].attempts >= Self.attempts { items[index].notBefore = now }
+        }
+        return settle(now)
+    }
+
+    package mutating func deadlineReached(at now: Instant) -> [Action] { settle(now) }
+
+    private var isWatching: Bool {
+        switch state {
+        case .away, .settling: false
+        case .watching, .asking: true
+        }
+    }
+
+    private mutating func leave() -> [Action] {
+        state = .away
+        isDismissed = false
+        quietUntil = .zero
+        defer { items = [] }
+        return endAll()
+    }
+
+    private mutating func endAll() -> [Action] {
+        var actions: [Action] = []
+        for index in items.indices where items[index].isTold {
+            items[index].isTold = false
+            actions.append(.over(items[index].service))
+        }
+        return actions
+    }
+
+    private mutating func settle(_ now: Instant) -> [Action] {
+        switch state {
+        case .away, .asking: return []
+        case .settling(let due):
+            guard now >= due else { return [.setDeadline(due)] }
+            state = .watching
+            return look(now)
+        case .watching: return look(now)
+        }
+    }
+
+    private mutating func look(_ now: Instant) -> [Action] {
+        // One that comes up right now is waited for, and told of.
+        guard !isDismissed, !items.contains(where: { $0.presence == .comingUp }) else { return [] }
+        var actions: [Action] = []
+        var next: Instant?
+        for index in items.indices where items[index].isMissing && items[index].attempts >= Self.attempts {
+            guard !items[index].isTold else { continue }
+            guard now >= items[index].notBefore else {
+                next = min(next ?? items[index].notBefore, items[index].notBefore)
+                continue
+            }
+            items[index].isTold = true
+            actions.append(.missing(items[index].service, items[index].failure))
+        }
+        var chosen: Int?
+        for index in items.indices
+        where items[index].isMissing && items[index].attempts < Self.attempts && !items[index].isDisturbing {
+            let due = max(items[index].notBefore, quietUntil)
+            guard now >= due else {
+                next = min(next ?? due, due)
+                continue
+            }
+            if let best = chosen, items[best].attempts <= items[index].attempts { continue }
+            chosen = index
+        }
+        if let chosen {
+            items[chosen].attempts += 1
+            number += 1
+            state = .asking(items[chosen].service, number: number)
+            actions.append(.ask(items[chosen].service, number: number, attempt: items[chosen].attempts))
+        } else if let next {
+            actions.append(.setDeadline(next))
+        }
+        return actions
+    }
+}
