@@ -11,7 +11,7 @@ extension Daemon {
 
     /// Hands the routing configuration to the policy, and leaves sound cards alone while a program renders the audio.
     func followManualRendering() {
-        var routing = settings.configuration.routing
+        var routing = withExcluded(settings.configuration.routing)
         if manual.holder != nil { routing.manualRendering = true }
         if routing.manualRendering {
             updateOutputs()

@@ -1,6 +1,7 @@
 import BTCallAPI
 import BluetoothTypes
 import ControlLoop
+import DBus
 import Logging
 import Routing
 import Telephony
@@ -10,6 +11,10 @@ extension Daemon {
     func joinCalls() {
         calls.audio = audio
         calls.policy = settings.configuration.callPolicy
+        calls.absencePatience = configuration.waits.absence
+        bus.onStateChange = { [weak self] state in
+            if state == .connected { self?.calls.busReturned() }
+        }
         calls.onRoutingEvent = { [weak self] event in
             self?.router.handle(event)
             if case .callResumed(let call) = event { self?.interruptionHolds.resumed(call) }
@@ -20,7 +25,10 @@ extension Daemon {
             self?.sounds.tones.follow(snapshot)
         }
         calls.onUnshownSpeech = { [weak self] isOn in self?.headsets.setVirtualCall(isOn) }
-        calls.onRefused = { [weak self] call in self?.callLog.add(call) }
+        calls.onRefused = { [weak self] call in
+            self?.metrics.callRefused()
+            self?.callLog.add(call)
+        }
         calls.onChange = { [weak self] change in self?.take(change) }
         joinMedia()
         calls.onFailure = { [weak self] record, reason in self?.sounds.tones.fail(record.identifier, reason) }
@@ -35,14 +43,24 @@ extension Daemon {
             taps.ended(record)
         }
         callsObject?.show(change)
+        expectedProfiles.follow()
+        reconnector.follow()
+        pairing.follow()
+        peace.callsChanged()
         if case .ended(let record, _) = change { pcmCalls.ended(record) }
         pcmCalls.callsChanged()
         microphone.setInCall(!calls.calls.isEmpty)
         followMedia()
         if calls.calls.isEmpty { mute.set(false) }
         switch change {
-        case .added, .changed: quality.take(change)
+        case .added(let record), .changed(let record):
+            quality.take(change)
+            runHooks(of: record)
+            interruptionHolds.changed(record)
         case .ended(let record, let reason):
+            count(record, reason)
+            hookedCalls[record.identifier] = nil
+            runHook(.callEnded, record, reason)
             journal?.write(record, reason)
             callLog.add(record, reason)
         }
@@ -57,7 +75,9 @@ extension Daemon {
 
     static func journal(_ configuration: Configuration, _ problems: ProblemList) -> CallJournal? {
         configuration.callRecord.map {
-            CallJournal(path: $0, withNumbers: configuration.recordsNumbers, problems: problems)
+            CallJournal(
+                path: $0, withNumbers: configuration.recordsNumbers, limitKiB: configuration.recordKiB,
+                problems: problems)
         }
     }
 

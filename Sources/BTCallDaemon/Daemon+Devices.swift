@@ -1,4 +1,5 @@
 import BTCallAPI
+import BlueZ
 import BluetoothTypes
 import ControlLoop
 import Routing
@@ -25,16 +26,29 @@ extension Daemon {
             device: word, name: headsets.name(of: address), isAvailable: listing.isAvailable,
             unavailableBecause: listing.unavailableBecause, output: listing.output?.description,
             input: listing.input.flatMap { $0 == .none ? nil : $0.description }, battery: headset?.battery,
-            speakerVolume: headset.map { Int($0.speakerVolume) },
-            microphoneVolume: headset.map { Int($0.microphoneVolume) }, codecs: headset?.codecs ?? [],
+            speakerVolume: headset?.hasVoice == true ? headset.map { Int($0.speakerVolume) } : nil,
+            microphoneVolume: headset?.hasVoice == true ? headset.map { Int($0.microphoneVolume) } : nil,
+            codecs: headset?.codecs ?? [],
             category: headsets.category(of: address)?.rawValue)
         description.codecReason = headset?.codecReason
+        // That it is connected, and why it is of no use all the same.
+        if !description.isAvailable, headset?.hasVoice != true, let notice = expectedProfiles.notice(of: address) {
+            description.unavailableBecause = notice
+        }
+        describeReconnection(of: address, in: &description)
         description.state = policy.state(of: listing.device, at: ControlLoop.now).rawValue
         description.mode = mode?.rawValue
         description.isDuplex = mode == .hfp && description.output != nil && description.input != nil
-        if mode == .hfp { description.rates = headsets.rates(of: address) }
+        switch mode {
+        case .hfp: description.rates = headsets.rates(of: address)
+        case .a2dp: description.rates = [mediaSource.transport(of: address)?.configuration.rate].compactMap { $0 }
+        case nil: break
+        }
+        description.mediaState = headset?.media?.state.rawValue
+        description.mediaCodec = headset?.media?.codec
+        description.mediaVolume = headset?.media?.volume
         description.hasInbandRing = policy.supportsInbandRing(address)
-        if headset != nil {
+        if description.speakerVolume != nil {
             description.speakerVolumeMax = headsets.speakerCeiling(of: address)
             description.microphoneVolumeMax = 15
         }

@@ -33,6 +33,7 @@ extension Daemon {
             try self?.headsets.connected(address, descriptor, by: .headset)
         }
         headsetProfile.onDisconnectionRequest = { [weak self] address in
+            self?.dismissed(address)
             self?.headsets.closeSession(address, "a user of this machine disconnected it")
         }
         headsets.codecMemories.onKept = { [weak self] problem in
@@ -64,7 +65,10 @@ extension Daemon {
 
     private func take(headsetProfile state: ProfileRegistration.State) {
         switch state {
-        case .stopped, .registered: problems.end("headsetProfile")
+        case .stopped, .registered:
+            problems.end("headsetProfile")
+            expectedProfiles.follow()
+            reconnector.follow()
         case .waitingForService: break
         case .refused(let refusal):
             problems.begin("headsetProfile", what: "\(refusal)", remedy: "tried again by itself")
@@ -75,9 +79,15 @@ extension Daemon {
         headsetObjects?.buttonPressed(address, "\(button)")
         // What speaks to the headset is no call that the headset could end itself.
         switch button {
-        case .hangUp: calls.hangUpUnshown()
+        case .hangUp:
+            calls.hangUpUnshown()
+            recognise(.hangUp, at: address)
         case .callKey:
-            if headsets.isHeadsetProfile(address), calls.snapshot.calls.isEmpty { calls.hangUpUnshown() }
+            // In the Headset Profile it is about the call that there is, whatever is configured.
+            guard headsets.isHeadsetProfile(address) else { return recognise(.callKey, at: address) }
+            guard calls.snapshot.calls.isEmpty else { return }
+            calls.hangUpUnshown()
+            recognise(.callKey, at: address)
         }
     }
 }

@@ -40,6 +40,6 @@ extension Daemon {
 
     /// bluetoothd knows the battery of headsets that do not tell it us.
     func batteryChanged(of device: DeviceRegistry.Device) {
-        if headsets.isSilentAboutBattery(device.address) { headsetObjects?.changed(device.address) }
+        if headsets.isSilentAboutBattery(device.address) { headsetObjects?.follow(device.address) }
     }
 }

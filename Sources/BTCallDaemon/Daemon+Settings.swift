@@ -12,7 +12,8 @@ extension Daemon {
             bus: bus,
             manual: .init(
                 get: { settings.configuration.routing.manualAudio },
-                set: { isManual throws(APIError) in try settings.set(name, isManual ? "true" : "false") }))
+                set: { isManual throws(APIError) in try settings.set(name, isManual ? "true" : "false") }),
+            configurator: audioConfigurator)
         session.onEvent = { [weak self] event in self?.router.handle(event) }
         sessionObject = session
     }
@@ -32,12 +33,19 @@ extension Daemon {
         updateGateway(new)
         if new.headsetProfile != old.headsetProfile { followHeadsetProfile() }
         voiceRouting.follow(new.scoRouting)
+        metricsListener.follow(new.metricsPort)
+        if new.a2dp != old.a2dp || new.a2dpQuality != old.a2dpQuality || new.listener != old.listener { followA2DP() }
+        expectedProfiles.follow(new.profileWaits)
+        reconnector.follow(new.reconnectSettings)
+        peace.setDelay(new.routing.mediaRestore)
+        players.isOn = new.pausesPlayers
         graph.setCallQueueBlocks(new.callQueueBlocks)
         outside.paths.setPeriod(new.periodMilliseconds)
         voice.follow(new)
         applySounds(new)
         if new.callPolicy != old.callPolicy { follow(new.callPolicy, replacing: old.callPolicy) }
         applyMedia(new)
+        applyIdentity(new, replacing: old)
     }
 
     // MARK: What is kept

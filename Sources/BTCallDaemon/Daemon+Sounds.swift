@@ -28,7 +28,7 @@ extension Daemon {
     }
 
     func applySounds(_ new: Configuration) {
-        sounds.follow(new.ring)
+        sounds.follow(new.soundedRing)
         noteRingDevice()
         interruptionHolds.isOn = new.holdsInterrupted
         outside.paths.setMixing(new.mixesWithOthers)

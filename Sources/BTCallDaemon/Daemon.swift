@@ -1,5 +1,5 @@
 package import AudioEngine
-package import BTCallAPI
+import BTCallAPI
 package import BlueZ
 import BluetoothSockets
 import BluetoothTypes
@@ -7,7 +7,7 @@ package import ControlLoop
 package import DBus
 import HandsFree
 package import Logging
-import Routing
+package import Routing
 import Telephony
 
 /// The composition root: makes every part, joins them, and lets none of them know another that it need not.
@@ -28,8 +28,12 @@ package final class Daemon: Activating {
         package var controllers = ControllerFacts()
         /// The program that tells a controller where to send voice.
         package var voiceRoutingHelper = VoiceRouting.installedHelper
+        /// Who says why radio links end; nil: only bluetoothd, where it does.
+        package var radioLinkEnds: (any RadioLinkEnds)?
         /// What the audio engine is asked for; the configuration adds its own.
         package var engine = AudioEngineConfiguration()
+        /// What keeps the routing events; an empty one.
+        package var recording = RoutingRecording()
 
         package init(
             paths: any PathOpening, opener: any AudioLinkOpening, board: (any BoardOpening)? = nil,
@@ -42,9 +46,10 @@ package final class Daemon: Activating {
         }
     }
 
-    package private(set) var state = ManagerDescription.State.inactive {
-        didSet { manager?.stateChanged() }
-    }
+    let activation: Activation
+    /// What `statusLine` says may have changed.
+    var onStatus: (@ControlPlane () -> Void)?
+    let adapterNames: AdapterNames
     package let problems: ProblemList
     package let router: RouteController
     package let graph: AudioGraph
@@ -55,7 +60,7 @@ package final class Daemon: Activating {
     let configuration: Configuration
     let bus: BusConnection
     let registry: DeviceRegistry
-    private let profile: ProfileRegistration
+    let profile: ProfileRegistration
     let headsetProfile: ProfileRegistration
     let outside: Outside
     let quirks: HeadsetQuirks
@@ -69,6 +74,14 @@ package final class Daemon: Activating {
     /// How loud calls are on local devices, in per cent, as a mixer has set it.
     var localVolume = 100
     var isMixingSaid = false
+    package let metrics = Metrics()
+    let metricsListener: MetricsListener
+    let began = WallClock.now
+    let hookRunner: HookRunner
+    var presses: PressRecogniser
+    var pressTimer: Timer?
+    /// What a command was last run for, of each call.
+    var hookedCalls: [CallID: HookEvent] = [:]
     var outputFailure: AudioGraph.OutputFailure?
     package let quality: CallQualityMonitor
     let journal: CallJournal?
@@ -91,13 +104,17 @@ package final class Daemon: Activating {
     var headsetObjects: HeadsetObjects?
     let levels: HeadsetLevels
     let boardBattery: BoardBattery
+    let logReaders: LogReaders
+    let audioConfigurator: AudioConfigurator
     private var nameRetry: Timer?
     private var isPowered = true
     /// bluetoothd has just appeared and may list its adapters later.
     private var adapterGrace: Timer?
     private var pairingCheck: Timer?
-    private var isActivationWanted = false
     package internal(set) var baresip: BaresipOwner?
+    package let pairing: PairingControl
+    var pairingObject: PairingObject?
+    var pairingButton: PairingButton?
 
     /// - Parameters:
     ///   - registry: the mirror of BlueZ on the same bus.
@@ -120,6 +137,8 @@ package final class Daemon: Activating {
         self.registry = registry
         self.outside = outside
         self.logger = logger
+        activation = Activation(patience: configuration.waits.activation)
+        adapterNames = AdapterNames(registry: registry, logger: logger)
         problems = ProblemList(logger: logger)
         board = Board(
             configuration: configuration, source: outside.board, problems: problems, logger: logger,
@@ -139,7 +158,7 @@ package final class Daemon: Activating {
             throw DaemonError(
                 what: "the audio engine does not start: \(error)", remedy: "see the limits of the process")
         }
-        let recorder = FlightRecorder(version: Self.version)
+        let recorder = FlightRecorder(version: Self.version, recording: outside.recording)
         let files = configuration.incidents ? configuration.stateDirectory : nil
         router = RouteController(
             policy: RoutingPolicy(
@@ -161,8 +180,8 @@ package final class Daemon: Activating {
             graph: graph, calls: calls, consent: configuration.recording, patience: configuration.waits.recording,
             logger: logger)
         sounds = LocalSounds(
-            graph: graph, configuration: configuration.ring, playable: configuration.playable, problems: problems,
-            logger: logger)
+            graph: graph, configuration: configuration.soundedRing, playable: configuration.playable,
+            problems: problems, logger: logger)
         interruptionHolds = InterruptionHolds(calls: calls, isOn: configuration.holdsInterrupted, logger: logger)
         pcm = PCMServer(
             path: configuration.pcmSocket, graph: graph, announcements: sounds.announcements, problems: problems,
@@ -171,6 +190,9 @@ package final class Daemon: Activating {
         quality = CallQualityMonitor(
             graph: graph, interval: configuration.waits.quality, window: configuration.waits.qualityWindow)
         journal = Self.journal(configuration, problems)
+        metricsListener = MetricsListener(problems: problems, patience: configuration.waits.metrics, logger: logger)
+        hookRunner = HookRunner(limit: configuration.waits.hook, problems: problems, logger: logger)
+        presses = Self.presses(configuration)
         callLog = Self.callLog(configuration, problems, logger)
         mute = MuteState()
         microphone = MicrophoneControl(
@@ -181,6 +203,9 @@ package final class Daemon: Activating {
         registration.retryInterval = configuration.waits.profile
         profile = ProfileRegistration(bus: bus, configuration: registration, logger: logger)
         headsetProfile = Self.headsetProfile(configuration, bus, logger)
+        logReaders = LogReaders(logger: logger)
+        audioConfigurator = AudioConfigurator(
+            bus: bus, budget: configuration.waits.audioSettings, patience: configuration.waits.provider, logger: logger)
         boardBattery = BoardBattery(bus: bus, source: configuration.boardBattery, logger: logger)
         levels = Self.levels(configuration, bus, registry, problems, logger)
         let admission = LinkAdmission(
@@ -190,8 +215,24 @@ package final class Daemon: Activating {
             configuration: gateway, codecMemories: Self.codecMemories(configuration, logger), logger: logger)
         headsets.levels = levels
         self.admission = admission
+        mediaSource = MediaSource(
+            bus: bus, registry: registry, quality: configuration.a2dpQuality, logger: logger)
+        media = MediaLinks(source: mediaSource, graph: graph, logger: logger)
         quirks = HeadsetQuirks(
             configuration: configuration, registry: registry, facts: outside.controllers, logger: logger)
+        expectedProfiles = ExpectedProfiles(
+            registry: registry, headsets: headsets, problems: problems, waits: configuration.profileWaits,
+            logger: logger)
+        reconnector = Self.reconnector(configuration, registry, outside.radioLinkEnds, problems, logger)
+        pairing = PairingControl(
+            bus: bus, registry: registry, light: PairingLight(configuration.pairing.light, problems: problems),
+            logger: logger)
+        players = MusicPlayers(bus: bus, isOn: configuration.pausesPlayers, logger: logger)
+        peace = MediaPeace(
+            players: players,
+            command: MediaCommand(
+                configuration.mediaCommand, limit: configuration.waits.mediaCommand, problems: problems, logger: logger),
+            delay: configuration.routing.mediaRestore, patience: configuration.waits.foreignMusic, logger: logger)
         voiceRouting = VoiceRouting(
             configuration.scoRouting, helper: outside.voiceRoutingHelper, facts: outside.controllers,
             problems: problems, logger: logger)
@@ -200,7 +241,13 @@ package final class Daemon: Activating {
     }
 
     let admission: LinkAdmission
+    package let expectedProfiles: ExpectedProfiles
+    package let reconnector: Reconnector
+    package let peace: MediaPeace
+    let players: MusicPlayers
     package let voiceRouting: VoiceRouting
+    let mediaSource: MediaSource
+    package let media: MediaLinks
 
     private static func graph(
         _ engine: AudioEngine, _ paths: any PathOpening, _ limit: Duration?, _ logger: Logger
@@ -226,7 +273,7 @@ package final class Daemon: Activating {
     static func gateway(_ configuration: Configuration) -> AudioGatewayConfiguration {
         var gateway = AudioGatewayConfiguration()
         gateway.codecs = configuration.codecs
-        gateway.networkOperator = configuration.operatorName
+        gateway.networkOperator = configuration.networkName
         gateway.memory = configuration.memory
         gateway.subscriberNumbers = configuration.ownNumber.map { [SubscriberNumber(number: $0)] } ?? []
         // The ringer plays in the link when the policy opens one while it rings; that is not announced yet. The policy
@@ -241,21 +288,30 @@ package final class Daemon: Activating {
         gateway.setUpTimeout = configuration.waits.setUp
         gateway.speakerCeiling = configuration.volumeCeiling
         if configuration.callDuration { gateway.features.insert(.callDuration) }
+        // What a headset that holds its key asks for.
+        if configuration.buttons[ButtonGesture(.callKey, .long)] != nil { gateway.features.insert(.voiceRecognition) }
         return gateway
     }
 
     // MARK: Joining
 
     private func join() {
+        joinActivation()
+        joinIdentity()
         router.links = headsets
         router.onNotice = { [weak self] notice in
             if case .devicesChanged = notice {
                 self?.noteMissingWired()
                 self?.endBusy()
             }
+            if case .routeChanged(let old, let new, let reason) = notice {
+                self?.metrics.routeChanged(reason)
+                self?.runRouteHook(old, new, reason)
+            }
             self?.routerObject?.show(notice)
         }
         joinMicrophone()
+        joinAudioSettings()
         graph.onEvent = { [weak self] event in self?.take(event) }
         joinCalls()
         joinApplications()
@@ -274,9 +330,16 @@ package final class Daemon: Activating {
             try self?.headsets.connected(address, descriptor)
         }
         profile.onDisconnectionRequest = { [weak self] address in
+            self?.dismissed(address)
             self?.headsets.closeSession(address, "a user of this machine disconnected it")
         }
         joinHeadsetProfile()
+        joinA2DP()
+        joinExpectedProfiles()
+        joinReconnector()
+        joinPeace()
+        joinMetrics()
+        joinHooks()
         settings.onChange = { [weak self] old, new in self?.apply(new, replacing: old) }
         settings.onRuntimeChange = { [weak self] in self?.keepPreferences() }
         joinSounds()
@@ -311,7 +374,7 @@ package final class Daemon: Activating {
         bus.exportObjectManager(at: BTCallPath.manager)
         manager = ManagerObject(
             bus: bus, daemon: self, problems: problems, settings: settings, quirks: quirks, headsets: headsets,
-            boardBattery: boardBattery)
+            boardBattery: boardBattery, logReaders: logReaders, metrics: { [weak self] in self?.metricsText ?? "" })
         exportSession()
         routerObject = RouterObject(
             bus: bus, router: router, interruptions: interruptions,
@@ -321,12 +384,15 @@ package final class Daemon: Activating {
         exportCalls()
         exportAudio()
         headsetObjects = HeadsetObjects(bus: bus, headsets: headsets)
+        headsetObjects?.onMediaVolume = { [mediaSource] address, volume in mediaSource.setVolume(volume, of: address) }
         joinPCM()
+        joinPairing()
         // Why a device is not available is a problem as well.
         let show = problems.onChange
         problems.onChange = { [weak self] in
             show?()
             self?.routerObject?.refresh()
+            self?.onStatus?()
         }
     }
 
@@ -371,16 +437,25 @@ package final class Daemon: Activating {
             quality.follow()
             routerObject?.refresh()
             pcm.valuesChanged()
+            onStatus?()
         }
     }
 
     private func take(_ event: DeviceRegistry.Event) {
         levels.refresh()
+        adapterNames.follow()
+        expectedProfiles.follow()
+        reconnector.follow()
+        pairing.follow()
         switch event {
         case .serviceAppeared:
+            metrics.serviceAppeared()
             problems.end("bluetoothd")
             awaitAdapters()
-        case .serviceVanished: noteMissingService()
+        case .serviceVanished:
+            pairing.serviceVanished()
+            noteMissingService()
+            activation.readinessChanged()
         case .adapterChanged, .adapterRemoved:
             noteAdapters()
             checkPairingsLater()
@@ -391,7 +466,10 @@ package final class Daemon: Activating {
         case .deviceRemoved(let address):
             headsets.closeSession(address, "bluetoothd has forgotten it")
             headsets.forget(address)
-        case .deviceDisconnected(let address, _): headsets.closeSession(address, "the radio link ended")
+        case .deviceDisconnected(let address, let reason):
+            expectedProfiles.disconnected(address)
+            if let reason { reconnector.disconnected(address, reason) }
+            headsets.closeSession(address, "the radio link ended")
         }
     }
 
@@ -405,9 +483,9 @@ package final class Daemon: Activating {
         checkPairingsLater()
     }
 
-    /// Devices come to the bus after their adapter: which of them are missing shows later.
+    /// Devices come to the bus after their adapter: which of them are missing shows later, counted from the last news of it.
     private func checkPairingsLater() {
-        guard pairingCheck == nil else { return }
+        pairingCheck?.cancel()
         pairingCheck = ControlLoop.shared.schedule(after: configuration.waits.adapter) { [weak self] in
             self?.pairingCheck = nil
             self?.headsets.forgetUnpaired()
@@ -427,6 +505,7 @@ package final class Daemon: Activating {
     private func noteAdapters() {
         guard registry.isServicePresent else { return }
         voiceRouting.adaptersChanged(registry.adapters)
+        reconnector.adaptersChanged(registry.adapters)
         let powered = registry.adapters.contains(where: \.powered)
         // bluetoothd comes to the bus before its adapters do. Links that outlived it are not over for that.
         if registry.adapters.isEmpty, adapterGrace != nil { return }
@@ -457,6 +536,9 @@ package final class Daemon: Activating {
     }
 
     private func take(_ state: ProfileRegistration.State) {
+        defer { activation.readinessChanged() }
+        expectedProfiles.follow()
+        reconnector.follow()
         switch state {
         case .stopped: problems.end("profile")
         case .waitingForService: break
@@ -470,11 +552,17 @@ package final class Daemon: Activating {
 
     private func show(_ change: HeadsetDirectory.Change) {
         switch change {
-        case .appeared(let address): headsetObjects?.appeared(address)
-        case .vanished(let address): headsetObjects?.vanished(address)
-        case .changed(let address): headsetObjects?.changed(address)
+        case .appeared(let address), .vanished(let address), .changed(let address): headsetObjects?.follow(address)
         case .buttonPressed(let address, let button): pressed(button, at: address)
+        case .buttonHeld(let address): recogniseHeld(.callKey, at: address)
         }
+        switch change {
+        case .appeared(let address): runHook(.headsetConnected, address)
+        case .vanished(let address): runHook(.headsetLost, address)
+        case .changed, .buttonPressed, .buttonHeld: break
+        }
+        expectedProfiles.follow()
+        reconnector.follow()
         pcm.valuesChanged()
         routerObject?.refresh()
     }
@@ -486,46 +574,28 @@ package final class Daemon: Activating {
         restorePreferences()
         sleepMonitor = SleepMonitor(bus: bus, interruptions: interruptions, graph: graph, logger: logger)
         board.start()
+        pairingButton?.start()
         pcm.start()
+        metricsListener.follow(settings.configuration.metricsPort)
         if !registry.isServicePresent { noteMissingService() }
         if configuration.autostart {
-            await activate()
+            activation.beginActive()
             router.handle(.start)
         }
         await takeName()
     }
 
-    package func activate() async {
-        isActivationWanted = true
-        guard state == .inactive else { return }
-        state = .activating
-        calls.acceptsProviders = true
-        profile.start()
-        state = .active
-        followHeadsetProfile()
-        followBaresip()
-        logger.notice("active")
-    }
-
-    package func deactivate() async {
-        isActivationWanted = false
-        guard state == .active else { return }
-        state = .deactivating
-        calls.acceptsProviders = false
-        leaveBaresip()
-        calls.releaseProviders()
-        headsets.closeAll()
-        await profile.stop()
-        await headsetProfile.stop()
-        state = .inactive
-        logger.notice("inactive")
-        // Asked for while the profiles were taken back.
-        if isActivationWanted { await activate() }
-    }
-
     /// Ends everything in order; calls of providers end with `providerGone`.
     package func stop() async {
-        await deactivate()
+        reconnector.stop()
+        await activation.end()
+        pairingButton?.stop()
+        await pairing.stop()
+        expectedProfiles.stop()
+        await peace.stop()
+        await hookRunner.stop()
+        pressTimer?.cancel()
+        metricsListener.stop()
         pcm.stop()
         pcmCalls.stop()
         nameRetry?.cancel()
@@ -540,6 +610,7 @@ package final class Daemon: Activating {
         sounds.tones.stop()
         routerObject?.close()
         sessionObject?.close()
+        logReaders.close()
         bus.releaseName(BTCallName.bus)
         graph.close()
         microphone.stop()

@@ -15,7 +15,8 @@ package enum DaemonCommand {
         var checked: String?
     }
 
-    private static let usage = """
+    /// What `--help` prints.
+    package static let usage = """
         usage: btcalld [--config FILE] [--bus system|session|ADDRESS] [--foreground]
                btcalld --check FILE      reads a configuration with its quirks, or a quirks file, and says what is wrong
                btcalld --example         prints a configuration with every key explained
@@ -122,6 +123,7 @@ package enum DaemonCommand {
                 }
             }
             outside.controllers = ControllerFacts { ControllerInformation.manufacturer(of: $0) }
+            outside.radioLinkEnds = RadioLinkMonitor()
             do throws(DaemonError) {
                 let daemon = try Daemon(
                     configuration: configuration, bus: bus, registry: registry, outside: outside, logger: logger)
@@ -138,10 +140,10 @@ package enum DaemonCommand {
 
     @ControlPlane
     private static func run(_ daemon: Daemon, _ logger: Logger) throws(DaemonError) {
-        let notifier = ServiceNotifier()
+        let life = daemon.serviceLife(ServiceNotifier())
         let end: @ControlPlane () -> Void = {
             Task { @ControlPlane in
-                notifier.stopping()
+                life.stopping()
                 await daemon.stop()
                 ControlLoop.shared.stop()
             }
@@ -153,14 +155,7 @@ package enum DaemonCommand {
         }
         Task { @ControlPlane in
             await daemon.start()
-            notifier.ready()
-            if let interval = notifier.watchdogInterval { feed(notifier, every: interval / 2) }
+            life.ready()
         }
-    }
-
-    @ControlPlane
-    private static func feed(_ notifier: ServiceNotifier, every interval: Duration) {
-        notifier.watchdog()
-        ControlLoop.shared.schedule(after: interval) { feed(notifier, every: interval) }
     }
 }

@@ -12,30 +12,6 @@ import Testing
 extension DaemonTests {
     /// Which ways the audio and video of calls go, and what is heard then.
     @Suite @ControlPlane struct CallMediaTests {
-        /// Waits until a whole tenth of a second that the earpiece plays is heard, or is not.
-        private func plays(
-            _ box: Box, _ isHeard: Bool, sourceLocation: SourceLocation = #_sourceLocation
-        ) async throws {
-            try await eventually("the earpiece plays \(isHeard)", sourceLocation: sourceLocation) {
-                let recent = (box.outside.played("earpiece").last?.samples ?? []).suffix(4800)
-                guard recent.count == 4800 else { return false }
-                return isHeard ? Tone.isHeard(in: recent) : recent.allSatisfy { abs(Int($0)) < 20 }
-            }
-        }
-
-        /// Waits until the far end hears the person, or a tenth of a second of digital silence.
-        private func farEndHears(
-            _ box: Box, _ isHeard: Bool, sourceLocation: SourceLocation = #_sourceLocation
-        ) async throws {
-            var silent = 0
-            try await eventually("the far end hears \(isHeard)", sourceLocation: sourceLocation) {
-                let samples = box.telephone.exchange.takeRecorded()
-                if isHeard { return Tone.isHeard(in: samples) }
-                for sample in samples { silent = sample == 0 ? silent + 1 : 0 }
-                return silent >= 1600
-            }
-        }
-
         private func media(_ box: Box) async throws -> CallMedia? { try await box.bridge.calls.list().first?.media }
 
         @Test func `S2.6 A call that only sends plays nothing here, one that only receives has no microphone`()
@@ -45,24 +21,24 @@ extension DaemonTests {
                 try await box.prefer(.none)
                 let registration = try await box.register()
                 let call = try await box.startCall(registration)
-                try await plays(box, true)
-                try await farEndHears(box, true)
+                try await box.earpiecePlays(true)
+                try await box.farEndHears(true)
                 try await box.bridge.calls.setMedia(of: call, audio: .sendOnly)
-                try await plays(box, false)
-                try await farEndHears(box, true)
+                try await box.earpiecePlays(false)
+                try await box.farEndHears(true)
                 try await box.bridge.calls.setMedia(of: call, audio: .receiveOnly)
-                try await plays(box, true)
-                try await farEndHears(box, false)
+                try await box.earpiecePlays(true)
+                try await box.farEndHears(false)
                 // The microphone is not requested: it is closed at the source, and the policy has none.
                 try await eventually("the microphone is closed") {
                     try await box.device("earpiece")?["input"] == "" && !box.daemon.microphone.isLive
                 }
                 try await box.bridge.calls.setMedia(of: call, audio: .off)
-                try await plays(box, false)
-                try await farEndHears(box, false)
+                try await box.earpiecePlays(false)
+                try await box.farEndHears(false)
                 try await box.bridge.calls.setMedia(of: call, audio: .sendReceive)
-                try await plays(box, true)
-                try await farEndHears(box, true)
+                try await box.earpiecePlays(true)
+                try await box.farEndHears(true)
                 let asked = box.telephone.requests.compactMap { request -> CallMedia? in
                     if case .media(call, let media, camera: true) = request { media } else { nil }
                 }
@@ -78,20 +54,20 @@ extension DaemonTests {
                 let call = try await registration.reportOutgoing(
                     number: "1", state: .active, media: CallMedia(video: .sendReceive))
                 let calls = box.bridge.calls
-                try await farEndHears(box, true)
+                try await box.farEndHears(true)
                 try await calls.setLocalAudioEnabled(call, false)
-                try await farEndHears(box, false)
+                try await box.farEndHears(false)
                 try await eventually("no microphone is live") { !box.daemon.microphone.isLive }
                 #expect(try await !calls.isMuted())
                 #expect(await calls.hold(call) == .done)
                 #expect(try await calls.list().map(\.isLocalAudioEnabled) == [false])
                 #expect(await calls.resume(call) == .done)
-                try await farEndHears(box, false)
+                try await box.farEndHears(false)
                 #expect(await calls.hold(call) == .done)
                 try await calls.setLocalAudioEnabled(call, true)
                 #expect(try await calls.list().map(\.state) == [.held])
                 #expect(await calls.resume(call) == .done)
-                try await farEndHears(box, true)
+                try await box.farEndHears(true)
                 try await calls.setLocalVideoEnabled(call, false)
                 #expect(try await calls.list().map(\.isLocalVideoEnabled) == [false])
                 let told = Telephone.Request.media(call, CallMedia(video: .sendReceive), camera: false)
@@ -199,7 +175,7 @@ extension DaemonTests {
                 let call = try await box.startCall(registration)
                 let headset = try #require(Choice.bluetooth(address: "\(Box.first)"))
                 try await box.route(headset)
-                try await farEndHears(box, true)
+                try await box.farEndHears(true)
                 let path = try #require(box.daemon.calls.calls.first?.path)
                 func set(_ isMuted: Bool) async -> String? {
                     await box.error(
@@ -208,13 +184,13 @@ extension DaemonTests {
                 }
                 #expect(await set(true) == nil)
                 #expect(try await box.bridge.calls.isMuted())
-                try await farEndHears(box, false)
+                try await box.farEndHears(false)
                 try await eventually("the application is told") { box.telephone.requests.last == .muted(call, true) }
                 #expect(await set(false) == nil)
-                try await farEndHears(box, true)
+                try await box.farEndHears(true)
                 ears.headset.setMicrophoneVolume(0)
                 try await eventually("the headset mutes") { try await box.bridge.calls.isMuted() }
-                try await farEndHears(box, false)
+                try await box.farEndHears(false)
                 box.bluez.disconnect(Box.first)
                 try await box.route(.earpiece)
                 #expect(try await box.bridge.calls.isMuted())

@@ -160,6 +160,7 @@ extension DaemonTests {
                 configure: { configuration in
                     Self.impatient(&configuration)
                     configuration.routing.openTimeout = .milliseconds(200)
+                    configuration.routing.penaltyBase = .milliseconds(100)
                 },
                 body: { box in
                     try await box.prefer(.bluetooth)
@@ -282,6 +283,59 @@ extension DaemonTests {
                 try await box.noProblem("record")
             }
             #expect(records.count == 1)
+        }
+
+        @Test func `A record that is full is renamed, four of them are kept, and no line is lost before`() async throws
+        {
+            let folder = FileManager.default.temporaryDirectory.appending(path: "btcall-calls-\(UUID().uuidString)")
+            try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+            defer { try? FileManager.default.removeItem(at: folder) }  // A folder in the temporary directory may stay.
+            let path = folder.appending(path: "calls.jsonl")
+            try await Box.run(
+                configure: { configuration in
+                    configuration.callRecord = path.path()
+                    configuration.recordsNumbers = true
+                    configuration.recordKiB = 1
+                },
+                body: { box in
+                    let owner = Switchboard()
+                    box.daemon.calls.register(owner)
+                    @ControlPlane func talk(_ number: Int) throws {
+                        let record = try box.daemon.calls.reportIncoming(
+                            from: owner, number: "\(number)", options: ReportOptions())
+                        try owner.report("ended", of: record, to: box.daemon.calls)
+                    }
+                    func size(_ name: String) -> Int {
+                        let attributes = try? FileManager.default.attributesOfItem(
+                            atPath: folder.appending(path: name).path())
+                        return attributes?[.size] as? Int ?? -1
+                    }
+                    let names = ["calls.jsonl", "calls.jsonl.1", "calls.jsonl.2", "calls.jsonl.3", "calls.jsonl.4"]
+                    for number in 0..<40 { try talk(number) }
+                    #expect(Set(try FileManager.default.contentsOfDirectory(atPath: folder.path())) == Set(names))
+                    for name in names { #expect((1...1024).contains(size(name)), "\(name)") }
+                    let numbers = try names.reversed().flatMap { name in
+                        try Self.lines(of: folder.appending(path: name)).compactMap { $0["number"] as? String }
+                    }
+                    // The latest ones, all of them, in their order.
+                    #expect(numbers.count > 5 && numbers == (40 - numbers.count..<40).map { "\($0)" })
+                    // What cannot be renamed is written to all the same.
+                    let first = folder.path() + "/calls.jsonl.1"
+                    for name in names.dropFirst() {
+                        try FileManager.default.removeItem(atPath: folder.path() + "/" + name)
+                        try FileManager.default.createDirectory(
+                            atPath: folder.path() + "/\(name)/full", withIntermediateDirectories: true)
+                    }
+                    for number in 40..<50 { try talk(number) }
+                    let problem = try await box.problem("recordRotation")
+                    #expect(problem.remedy.contains("[calls] recordKiB = 0"))
+                    #expect(try Self.lines(of: path).last?["number"] as? String == "49")
+                    #expect(size("calls.jsonl") > 1024)
+                    try FileManager.default.removeItem(atPath: first)
+                    try talk(50)
+                    try await box.noProblem("recordRotation")
+                    #expect(try Self.lines(of: path).map { $0["number"] as? String } == ["50"])
+                })
         }
 
         @Test func `A pipe that nobody reads does not hold up the end of a call`() async throws {

@@ -9,7 +9,7 @@ import Testing
 
 /// Sound cards that write down whether they were to be shared when they were opened.
 @ControlPlane
-private final class MixingPaths: PathOpening {
+final class MixingPaths: PathOpening {
     private let paths: any PathOpening
     private var isMixing = false
     private(set) var opened: [Bool] = []
@@ -96,27 +96,19 @@ extension DaemonTests {
         @Test func `S1.26 audio.mixWithOthers acts when a card is opened again, and leaves the open one alone`()
             async throws
         {
-            var paths: MixingPaths?
-            try await Box.run(
-                outside: { outside in
-                    let recording = MixingPaths(outside.paths)
-                    outside.paths = recording
-                    paths = recording
-                },
-                body: { box in
-                    let paths = try #require(paths)
-                    #expect(try await effect(box, "audio.mixWithOthers") == .reopen)
-                    try await box.prefer(.none)
-                    let registration = try await box.register()
-                    _ = try await box.startCall(registration)
-                    try await box.playing("earpiece")
-                    try await box.bridge.setSetting("audio.mixWithOthers", to: "yes")
-                    try await box.playing("earpiece")
-                    #expect(paths.opened == [false])
-                    try await box.bridge.audioDeviceManager.select(.speakerphone)
-                    try await box.playing("speakerphone")
-                    #expect(paths.opened == [false, true])
-                })
+            try await Box.run(through: MixingPaths.init) { box, paths in
+                #expect(try await effect(box, "audio.mixWithOthers") == .reopen)
+                try await box.prefer(.none)
+                let registration = try await box.register()
+                _ = try await box.startCall(registration)
+                try await box.playing("earpiece")
+                try await box.bridge.setSetting("audio.mixWithOthers", to: "yes")
+                try await box.playing("earpiece")
+                #expect(paths.opened == [false])
+                try await box.bridge.audioDeviceManager.select(.speakerphone)
+                try await box.playing("speakerphone")
+                #expect(paths.opened == [false, true])
+            }
         }
 
         @Test func `S1.26 ring keys act with the next call, and leave the one that rings alone`() async throws {
@@ -143,16 +135,9 @@ extension DaemonTests {
         }
 
         @Test func `after manual rendering the cards are looked at before one of them rings`() async throws {
-            var paths: OrderedPaths?
             try await Box.run(
-                configure: { $0.routing.manualRendering = true },
-                outside: { outside in
-                    let recording = OrderedPaths(outside.paths)
-                    outside.paths = recording
-                    paths = recording
-                },
-                body: { box in
-                    let paths = try #require(paths)
+                through: OrderedPaths.init, configure: { $0.routing.manualRendering = true },
+                body: { box, paths in
                     try await box.prefer(.none)
                     let registration = try await box.register()
                     _ = try await registration.reportIncoming(number: "1001")

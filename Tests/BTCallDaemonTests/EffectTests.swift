@@ -88,28 +88,20 @@ extension DaemonTests {
         @Test func `S1.26 audio.periodMilliseconds acts when a card is opened again, and leaves the open one alone`()
             async throws
         {
-            var paths: PeriodPaths?
-            try await Box.run(
-                outside: { outside in
-                    let recording = PeriodPaths(outside.paths)
-                    outside.paths = recording
-                    paths = recording
-                },
-                body: { box in
-                    let paths = try #require(paths)
-                    #expect(try await effect(box, "audio.periodMilliseconds") == .reopen)
-                    try await box.prefer(.none)
-                    let registration = try await box.register()
-                    _ = try await box.startCall(registration)
-                    try await box.route(.earpiece)
-                    try await box.playing("earpiece")
-                    try await box.bridge.setSetting("audio.periodMilliseconds", to: "20")
-                    try await box.playing("earpiece")
-                    #expect(paths.opened.map(\.period) == [10])
-                    try await box.bridge.audioDeviceManager.select(.speakerphone)
-                    try await box.playing("speakerphone")
-                    #expect(paths.opened.map(\.period) == [10, 20])
-                })
+            try await Box.run(through: PeriodPaths.init) { box, paths in
+                #expect(try await effect(box, "audio.periodMilliseconds") == .reopen)
+                try await box.prefer(.none)
+                let registration = try await box.register()
+                _ = try await box.startCall(registration)
+                try await box.route(.earpiece)
+                try await box.playing("earpiece")
+                try await box.bridge.setSetting("audio.periodMilliseconds", to: "20")
+                try await box.playing("earpiece")
+                #expect(paths.opened.map(\.period) == [10])
+                try await box.bridge.audioDeviceManager.select(.speakerphone)
+                try await box.playing("speakerphone")
+                #expect(paths.opened.map(\.period) == [10, 20])
+            }
         }
 
         @Test func `S1.26 audio.callQueueBlocks acts with the next call`() async throws {

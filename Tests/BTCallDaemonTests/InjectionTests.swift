@@ -101,7 +101,7 @@ extension DaemonTests {
                 defer { close(descriptor) }
                 try await registration.update(call, .held)
                 // The device goes on without a call; what is on its way to the audio thread arrives.
-                await ControlLoop.shared.sleep(for: .milliseconds(200))
+                await ControlLoop.shared.sleep(for: .seconds(1))
                 let block = [Int16](repeating: 8000, count: 160)
                 while send(descriptor, block, 320, Int32(MSG_DONTWAIT)) == 320 {}
                 await ControlLoop.shared.sleep(for: .milliseconds(300))

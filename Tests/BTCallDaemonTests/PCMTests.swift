@@ -39,9 +39,11 @@ extension DaemonTests {
 
         /// A client whose stream has been accepted.
         private func open(
-            _ path: String, _ role: btcall_pcm_role = BTCALL_PCM_CALL, isCapture: Bool = false, rate: UInt32 = 16_000
+            _ path: String, _ role: btcall_pcm_role = BTCALL_PCM_CALL, isCapture: Bool = false, rate: UInt32 = 16_000,
+            buffer: Duration = .milliseconds(100)
         ) async throws -> (client: PCMClient, ring: PCMRing) {
-            let hello = PCMClient.hello(role, isCapture: isCapture, rate: rate, bufferFrames: rate / 10)
+            let hello = PCMClient.hello(
+                role, isCapture: isCapture, rate: rate, bufferFrames: rate * UInt32(buffer / .milliseconds(1)) / 1000)
             let client = try PCMClient(path, hello)
             try await eventually("the client is answered") { client.isAnswered() }
             #expect(client.answer?.error == 0)
@@ -290,6 +292,25 @@ extension DaemonTests {
                 #expect(ring.isEngaged)
                 client.send(BTCALL_PCM_STOP)
                 try await eventually("its client is the clock") { !ring.isEngaged }
+            }
+        }
+
+        @Test func `what a program was too late with is in the log when it goes`() async throws {
+            try await run { box, path in
+                for isLate in [false, true] {
+                    let (client, ring) = try await open(path, BTCALL_PCM_PAGE, buffer: .milliseconds(500))
+                    if !isLate {
+                        ring.play(tone(16_000))
+                        try await eventually("it is full") { ring.application >= 6_000 }
+                    }
+                    client.send(BTCALL_PCM_START)
+                    try await eventually("half a second passes") { ring.hardware >= 8_000 }
+                    client.close()
+                }
+                try await eventually("both are gone") { box.log.containing("closed btcall:page").count == 2 }
+                let lines = box.log.containing("closed btcall:page")
+                #expect(lines[0].hasSuffix("test closed btcall:page"))
+                #expect(lines[1].hasSuffix("0 ms of which came too late to be heard"))
             }
         }
 

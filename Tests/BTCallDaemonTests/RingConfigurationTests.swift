@@ -36,12 +36,15 @@ import Testing
         #expect(ring.file == "/usr/share/ring.wav" && ring.cadence == [400, 200, 400, 2_000])
         #expect(ring.gain == 0 && ring.tones == .uk && ring.ringback == .no)
         #expect(try read("[ring]\nplayback = plug:horn").ring.output == .pcm("plug:horn"))
+        let headset = try read("[ring]\ndevice = bluetooth\npageDevice = bluetooth:AA:BB:CC:DD:EE:0F").ring
+        #expect(headset.output == .bluetooth(nil) && headset.pageOutput?.description == "bluetooth:AA:BB:CC:DD:EE:0F")
         let silent = try read("[ring]\ndevice = none\nplayback = plug:horn\ntones = none").ring
         #expect(silent.output == nil && silent.pageOutput == nil && silent.tones == nil)
     }
 
     @Test(arguments: [
-        "device = bluetooth", "pageDevice = none", "file = ring.wav", "cadence = 1000", "cadence = 1000on",
+        "device = bluetooth:1", "device = headset", "pageDevice = none", "file = ring.wav",
+        "cadence = 1000", "cadence = 1000on",
         "cadence = 1000off 4000on", "cadence = 5on 5off", "cadence =", "cadence = 1000/4000", "volume = 101",
         "tones = de", "ringback = perhaps",
     ])

@@ -119,6 +119,52 @@ extension DaemonTests {
             }
         }
 
+        @Test func `A script mutes, swaps and joins its calls where it says that it can`() async throws {
+            try await Box.run { box in
+                let btcall = try Program(box.address)
+                let provider = try btcall.start(
+                    "provider", "--capabilities", "dial,hold,mute,swap,conference", "--schemes", "door")
+                var told = ["registered"]
+                for (line, said) in [
+                    (#"{"report":"incoming","number":"1"}"#, "reported 1"), (#"{"update":"active"}"#, "state active"),
+                    (#"{"update":"held"}"#, "state held"), (#"{"report":"outgoing","number":"2"}"#, "reported 2"),
+                ] {
+                    try provider.write(line)
+                    told.append(said)
+                    try await Self.said(told, provider)
+                }
+                let ids = try await box.bridge.calls.list().map(\.id.description)
+                try provider.write(#"{"update":"active","call":"\#(ids[1])"}"#)
+                told.append("state active")
+                try await Self.said(told, provider)
+                for (verb, requests, states, members) in [
+                    (["mic", "mute"], ["mute 1", "mute 2"], [], ids),
+                    (["mic", "unmute"], ["unmute 3", "unmute 4"], [], ids),
+                    (["swap"], ["swap 5"], ["state held", "state active"], [ids[1], ids[0]]),
+                    (["conference"], ["conference 6"], ["state active"], ids),
+                ] as [([String], [String], [String], [String])] {
+                    let client = try RunningProgram(btcall.path, verb, box.address)
+                    told += requests
+                    try await Self.said(told, provider)
+                    let asked = provider.objects.suffix(requests.count)
+                    for request in asked { try provider.write("{\"id\":\(request["id"] ?? 0),\"ok\":true}") }
+                    told += states
+                    try await Self.said(told, provider)
+                    #expect(try await client.status() == 0, "\(client.errors)")
+                    let named = asked.flatMap { request in
+                        request["calls"] as? [String]
+                            ?? [request["call"], request["resume"]].compactMap { $0 as? String }
+                    }
+                    #expect(named == members)
+                }
+                let elsewhere = try btcall.start("dial", "sip:ann@example.org")
+                #expect(try await elsewhere.status() == 1)
+                #expect(elsewhere.errors.contains("door"), "\(elsewhere.errors)")
+                try provider.endInput()
+                #expect(try await provider.status() == 0)
+            }
+        }
+
         @Test func `The audio of a script's call comes from a file and goes to one`() async throws {
             try await Box.run { box in
                 let folder = FileManager.default.temporaryDirectory.appending(path: "btcall-\(UUID().uuidString)")

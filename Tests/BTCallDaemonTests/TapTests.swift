@@ -9,21 +9,6 @@ import Testing
 
 extension DaemonTests {
     @Suite @ControlPlane struct TapTests {
-        /// Everything that the daemon signals from now on.
-        @ControlPlane private final class Events {
-            private(set) var all: [BridgeEvent] = []
-            private var task: Task<Void, Never>?
-
-            init(_ bridge: CallBridge) async {
-                let stream = await bridge.events()
-                task = Task { @ControlPlane [weak self] in
-                    for await event in stream { self?.all.append(event) }
-                }
-            }
-
-            deinit { task?.cancel() }
-        }
-
         private func call(_ box: Box) async throws -> (ProviderRegistration, Call.ID) {
             try await box.prefer(.none)
             let registration = try await box.register([.hold])
@@ -57,7 +42,7 @@ extension DaemonTests {
         @Test func `S2.16 By default nobody may record, and it is told that somebody wanted to`() async throws {
             try await Box.run { box in
                 let (_, call) = try await call(box)
-                let events = await Events(box.bridge)
+                let events = await EventLog(box.bridge)
                 let other = try await CallBridge(bus: .address("\(box.address)"))
                 let error = await refusal { () throws(BridgeError) in _ = try await other.audio.openTap(call: call) }
                 #expect(error?.code == .accessDenied && error?.message.contains("[privacy] recording") == true)
@@ -79,7 +64,7 @@ extension DaemonTests {
                 configure: { $0.recording = .allow },
                 body: { box in
                     let (registration, call) = try await call(box)
-                    let events = await Events(box.bridge)
+                    let events = await EventLog(box.bridge)
                     let local = try await box.bridge.audio.openTap(call: call, side: .local).takeDescriptor()
                     let remote = try await box.bridge.audio.openTap(call: call, side: .remote).takeDescriptor()
                     defer {
@@ -127,7 +112,7 @@ extension DaemonTests {
                 configure: { $0.recording = .ask },
                 body: { box in
                     let (_, call) = try await call(box)
-                    let events = await Events(box.bridge)
+                    let events = await EventLog(box.bridge)
                     let recorder = try await CallBridge(bus: .address("\(box.address)"))
                     @ControlPlane func requests() -> Int {
                         events.all.count { if case .recordingRequested(call, _) = $0 { true } else { false } }
@@ -173,7 +158,7 @@ extension DaemonTests {
                 },
                 body: { box in
                     let (registration, call) = try await call(box)
-                    let events = await Events(box.bridge)
+                    let events = await EventLog(box.bridge)
                     let error = await refusal { () throws(BridgeError) in
                         _ = try await box.bridge.audio.openTap(call: call)
                     }
@@ -191,7 +176,7 @@ extension DaemonTests {
                 configure: { $0.recording = .ask },
                 body: { box in
                     let (registration, call) = try await call(box)
-                    let events = await Events(box.bridge)
+                    let events = await EventLog(box.bridge)
                     let asked = Task { @ControlPlane in
                         await refusal { () throws(BridgeError) in _ = try await box.bridge.audio.openTap(call: call) }
                     }
@@ -319,7 +304,7 @@ extension DaemonTests {
                 #expect(idle.status == 1 && idle.text.contains("nobody asks"), "\(idle.text)")
                 try await box.bridge.setSetting("privacy.recording", to: "ask")
                 defer { try? FileManager.default.removeItem(atPath: file) }  // It may stay.
-                let events = await Events(box.bridge)
+                let events = await EventLog(box.bridge)
                 let run = Task { @ControlPlane in try await program("record", file, "--seconds", "1") }
                 try await eventually("somebody is asked") {
                     events.all.contains { if case .recordingRequested = $0 { true } else { false } }

@@ -15,6 +15,8 @@ package final class ProblemList {
 
     package private(set) var problems: [Problem] = []
     package var onChange: (@ControlPlane () -> Void)?
+    /// There is one that was not there before.
+    package var onBegin: (@ControlPlane (Problem) -> Void)?
     private let logger: Logger
 
     package init(logger: Logger) {
@@ -23,6 +25,7 @@ package final class ProblemList {
 
     package func begin(_ id: String, what: String, remedy: String) {
         let problem = Problem(id: id, what: what, remedy: remedy)
+        let isNew = !problems.contains { $0.id == id }
         if let index = problems.firstIndex(where: { $0.id == id }) {
             guard problems[index] != problem else { return }
             problems[index] = problem
@@ -31,6 +34,7 @@ package final class ProblemList {
         }
         logger.warning("\(what): \(remedy)")
         onChange?()
+        if isNew { onBegin?(problem) }
     }
 
     package func end(_ id: String) {

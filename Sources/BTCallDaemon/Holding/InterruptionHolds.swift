@@ -14,6 +14,8 @@ package final class InterruptionHolds {
     private var held: [CallID] = []
     /// Applications that have been asked to hold and have not answered.
     private var asked: [CallID] = []
+    /// Outgoing calls that were not answered when the interruption began: held when they are.
+    private var pending: [CallID] = []
     /// Taken up again as soon as they are held: the interruption was over before.
     private var late: [CallID] = []
 
@@ -26,14 +28,30 @@ package final class InterruptionHolds {
     package func began() {
         held = []
         late = []
+        pending = []
         guard isOn else { return }
-        for record in calls.calls where record.call.state == .active {
-            guard record.provider.options.capabilities.contains(.hold) else { continue }
-            let id = record.identifier
-            held.append(id)
-            asked.append(id)
-            calls.request(.setHeld(id, true)) { [weak self] outcome in self?.answered(record, outcome) }
+        for record in calls.calls {
+            if record.call.state == .active {
+                hold(record)
+            } else if record.call.direction == .outgoing, record.call.state != .held {
+                pending.append(record.identifier)
+            }
         }
+    }
+
+    /// A call is different. One that somebody answers here meanwhile is to be heard, and is no matter of ours.
+    package func changed(_ record: CallRecord) {
+        guard record.call.state == .active, pending.contains(record.identifier) else { return }
+        pending.removeAll { $0 == record.identifier }
+        hold(record)
+    }
+
+    private func hold(_ record: CallRecord) {
+        guard record.provider.options.capabilities.contains(.hold) else { return }
+        let id = record.identifier
+        held.append(id)
+        asked.append(id)
+        calls.request(.setHeld(id, true)) { [weak self] outcome in self?.answered(record, outcome) }
     }
 
     private func answered(_ record: CallRecord, _ outcome: CallRequestOutcome) {
@@ -58,6 +76,7 @@ package final class InterruptionHolds {
     package func ended(resume: Bool) {
         let ended = held
         held = []
+        pending = []
         // A call that was answered meanwhile is the one to be heard: it would be held in turn.
         let others = calls.calls.filter { !asked.contains($0.identifier) }
         guard resume, !others.contains(where: { $0.call.state == .active }) else { return }

@@ -63,11 +63,21 @@ package final class PrivacyOutput {
     private let specification: PrivacyOutputSpecification?
     private let problems: ProblemList
     private var device: Device?
-    private static let problem = "privacy"
+    private let problem: String
+    private let name: String
 
     /// Puts it out.
-    package init(_ specification: PrivacyOutputSpecification?, problems: ProblemList) {
+    ///
+    /// - Parameters:
+    ///   - problem: the identifier under which it is told that it cannot be set.
+    ///   - name: what it is, in that text.
+    package init(
+        _ specification: PrivacyOutputSpecification?, problems: ProblemList, problem: String = "privacy",
+        name: String = "privacy output"
+    ) {
         self.specification = specification
+        self.problem = problem
+        self.name = name
         self.problems = problems
         set(false)
     }
@@ -82,12 +92,12 @@ package final class PrivacyOutput {
             case nil: break
             }
             state = isOn ? .on : .off
-            problems.end(Self.problem)
+            problems.end(problem)
         } catch {
             close()
             state = .failed
             problems.begin(
-                Self.problem, what: "the privacy output \(specification) is not set: \(error.what)",
+                problem, what: "the \(name) \(specification) is not set: \(error.what)",
                 remedy: error.remedy)
         }
     }

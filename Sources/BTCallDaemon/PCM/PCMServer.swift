@@ -68,7 +68,10 @@ package final class PCMServer {
         if !directory.isEmpty { mkdir(directory, 0o755) }
         let descriptor = btcall_listen_at(path, 0o660)
         guard descriptor >= 0 else { return fail(path, SystemError("the socket")) }
-        if let entry = getgrnam(Self.group), chown(path, uid_t.max, entry.pointee.gr_gid) != 0 {
+        // The unit runs it with that group, and forbids the call.
+        if let entry = getgrnam(Self.group), entry.pointee.gr_gid != getegid(),
+            chown(path, uid_t.max, entry.pointee.gr_gid) != 0
+        {
             logger.notice("\(path) does not get the group \(Self.group): \(SystemError("chown"))")
         }
         do throws(SystemError) {
@@ -205,6 +208,12 @@ package final class PCMServer {
 
     private func end(_ connection: PCMConnection) {
         stop(connection)
+        if let hello = connection.hello, let memory = connection.memory {
+            // A step each where it began and stopped are no fault of anybody.
+            let missing = memory.missingMilliseconds
+            let late = missing > 20 ? ", \(missing) ms of which came too late to be heard" : ""
+            logger.info("\(hello.program) closed btcall:\(hello.role)\(late)")
+        }
         connection.close()
         connections.removeAll { $0 === connection }
         if !connections.contains(where: { $0.hello?.role == .control }) { shown = nil }

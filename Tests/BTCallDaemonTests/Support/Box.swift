@@ -33,6 +33,8 @@ final class Box {
     let log: LogLines
     private(set) var daemon: Daemon
     private(set) var connection: BusConnection
+    /// Those that last as long as the box.
+    var registrations: [ProviderRegistration] = []
     private let pacer: AudioPacer
     private let bus: FakeBlueZBus
 
@@ -67,6 +69,22 @@ final class Box {
         try result.get()
     }
 
+    /// The same with a daemon that reaches its cards through something that looks on.
+    static func run<Paths: PathOpening>(
+        through look: @escaping @ControlPlane (any PathOpening) -> Paths,
+        configure: (inout Configuration) -> Void = { _ in }, body: (Box, Paths) async throws -> Void
+    ) async throws {
+        var paths: Paths?
+        try await run(
+            configure: configure,
+            outside: { outside in
+                let looking = look(outside.paths)
+                outside.paths = looking
+                paths = looking
+            },
+            body: { box in try await body(box, try #require(paths)) })
+    }
+
     /// The policy's waits are shortened; nothing is decided by them here.
     static var configuration: Configuration {
         var configuration = Configuration()
@@ -85,7 +103,11 @@ final class Box {
         configuration.waits.localDevice = .milliseconds(50)
         configuration.waits.busName = .milliseconds(50)
         configuration.waits.profile = .milliseconds(50)
+        // The radio keeps time as well as this machine does; what is learnt of one is tested with virtual time.
+        configuration.routing.silentLimit = .milliseconds(250)
         configuration.audioDelayMilliseconds = 0
+        // A test that takes headsets away wants them to stay away.
+        configuration.reconnect.isOn = false
         // What is said is compared with what is heard.
         configuration.voiceProcessing = .none
         return configuration
@@ -136,6 +158,11 @@ final class Box {
         try await eventually("bluetoothd has the profile") { !self.bluez.profiles.isEmpty }
     }
 
+    /// The message bus ends, without a word to anybody.
+    func stopBus() { bus.stop() }
+    /// And is there again, at the same address.
+    func startBus() throws { try bus.start() }
+
     /// As if the process had ended and another one begun.
     func restartDaemon() async throws {
         await daemon.stop()
@@ -149,6 +176,7 @@ final class Box {
         telephone.manner = .willing
         telephone.exchange.stop()
         await daemon.stop()
+        registrations = []
         bluez.stop()
         await bridge.close()
         connection.close()

@@ -20,6 +20,8 @@ final class PacedBoard: PathOpening {
 
     var openMicrophones: Int { microphones.filter(\.isOpen).count }
     var openSpeakers: Int { speakers.filter(\.isOpen).count }
+    /// The first microphone was started once, and once more only where a machine that stood still had let it run over.
+    var wasStartedOnce: Bool { microphones.first.map { $0.xruns <= 1 && $0.starts == 1 + $0.xruns } ?? false }
 
     func microphone(of kind: LocalDevice) -> String? { deaf.contains(kind) ? nil : "\(kind)" }
 

@@ -3,15 +3,16 @@ import DBus
 import Foundation
 import Testing
 
-/// The program `btcall` that was built with these tests, run against a box.
+/// A program that was built with these tests, `btcall` unless another is named, run against a box.
 @ControlPlane
 struct Program {
     let path: String
     let bus: BusAddress
 
-    init(_ bus: BusAddress) throws {
+    /// - Parameter names: of the file, the first of which that there is.
+    init(_ bus: BusAddress, _ names: [String] = ["btcall", "BTCallCommand"]) throws {
         let directory = URL(filePath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent()
-        let candidates = ["btcall", "BTCallCommand"].map { directory.appending(path: $0).path() }
+        let candidates = names.map { directory.appending(path: $0).path() }
         path = try #require(candidates.first { FileManager.default.isExecutableFile(atPath: $0) })
         self.bus = bus
     }
@@ -20,6 +21,10 @@ struct Program {
     ///
     /// - Returns: standard output and standard error together, and the exit code.
     func callAsFunction(_ arguments: String...) async throws -> (text: String, status: Int32) {
+        try await self(arguments)
+    }
+
+    func callAsFunction(_ arguments: [String]) async throws -> (text: String, status: Int32) {
         let file = FileManager.default.temporaryDirectory.appending(path: "btcall-\(UUID().uuidString)").path()
         defer { try? FileManager.default.removeItem(atPath: file) }  // A file in the temporary directory may stay.
         let status = try await ControlLoop.shared.run(

@@ -20,6 +20,12 @@ final class RunningProgram {
                 folder.path(), "\(bus)", path,
             ] + arguments
         process.standardInput = input
+        // The control loop of this process has signals blocked, which is inherited, and not every program undoes that.
+        var none = sigset_t()
+        var before = sigset_t()
+        sigemptyset(&none)
+        pthread_sigmask(SIG_SETMASK, &none, &before)
+        defer { pthread_sigmask(SIG_SETMASK, &before, nil) }
         try process.run()
     }
 
@@ -65,5 +71,6 @@ final class RunningProgram {
 }
 
 extension Program {
-    func start(_ arguments: String...) throws -> RunningProgram { try RunningProgram(path, arguments, bus) }
+    func start(_ arguments: String...) throws -> RunningProgram { try start(arguments) }
+    func start(_ arguments: [String]) throws -> RunningProgram { try RunningProgram(path, arguments, bus) }
 }

@@ -28,7 +28,10 @@ final class Softphone {
     init(_ name: String, user: String, proxy: Softphone? = nil) async throws {
         let port = try Self.freePort()
         uri = "sip:\(user)@127.0.0.1:\(port)"
-        controlPort = try Self.freePort()
+        // The first one is not taken before baresip has begun.
+        var other = try Self.freePort()
+        while other == port { other = try Self.freePort() }
+        controlPort = other
         directory = FileManager.default.temporaryDirectory.appending(path: "btcall-baresip-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
         let configuration = """

@@ -1,0 +1,32 @@
+import AudioEngine
+import BTCallAPI
+package import ControlLoop
+
+// What a service manager is told.
+extension Daemon {
+    /// What the real-time thread has done, for the watchdog.
+    package var audioProgress: WatchdogKeeper.Progress {
+        .init(isPlaying: graph.routedTerminal != nil, ticks: graph.counters().ticks)
+    }
+
+    /// One line: what state it is in, where the calls are heard, how many problems there are.
+    package var statusLine: String {
+        var parts = [activation.state.rawValue]
+        if let endpoint = graph.routedTerminal.flatMap(graph.endpoint(ofTerminal:)) {
+            parts.append("audio on \(endpoint)")
+        }
+        let count = problems.problems.count
+        if count > 0 { parts.append("\(count) \(count == 1 ? "problem" : "problems"): see btcall status") }
+        return parts.joined(separator: "; ")
+    }
+
+    /// What tells a service manager of this daemon from here on.
+    package func serviceLife(_ notifier: ServiceNotifier) -> ServiceLife {
+        let life = ServiceLife(
+            notifier: notifier,
+            progress: { [weak self] in self?.audioProgress ?? .init(isPlaying: false, ticks: 0) },
+            status: { [weak self] in self?.statusLine ?? "" }, logger: logger)
+        onStatus = { [weak life] in life?.statusChanged() }
+        return life
+    }
+}

@@ -1,0 +1,130 @@
+import CBTCall
+package import ControlLoop
+import Glibc
+import Synchronization
+
+/// The socket of one program that reads the log. It never makes anybody wait: what the program does not read in time is lost, the
+/// oldest first, and it is told how much.
+package final class LogReader: Sendable {
+    /// Lines that wait for room in the socket.
+    package static let mostWaiting = 256
+
+    private struct State {
+        /// -1: closed.
+        var descriptor: Int32
+        /// In order; not empty means that the loop waits for room.
+        var waiting: [[UInt8]] = []
+        /// Lines that came before the first that waits.
+        var lost = 0
+        var isWaitingForRoom = false
+    }
+
+    private let state: Mutex<State>
+    @ControlPlane private var source: DescriptorSource?
+    @ControlPlane private var onEnd: (@ControlPlane (LogReader) -> Void)?
+
+    /// - Parameter descriptor: a SOCK_SEQPACKET socket, which is closed here.
+    package init(taking descriptor: Int32) { state = Mutex(State(descriptor: descriptor)) }
+
+    deinit { Self.close(state.withLock(\.descriptor)) }
+
+    /// - Parameter onEnd: called once, when the program has closed its end; not after `close`.
+    @ControlPlane
+    package func start(onEnd: @escaping @ControlPlane (LogReader) -> Void) throws(SystemError) {
+        self.onEnd = onEnd
+        source = try ControlLoop.shared.add(state.withLock(\.descriptor), .readable) { [weak self] readiness in
+            self?.look(readiness)
+        }
+    }
+
+    @ControlPlane
+    package func close() {
+        onEnd = nil
+        source?.cancel()
+        source = nil
+        state.withLock { state in
+            Self.close(state.descriptor)
+            state.descriptor = -1
+            state.waiting = []
+        }
+    }
+
+    /// From any thread.
+    package func take(_ line: LogLine) {
+        let mustWait = state.withLock { state in
+            guard state.descriptor >= 0 else { return false }
+            let packet = line.packet
+            if state.waiting.isEmpty, Self.send(packet, on: state.descriptor) { return false }
+            state.waiting.append(packet)
+            if state.waiting.count > Self.mostWaiting {
+                state.waiting.removeFirst()
+                state.lost += 1
+            }
+            defer { state.isWaitingForRoom = true }
+            return !state.isWaitingForRoom
+        }
+        if mustWait { Task { @ControlPlane in source?.update([.readable, .writable]) } }
+    }
+
+    @ControlPlane
+    private func look(_ readiness: Readiness) {
+        let isOver = readiness.contains(.readable) && discard() == 0
+        if isOver || readiness.contains(.hangup) || readiness.contains(.error) {
+            let handler = onEnd
+            close()
+            handler?(self)
+            return
+        }
+        if readiness.contains(.writable) { flush() }
+    }
+
+    @ControlPlane
+    private func flush() {
+        let isDone = state.withLock { state in
+            if state.lost > 0 {
+                let line = LogLine(
+                    level: "warning", module: "btcall.log",
+                    message: "\(state.lost) lines are lost: they were not read in time",
+                    context: ["lost": "\(state.lost)"])
+                guard Self.send(line.packet, on: state.descriptor) else { return false }
+                state.lost = 0
+            }
+            while let packet = state.waiting.first {
+                guard Self.send(packet, on: state.descriptor) else { return false }
+                state.waiting.removeFirst()
+            }
+            state.isWaitingForRoom = false
+            return true
+        }
+        if isDone { source?.update(.readable) }
+    }
+
+    /// What a program writes is nothing to us; one packet a turn.
+    ///
+    /// - Returns: 0 when it will write no more, which is as if it had closed its end; below that for nothing to read.
+    @ControlPlane
+    private func discard() -> Int {
+        var bytes = [UInt8](repeating: 0, count: 4096)
+        let descriptor = state.withLock(\.descriptor)
+        return bytes.withUnsafeMutableBytes { recv(descriptor, $0.baseAddress, $0.count, Int32(MSG_DONTWAIT)) }
+    }
+
+    /// - Returns: false when there is no room. What cannot be sent at all is as if it were: that its reader has gone is told by the loop.
+    private static func send(_ packet: [UInt8], on descriptor: Int32) -> Bool {
+        while true {
+            let sent = packet.withUnsafeBytes {
+                Glibc.send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL | MSG_DONTWAIT))
+            }
+            if sent >= 0 { return true }
+            switch errno {
+            case EINTR: continue
+            case EAGAIN, ENOBUFS, ENOMEM: return false
+            default: return true
+            }
+        }
+    }
+
+    private static func close(_ descriptor: Int32) {
+        if descriptor >= 0 { _ = Glibc.close(descriptor) }
+    }
+}

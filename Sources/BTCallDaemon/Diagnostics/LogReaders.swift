@@ -1,0 +1,54 @@
+package import BTCallAPI
+package import ControlLoop
+package import DBus
+import Glibc
+package import Logging
+
+/// The programs that have the daemon's log in place of its console (`Manager1.SubscribeLog`).
+@ControlPlane
+package final class LogReaders {
+    private static let most = 8
+
+    private struct Place {
+        let reader: LogReader
+        let sink: LogSink
+    }
+
+    private let logger: Logger
+    private var places: [Place] = []
+
+    package init(logger: Logger) { self.logger = logger }
+
+    /// - Returns: the program's end of the socket.
+    /// - Throws: `wrongState` when there are too many, `fault` without a descriptor to give.
+    package func add(_ busName: String) throws(APIError) -> PassedDescriptor {
+        guard places.count < Self.most else {
+            throw APIError(.wrongState, "\(Self.most) programs have the log, the most there can be: close one first")
+        }
+        do throws(SystemError) {
+            let pair = try AudioSocketPair()
+            let reader = LogReader(taking: pair.ours)
+            try reader.start { [weak self] reader in self?.left(reader, busName) }
+            logger.notice("the log goes to \(busName)")
+            places.append(Place(reader: reader, sink: LogSinks.add { reader.take($0) }))
+            return pair.theirs
+        } catch {
+            throw APIError(.fault, "no descriptor for the log: \(error); see LimitNOFILE of the daemon")
+        }
+    }
+
+    /// The console has it again.
+    package func close() {
+        for place in places {
+            place.sink.end()
+            place.reader.close()
+        }
+        places = []
+    }
+
+    private func left(_ reader: LogReader, _ busName: String) {
+        guard let index = places.firstIndex(where: { $0.reader === reader }) else { return }
+        places.remove(at: index).sink.end()
+        logger.notice("the log does not go to \(busName) any more")
+    }
+}

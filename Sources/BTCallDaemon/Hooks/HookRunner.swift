@@ -1,0 +1,95 @@
+package import ControlLoop
+package import Logging
+
+/// Runs the commands of `[hooks]` and `[buttons]`: without a shell, one at a time for an event, in the order in which things
+/// happened.
+///
+/// What a command writes goes to the log. One that takes longer than its time is killed with what it started.
+@ControlPlane
+package final class HookRunner {
+    package nonisolated static let limit = Duration.seconds(10)
+    /// For one event; later ones are dropped, which is said.
+    package nonisolated static let mostWaiting = 16
+    private static let mostOutput = 4000
+    /// What every one of their problems begins with.
+    nonisolated static let problemPrefix = "hook."
+
+    private struct Run {
+        let command: CommandWords
+        let environment: [String: String]
+    }
+
+    /// A command has ended.
+    package var onEnd: (@ControlPlane (HookEvent, _ isFailure: Bool) -> Void)?
+    private let limit: Duration
+    private let problems: ProblemList
+    private let logger: Logger
+    private var running: [HookEvent: Task<Void, Never>] = [:]
+    private var waiting: [HookEvent: [Run]] = [:]
+    private var isStopped = false
+
+    package init(limit: Duration = HookRunner.limit, problems: ProblemList, logger: Logger) {
+        self.limit = limit
+        self.problems = problems
+        self.logger = logger
+    }
+
+    /// - Parameter environment: by name, beside what the daemon has in its own.
+    package func run(_ command: CommandWords, for event: HookEvent, _ environment: [String: String]) {
+        guard !isStopped else { return }
+        guard waiting[event]?.count ?? 0 < Self.mostWaiting else {
+            logger.warning("\(event.rawValue): \(Self.mostWaiting) wait for their turn already; this one is dropped")
+            return
+        }
+        waiting[event, default: []].append(Run(command: command, environment: environment))
+        next(event)
+    }
+
+    /// Kills what runs, and returns when that has ended.
+    package func stop() async {
+        isStopped = true
+        waiting = [:]
+        let tasks = Array(running.values)
+        for task in tasks { task.cancel() }
+        for task in tasks { await task.value }
+    }
+
+    private func next(_ event: HookEvent) {
+        guard running[event] == nil, let run = waiting[event]?.first else { return }
+        waiting[event]?.removeFirst()
+        running[event] = Task { @ControlPlane in
+            let failure = await carryOut(run, event)
+            running[event] = nil
+            guard !isStopped else { return }
+            tell(failure, run.command, event)
+            onEnd?(event, failure != nil)
+            next(event)
+        }
+    }
+
+    private func carryOut(_ run: Run, _ event: HookEvent) async -> String? {
+        do throws(SystemError) {
+            let report = try await ControlLoop.shared.run(
+                run.command.words, adding: run.environment, within: limit, keeping: Self.mostOutput)
+            for line in report.output.split(whereSeparator: \.isNewline) where !isStopped {
+                logger.info("\(event.rawValue): \(Self.printable(line))")
+            }
+            if report.wasKilled { return "it did not end within \(limit)" }
+            return report.status == 0 ? nil : "status \(report.status)"
+        } catch {
+            return "\(error)"
+        }
+    }
+
+    private func tell(_ failure: String?, _ command: CommandWords, _ event: HookEvent) {
+        let id = Self.problemPrefix + event.rawValue
+        guard let failure else { return problems.end(id) }
+        problems.begin(
+            id, what: "the command for \(event.rawValue) failed: \(failure)",
+            remedy: "run `\(command)` by hand as the user of btcalld, or take it out of the configuration")
+    }
+
+    private static func printable(_ line: Substring) -> String {
+        String(decoding: line.utf8.prefix(300).map { $0 < 0x20 || $0 == 0x7F ? UInt8(ascii: ".") : $0 }, as: UTF8.self)
+    }
+}

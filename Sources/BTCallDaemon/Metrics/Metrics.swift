@@ -1,0 +1,194 @@
+package import AudioDSP
+package import BluetoothTypes
+package import ControlLoop
+package import HandsFree
+package import Routing
+package import Telephony
+
+/// What is counted since the daemon began, and the text of it for a monitoring system.
+///
+/// Only sums, and no addresses, numbers or names: who may read it learns nothing of people.
+@ControlPlane
+package final class Metrics {
+    /// What is so at the moment of the question.
+    package struct Present: Sendable {
+        package var version = ""
+        package var calls = 0
+        package var headsets = 0
+        package var route: Route?
+        package var isServicePresent = false
+        package var problems = 0
+        /// By the device's kind, of all devices since the daemon began.
+        package var audio: [String: LinkQuality] = [:]
+        package var lateWakeUps = 0
+        package var process = ProcessFigures()
+
+        package init() {}
+    }
+
+    private struct SetUp: Hashable {
+        let codec: VoiceCodec
+        let result: String
+    }
+
+    private var callsEnded: [CallEndReason: Int] = [:]
+    private var callsRefused = 0
+    private var answered = Duration.zero
+    private var routeChanges: [RouteChangeReason: Int] = [:]
+    private var setUps: [SetUp: Int] = [:]
+    private var serviceAppearances = 0
+    private var hooks: [HookEvent: (runs: Int, failures: Int)] = [:]
+    /// What was told last: a packet that comes late takes back what was counted, and a counter must not.
+    private var highest: [String: LinkQuality] = [:]
+
+    package init() {}
+
+    // MARK: What happens
+
+    /// - Parameter duration: since it was answered; zero for one that was not.
+    package func callEnded(_ reason: CallEndReason, after duration: Duration) {
+        callsEnded[reason, default: 0] += 1
+        answered += max(duration, .zero)
+    }
+
+    package func callRefused() { callsRefused += 1 }
+    package func routeChanged(_ reason: RouteChangeReason) { routeChanges[reason, default: 0] += 1 }
+    package func serviceAppeared() { serviceAppearances += 1 }
+
+    /// A link was set up with a codec, or was not.
+    package func linkSetUp(_ codec: VoiceCodec, _ failure: AudioFailure?) {
+        setUps[SetUp(codec: codec, result: Self.word(failure)), default: 0] += 1
+    }
+
+    package func hookEnded(_ event: HookEvent, isFailure: Bool) {
+        hooks[event, default: (0, 0)].runs += 1
+        if isFailure { hooks[event, default: (0, 0)].failures += 1 }
+    }
+
+    private static func word(_ failure: AudioFailure?) -> String {
+        switch failure {
+        case nil: "up"
+        case .refused: "refused"
+        case .busy: "busy"
+        case .timedOut: "timedOut"
+        case .unanswered: "unanswered"
+        case .unsupportedCodec: "unsupportedCodec"
+        case .failed: "failed"
+        case .cancelled: "cancelled"
+        }
+    }
+
+    // MARK: The text
+
+    package func text(_ present: Present) -> String {
+        var text = OpenMetricsText()
+        text.begin("btcall_build", .info, "The version that runs.")
+        text.add([("version", present.version)], 1)
+        addCalls(present, to: &text)
+        addRoutes(present, to: &text)
+        addAudio(present, to: &text)
+        addService(present, to: &text)
+        present.process.add(to: &text)
+        return text.text
+    }
+
+    private func addCalls(_ present: Present, to text: inout OpenMetricsText) {
+        text.begin("btcall_calls", .gauge, "Calls that there are now.")
+        text.add(present.calls)
+        text.begin("btcall_calls_ended", .counter, "Calls that are over, by why they ended.")
+        for reason in CallEndReason.allCases { text.add([("reason", reason.rawValue)], callsEnded[reason] ?? 0) }
+        text.begin("btcall_calls_refused", .counter, "Incoming calls that were refused and did not ring.")
+        text.add(callsRefused)
+        text.begin("btcall_calls_answered_seconds", .counter, unit: "seconds", "How long calls that are over lasted.")
+        text.add(answered)
+    }
+
+    private func addRoutes(_ present: Present, to text: inout OpenMetricsText) {
+        text.begin("btcall_headsets", .gauge, "Headsets whose calls or music are connected.")
+        text.add(present.headsets)
+        let word = AudioKind.word(present.route)
+        text.begin("btcall_route", .stateset, "Where the audio is; none of them: nowhere.")
+        for kind in AudioKind.routes { text.add([("btcall_route", kind)], kind == word ? 1 : 0) }
+        text.begin("btcall_route_changes", .counter, "Moves of the audio, by why it moved.")
+        for reason in RouteChangeReason.allCases { text.add([("reason", reason.rawValue)], routeChanges[reason] ?? 0) }
+        text.begin(
+            "btcall_link_setups", .counter, "Attempts to set up a headset's voice link, by codec and how they ended.")
+        for codec in [VoiceCodec.cvsd, .mSBC] where setUps[SetUp(codec: codec, result: "up")] == nil {
+            text.add(Self.labels(SetUp(codec: codec, result: "up")), 0)
+        }
+        for (setUp, count) in setUps.sorted(by: {
+            ("\($0.key.codec)", $0.key.result) < ("\($1.key.codec)", $1.key.result)
+        }) {
+            text.add(Self.labels(setUp), count)
+        }
+    }
+
+    private static func labels(_ setUp: SetUp) -> [(name: String, value: String)] {
+        [("codec", "\(setUp.codec)"), ("result", setUp.result)]
+    }
+
+    private func addAudio(_ present: Present, to text: inout OpenMetricsText) {
+        for kind in AudioKind.all { highest[kind] = Self.highest(highest[kind], present.audio[kind]) }
+        func add(_ name: String, unit: String? = nil, _ help: String, _ value: (LinkQuality) -> Double) {
+            text.begin(name, .counter, unit: unit, help)
+            for kind in AudioKind.all { text.add([("device", kind)], value(highest[kind] ?? LinkQuality())) }
+        }
+        add("btcall_audio_packets_received", "Packets that came from headsets.") { Double($0.packetsReceived) }
+        add("btcall_audio_packets_lost", "Packets that came damaged, or not at all.") { Double($0.packetsLost) }
+        add("btcall_audio_concealed_seconds", unit: "seconds", "Audio that was made up for what was lost or late.") {
+            $0.concealed / .seconds(1)
+        }
+        add("btcall_audio_dropped_seconds", unit: "seconds", "Audio that was lost on this side.") {
+            $0.dropped / .seconds(1)
+        }
+        add("btcall_audio_silences", "Times at which a link counted as silent.") { Double($0.gaps) }
+        add("btcall_audio_xruns", "Times at which a sound card's buffer ran dry or over.") { Double($0.xruns) }
+        text.begin("btcall_audio_late_wakeups", .counter, "Times at which the audio thread was more than 20 ms late.")
+        text.add(present.lateWakeUps)
+    }
+
+    private func addService(_ present: Present, to text: inout OpenMetricsText) {
+        text.begin("btcall_bluetoothd_up", .gauge, "Whether bluetoothd is on the bus.")
+        text.add(present.isServicePresent ? 1 : 0)
+        text.begin("btcall_bluetoothd_appearances", .counter, "Times at which bluetoothd came to the bus.")
+        text.add(serviceAppearances)
+        text.begin("btcall_problems", .gauge, "What keeps the daemon from doing all it could, as btcall status has it.")
+        text.add(present.problems)
+        text.begin("btcall_hook_runs", .counter, "Commands of [hooks] and [buttons] that have ended.")
+        for event in HookEvent.allCases { text.add([("event", event.rawValue)], hooks[event]?.runs ?? 0) }
+        text.begin("btcall_hook_failures", .counter, "Those of them that failed, were killed, or could not be started.")
+        for event in HookEvent.allCases { text.add([("event", event.rawValue)], hooks[event]?.failures ?? 0) }
+    }
+
+    private static func highest(_ old: LinkQuality?, _ new: LinkQuality?) -> LinkQuality {
+        guard let old else { return new ?? LinkQuality() }
+        guard let new else { return old }
+        var result = new
+        result.packetsReceived = max(old.packetsReceived, new.packetsReceived)
+        result.packetsLost = max(old.packetsLost, new.packetsLost)
+        result.concealed = max(old.concealed, new.concealed)
+        result.dropped = max(old.dropped, new.dropped)
+        result.gaps = max(old.gaps, new.gaps)
+        result.xruns = max(old.xruns, new.xruns)
+        return result
+    }
+}
+
+/// The kinds of devices that audio is counted by.
+package enum AudioKind {
+    package static let headset = "headset"
+    package static let a2dp = "a2dp"
+    /// What plays beside the calls.
+    package static let other = "other"
+    package static let routes = [headset, a2dp] + LocalDevice.allCases.map(\.rawValue)
+    package static let all = routes + [other]
+
+    static func word(_ route: Route?) -> String? {
+        switch route {
+        case nil: nil
+        case .local(let kind): kind.rawValue
+        case .headset(_, .hfp): headset
+        case .headset(_, .a2dp): a2dp
+        }
+    }
+}

@@ -1,0 +1,205 @@
+import CBTCall
+package import ControlLoop
+import Glibc
+package import Logging
+
+/// Answers monitoring systems on this machine: `GET /metrics` at a port of 127.0.0.1 (`[metrics] port`).
+///
+/// Nobody is waited for: who has not asked and taken the answer within `patience` is cut off, and more than `mostClients` at
+/// a time are refused.
+@ControlPlane
+package final class MetricsListener {
+    package nonisolated static let mostClients = 4
+    package nonisolated static let patience = Duration.seconds(2)
+    private static let problem = "metrics"
+
+    /// Makes the text that is answered.
+    package var text: @ControlPlane () -> String = { "" }
+    private let problems: ProblemList
+    private let logger: Logger
+    private let patience: Duration
+    private var listener: Int32 = -1
+    private var source: DescriptorSource?
+    private var clients: [ObjectIdentifier: Client] = [:]
+    /// What is asked for; 0: nothing.
+    private var wanted = 0
+
+    /// - Parameter patience: how long one question may take.
+    package init(problems: ProblemList, patience: Duration = MetricsListener.patience, logger: Logger) {
+        self.problems = problems
+        self.patience = patience
+        self.logger = logger
+    }
+
+    /// The port that it listens at; 0 while it does not.
+    package var port: Int {
+        guard listener >= 0 else { return 0 }
+        var address = sockaddr_in()
+        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+        let result = withUnsafeMutablePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { getsockname(listener, $0, &length) }
+        }
+        return result == 0 ? Int(UInt16(bigEndian: address.sin_port)) : 0
+    }
+
+    /// Listens at a port from now on, or, for 0, nowhere.
+    package func follow(_ port: Int) {
+        guard port != wanted else { return }
+        stop()
+        wanted = port
+        guard port != 0 else { return }
+        do throws(SystemError) {
+            try listen(at: port)
+            logger.info("metrics are at http://127.0.0.1:\(port)/metrics")
+        } catch {
+            problems.begin(
+                Self.problem, what: "metrics are not served at port \(port): \(error)",
+                remedy: error.code == EADDRINUSE
+                    ? "give them a port that no other program has ([metrics] port; `ss -ltnp` shows who has which)"
+                    : "see the limits of the process, or switch them off ([metrics] port = 0)")
+        }
+    }
+
+    package func stop() {
+        wanted = 0
+        source?.cancel()
+        source = nil
+        if listener >= 0 { close(listener) }
+        listener = -1
+        for client in clients.values { client.end() }
+        clients = [:]
+        problems.end(Self.problem)
+    }
+
+    private func listen(at port: Int) throws(SystemError) {
+        let type = Int32(bitPattern: SOCK_STREAM.rawValue | SOCK_NONBLOCK.rawValue | SOCK_CLOEXEC.rawValue)
+        let descriptor = try SystemError.check("socket") { socket(AF_INET, type, 0) }
+        do throws(SystemError) {
+            var one: Int32 = 1
+            let size = socklen_t(MemoryLayout<Int32>.size)
+            _ = try SystemError.check("setsockopt") { setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &one, size) }
+            var address = sockaddr_in()
+            address.sin_family = sa_family_t(AF_INET)
+            address.sin_port = UInt16(truncatingIfNeeded: port).bigEndian
+            address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+            _ = try SystemError.check("bind") {
+                withUnsafePointer(to: address) { pointer in
+                    pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                        bind(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
+                    }
+                }
+            }
+            _ = try SystemError.check("listen") { Glibc.listen(descriptor, 8) }
+            source = try ControlLoop.shared.add(descriptor, .readable) { [weak self] _ in self?.accept() }
+        } catch {
+            close(descriptor)
+            throw error
+        }
+        listener = descriptor
+    }
+
+    private func accept() {
+        for _ in 0..<8 {
+            let descriptor = btcall_accept(listener)
+            guard descriptor >= 0 else { return pause(errno) }
+            // Those that are refused are told so, as long as they are not many either.
+            guard clients.count < 2 * Self.mostClients else {
+                close(descriptor)
+                continue
+            }
+            let isTooMany = clients.count >= Self.mostClients
+            do throws(SystemError) {
+                let client = try Client(taking: descriptor, patience: patience)
+                let key = ObjectIdentifier(client)
+                clients[key] = client
+                client.text = { [weak self] in self?.text() ?? "" }
+                client.onEnd = { [weak self] in self?.clients[key] = nil }
+                if isTooMany { client.begin(.refused(.busy)) }
+            } catch {
+                close(descriptor)
+            }
+        }
+    }
+
+    /// Without a descriptor to spare the listener stays ready: it is left alone for a moment.
+    private func pause(_ code: Int32) {
+        guard code == EMFILE || code == ENFILE || code == ENOBUFS || code == ENOMEM else { return }
+        source?.update([])
+        ControlLoop.shared.schedule(after: .seconds(1)) { [weak self] in self?.source?.update(.readable) }
+    }
+
+    /// One question and its answer.
+    @ControlPlane
+    private final class Client {
+        var text: @ControlPlane () -> String = { "" }
+        var onEnd: (@ControlPlane () -> Void)?
+        private var descriptor: Int32
+        private var source: DescriptorSource?
+        private var timer: Timer?
+        private var question: [UInt8] = []
+        private var answer: ArraySlice<UInt8> = []
+        private var isAnswering = false
+
+        /// - Parameter descriptor: this one's from here on, unless it throws.
+        init(taking descriptor: Int32, patience: Duration) throws(SystemError) {
+            self.descriptor = descriptor
+            source = try ControlLoop.shared.add(descriptor, .readable) { [weak self] readiness in self?.look(readiness)
+            }
+            timer = ControlLoop.shared.schedule(after: patience) { [weak self] in self?.end() }
+        }
+
+        func end() {
+            guard descriptor >= 0 else { return }
+            timer?.cancel()
+            source?.cancel()
+            close(descriptor)
+            descriptor = -1
+            onEnd?()
+            onEnd = nil
+        }
+
+        private func look(_ readiness: Readiness) {
+            if readiness.contains(.readable), !take() { return end() }
+            if readiness.contains(.error) || (readiness.contains(.hangup) && !readiness.contains(.readable)) {
+                return end()
+            }
+            if isAnswering { write() }
+        }
+
+        /// - Returns: false when there is nobody any more.
+        private func take() -> Bool {
+            var piece = [UInt8](repeating: 0, count: 2048)
+            let count = piece.withUnsafeMutableBytes { recv(descriptor, $0.baseAddress, $0.count, Int32(MSG_DONTWAIT)) }
+            guard count != 0 else { return false }
+            guard count > 0 else { return errno == EAGAIN || errno == EINTR }
+            // What comes behind the question is read and dropped: closing over it would take the answer back.
+            guard !isAnswering else { return true }
+            question += piece.prefix(count)
+            if let request = MetricsRequest(question) { begin(request) }
+            return true
+        }
+
+        func begin(_ request: MetricsRequest) {
+            answer = request.response(text)[...]
+            isAnswering = true
+            write()
+        }
+
+        private func write() {
+            while !answer.isEmpty {
+                let count = answer.withUnsafeBytes {
+                    send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL | MSG_DONTWAIT))
+                }
+                if count < 0, errno == EINTR { continue }
+                guard count > 0 else {
+                    if count < 0, errno == EAGAIN { return source?.update([.readable, .writable]) ?? () }
+                    return end()
+                }
+                answer = answer.dropFirst(count)
+            }
+            // It closes its end, or its time is over.
+            source?.update(.readable)
+            shutdown(descriptor, Int32(SHUT_WR))
+        }
+    }
+}

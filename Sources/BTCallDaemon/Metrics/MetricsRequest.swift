@@ -1,0 +1,92 @@
+/// A request to the port of metrics, as far as it is understood: `GET /metrics` of HTTP/1.0 or 1.1 (RFC 9112 §3).
+package enum MetricsRequest: Equatable, Sendable {
+    case metrics
+    case refused(Status)
+
+    package enum Status: Equatable, Sendable {
+        case badRequest, notFound, methodNotAllowed, tooLarge, busy
+
+        var line: String {
+            switch self {
+            case .badRequest: "400 Bad Request"
+            case .notFound: "404 Not Found"
+            case .methodNotAllowed: "405 Method Not Allowed"
+            case .tooLarge: "431 Request Header Fields Too Large"
+            case .busy: "503 Service Unavailable"
+            }
+        }
+
+        /// One line for the person who asked.
+        var explanation: String {
+            switch self {
+            case .badRequest: "this is no request of HTTP/1.1"
+            case .notFound: "there is only /metrics"
+            case .methodNotAllowed: "only GET is answered"
+            case .tooLarge: "a request has at most \(MetricsRequest.longest) bytes"
+            case .busy: "\(MetricsListener.mostClients) others are asking"
+            }
+        }
+    }
+
+    /// In bytes, with all its fields.
+    package static let longest = 4096
+
+    /// - Parameter bytes: all that has come so far.
+    /// - Returns: nil while the end of the request is missing.
+    package init?(_ bytes: [UInt8]) {
+        guard bytes.count <= Self.longest else {
+            self = .refused(.tooLarge)
+            return
+        }
+        guard Self.isWhole(bytes) else { return nil }
+        let line = bytes.prefix { $0 != 0x0A && $0 != 0x0D }
+        let words = line.split(separator: UInt8(ascii: " "), omittingEmptySubsequences: false)
+        guard words.count == 3, words[2].elementsEqual("HTTP/1.1".utf8) || words[2].elementsEqual("HTTP/1.0".utf8),
+            !words[0].isEmpty, words[1].first == UInt8(ascii: "/")
+        else {
+            self = .refused(.badRequest)
+            return
+        }
+        let path = words[1].prefix { $0 != UInt8(ascii: "?") }
+        guard path.elementsEqual("/metrics".utf8) else {
+            self = .refused(.notFound)
+            return
+        }
+        self = words[0].elementsEqual("GET".utf8) ? .metrics : .refused(.methodNotAllowed)
+    }
+
+    /// An empty line ends the fields; there is no body.
+    private static func isWhole(_ bytes: [UInt8]) -> Bool {
+        var isLineEmpty = false
+        for byte in bytes {
+            switch byte {
+            case 0x0A:
+                if isLineEmpty { return true }
+                isLineEmpty = true
+            case 0x0D: break
+            default: isLineEmpty = false
+            }
+        }
+        return false
+    }
+
+    /// The whole answer.
+    ///
+    /// - Parameter text: the metrics.
+    package func response(_ text: () -> String) -> [UInt8] {
+        switch self {
+        case .metrics: Self.response("200 OK", OpenMetricsText.contentType, text())
+        case .refused(let status):
+            Self.response(
+                status.line, "text/plain; charset=utf-8", "btcalld: \(status.explanation)\n",
+                more: status == .methodNotAllowed ? "Allow: GET\r\n" : "")
+        }
+    }
+
+    private static func response(_ status: String, _ type: String, _ body: String, more: String = "") -> [UInt8] {
+        let head =
+            "HTTP/1.1 \(status)\r\nContent-Type: \(type)\r\nContent-Length: \(body.utf8.count)\r\n\(more)"
+            + "Cache-Control: no-store\r\nConnection: close\r\n\r\n"
+        return Array(head.utf8) + Array(body.utf8)
+    }
+}

@@ -1,0 +1,73 @@
+/// Text of the OpenMetrics format, version 1.0.0: families of samples in the order in which they are added, and the end.
+package struct OpenMetricsText: Sendable {
+    package enum Kind: String, Sendable {
+        case counter, gauge, info, stateset
+
+        /// What stands behind the family's name in the names of its samples (OpenMetrics 1.0.0 §"Overall Structure").
+        fileprivate var suffix: String {
+            switch self {
+            case .counter: "_total"
+            case .info: "_info"
+            case .gauge, .stateset: ""
+            }
+        }
+    }
+
+    /// What a client is told that it gets.
+    package static let contentType = "application/openmetrics-text; version=1.0.0; charset=utf-8"
+
+    private var body = ""
+    private var family = ""
+
+    package init() {}
+
+    /// Begins a family; the samples that follow are its.
+    ///
+    /// - Parameters:
+    ///   - name: without the suffix of its kind; ends with `_` and the unit where there is one.
+    ///   - help: what it means, one line.
+    package mutating func begin(_ name: String, _ kind: Kind, unit: String? = nil, _ help: String) {
+        family = name + kind.suffix
+        body += "# TYPE \(name) \(kind.rawValue)\n"
+        if let unit { body += "# UNIT \(name) \(unit)\n" }
+        body += "# HELP \(name) \(Self.escaped(help))\n"
+    }
+
+    package mutating func add(_ labels: [(name: String, value: String)], _ value: Int) { add(labels, "\(value)") }
+
+    /// - Parameter value: what is no finite number counts as 0.
+    package mutating func add(_ labels: [(name: String, value: String)], _ value: Double) {
+        add(labels, value.isFinite ? "\(value)" : "0")
+    }
+
+    package mutating func add(_ value: Int) { add([], value) }
+
+    package mutating func add(_ value: Double) { add([], value) }
+
+    /// In seconds.
+    package mutating func add(_ value: Duration) { add([], value / .seconds(1)) }
+
+    private mutating func add(_ labels: [(name: String, value: String)], _ value: String) {
+        body += family
+        if !labels.isEmpty {
+            body += "{" + labels.map { "\($0.name)=\"\(Self.escaped($0.value))\"" }.joined(separator: ",") + "}"
+        }
+        body += " \(value)\n"
+    }
+
+    /// All of it.
+    package var text: String { body + "# EOF\n" }
+
+    private static func escaped(_ text: String) -> String {
+        var result = ""
+        for character in text.unicodeScalars {
+            switch character {
+            case "\\": result += "\\\\"
+            case "\"": result += "\\\""
+            case "\n": result += "\\n"
+            default: result.unicodeScalars.append(character)
+            }
+        }
+        return result
+    }
+}

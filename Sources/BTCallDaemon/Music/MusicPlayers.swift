@@ -1,0 +1,216 @@
+package import ControlLoop
+package import DBus
+package import Logging
+
+/// Pauses the players on the bus (MPRIS 2, `org.mpris.MediaPlayer2.Player`) for calls and has those go on that nobody else
+/// touched meanwhile.
+///
+/// Without a player on the bus there are three match rules, and nothing else.
+@ControlPlane
+package final class MusicPlayers {
+    private static let namespace = "org.mpris.MediaPlayer2"
+    private static let path = "/org/mpris/MediaPlayer2"
+    private static let interface = "org.mpris.MediaPlayer2.Player"
+    private static let properties = "org.freedesktop.DBus.Properties"
+    private static let busName = "org.freedesktop.DBus"
+    private static let busPath = "/org/freedesktop/DBus"
+    /// More than a box has.
+    private static let limit = 64
+    private static let timeout = Duration.seconds(5)
+
+    /// What a player has to do with us.
+    private enum Part {
+        case untouched
+        /// It was told to pause and has not said that it does.
+        case asked
+        case paused
+    }
+
+    private struct Player {
+        let owner: String
+        var status: String?
+        var part = Part.untouched
+    }
+
+    /// Whether players are paused at all.
+    package var isOn: Bool {
+        didSet {
+            guard isOn != oldValue else { return }
+            if !isOn { resumeAtOnce() }
+            follow()
+        }
+    }
+    private let bus: BusConnection
+    private let logger: Logger
+    private var subscriptions: [Subscription] = []
+    /// By their bus names.
+    private var players: [String: Player] = [:]
+    private var isQuiet = false
+
+    package init(bus: BusConnection, isOn: Bool, logger: Logger) {
+        self.bus = bus
+        self.isOn = isOn
+        self.logger = logger
+        follow()
+    }
+
+    isolated deinit { stop() }
+
+    /// What a player says that it does (`PlaybackStatus`); nil while nothing is known of it.
+    package func status(of name: String) -> String? { players[name]?.status }
+
+    /// Pauses what plays now; what begins to play later is left alone.
+    package func pause() {
+        isQuiet = true
+        for (name, player) in players.sorted(by: { $0.key < $1.key }) where player.status == "Playing" {
+            logger.notice("\(name) plays and is paused for the call")
+            players[name]?.part = .asked
+            let owner = player.owner
+            bus.send(owner, Self.path, Self.interface, "Pause", timeout: Self.timeout) { [weak self] result in
+                guard case .failure(let error) = result, let self, players[name]?.owner == owner else { return }
+                players[name]?.part = .untouched
+                refused("be paused", name, error)
+            }
+        }
+    }
+
+    /// Has those go on that were paused here and still are.
+    package func resume() {
+        isQuiet = false
+        for (name, player) in players.sorted(by: { $0.key < $1.key }) where player.part != .untouched {
+            // Not every player tells of its changes.
+            readStatus(of: name, player.owner) { [weak self] in self?.resume(name) }
+        }
+    }
+
+    /// As `resume`, by what is known, before the connection is closed.
+    package func resumeAtOnce() {
+        isQuiet = false
+        for (name, player) in players.sorted(by: { $0.key < $1.key }) where player.part != .untouched {
+            players[name]?.part = .untouched
+            bus.post(player.owner, Self.path, Self.interface, "Play")
+        }
+    }
+
+    package func stop() {
+        for subscription in subscriptions { subscription.cancel() }
+        subscriptions = []
+        players = [:]
+    }
+
+    private func resume(_ name: String) {
+        // Another call has begun meanwhile, or another program had it play or stop.
+        guard !isQuiet, let player = players[name], player.part != .untouched else { return }
+        players[name]?.part = .untouched
+        guard player.status == "Paused" else { return }
+        logger.notice("\(name) goes on")
+        // Until it says so itself: a call that comes now finds it playing.
+        players[name]?.status = "Playing"
+        bus.send(player.owner, Self.path, Self.interface, "Play", timeout: Self.timeout) { [weak self] result in
+            guard case .failure(let error) = result, let self else { return }
+            refused("go on", name, error)
+            readStatus(of: name, player.owner) {}
+        }
+    }
+
+    private func refused(_ what: String, _ name: String, _ error: BusError) {
+        let remedy =
+            error.hasName(BusError.Name.accessDenied)
+            ? "install dbus/org.btcall.conf, or let the user of btcalld call it in its own D-Bus policy"
+            : "pause it by hand, or set [bluetooth] mediaCommand"
+        logger.warning("\(name) does not let itself \(what): \(error); \(remedy)")
+    }
+
+    // MARK: Who is there
+
+    private func follow() {
+        stop()
+        guard isOn else { return }
+        subscriptions = [
+            bus.subscribe(
+                path: Self.path, interface: Self.properties, member: "PropertiesChanged", argument0: Self.interface
+            ) { [weak self] in self?.changed($0) },
+            bus.subscribe(
+                sender: Self.busName, interface: Self.busName, member: "NameOwnerChanged",
+                argument0Namespace: Self.namespace
+            ) { [weak self] signal in
+                guard signal.arguments.count == 3, let name = signal.arguments[0].stringValue,
+                    let owner = signal.arguments[2].stringValue
+                else { return }
+                self?.owned(name, owner.isEmpty ? nil : owner)
+            },
+            // After a restart of the bus they are others.
+            bus.watchName(Self.busName) { [weak self] owner in
+                self?.players = [:]
+                if owner != nil { self?.list() }
+            },
+        ]
+    }
+
+    private func list() {
+        bus.send(Self.busName, Self.busPath, Self.busName, "ListNames") { [weak self] result in
+            guard let self, case .success(let values) = result else { return }
+            for name in values.first?.stringsValue ?? [] where name.hasPrefix(Self.namespace + ".") {
+                bus.send(Self.busName, Self.busPath, Self.busName, "GetNameOwner", [.string(name)]) {
+                    [weak self] result in
+                    guard case .success(let values) = result, let owner = values.first?.stringValue else { return }
+                    self?.owned(name, owner)
+                }
+            }
+        }
+    }
+
+    private func owned(_ name: String, _ owner: String?) {
+        guard isOn, players[name]?.owner != owner else { return }
+        players[name] = nil
+        guard let owner, players.count < Self.limit else { return }
+        players[name] = Player(owner: owner)
+        readStatus(of: name, owner) {}
+    }
+
+    // MARK: What they do
+
+    private func changed(_ signal: Signal) {
+        guard signal.arguments.count == 3 else { return }
+        for name in players.keys.sorted() where players[name]?.owner == signal.sender {
+            if let status = signal.arguments[1]["PlaybackStatus"]?.stringValue {
+                take(status, of: name)
+            } else if signal.arguments[2].stringsValue?.contains("PlaybackStatus") == true {
+                readStatus(of: name, signal.sender) {}
+            }
+        }
+    }
+
+    private func take(_ status: String, of name: String) {
+        players[name]?.status = status
+        switch players[name]?.part {
+        case .asked:
+            if status == "Paused" { players[name]?.part = .paused }
+            if status == "Stopped" { players[name]?.part = .untouched }
+        case .paused:
+            guard status != "Paused" else { return }
+            logger.info("\(name) was touched meanwhile (\(status)): left alone")
+            players[name]?.part = .untouched
+        case .untouched, nil: return
+        }
+    }
+
+    /// - Parameter then: when it has said how it is, or does not say; not when it is another one, or may not be asked.
+    private func readStatus(of name: String, _ owner: String, then: @escaping @ControlPlane () -> Void) {
+        let arguments: [Value] = [.string(Self.interface), "PlaybackStatus"]
+        bus.send(owner, Self.path, Self.properties, "Get", arguments, timeout: Self.timeout) { [weak self] result in
+            guard let self, players[name]?.owner == owner else { return }
+            switch result {
+            case .success(let values):
+                guard let status = values.first?.unwrapped.stringValue else { return }
+                take(status, of: name)
+                then()
+            case .failure(let error) where error.hasName(BusError.Name.accessDenied):
+                refused("be asked whether it plays", name, error)
+            case .failure(let error):
+                logger.info("\(name) does not say whether it plays: \(error)")
+                then()
+            }
+        }
+    }
+}

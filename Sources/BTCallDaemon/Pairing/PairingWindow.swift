@@ -1,0 +1,417 @@
+package import BTCallAPI
+package import BlueZ
+package import BluetoothTypes
+
+/// The time in which headsets may be paired: looks for an allowed one, has it paired, trusted and connected, and lets an allowed
+/// one begin the pairing itself. It ends with the first that is paired, or when its time is over.
+///
+/// A value: facts and times in, actions out, which the caller runs in order. It searches and pages only while there is no call. A
+/// search without a window (`scan`) is part of it, because there is one radio.
+package struct PairingWindow: Sendable {
+    /// What bluetoothd knows of a device.
+    package struct Device: Equatable, Sendable {
+        package let address: BluetoothAddress
+        /// As it calls itself.
+        package let name: String?
+        /// dBm; nil: the present search has not found it.
+        package let rssi: Int?
+        /// Whether it is one that can play sound; nil: it has not said what it is.
+        package let isAudio: Bool?
+        package let isPaired: Bool
+
+        package init(_ address: BluetoothAddress, name: String?, rssi: Int?, isAudio: Bool?, isPaired: Bool) {
+            self.address = address
+            self.name = name
+            self.rssi = rssi
+            self.isAudio = isAudio
+            self.isPaired = isPaired
+        }
+
+        var title: String { name.map { "\($0) (\(address))" } ?? "\(address)" }
+    }
+
+    package struct Result: Equatable, Sendable {
+        /// Nil: of none in particular.
+        package let address: BluetoothAddress?
+        package let outcome: PairingOutcome
+        /// For people; empty: nothing to add.
+        package let reason: String
+
+        package init(address: BluetoothAddress?, outcome: PairingOutcome, reason: String) {
+            self.address = address
+            self.outcome = outcome
+            self.reason = reason
+        }
+    }
+
+    package enum Action: Equatable, Sendable {
+        case startDiscovery, stopDiscovery
+        /// These three come back as `answered` with their number.
+        case pair(BluetoothAddress, number: Int)
+        case trust(BluetoothAddress, number: Int)
+        case connect(BluetoothAddress, number: Int)
+        case cancelPairing(BluetoothAddress)
+        /// Takes back the bond of one that was paired and is not allowed.
+        case dropBond(BluetoothAddress)
+        /// A line for the log.
+        case audit(String)
+        /// Replaces an earlier one.
+        case setDeadline(Instant)
+        /// Gives back the agent and the adapter.
+        case close
+        case finished(Result)
+    }
+
+    /// How a pairing step ended.
+    package enum Answer: Equatable, Sendable {
+        case done
+        case failed(String)
+    }
+
+    enum Step {
+        case looking
+        case pairing(BluetoothAddress, number: Int)
+        case trusting(BluetoothAddress, number: Int)
+        case connecting(BluetoothAddress, number: Int)
+
+        var number: Int? {
+            switch self {
+            case .looking: nil
+            case .pairing(_, let number), .trusting(_, let number), .connecting(_, let number): number
+            }
+        }
+
+        var address: BluetoothAddress? {
+            switch self {
+            case .looking: nil
+            case .pairing(let address, _), .trusting(let address, _), .connecting(let address, _): address
+            }
+        }
+    }
+
+    struct Attempt {
+        var count = 0
+        var notBefore: Instant
+    }
+
+    struct Open {
+        let rules: PairingRules
+        let deadline: Instant
+        /// Without a list nothing is chosen before: then the strongest is.
+        let survey: Instant
+        /// Those that were paired, or have been seen to be.
+        var paired: Set<BluetoothAddress>
+        var attempts: [BluetoothAddress: Attempt] = [:]
+        var failure: (address: BluetoothAddress, reason: String)?
+        var refusals = 0
+        var step = Step.looking
+    }
+
+    /// How often one device is tried.
+    package static let attempts = 3
+    package static let retryPause = Duration.seconds(5)
+    package static let survey = Duration.seconds(5)
+    /// After a search could not be begun.
+    package static let discoveryPause = Duration.seconds(2)
+    /// Lines in the log about refused devices, in one window.
+    package static let mostRefusals = 50
+
+    private var open: Open?
+    private var scanEnd: Instant?
+    private var isDiscovering = false
+    private var noDiscoveryBefore = Instant.zero
+    private var number = 0
+    private var hasCall = false
+    /// Ordered by address.
+    private var devices: [Device] = []
+
+    package init() {}
+
+    package var state: PairingState {
+        guard let open else { return .closed }
+        if case .looking = open.step { return .open }
+        return .pairing
+    }
+
+    /// When the window's time is over.
+    package var deadline: Instant? { open?.deadline }
+
+    /// Whether something looks for devices, or would without the call.
+    package var isSearching: Bool { open != nil || scanEnd != nil }
+
+    // MARK: What is asked
+
+    /// Opens it. One that is open goes on as it is: the caller asks `state` first.
+    ///
+    /// - Parameter who: for the log.
+    package mutating func open(
+        for duration: Duration, _ rules: PairingRules, by who: String, at now: Instant
+    ) -> [Action] {
+        guard open == nil else { return [] }
+        open = Open(
+            rules: rules, deadline: now.advanced(by: duration),
+            survey: now.advanced(by: rules.allowed.isEmpty ? Self.survey : .zero),
+            paired: Set(devices.filter(\.isPaired).map(\.address)))
+        let pin = rules.pin == nil ? "" : ", with a PIN"
+        return [.audit("window opened by \(who) for \(duration.milliseconds / 1000) s: \(rules)\(pin)")] + settle(now)
+    }
+
+    /// Ends it; a pairing under way is given up.
+    package mutating func close(by who: String, at now: Instant) -> [Action] {
+        guard let open else { return [] }
+        var actions: [Action] = []
+        if case .pairing(let address, _) = open.step { actions.append(.cancelPairing(address)) }
+        return actions
+            + finish(Result(address: open.step.address, outcome: .cancelled, reason: "closed by \(who)"), now)
+    }
+
+    /// bluetoothd has gone, or the adapter: everything ends.
+    package mutating func lost(_ what: String, at now: Instant) -> [Action] {
+        isDiscovering = false
+        scanEnd = nil
+        devices = []
+        guard let open else { return [] }
+        return finish(Result(address: open.step.address, outcome: .failed, reason: what), now)
+    }
+
+    /// Searches for devices, beside a window or without one.
+    package mutating func scan(for duration: Duration, by who: String, at now: Instant) -> [Action] {
+        scanEnd = now.advanced(by: duration)
+        return [.audit("search by \(who) for \(duration.milliseconds / 1000) s")] + settle(now)
+    }
+
+    // MARK: What happens
+
+    /// - Parameter devices: all that bluetoothd knows, ordered by address.
+    package mutating func update(_ devices: [Device], hasCall: Bool, at now: Instant) -> [Action] {
+        self.devices = devices
+        self.hasCall = hasCall
+        return settle(now)
+    }
+
+    package mutating func deadlineReached(at now: Instant) -> [Action] { settle(now) }
+
+    /// bluetoothd does not search; that is tried again.
+    package mutating func discoveryFailed(_ reason: String, at now: Instant) -> [Action] {
+        guard isDiscovering else { return [] }
+        isDiscovering = false
+        noDiscoveryBefore = now.advanced(by: Self.discoveryPause)
+        return [.audit("bluetoothd does not search: \(reason)")] + settle(now)
+    }
+
+    /// The outcome of `pair`, `trust` or `connect`.
+    package mutating func answered(_ number: Int, _ answer: Answer, at now: Instant) -> [Action] {
+        guard var open, open.step.number == number else { return [] }
+        switch open.step {
+        case .looking: return []
+        case .pairing(let address, _):
+            switch answer {
+            case .done:
+                open.paired.insert(address)
+                self.open = open
+                return [.audit("\(title(address)) is paired")] + trust(address)
+            case .failed(let reason): return failed(address, reason, now)
+            }
+        case .trusting(let address, _):
+            var line = "\(title(address)) is trusted"
+            if case .failed(let reason) = answer { line = "\(title(address)) is not trusted: \(reason)" }
+            let next = nextNumber()
+            self.open?.step = .connecting(address, number: next)
+            return [.audit(line), .connect(address, number: next)]
+        case .connecting(let address, _):
+            switch answer {
+            case .done:
+                return [.audit("\(title(address)) is connected")]
+                    + finish(Result(address: address, outcome: .paired, reason: ""), now)
+            case .failed(let reason):
+                return finish(
+                    Result(address: address, outcome: .paired, reason: "not connected: \(reason)"), now)
+            }
+        }
+    }
+
+    /// bluetoothd asks whether a device may do something.
+    package mutating func asked(
+        _ address: BluetoothAddress, _ request: PairingAgent.Request, at now: Instant
+    ) -> (answer: PairingAgent.Answer, actions: [Action]) {
+        if let reason = objection(address, request) {
+            open?.refusals += 1
+            let line: [Action] =
+                (open?.refusals ?? 0) > Self.mostRefusals
+                ? [] : [.audit("\(title(address)) is refused \(Self.word(request)): \(reason)")]
+            return (.reject(reason: reason), line)
+        }
+        let line = Action.audit("\(title(address)) is allowed \(Self.word(request))")
+        // One that has begun by itself is not paged meanwhile.
+        open?.attempts[address, default: Attempt(notBefore: now)].notBefore = now.advanced(by: Self.retryPause)
+        if case .pin = request, let pin = open?.rules.pin { return (.pin(pin), [line]) }
+        return (.accept, [line])
+    }
+
+    private func objection(_ address: BluetoothAddress, _ request: PairingAgent.Request) -> String? {
+        guard let open else { return "no pairing window is open" }
+        if let other = open.step.address, other != address { return "\(title(other)) is being paired" }
+        if let what = disqualification(address, open.rules) { return "it is \(what)" }
+        switch request {
+        case .pin: return open.rules.pin == nil ? "it wants a PIN, and none was given" : nil
+        case .passkey: return "it wants digits that it shows, and there are no keys here"
+        case .display: return "it wants digits typed that are shown here, and nothing is"
+        case .confirmation, .authorization, .service: return nil
+        }
+    }
+
+    private static func word(_ request: PairingAgent.Request) -> String {
+        switch request {
+        case .pin: "a PIN"
+        case .passkey: "a passkey"
+        case .confirmation: "to confirm its digits"
+        case .display: "the display of digits"
+        case .authorization: "to pair"
+        case .service(let service): "the service \(service.text)"
+        }
+    }
+
+    // MARK: Steps
+
+    private mutating func nextNumber() -> Int {
+        number += 1
+        return number
+    }
+
+    private func title(_ address: BluetoothAddress) -> String {
+        devices.first { $0.address == address }?.title ?? "\(address)"
+    }
+
+    private mutating func trust(_ address: BluetoothAddress) -> [Action] {
+        let next = nextNumber()
+        open?.step = .trusting(address, number: next)
+        return [.trust(address, number: next)]
+    }
+
+    private mutating func failed(_ address: BluetoothAddress, _ reason: String, _ now: Instant) -> [Action] {
+        guard var open else { return [] }
+        var attempt = open.attempts[address] ?? Attempt(notBefore: now)
+        attempt.count += 1
+        attempt.notBefore = now.advanced(by: Self.retryPause)
+        open.attempts[address] = attempt
+        open.failure = (address, reason)
+        open.step = .looking
+        self.open = open
+        let line = Action.audit("\(title(address)) is not paired (attempt \(attempt.count)): \(reason)")
+        let isHopeless =
+            open.rules.onlyAddresses?.allSatisfy { (open.attempts[$0]?.count ?? 0) >= Self.attempts } ?? false
+        guard !isHopeless else {
+            return [line] + finish(Result(address: address, outcome: .failed, reason: reason), now)
+        }
+        return [line] + settle(now)
+    }
+
+    private mutating func finish(_ result: Result, _ now: Instant) -> [Action] {
+        open = nil
+        let who = result.address.map { " \(title($0))" } ?? ""
+        let why = result.reason.isEmpty ? "" : ": \(result.reason)"
+        let line = "window closed: \(result.outcome.rawValue)\(who)\(why)"
+        return [.audit(line)] + settle(now) + [.close, .finished(result)]
+    }
+
+    private mutating func settle(_ now: Instant) -> [Action] {
+        if let end = scanEnd, now >= end { scanEnd = nil }
+        var step = dropStrangers()
+        if case .looking? = open?.step {
+            if let open, now >= open.deadline { return timedOut(open, now) }
+            step += adopt() ?? choose(now)
+        }
+        return discover(now) + step + [deadlineAction(now)].compactMap { $0 }
+    }
+
+    private mutating func timedOut(_ open: Open, _ now: Instant) -> [Action] {
+        guard let failure = open.failure else {
+            return finish(Result(address: nil, outcome: .timedOut, reason: "no allowed device came"), now)
+        }
+        return finish(Result(address: failure.address, outcome: .timedOut, reason: failure.reason), now)
+    }
+
+    /// Those that are paired since the window is open, and that it does not allow.
+    ///
+    /// Where neither side has a display the kernel lets whoever begins pair with an adapter that is pairable, and asks nobody: the
+    /// agent hears nothing of it.
+    private mutating func dropStrangers() -> [Action] {
+        guard let open else { return [] }
+        var actions: [Action] = []
+        for device in devices where device.isPaired && !open.paired.contains(device.address) {
+            guard let what = disqualification(device.address, open.rules) else { continue }
+            self.open?.paired.insert(device.address)
+            actions.append(.audit("\(device.title) is paired and \(what): its bond is taken back"))
+            actions.append(.dropBond(device.address))
+        }
+        return actions
+    }
+
+    /// Why a window of these rules does not let a device in; nil: it does.
+    private func disqualification(_ address: BluetoothAddress, _ rules: PairingRules) -> String? {
+        let device = devices.first { $0.address == address }
+        guard rules.allows(address, name: device?.name) else { return "not on the list" }
+        // Whom the list names is believed as long as it says nothing else.
+        return device?.isAudio ?? !rules.allowed.isEmpty ? nil : "no audio device"
+    }
+
+    /// Takes on a device that has begun the pairing itself.
+    private mutating func adopt() -> [Action]? {
+        guard let open,
+            let device = devices.first(where: {
+                $0.isPaired && !open.paired.contains($0.address) && disqualification($0.address, open.rules) == nil
+            })
+        else { return nil }
+        self.open?.paired.insert(device.address)
+        return [.audit("\(device.title) is paired, which it began itself")] + trust(device.address)
+    }
+
+    /// Of those that are allowed and were found, the one that was tried least, then the strongest.
+    private mutating func choose(_ now: Instant) -> [Action] {
+        guard let open, !hasCall, now >= open.survey else { return [] }
+        func rank(_ device: Device) -> (Int, Int) {
+            (open.attempts[device.address]?.count ?? 0, -(device.rssi ?? .min + 1))
+        }
+        let candidates = devices.filter { device in
+            let attempt = open.attempts[device.address]
+            return device.rssi != nil && device.isAudio == true && !device.isPaired
+                && (attempt?.count ?? 0) < Self.attempts && now >= attempt?.notBefore ?? now
+                && open.rules.allows(device.address, name: device.name)
+        }
+        guard let device = candidates.min(by: { rank($0) < rank($1) }) else { return [] }
+        let next = nextNumber()
+        self.open?.step = .pairing(device.address, number: next)
+        let rssi = device.rssi.map { "\($0) dBm" } ?? ""
+        return [
+            .audit("\(device.title) is found (\(rssi)) and allowed: it is paired"),
+            .pair(device.address, number: next),
+        ]
+    }
+
+    private var isLooking: Bool {
+        guard let open else { return scanEnd != nil }
+        if case .looking = open.step { return true }
+        return false
+    }
+
+    private mutating func discover(_ now: Instant) -> [Action] {
+        let wanted = isLooking && !hasCall && now >= noDiscoveryBefore
+        guard wanted != isDiscovering else { return [] }
+        isDiscovering = wanted
+        guard !wanted else { return [.startDiscovery] }
+        let isForCall = hasCall && isLooking
+        return isForCall ? [.audit("the search ends for a call"), .stopDiscovery] : [.stopDiscovery]
+    }
+
+    private func deadlineAction(_ now: Instant) -> Action? {
+        var next: [Instant] = []
+        if let scanEnd { next.append(scanEnd) }
+        if let open, case .looking = open.step {
+            next.append(open.deadline)
+            next.append(open.survey)
+            next += open.attempts.values.filter { $0.count < Self.attempts }.map(\.notBefore)
+        }
+        if isLooking, !hasCall { next.append(noDiscoveryBefore) }
+        return next.filter { $0 > now }.min().map { .setDeadline($0) }
+    }
+}

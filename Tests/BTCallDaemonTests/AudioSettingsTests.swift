@@ -1,0 +1,260 @@
+import ALSA
+import BTCall
+import BTCallAPI
+import BTCallBench
+import BTCallDaemon
+import BTCallSimulator
+import ControlLoop
+import DBus
+import Routing
+import Synchronization
+import TestSupport
+import Testing
+
+/// A program's wishes, and what it was asked.
+private final class Wishes: Sendable {
+    private struct State {
+        var change: @Sendable (inout AudioSettings) -> Void = { _ in }
+        var asked: [DeviceChoice] = []
+        var seen: [AudioSettings] = []
+        var isHolding = false
+    }
+
+    private let state = Mutex(State())
+
+    var asked: [DeviceChoice] { state.withLock(\.asked) }
+    /// The settings that it got.
+    var seen: [AudioSettings] { state.withLock(\.seen) }
+    /// Whether answers wait.
+    var isHolding: Bool {
+        get { state.withLock(\.isHolding) }
+        set { state.withLock { $0.isHolding = newValue } }
+    }
+
+    func set(_ change: @escaping @Sendable (inout AudioSettings) -> Void) { state.withLock { $0.change = change } }
+
+    @ControlPlane func configure(_ device: DeviceChoice, _ settings: inout AudioSettings) async {
+        let seen = settings
+        let change = state.withLock { state in
+            state.asked.append(device)
+            state.seen.append(seen)
+            return state.change
+        }
+        while isHolding { await ControlLoop.shared.sleep(for: .milliseconds(5)) }
+        change(&settings)
+    }
+}
+
+extension DaemonTests {
+    @Suite @ControlPlane struct AudioSettingsTests {
+        private let wishes = Wishes()
+
+        private func configure(_ bridge: CallBridge) async throws -> AudioSessionConfiguration {
+            let wishes = wishes
+            return try await bridge.configureAudioSession { device, settings in
+                await wishes.configure(device, &settings)
+            }
+        }
+
+        @Test func `S4.9 library: the closure sets the period of the sound card, which is reported back`() async throws
+        {
+            ALSAEnvironment.prepare()
+            var devices: Configuration?
+            try await Box.run(
+                configure: {
+                    // As long as it takes, and no shorter: what is asked for is what is compared.
+                    $0.waits.audioSettings = .seconds(10)
+                    $0.localDevices = [
+                        .speakerphone: .init(playback: "null", capture: "null"),
+                        .earpiece: .init(playback: "null", capture: "null"),
+                    ]
+                    $0.periodMilliseconds = 20
+                    devices = $0
+                },
+                outside: { outside in
+                    if let devices { outside.paths = ALSAPathOpener(configuration: devices) }
+                },
+                body: { box in
+                    try await box.prefer(.none)
+                    #expect(try await box.bridge.session.openedAudio() == nil)
+                    let registration = try await box.register()
+                    let configuration = try await configure(box.bridge)
+                    wishes.set { $0.periodMilliseconds = 10 }
+                    let call = try await box.startCall(registration)
+                    try await eventually("the earpiece is open") {
+                        try await box.bridge.session.openedAudio()?.device == .earpiece
+                    }
+                    let opened = try #require(try await box.bridge.session.openedAudio())
+                    #expect(opened.periodMilliseconds == 10 && opened.rate == 48_000)
+                    #expect(wishes.asked == [.earpiece])
+                    let given = try #require(wishes.seen.first)
+                    #expect(given.periodMilliseconds == 20 && given.mode == .voice && given.override == .none)
+                    #expect(given.directions == .playAndRecord && given.excluded.isEmpty && given.allowsBluetooth)
+                    // Another one for the next device.
+                    wishes.set { $0.periodMilliseconds = 5 }
+                    try await box.bridge.audioDeviceManager.select(.speakerphone)
+                    try await eventually("the loudspeaker is open") {
+                        try await box.bridge.session.openedAudio()?.device == .speakerphone
+                    }
+                    #expect(try await box.bridge.session.openedAudio()?.periodMilliseconds == 5)
+                    #expect(wishes.seen.map(\.periodMilliseconds) == [20, 10])
+                    // Without the program it is the configuration's.
+                    try await configuration.end()
+                    try await box.bridge.audioDeviceManager.select(.earpiece)
+                    try await eventually("the earpiece is open") {
+                        try await box.bridge.session.openedAudio()?.device == .earpiece
+                    }
+                    #expect(try await box.bridge.session.openedAudio()?.periodMilliseconds == 20)
+                    #expect(wishes.asked.count == 2)
+                    try await registration.update(call, .ended)
+                })
+        }
+
+        @Test func `S4.9 library: directions, mode, excluded devices and the override are done`() async throws {
+            let cards = PacedBoard()
+            try await Box.run(
+                configure: {
+                    $0.waits.audioSettings = .seconds(10)
+                },
+                outside: { $0.paths = cards },
+                body: { box in
+                    try await box.prefer(.none, default: .earpiece)
+                    let registration = try await box.register()
+                    let configuration = try await configure(box.bridge)
+                    wishes.set {
+                        $0.directions = .play
+                        $0.mode = .media
+                    }
+                    var call = try await box.startCall(registration)
+                    try await eventually("the earpiece is open") { cards.opened == ["earpiece playback"] }
+                    #expect(try await box.bridge.audio.isVoiceProcessingBypassed())
+                    try await registration.update(call, .ended)
+                    try await eventually("it is closed") { cards.openSpeakers == 0 }
+                    // The loudspeaker instead of what the policy would take.
+                    wishes.set {
+                        $0.directions = .playAndRecord
+                        $0.mode = .voice
+                        $0.override = .speakerphone
+                    }
+                    call = try await box.startCall(registration)
+                    try await box.route(.speakerphone)
+                    try await eventually("its microphone is open") { cards.opened.last == "speakerphone capture" }
+                    #expect(try await !box.bridge.audio.isVoiceProcessingBypassed())
+                    try await registration.update(call, .ended)
+                    try await eventually("it is closed") { cards.openSpeakers == 0 }
+                    // A device that calls are not to use is left alone, and what was done is undone with the program.
+                    wishes.set {
+                        $0.override = .none
+                        $0.excluded = [.earpiece]
+                        $0.allowsBluetooth = false
+                    }
+                    call = try await box.startCall(registration)
+                    try await box.route(.speakerphone)
+                    #expect(wishes.seen.contains { $0.override == .speakerphone })
+                    try await configuration.end()
+                    try await box.route(.earpiece)
+                    try await registration.update(call, .ended)
+                })
+        }
+
+        @Test func `S4.9 library: who is late delays one device by the budget, the next ones not, and dies unnoticed`()
+            async throws
+        {
+            try await Box.run(
+                configure: { $0.waits.audioSettings = .milliseconds(100) },
+                body: { box in
+                    try await box.prefer(.none)
+                    let program = try await CallBridge(bus: .address("\(box.address)"))
+                    _ = try await configure(program)
+                    wishes.isHolding = true
+                    let registration = try await box.register()
+                    _ = try await box.startCall(registration)
+                    try await box.playing("earpiece")
+                    #expect(!box.log.containing("notice", "devices do not wait for it any more").isEmpty)
+                    #expect(wishes.asked == [.earpiece])
+                    // Were this one to wait for the answer, it would wait in vain.
+                    try await box.bridge.audioDeviceManager.select(.speakerphone)
+                    try await box.playing("speakerphone")
+                    try await eventually("it is asked on") { self.wishes.asked == [.earpiece, .speakerphone] }
+                    wishes.isHolding = false
+                    // Who was late once on a busy machine is asked again with the next device.
+                    var next = DeviceChoice.earpiece
+                    for _ in 1...5 where box.log.containing("configures the audio in time").isEmpty {
+                        try await box.bridge.audioDeviceManager.select(next)
+                        try await box.playing("\(next)")
+                        next = next == .earpiece ? .speakerphone : .earpiece
+                        await ControlLoop.shared.sleep(for: .milliseconds(200))
+                    }
+                    #expect(!box.log.containing("configures the audio in time").isEmpty)
+                    try await box.bridge.audioDeviceManager.select(.earpiece)
+                    try await box.playing("earpiece")
+                    let asked = wishes.asked.count
+                    // It dies while a device waits for it.
+                    wishes.isHolding = true
+                    try await box.bridge.audioDeviceManager.select(.speakerphone)
+                    try await eventually("it is asked") { self.wishes.asked.count > asked }
+                    await program.close()
+                    try await box.playing("speakerphone")
+                    wishes.isHolding = false
+                    // There is room for another.
+                    let other = try await configure(box.bridge)
+                    let third = try await CallBridge(bus: .address("\(box.address)"))
+                    #expect(
+                        await refusal { () throws(BridgeError) in
+                            _ = try await third.configureAudioSession { _, _ in }
+                        }?.code == .wrongState)
+                    await third.close()
+                    try await other.end()
+                    #expect(await refusal { () throws(BridgeError) in try await other.end() } != nil)
+                })
+        }
+
+        @Test func `An answer that cannot be is ignored as a whole, with the reason in the log`() async throws {
+            try await Box.run(
+                configure: { $0.waits.audioSettings = .seconds(10) },
+                body: { box in
+                    try await box.prefer(.none)
+                    let answers = Mutex<[[String: Value]]>([
+                        ["period": .uint32(4), "override": "speakerphone"],
+                        ["mode": "loud", "exclude": .strings(["earpiece"])],
+                        ["exclude": .strings(["none"])], ["period": "10"], ["directions": .uint32(1)],
+                    ])
+                    let program = try BusConnection(box.address)
+                    program.export(
+                        [
+                            ExportedInterface(
+                                BTCallName.Interface.audioConfigurator,
+                                methods: [
+                                    .init("Configure", in: [("d", "s"), ("s", "a{sv}")], out: [("s", "a{sv}")]) { _ in
+                                        [.vardict(answers.withLock { $0.isEmpty ? [:] : $0.removeFirst() })]
+                                    }
+                                ])
+                        ], at: "/audio")
+                    _ = try await program.call(
+                        BTCallName.bus, BTCallPath.session, BTCallName.Interface.session, "RegisterConfigurator",
+                        [.objectPath("/audio")])
+                    let registration = try await box.register()
+                    for text in ["period", "mode", "exclude", "period", "directions"] {
+                        let before = box.log.containing("ignored as a whole").count
+                        let call = try await box.startCall(registration)
+                        try await box.route(.earpiece)
+                        try await eventually("the answer is in the log") {
+                            box.log.containing("ignored as a whole").count == before + 1
+                        }
+                        #expect(box.log.containing("ignored as a whole").last?.contains(text) == true)
+                        try await box.playing("earpiece")
+                        try await registration.update(call, .ended)
+                        try await box.route(.none)
+                    }
+                    // One that has no such object costs nothing but a line.
+                    program.unexport(path: "/audio")
+                    _ = try await box.startCall(registration)
+                    try await box.playing("earpiece")
+                    try await eventually("the line is there") {
+                        !box.log.containing("does not configure the audio").isEmpty
+                    }
+                    program.close()
+                })
+        }
+    }
+}

@@ -1,0 +1,100 @@
+import BTCall
+import BTCallAPI
+import BTCallDaemon
+import BTCallSimulator
+import ControlLoop
+import DBus
+import Synchronization
+import Testing
+
+extension DaemonTests {
+    @Suite @ControlPlane struct ContactInfoTests {
+        private nonisolated static let alice = ContactInfo(
+            contactId: "42", displayName: "Alice", avatarUrl: "https://example.org/alice.png",
+            phoneNumber: "555 0100")
+
+        @Test func `S4.8 library: a slow resolver does not delay RING, and its late answer updates the name`()
+            async throws
+        {
+            try await Box.run(
+                configure: { $0.waits.contact = .milliseconds(50) },
+                body: { box in
+                    let headset = try RawHeadset(try await box.bluez.connect(Box.first))
+                    try await headset.establishWithCallWaiting()
+                    let registration = try await box.register()
+                    let isHolding = Mutex(true)
+                    let resolution = try await box.bridge.resolveContactInfo { _ in
+                        while isHolding.withLock({ $0 }) {
+                            await ControlLoop.shared.sleep(for: .milliseconds(5))
+                        }
+                        return Self.alice
+                    }
+                    // Were RING to wait for it, it would never come.
+                    let call = try await registration.reportIncoming(number: "5550100")
+                    try await headset.hear("RING")
+                    try await headset.hear("+CLIP: \"5550100\",129")
+                    var calls = try await box.bridge.calls.list()
+                    #expect(
+                        calls.map(\.id) == [call] && calls.first?.name == nil && calls.first?.contact == nil)
+                    isHolding.withLock { $0 = false }
+                    try await eventually("it is known") {
+                        calls = try await box.bridge.calls.list()
+                        return calls.first?.contact == Self.alice
+                    }
+                    #expect(calls.first?.name == "Alice" && calls.first?.number == "5550100")
+                    try await headset.hear("+CLIP: \"5550100\",129,,,\"Alice\"")
+                    try await resolution.end()
+                })
+        }
+
+        @Test
+        func
+            `S4.8 library: what a resolver knows in time comes with the call, to headsets and on the bus`()
+            async throws
+        {
+            try await Box.run(
+                configure: { $0.waits.contact = .seconds(10) },
+                body: { box in
+                    let headset = try RawHeadset(try await box.bluez.connect(Box.first))
+                    try await headset.establishWithCallWaiting()
+                    let registration = try await box.register()
+                    let resolution = try await box.bridge.resolveContactInfo { number in
+                        switch number {
+                        case "5550100": Self.alice
+                        case "5550101":
+                            ContactInfo(
+                                displayName: "Bob", avatarUrl: String(repeating: "x", count: 1025), phoneNumber: "")
+                        case "5550102": ContactInfo(contactId: "7", displayName: "", phoneNumber: "5550102")
+                        default: nil
+                        }
+                    }
+                    var events = await box.bridge.events().makeAsyncIterator()
+                    let call = try await registration.reportIncoming(number: "5550100")
+                    try await headset.hear("+CLIP: \"5550100\",129,,,\"Alice\"")
+                    #expect(!headset.lines.contains("+CLIP: \"5550100\",129"))
+                    var added: Call?
+                    while added == nil, let event = await events.next() {
+                        if case .callAdded(let call) = event { added = call }
+                    }
+                    #expect(added?.id == call && added?.name == "Alice" && added?.contact == Self.alice)
+                    let property = try await box.client.call(
+                        BTCallName.bus, BTCallPath.call(call.description), "org.freedesktop.DBus.Properties",
+                        "Get",
+                        [.string(BTCallName.Interface.call), .string("Contact")])
+                    #expect(
+                        property.first?.unwrapped.vardictValue == [
+                            "contactId": "42", "displayName": "Alice",
+                            "avatarUrl": "https://example.org/alice.png",
+                            "phoneNumber": "555 0100",
+                        ])
+                    // Too long an address, no name, not known: nobody's.
+                    for number in ["5550101", "5550102", "5550103"] {
+                        _ = try await registration.reportIncoming(number: number)
+                        let last = try await box.bridge.calls.list().last
+                        #expect(last?.number == number && last?.name == nil && last?.contact == nil)
+                    }
+                    try await resolution.end()
+                })
+        }
+    }
+}

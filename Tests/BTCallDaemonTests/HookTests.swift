@@ -1,0 +1,325 @@
+import BTCall
+import BTCallAPI
+import BTCallBench
+import BTCallDaemon
+import BTCallSimulator
+import BluetoothTypes
+import ControlLoop
+import Foundation
+import Glibc
+import TestSupport
+import Testing
+
+@Suite struct PressRecogniserTests {
+    private let start = Instant(nanoseconds: 1_000_000_000)
+    private let here = BluetoothAddress(value: 1)
+    private let there = BluetoothAddress(value: 2)
+
+    private func press(_ key: ButtonKey, _ press: ButtonPress, _ address: BluetoothAddress? = nil)
+        -> PressRecogniser.Press
+    {
+        PressRecogniser.Press(address ?? here, key, press)
+    }
+
+    @Test func `A key whose double press means nothing is short at once, however often`() {
+        var presses = PressRecogniser(doubles: [.next])
+        for _ in 0..<3 {
+            #expect(presses.pressed(.play, at: here, now: start) == [press(.play, .short)])
+            #expect(presses.deadline == nil)
+        }
+    }
+
+    @Test func `Two presses within the time are a double one, later ones are two short ones`() {
+        var presses = PressRecogniser(doubles: [.play])
+        let last = start.advanced(by: PressRecogniser.doubleInterval - .milliseconds(1))
+        #expect(presses.pressed(.play, at: here, now: start).isEmpty)
+        #expect(presses.deadline == start.advanced(by: PressRecogniser.doubleInterval))
+        #expect(presses.deadlineReached(at: last).isEmpty)
+        #expect(presses.pressed(.play, at: here, now: last) == [press(.play, .double)])
+        #expect(presses.deadline == nil)
+        // A third one begins anew.
+        #expect(presses.pressed(.play, at: here, now: last).isEmpty)
+        let late = last.advanced(by: PressRecogniser.doubleInterval)
+        #expect(presses.pressed(.play, at: here, now: late) == [press(.play, .short)])
+        #expect(presses.deadlineReached(at: late.advanced(by: .seconds(1))) == [press(.play, .short)])
+        #expect(presses.deadlineReached(at: late.advanced(by: .seconds(2))).isEmpty)
+    }
+
+    @Test func `Another key, another headset or a long press ends the wait, and nothing is lost`() {
+        var presses = PressRecogniser(doubles: [.play, .callKey])
+        #expect(presses.pressed(.play, at: here, now: start).isEmpty)
+        #expect(presses.pressed(.next, at: here, now: start) == [press(.play, .short), press(.next, .short)])
+        #expect(presses.pressed(.play, at: here, now: start).isEmpty)
+        #expect(presses.pressed(.play, at: there, now: start) == [press(.play, .short)])
+        #expect(
+            presses.held(.callKey, at: here, now: start) == [press(.play, .short, there), press(.callKey, .long)])
+        #expect(presses.deadline == nil)
+    }
+
+    @Test func `Commands are words, and what is none is refused`() {
+        #expect(CommandWords("/bin/echo a  b")?.words == ["/bin/echo", "a", "b"])
+        #expect(CommandWords("/bin/echo \"a  b\" \"\" $x;'|")?.words == ["/bin/echo", "a  b", "", "$x;'|"])
+        #expect(CommandWords("\"/opt/my program\" x")?.words == ["/opt/my program", "x"])
+        for bad in ["", " ", "echo", "./echo", "/bin/echo \"a"] { #expect(CommandWords(bad) == nil, "\(bad)") }
+        #expect(ButtonAction("run /bin/true")?.text == "run /bin/true")
+        #expect(ButtonAction("mute") == .mute && ButtonAction("mute")?.text == "mute")
+        for bad in ["", "run", "run true", "dance", "Mute"] { #expect(ButtonAction(bad) == nil, "\(bad)") }
+    }
+}
+
+extension DaemonTests {
+    @Suite @ControlPlane struct HookTests {
+        private let first = Choice("bluetooth:\(Box.first)") ?? .none
+
+        /// A program that writes down what it is told, and then does what the test wants.
+        private final class Command {
+            private let directory = FileManager.default.temporaryDirectory.appending(
+                path: "btcall-\(UUID().uuidString)")
+            var path: String { directory.appending(path: "hook").path }
+
+            init(_ words: [String], then script: String = "") throws {
+                try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
+                let variables = words.map { "$\($0)" }.joined(separator: "|")
+                let text = "#!/bin/sh\necho \"$*|\(variables)\" >>\(directory.path)/runs\n\(script)\n"
+                try text.write(toFile: path, atomically: true, encoding: .utf8)
+                try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: path)
+            }
+
+            deinit { try? FileManager.default.removeItem(at: directory) }
+
+            var words: CommandWords? { CommandWords(path) }
+            var runs: [String] {
+                let text = (try? String(contentsOfFile: directory.appending(path: "runs").path, encoding: .utf8)) ?? ""
+                return text.split(separator: "\n").map { String($0) }
+            }
+        }
+
+        @Test func `A command is run for each event, with what it is to know in its environment`() async throws {
+            let headset = try Command(["BTCALL_EVENT", "BTCALL_ADDRESS", "BTCALL_NAME"])
+            let call = try Command(
+                ["BTCALL_EVENT", "BTCALL_NUMBER", "BTCALL_NAME", "BTCALL_DIRECTION", "BTCALL_STATE", "BTCALL_REASON"],
+                then: "echo said it")
+            let route = try Command(["BTCALL_OLD_DEVICE", "BTCALL_DEVICE", "BTCALL_REASON"])
+            let problem = try Command(["BTCALL_PROBLEM", "BTCALL_WHAT"])
+            try await Box.run(
+                configure: {
+                    for event in [HookEvent.headsetConnected, .headsetLost] { $0.hooks[event] = headset.words }
+                    for event in [HookEvent.callIncoming, .callStarted, .callEnded] { $0.hooks[event] = call.words }
+                    $0.hooks[.routeChanged] = route.words
+                    $0.hooks[.problem] = problem.words
+                },
+                body: { box in
+                    try await box.prefer(first)
+                    _ = try await box.connect(Box.first)
+                    try await eventually("the headset's is run") {
+                        headset.runs == ["|headsetConnected|\(Box.first)|headset 1"]
+                    }
+                    let registration = try await box.register()
+                    // A name that a shell would carry out.
+                    let id = try await registration.reportIncoming(number: "5550100", name: "$(id) \"x\"; exit")
+                    try await eventually("it rings") { call.runs.count == 1 }
+                    try await registration.update(id, .active)
+                    try await eventually("it is up") { call.runs.count == 2 }
+                    try await box.route(first)
+                    try await registration.update(id, .ended)
+                    try await eventually("it is over") { call.runs.count == 3 }
+                    let party = "5550100|$(id) \"x\"; exit|incoming"
+                    #expect(call.runs[0] == "|callIncoming|\(party)|ringing|")
+                    #expect(call.runs[1] == "|callStarted|\(party)|active|")
+                    #expect(call.runs[2].hasPrefix("|callEnded|\(party)|") && call.runs[2].hasSuffix("|remoteHangUp"))
+                    try await eventually("what it said is in the log") {
+                        box.log.containing("info", "callEnded: said it").count == 1
+                    }
+                    try await eventually("the route's is run") {
+                        route.runs.contains { $0.contains("|bluetooth:\(Box.first)|") }
+                    }
+                    box.bluez.disconnect(Box.first)
+                    try await eventually("it is gone") { headset.runs.last == "|headsetLost|\(Box.first)|headset 1" }
+                    box.bluez.stop()
+                    try await eventually("a problem is told") {
+                        problem.runs.contains("|bluetoothd|bluetoothd is not on the bus")
+                    }
+                    let text = try OpenMetricsReader(try await box.bridge.metrics())
+                    #expect(try text.value("btcall_hook_runs", ["event": "callStarted"]) == 1)
+                    #expect(try text.value("btcall_hook_failures", ["event": "callStarted"]) == 0)
+                    // A call that is placed does not ring.
+                    _ = try await box.startCall(registration)
+                    try await eventually("it is up") { call.runs.count == 4 }
+                    #expect(call.runs[3].hasPrefix("|callStarted|+4930123456||outgoing|active|"))
+                    let error = await refusal { () throws(BridgeError) in
+                        try await box.bridge.setSetting("hooks.callEnded", to: "/bin/true")
+                    }
+                    #expect(error?.code == .notSupported)
+                })
+        }
+
+        @Test func `A command that fails, hangs or does not exist is a problem that ends, and is not run for itself`()
+            async throws
+        {
+            let hang = try Command([], then: "sleep 600 & sleep 600")
+            let problem = try Command(["BTCALL_PROBLEM"], then: "date +%N; exit 7")
+            try await Box.run(
+                configure: {
+                    $0.hooks[.headsetConnected] = hang.words
+                    $0.hooks[.headsetLost] = CommandWords("/nonexistent/hook")
+                    $0.hooks[.problem] = problem.words
+                    $0.waits.hook = .seconds(3)
+                },
+                body: { box in
+                    _ = try await box.connect(Box.first)
+                    #expect(try await box.problem("hook.headsetConnected").what.contains("did not end within"))
+                    box.bluez.disconnect(Box.first)
+                    let missing = try await box.problem("hook.headsetLost")
+                    #expect(missing.what.contains("ENOENT") && missing.remedy.contains("`/nonexistent/hook` by hand"))
+                    box.bluez.stop()
+                    #expect(try await box.problem("hook.problem").what.contains("status 7"))
+                    // bluetoothd may be missing for a moment at the start as well.
+                    #expect(Set(problem.runs) == ["|bluetoothd"])
+                    let text = try OpenMetricsReader(try await box.bridge.metrics())
+                    #expect(try text.value("btcall_hook_failures", ["event": "headsetLost"]) == 1)
+                })
+        }
+
+        @Test func `One runs at a time for an event, in order; what is too much is dropped and said`() async throws {
+            let slow = try Command(["BTCALL_NUMBER"], then: "sleep 0.05; echo end >>$(dirname $0)/runs")
+            try await Box.run(
+                configure: { $0.hooks[.callEnded] = slow.words },
+                body: { box in
+                    let owner = Switchboard()
+                    box.daemon.calls.register(owner)
+                    for number in 0..<HookRunner.mostWaiting + 5 {
+                        let record = try box.daemon.calls.reportIncoming(
+                            from: owner, number: "\(number)", options: ReportOptions())
+                        try owner.report("ended", of: record, to: box.daemon.calls)
+                    }
+                    // One runs beside those that wait.
+                    let count = HookRunner.mostWaiting + 1
+                    try await eventually("all have run") { slow.runs.count == 2 * count }
+                    #expect(slow.runs == (0..<count).flatMap { ["|\($0)", "end"] })
+                    #expect(box.log.containing("warning", "callEnded", "dropped").count == 4)
+                })
+        }
+
+        // MARK: Buttons
+
+        /// A box with a call that rings, and a headset whose music keys are known.
+        private func run(
+            _ buttons: [ButtonGesture: ButtonAction], hook: CommandWords? = nil,
+            _ body: (Box, RawHeadset, ProviderRegistration) async throws -> Void
+        ) async throws {
+            try await Box.run(
+                configure: {
+                    $0.buttons = buttons
+                    $0.hooks[.button] = hook
+                },
+                body: { box in
+                    try await box.prefer(.earpiece)
+                    let headset = try RawHeadset(try await box.bluez.connect(Box.first))
+                    try await headset.establish()
+                    try await eventually("it is connected") {
+                        box.daemon.headsets.description(of: Box.first) != nil
+                    }
+                    let registration = try await box.register([.hold, .dial])
+                    try await body(box, headset, registration)
+                })
+        }
+
+        @Test func `Keys act on calls as configured, short and twice`() async throws {
+            try await run([
+                ButtonGesture(.callKey, .short): .toggle, ButtonGesture(.callKey, .double): .hold,
+                ButtonGesture(.hangUp, .short): .mute,
+            ]) { box, headset, registration in
+                let id = try await registration.reportIncoming(number: "1")
+                headset.say("AT+CKPD=200")
+                try await eventually("it is answered") { try await box.bridge.calls.list().first?.state == .active }
+                headset.say("AT+CKPD=200", "AT+CKPD=200")
+                try await eventually("it is held") { try await box.bridge.calls.list().first?.state == .held }
+                headset.say("AT+CKPD=200", "AT+CKPD=200")
+                try await eventually("it is taken up") { try await box.bridge.calls.list().first?.state == .active }
+                headset.say("AT+CKPD=200")
+                try await eventually("it is over") { try await box.bridge.calls.list().isEmpty }
+                #expect(try await box.bridge.calls.log().first?.id == id)
+                // Without a call there is nothing to do, which is said.
+                headset.say("AT+CKPD=200")
+                try await eventually("it is said") {
+                    box.log.containing("notice", "the button does nothing", "there is no call").count == 1
+                }
+            }
+        }
+
+        @Test func `Other keys redial, mute and turn the volume, and one without an action runs the hook`() async throws
+        {
+            let hook = try Command(["BTCALL_BUTTON", "BTCALL_PRESS", "BTCALL_ADDRESS"])
+            let own = try Command(["BTCALL_BUTTON", "BTCALL_PRESS"])
+            let command = try #require(CommandWords(own.path + " \"two words\""))
+            try await run(
+                [
+                    ButtonGesture(.play, .short): .redial, ButtonGesture(.pause, .short): .mute,
+                    ButtonGesture(.next, .short): .volumeUp, ButtonGesture(.previous, .short): .volumeDown,
+                    ButtonGesture(.stop, .double): .run(command),
+                ], hook: hook.words
+            ) { box, headset, registration in
+                try await eventually("bluetoothd has the endpoint") { !box.bluez.media.endpoints.isEmpty }
+                try await box.bluez.configureMedia(of: Box.first)
+                try await eventually("its A2DP is there") { box.daemon.media.likelySource == Box.first }
+                @ControlPlane func press(_ method: String) async throws {
+                    try await eventually("\(method) is taken") { box.bluez.pressMedia(method, of: Box.first) }
+                }
+                try await press("Play")
+                try await eventually("nothing was dialled yet") {
+                    !box.log.containing("nothing was dialled yet").isEmpty
+                }
+                let call = try await box.startCall(registration)
+                try await registration.update(call, .ended)
+                try await press("Play")
+                try await eventually("it is dialled again") {
+                    try await box.bridge.calls.list().first?.number == "+4930123456"
+                }
+                try await press("Pause")
+                try await eventually("it is muted") { try await box.bridge.calls.isMuted() }
+                try await press("Pause")
+                try await eventually("it is not muted") { try await !box.bridge.calls.isMuted() }
+                headset.say("AT+VGS=9")
+                try await eventually("the volume is known") {
+                    box.daemon.headsets.description(of: Box.first)?.speakerVolume == 9
+                }
+                try await press("Next")
+                try await headset.hear("+VGS: 10")
+                try await press("Previous")
+                try await headset.hear("+VGS: 9")
+                try await press("Stop")
+                try await press("Stop")
+                try await eventually("the command is run") { own.runs == ["two words|stop|double"] }
+                try await press("Stop")
+                try await eventually("the hook is run") { hook.runs == ["|stop|short|\(Box.first)"] }
+            }
+        }
+
+        @Test func `A call key that is held is an action where one is configured, and headsets are told so`()
+            async throws
+        {
+            let own = try Command(["BTCALL_BUTTON", "BTCALL_PRESS"])
+            let command = try #require(own.words)
+            try await run([ButtonGesture(.callKey, .long): .run(command)]) { box, _, _ in
+                box.bluez.disconnect(Box.first)
+                let headset = try RawHeadset(try await box.bluez.connect(Box.first))
+                // Voice recognition is bit 3 of a headset's features, bit 2 of ours.
+                headset.say("AT+BRSF=24", "AT+CIND=?", "AT+CIND?", "AT+CMER=3,0,0,1")
+                try await eventually("it is connected") { headset.lines.count { $0 == "OK" } >= 4 }
+                let features = headset.lines.first { $0.hasPrefix("+BRSF: ") }.flatMap { Int($0.dropFirst(7)) }
+                #expect((features ?? 0) & 4 == 4)
+                headset.forget()
+                headset.say("AT+BVRA=1")
+                try await headset.hear("+BVRA: 0")
+                #expect(headset.lines == ["OK", "+BVRA: 0"])
+                try await eventually("the command is run") { own.runs == ["|callKey|long"] }
+                headset.say("AT+BVRA=1")
+                try await eventually("and again") { own.runs.count == 2 }
+            }
+            try await run([:]) { _, headset, _ in
+                let features = headset.lines.first { $0.hasPrefix("+BRSF: ") }.flatMap { Int($0.dropFirst(7)) }
+                #expect((features ?? 4) & 4 == 0)
+            }
+        }
+    }
+}

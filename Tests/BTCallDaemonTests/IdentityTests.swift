@@ -1,0 +1,225 @@
+import BTCall
+import BTCallAPI
+import BTCallDaemon
+import BTCallSimulator
+import BluetoothTypes
+import ControlLoop
+import DBus
+import Foundation
+import Testing
+
+extension DaemonTests {
+    /// Who the box is, as the library has it, and logging out.
+    @Suite @ControlPlane struct IdentityTests {
+        /// A box that keeps what is set, over restarts.
+        private func run(operatorName: String? = nil, _ body: (Box) async throws -> Void) async throws {
+            let folder = FileManager.default.temporaryDirectory.appending(path: "btcall-state-\(UUID().uuidString)")
+            defer { try? FileManager.default.removeItem(at: folder) }  // A folder in the temporary directory may stay.
+            try await Box.run(
+                configure: { configuration in
+                    configuration.stateDirectory = folder.path
+                    if let operatorName { configuration.operatorName = operatorName }
+                },
+                body: body)
+        }
+
+        private func alias(_ box: Box) async throws -> String? {
+            try await box.client.call(
+                "org.bluez", "/org/bluez/hci0", "org.freedesktop.DBus.Properties", "Get",
+                ["org.bluez.Adapter1", "Alias"]
+            ).first?.unwrapped.stringValue
+        }
+
+        /// The headsets that bluetoothd knows as paired.
+        private func pairings(_ box: Box) async throws -> Set<String> {
+            let tree = try await box.client.call(
+                "org.bluez", "/", "org.freedesktop.DBus.ObjectManager", "GetManagedObjects")
+            var found: Set<String> = []
+            for object in tree.first?.entries ?? [] {
+                guard let device = object.value["org.bluez.Device1"], device["Paired"]?.boolValue == true else {
+                    continue
+                }
+                found.insert(device["Address"]?.stringValue ?? "")
+            }
+            return found
+        }
+
+        private func byName(_ headset: RawHeadset) async throws {
+            headset.forget()
+            headset.say("AT+COPS=3,0")
+            try await eventually("it is accepted") { headset.lines.last == "OK" }
+        }
+
+        private func network(_ headset: RawHeadset) async throws -> String? {
+            headset.forget()
+            headset.say("AT+COPS?")
+            try await eventually("+COPS is answered") { headset.lines.last == "OK" }
+            return headset.lines.first
+        }
+
+        @Test func `S4.3 library: name and number change at any time, and a headset sees it without connecting anew`()
+            async throws
+        {
+            try await run { box in
+                let headset = try RawHeadset(try await box.bluez.connect(Box.first))
+                try await headset.establish()
+                try await byName(headset)
+                #expect(try await network(headset) == "+COPS: 0,0,\"btcall\"")
+                let registration = try await box.register()
+                _ = try await box.startCall(registration)
+                var configuration = try await box.bridge.configuration()
+                #expect(configuration == BridgeConfiguration())
+                configuration.displayName = "Küche"
+                configuration.phoneNumber = "+493012345"
+                try await box.bridge.configure(configuration)
+                #expect(try await box.bridge.configuration() == configuration)
+                try await eventually("the adapter is called so") { try await alias(box) == "Küche" }
+                #expect(try await network(headset) == "+COPS: 0,0,\"Küche\"")
+                headset.say("AT+CNUM")
+                try await headset.hear("+CNUM: ,\"+493012345\",145,,4")
+                #expect(!headset.isClosed)
+                // It is kept, and an adapter that comes later is called so as well.
+                try await box.restartDaemon()
+                #expect(try await box.bridge.configuration() == configuration)
+                box.bluez.addAdapter("hci1", address: Box.second)
+                try await eventually("the other adapter is called so") {
+                    try await box.client.call(
+                        "org.bluez", "/org/bluez/hci1", "org.freedesktop.DBus.Properties", "Get",
+                        ["org.bluez.Adapter1", "Alias"]
+                    ).first?.unwrapped.stringValue == "Küche"
+                }
+                #expect(try await Program(box.address)("config", "displayName", "").status == 0)
+                try await eventually("the adapter has its own name again") { try await alias(box) == "btcall" }
+                #expect(try await box.bridge.configuration().displayName == nil)
+                let long = await refusal { () throws(BridgeError) in
+                    try await box.bridge.configure(BridgeConfiguration(displayName: String(repeating: "x", count: 97)))
+                }
+                #expect(long?.code == .invalidArgument && long?.message.contains("96 bytes") == true)
+                // What is no entry is refused by its name.
+                let unknown: [Value] = [
+                    .string(BTCallName.Interface.manager), .string(BTCallName.Manager.configuration),
+                    .variant(.vardict(["colour": "red"])),
+                ]
+                #expect(
+                    await box.error(BTCallPath.manager, "org.freedesktop.DBus.Properties", "Set", unknown)
+                        == APIError.namePrefix + "InvalidArgument")
+            }
+        }
+
+        @Test func `S4.4 library: account and user change only while inactive`() async throws {
+            try await run { box in
+                var identity = BridgeConfiguration(accountID: "4711", userID: "anna", displayName: "desk")
+                let early = await refusal { () throws(BridgeError) in try await box.bridge.configure(identity) }
+                #expect(early?.code == .wrongState && early?.message.contains("inactive") == true)
+                // All or nothing.
+                #expect(try await box.bridge.configuration() == BridgeConfiguration())
+                for key in ["identity.accountId", "identity.userId"] {
+                    let set = await refusal { () throws(BridgeError) in try await box.bridge.setSetting(key, to: "x") }
+                    #expect(set?.code == .wrongState)
+                }
+                let program = try Program(box.address)
+                #expect(try await program("config", "accountId", "4711").status == 1)
+                try await box.bridge.deactivate()
+                try await box.bridge.configure(identity)
+                #expect(try await program("config", "accountId", "4712").status == 0)
+                identity.accountID = "4712"
+                try await box.bridge.activate()
+                #expect(try await box.bridge.configuration() == identity)
+                let reset = await refusal { () throws(BridgeError) in
+                    try await box.bridge.resetSetting("identity.userId")
+                }
+                #expect(reset?.code == .wrongState)
+                // The rest may change, with the same account.
+                identity.displayName = "hall"
+                try await box.bridge.configure(identity)
+                #expect(try await box.bridge.configuration() == identity)
+            }
+        }
+
+        @Test func `S4.5 library: how calls show themselves changes only while there is none`() async throws {
+            try await run(operatorName: "kiosk") { box in
+                let headset = try RawHeadset(try await box.bluez.connect(Box.first))
+                try await headset.establish()
+                try await byName(headset)
+                #expect(try await network(headset) == "+COPS: 0,0,\"kiosk\"")
+                let registration = try await box.register()
+                let call = try await box.startCall(registration)
+                let sound = "/nonexistent/ring.wav"
+                let options = BridgeConfiguration.CallOptions(
+                    localizedName: "Haustelefon", ringtoneSound: sound, iconFileName: "/usr/share/pixmaps/phone.png")
+                let each: [BridgeConfiguration.CallOptions] = [
+                    .init(localizedName: options.localizedName), .init(ringtoneSound: sound),
+                    .init(iconFileName: options.iconFileName),
+                ]
+                for one in each {
+                    let error = await refusal { () throws(BridgeError) in
+                        try await box.bridge.configure(BridgeConfiguration(displayName: "desk", callOptions: one))
+                    }
+                    #expect(error?.code == .callsActive && error?.message.contains("no call") == true, "\(one)")
+                }
+                #expect(try await Program(box.address)("config", "localizedName", "x").status == 1)
+                #expect(try await box.bridge.configuration() == BridgeConfiguration())
+                try await registration.update(call, .ended)
+                try await box.bridge.configure(BridgeConfiguration(displayName: "desk", callOptions: options))
+                #expect(try await box.bridge.configuration().callOptions == options)
+                #expect(try await network(headset) == "+COPS: 0,0,\"Haustelefon\"")
+                // The file is what it rings with: that it does not exist is told.
+                _ = try await registration.reportIncoming(number: "+4930123456")
+                #expect(try await box.problem("ring.file").what.hasPrefix(sound))
+            }
+        }
+
+        @Test func `S4.20 library: logging out drops who the box is and keeps pairings, unless told to forget them`()
+            async throws
+        {
+            try await run { box in
+                try await box.bridge.deactivate()
+                let shown = BridgeConfiguration.CallOptions(localizedName: "Haustelefon")
+                let identity = BridgeConfiguration(
+                    accountID: "4711", userID: "anna", displayName: "desk", phoneNumber: "110", callOptions: shown)
+                try await box.bridge.configure(identity)
+                try await box.bridge.activate()
+                let ears = try await box.connect(Box.first)
+                let registration = try await box.register()
+                _ = try await box.startCall(registration)
+                let both = Set(["\(Box.first)", "\(Box.second)"])
+                #expect(try await pairings(box) == both)
+                try await box.bridge.logout()
+                #expect(try await box.bridge.state == .inactive)
+                try await ears.hear(.closed)
+                #expect(try await box.bridge.calls.list().isEmpty)
+                #expect(try await box.bridge.configuration() == BridgeConfiguration(callOptions: shown))
+                try await eventually("the adapter has its own name again") { try await alias(box) == "btcall" }
+                #expect(try await pairings(box) == both)
+                // Nothing of it comes back with a restart, and the headset connects as before.
+                box.bluez.disconnect(Box.first)
+                try await box.restartDaemon()
+                #expect(try await box.bridge.configuration() == BridgeConfiguration(callOptions: shown))
+                _ = try await box.connect(Box.first)
+                let program = try Program(box.address)
+                #expect(try await program("logout").text == "logged out; pairings are kept\n")
+                #expect(try await pairings(box) == both)
+                #expect(try await program("logout", "--forget-headsets").status == 0)
+                #expect(try await pairings(box).isEmpty)
+                try await eventually("no headset is listed") {
+                    try await box.bridge.audioDeviceManager.audioDevices().allSatisfy { $0.address == nil }
+                }
+            }
+        }
+
+        @Test func `S4.20 library: without bluetoothd the logout is done, and that no headset was forgotten is said`()
+            async throws
+        {
+            try await run { box in
+                try await box.bridge.configure(BridgeConfiguration(displayName: "desk"))
+                box.bluez.stop()
+                let error = await refusal { () throws(BridgeError) in
+                    try await box.bridge.logout(forgettingHeadsets: true)
+                }
+                #expect(error?.code == .unavailable && error?.message.contains("systemctl start bluetooth") == true)
+                #expect(try await box.bridge.state == .inactive)
+                #expect(try await box.bridge.configuration() == BridgeConfiguration())
+            }
+        }
+    }
+}

@@ -1,0 +1,277 @@
+import AudioDSP
+import BTCall
+import BTCallAPI
+import BTCallBench
+import BTCallDaemon
+import BTCallSimulator
+import BluetoothTypes
+import CBTCall
+import ControlLoop
+import Foundation
+import Glibc
+import HandsFree
+import Routing
+import Telephony
+import Testing
+
+@Suite @ControlPlane struct MetricsTextTests {
+    @Test func `The text is OpenMetrics, whatever was counted`() throws {
+        let metrics = Metrics()
+        var present = Metrics.Present()
+        present.version = "a\"b\\c\nd"
+        present.process = .now(began: .now)
+        let empty = try OpenMetricsReader(metrics.text(present))
+        #expect(try empty.value("btcall_build", ["version": "a\"b\\c\nd"]) == 1)
+        #expect(try empty.value("process_resident_memory_bytes") > 1_000_000)
+        #expect(try empty.value("process_open_fds") >= 3)
+        #expect(try empty.value("process_start_time_seconds") > 1_600_000_000)
+        #expect(empty.families.count > 20)
+        metrics.callEnded(.missed, after: .zero)
+        metrics.callEnded(.remoteHangUp, after: .milliseconds(1500))
+        metrics.callEnded(.remoteHangUp, after: .seconds(-1))
+        metrics.linkSetUp(.mSBC, .timedOut)
+        metrics.linkSetUp(.cvsd, nil)
+        metrics.routeChanged(.linkSilent)
+        metrics.hookEnded(.problem, isFailure: true)
+        let text = try OpenMetricsReader(metrics.text(present))
+        #expect(try text.value("btcall_calls_ended", ["reason": "remoteHangUp"]) == 2)
+        #expect(try text.value("btcall_calls_ended", ["reason": "busy"]) == 0)
+        #expect(try text.value("btcall_calls_answered_seconds") == 1.5)
+        #expect(try text.value("btcall_link_setups", ["codec": "mSBC", "result": "timedOut"]) == 1)
+        #expect(try text.value("btcall_link_setups", ["codec": "mSBC", "result": "up"]) == 0)
+        #expect(try text.value("btcall_link_setups", ["codec": "CVSD", "result": "up"]) == 1)
+        #expect(try text.value("btcall_route_changes", ["reason": "linkSilent"]) == 1)
+        #expect(try text.value("btcall_hook_failures", ["event": "problem"]) == 1)
+    }
+
+    @Test func `A counter of packets does not go back when a late one comes after all`() throws {
+        let metrics = Metrics()
+        var present = Metrics.Present()
+        func lost(_ packets: Int) throws -> Double {
+            var quality = LinkQuality()
+            quality.packetsLost = packets
+            present.audio = [AudioKind.headset: quality]
+            return try OpenMetricsReader(metrics.text(present)).value(
+                "btcall_audio_packets_lost", ["device": "headset"])
+        }
+        #expect(try lost(5) == 5)
+        #expect(try lost(3) == 5)
+        #expect(try lost(6) == 6)
+    }
+
+    @Test func `A request is understood at its end, and refused with what is wrong`() {
+        func request(_ text: String) -> MetricsRequest? { MetricsRequest(Array(text.utf8)) }
+        let whole = "GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n"
+        for length in 0..<whole.utf8.count { #expect(MetricsRequest(Array(whole.utf8.prefix(length))) == nil) }
+        #expect(request(whole) == .metrics)
+        #expect(request("GET /metrics?x=1 HTTP/1.0\n\n") == .metrics)
+        #expect(request("GET / HTTP/1.1\r\n\r\n") == .refused(.notFound))
+        #expect(request("POST /metrics HTTP/1.1\r\n\r\n") == .refused(.methodNotAllowed))
+        for bad in ["\r\n\r\n", "GET /metrics\r\n\r\n", "GET  /metrics HTTP/1.1\r\n\r\n", "GET x HTTP/1.1\r\n\r\n"] {
+            #expect(request(bad) == .refused(.badRequest), "\(bad)")
+        }
+        #expect(request(String(repeating: "x", count: MetricsRequest.longest)) == nil)
+        #expect(request(String(repeating: "x", count: MetricsRequest.longest + 1)) == .refused(.tooLarge))
+    }
+}
+
+extension DaemonTests {
+    @Suite @ControlPlane struct MetricsTests {
+        private let first = Choice("bluetooth:\(Box.first)") ?? .none
+
+        private func metrics(_ box: Box) async throws -> OpenMetricsReader {
+            try OpenMetricsReader(try await box.bridge.metrics())
+        }
+
+        @Test func `Calls, links and routes are counted, and what a device has counted stays when it goes`()
+            async throws
+        {
+            try await Box.run { box in
+                #expect(try await metrics(box).value("btcall_bluetoothd_up") == 1)
+                _ = try await box.connect(Box.first, codecs: [.mSBC, .cvsd])
+                try await box.prefer(first)
+                let registration = try await box.register()
+                let call = try await box.startCall(registration)
+                try await box.playing("headset 1")
+                let during = try await metrics(box)
+                #expect(try during.value("btcall_calls") == 1)
+                #expect(try during.value("btcall_headsets") == 1)
+                #expect(try during.value("btcall_route", ["btcall_route": "headset"]) == 1)
+                #expect(try during.value("btcall_route", ["btcall_route": "earpiece"]) == 0)
+                let codec = try #require(box.daemon.graph.codec(ofLink: Box.first))
+                #expect(try during.value("btcall_link_setups", ["codec": "\(codec)", "result": "up"]) == 1)
+                let packets = try during.value("btcall_audio_packets_received", ["device": "headset"])
+                #expect(packets > 0)
+                box.bluez.disconnect(Box.first)
+                try await box.route(.earpiece)
+                try await registration.update(call, .ended)
+                try await eventually("the call is over") { try await box.bridge.calls.list().isEmpty }
+                let after = try await metrics(box)
+                #expect(try after.value("btcall_audio_packets_received", ["device": "headset"]) >= packets)
+                #expect(try after.value("btcall_calls_ended", ["reason": "remoteHangUp"]) == 1)
+                #expect(try after.value("btcall_calls_answered_seconds") > 0)
+                #expect(try after.value("btcall_calls") == 0)
+                #expect(try after.value("btcall_headsets") == 0)
+                #expect(try after.value("btcall_route_changes", ["reason": "callStarted"]) >= 1)
+                box.bluez.stop()
+                try await eventually("bluetoothd is seen to go") {
+                    try await metrics(box).value("btcall_bluetoothd_up") == 0
+                }
+                try await box.bluez.start()
+                try await eventually("bluetoothd is counted again") {
+                    try await metrics(box).value("btcall_bluetoothd_appearances") == 2
+                }
+                let shown = try await Program(box.address)("metrics")
+                #expect(shown.status == 0 && shown.text.hasSuffix("# EOF\n"))
+                _ = try OpenMetricsReader(shown.text)
+            }
+        }
+
+        /// A port that nobody had a moment ago.
+        private func freePort() throws -> Int {
+            let client = try TCPClient(port: 0)
+            defer { client.close() }
+            return client.localPort
+        }
+
+        @Test func `A port on this machine answers with the text, and with reasons where it does not`() async throws {
+            let port = try freePort()
+            try await Box.run(
+                configure: { $0.metricsPort = port },
+                body: { box in
+                    let answer = try await TCPClient.ask(port, "GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n")
+                    #expect(answer.head.first == "HTTP/1.1 200 OK")
+                    let type = "Content-Type: application/openmetrics-text; version=1.0.0; charset=utf-8"
+                    #expect(answer.head.contains(type))
+                    #expect(answer.head.contains("Content-Length: \(answer.body.utf8.count)"))
+                    #expect(try OpenMetricsReader(answer.body).value("btcall_calls") == 0)
+                    let missing = try await TCPClient.ask(port, "GET /x HTTP/1.1\r\n\r\n")
+                    #expect(missing.head.first == "HTTP/1.1 404 Not Found" && missing.body.contains("only /metrics"))
+                    let posted = try await TCPClient.ask(port, "POST /metrics HTTP/1.1\r\n\r\nbody")
+                    #expect(posted.head.first?.contains("405") == true && posted.head.contains("Allow: GET"))
+                    let long = String(repeating: "x", count: 3 * MetricsRequest.longest)
+                    #expect(try await TCPClient.ask(port, long).head.first?.contains("431") == true)
+                    // Off, and on again.
+                    try await box.bridge.setSetting("metrics.port", to: "0")
+                    #expect(throws: (any Error).self) { try TCPClient(port: port).close() }
+                    try await box.bridge.setSetting("metrics.port", to: "\(port)")
+                    #expect(
+                        try await TCPClient.ask(port, "GET /metrics HTTP/1.0\r\n\r\n").head.first?.contains("200")
+                            == true)
+                })
+        }
+
+        @Test func `Who does not ask is cut off, and more than four at a time are refused`() async throws {
+            let port = try freePort()
+            try await Box.run(
+                configure: {
+                    $0.metricsPort = port
+                    $0.waits.metrics = .seconds(3)
+                },
+                body: { box in
+                    let silent = try (0..<4).map { _ in try TCPClient(port: port) }
+                    defer { for client in silent { client.close() } }
+                    let refused = try await TCPClient.ask(port, "GET /metrics HTTP/1.1\r\n\r\n")
+                    #expect(refused.head.first == "HTTP/1.1 503 Service Unavailable")
+                    for client in silent { #expect(try await client.readAll().isEmpty) }
+                    try await eventually("there is room again") {
+                        try await TCPClient.ask(port, "GET /metrics HTTP/1.1\r\n\r\n").head.first == "HTTP/1.1 200 OK"
+                    }
+                    #expect(try await box.bridge.status().problems.isEmpty)
+                })
+        }
+
+        @Test func `A port that is taken is a problem, which ends with another one`() async throws {
+            let port = try freePort()
+            try await Box.run(
+                configure: { $0.metricsPort = port },
+                body: { box in
+                    try await Box.run(
+                        configure: { $0.metricsPort = port },
+                        body: { other in
+                            let problem = try await other.problem("metrics")
+                            #expect(problem.what.contains("\(port)") && problem.what.contains("EADDRINUSE"))
+                            #expect(problem.remedy.contains("[metrics] port"))
+                            try await other.bridge.setSetting("metrics.port", to: "0")
+                            try await other.noProblem("metrics")
+                        })
+                    #expect(try await box.bridge.status().problems.isEmpty)
+                })
+        }
+    }
+}
+
+/// A program that asks at a port of 127.0.0.1.
+@ControlPlane
+final class TCPClient {
+    struct Answer {
+        let head: [String]
+        let body: String
+    }
+
+    private var descriptor: Int32
+
+    /// Connects; with port 0 it only takes one of its own.
+    init(port: Int) throws {
+        descriptor = try SystemError.check("socket") {
+            socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+        }
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_port = UInt16(port).bigEndian
+        address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+        let (end, isServer) = (descriptor, port == 0)
+        let result = withUnsafePointer(to: address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                let size = socklen_t(MemoryLayout<sockaddr_in>.size)
+                return isServer ? bind(end, $0, size) : connect(end, $0, size)
+            }
+        }
+        guard result == 0 else {
+            let error = SystemError("connect")
+            close()
+            throw error
+        }
+    }
+
+    var localPort: Int {
+        var address = sockaddr_in()
+        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+        _ = withUnsafeMutablePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { getsockname(descriptor, $0, &length) }
+        }
+        return Int(UInt16(bigEndian: address.sin_port))
+    }
+
+    func close() {
+        if descriptor >= 0 { _ = Glibc.close(descriptor) }
+        descriptor = -1
+    }
+
+    static func ask(_ port: Int, _ question: String) async throws -> Answer {
+        let client = try TCPClient(port: port)
+        defer { client.close() }
+        let bytes = Array(question.utf8)
+        _ = bytes.withUnsafeBytes { send(client.descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }
+        let text = String(decoding: try await client.readAll(), as: UTF8.self)
+        let parts = text.split(separator: "\r\n\r\n", maxSplits: 1, omittingEmptySubsequences: false)
+        return Answer(
+            head: (parts.first ?? "").split(separator: "\r\n").map { String($0) },
+            body: parts.count > 1 ? String(parts[1]) : "")
+    }
+
+    /// All until the other end closes.
+    func readAll() async throws -> [UInt8] {
+        var bytes: [UInt8] = []
+        try await eventually("the answer ends") {
+            var piece = [UInt8](repeating: 0, count: 65536)
+            while true {
+                let count = recv(self.descriptor, &piece, piece.count, Int32(MSG_DONTWAIT))
+                if count > 0 { bytes += piece.prefix(count) }
+                if count == 0 || (count < 0 && errno == ECONNRESET) { return true }
+                if count < 0 { return false }
+            }
+        }
+        return bytes
+    }
+}

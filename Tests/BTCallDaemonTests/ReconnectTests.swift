@@ -1,0 +1,435 @@
+import BTCall
+import BTCallDaemon
+import BTCallSimulator
+import BlueZ
+import BluetoothTypes
+import ControlLoop
+import DBus
+import Foundation
+import TestSupport
+import Testing
+
+extension DaemonTests {
+    /// Headsets that come back by themselves.
+    @Suite @ControlPlane struct ReconnectTests {
+        /// Headsets that come up when they are paged.
+        @ControlPlane
+        private final class Scene {
+            let box: Box
+            private(set) var headsets: [Ears] = []
+
+            init(_ box: Box) {
+                self.box = box
+                box.bluez.pageTimeout = .milliseconds(100)
+                box.bluez.onConnected = { [weak self] address, descriptor in
+                    let headset = VirtualHeadset(
+                        .init(
+                            address: address, name: address == Box.first ? "headset 1" : "headset 2", codecs: [.cvsd],
+                            battery: 70))
+                    self?.headsets.append(Ears(headset))
+                    // A connection that cannot be used shows in what is waited for.
+                    try? headset.attach(descriptor)
+                }
+            }
+
+            func isUp(_ address: BluetoothAddress = Box.first) -> Bool {
+                box.daemon.headsets.presence(of: address) == .up
+            }
+
+            func pages(_ address: BluetoothAddress = Box.first) -> Int {
+                box.bluez.pages.filter { $0 == address }.count
+            }
+
+            func eventuallyUp(
+                _ address: BluetoothAddress = Box.first, sourceLocation: SourceLocation = #_sourceLocation
+            ) async throws {
+                try await eventually("\(address) is up", sourceLocation: sourceLocation) { isUp(address) }
+            }
+
+            func standing(
+                _ standing: String, _ address: BluetoothAddress = Box.first,
+                sourceLocation: SourceLocation = #_sourceLocation
+            ) async throws {
+                try await eventually("\(address) is \(standing)", sourceLocation: sourceLocation) {
+                    try await box.device("bluetooth:\(address)")?["reconnect"] == .string(standing)
+                }
+            }
+
+            /// As bluetoothd 5.82 says it, after the link has ended.
+            func say(_ reason: String, _ address: BluetoothAddress = Box.first) {
+                box.bluez.emit(
+                    path: "/org/bluez/hci0/dev_\(address.pathComponent)", interface: "org.bluez.Device1",
+                    member: "Disconnected", [.string("org.bluez.Reason.\(reason)"), .string("in words")])
+            }
+
+            /// Out of range: the link is gone, and pages find nobody until it is back.
+            func lose(_ address: BluetoothAddress = Box.first) async throws {
+                box.bluez.setReachable(false, address)
+                box.bluez.disconnect(address)
+                // Its profiles are down before its link is: a connection right then would not count as a new one.
+                try await eventually("\(address) is away") {
+                    box.daemon.reconnector.standing(of: address) != .none
+                }
+            }
+
+            /// Waits until the second headset was lost and paged, so that the first would have been, too.
+            func timePasses(sourceLocation: SourceLocation = #_sourceLocation) async throws {
+                let count = pages(Box.second)
+                // A daemon that ended has left its end of the connection.
+                if !isUp(Box.second), box.bluez.isLinked(Box.second) { box.bluez.disconnect(Box.second) }
+                if !isUp(Box.second) { _ = try await box.connect(Box.second) }
+                try await lose(Box.second)
+                try await eventually("the other one is paged three times", sourceLocation: sourceLocation) {
+                    pages(Box.second) >= count + 3
+                }
+                // Not away when this begins anew.
+                box.bluez.setReachable(true, Box.second)
+                try await eventuallyUp(Box.second)
+            }
+        }
+
+        /// Waits of 50 ms in place of seconds.
+        private func run(
+            configure: (inout Configuration) -> Void = { _ in },
+            outside: @escaping (inout Daemon.Outside) -> Void = { _ in },
+            prepare: @ControlPlane (Box) throws -> Void = { _ in },
+            _ body: (Scene) async throws -> Void
+        ) async throws {
+            try await Box.run(
+                configure: {
+                    $0.reconnect.isOn = true
+                    $0.reconnect.seconds = 1
+                    $0.reconnect.maxSeconds = 4
+                    $0.reconnect.losses = 100
+                    $0.waits.reconnectSecond = .milliseconds(50)
+                    configure(&$0)
+                },
+                prepare: { box in
+                    box.bluez.setReachable(false, Box.first)
+                    box.bluez.setReachable(false, Box.second)
+                    try prepare(box)
+                },
+                outside: outside, body: { box in try await body(Scene(box)) })
+        }
+
+        private static func keeping(in directory: String) -> (inout Configuration) -> Void {
+            { $0.stateDirectory = directory }
+        }
+
+        private static func hearing(_ ends: SaidEnds) -> (inout Daemon.Outside) -> Void {
+            { $0.radioLinkEnds = ends }
+        }
+
+        private func inStateDirectory(_ body: (String) async throws -> Void) async throws {
+            let folder = FileManager.default.temporaryDirectory.appending(path: "btcall-state-\(UUID().uuidString)")
+            defer { try? FileManager.default.removeItem(at: folder) }  // It may stay in the temporary directory.
+            try await body(folder.path())
+        }
+
+        // MARK: Coming back
+
+        @Test func `A headset that is there after the start comes without a hand`() async throws {
+            try await run { scene in
+                try await scene.standing("waiting")
+                scene.box.bluez.setReachable(true, Box.first)
+                try await scene.eventuallyUp()
+                try await scene.standing("")
+                let log = scene.box.log
+                #expect(!log.containing("notice: headset 1 (\(Box.first)): paged, attempt 1").isEmpty)
+                try await eventually("it is told") { !log.containing("headset 1", "back after it was paged").isEmpty }
+            }
+        }
+
+        @Test func `A headset that was lost is paged until it is back, one at a time`() async throws {
+            try await run { scene in
+                _ = try await scene.box.connect(Box.first)
+                try await scene.lose()
+                try await eventually("it was paged again") { scene.pages() >= 3 && scene.pages(Box.second) >= 1 }
+                var most = 0
+                for _ in 0..<40 {
+                    most = max(most, scene.box.bluez.paging.count)
+                    await ControlLoop.shared.sleep(for: .milliseconds(5))
+                }
+                #expect(most <= 1)
+                scene.box.bluez.setReachable(true, Box.first)
+                try await scene.eventuallyUp()
+                #expect(!scene.isUp(Box.second))
+            }
+        }
+
+        @Test func `The order is that of the list, then of use, also after a restart of the daemon`() async throws {
+            try await inStateDirectory { directory in
+                try await run(configure: Self.keeping(in: directory)) { scene in
+                    _ = try await scene.box.connect(Box.first)
+                    _ = try await scene.box.connect(Box.second)
+                    try await eventually("both are up") { scene.isUp() && scene.isUp(Box.second) }
+                    scene.box.bluez.setReachable(false, Box.first)
+                    scene.box.bluez.setReachable(false, Box.second)
+                    try await scene.box.restartDaemon()
+                    scene.box.bluez.setPowered(false)
+                    _ = try await scene.box.problem("adapter")
+                    let before = scene.box.bluez.pages.count
+                    scene.box.bluez.setPowered(true)
+                    try await eventually("both were paged") { scene.box.bluez.pages.count >= before + 2 }
+                    #expect(Array(scene.box.bluez.pages[before...].prefix(2)) == [Box.second, Box.first])
+                    try await scene.box.bridge.setSetting("routing.headsetOrder", to: "\(Box.first)")
+                    scene.box.bluez.setPowered(false)
+                    _ = try await scene.box.problem("adapter")
+                    let again = scene.box.bluez.pages.count
+                    scene.box.bluez.setPowered(true)
+                    try await eventually("both were paged") { scene.box.bluez.pages.count >= again + 2 }
+                    #expect(Array(scene.box.bluez.pages[again...].prefix(2)) == [Box.first, Box.second])
+                }
+            }
+        }
+
+        @Test func `A restart of bluetoothd leaves a headset that is up alone, and brings one back that is not`()
+            async throws
+        {
+            try await run { scene in
+                _ = try await scene.box.connect(Box.second)
+                scene.box.bluez.stop()
+                _ = try await scene.box.problem("bluetoothd")
+                let before = scene.pages(Box.second)
+                scene.box.bluez.setReachable(true, Box.first)
+                try await scene.box.bluez.start()
+                try await scene.eventuallyUp()
+                #expect(scene.isUp(Box.second) && scene.pages(Box.second) == before)
+            }
+        }
+
+        @Test func `A headset that is not trusted, or is blocked, is not paged`() async throws {
+            let distrust: @ControlPlane (Box) -> Void = { box in
+                box.bluez.set("Trusted", false, at: "/org/bluez/hci0/dev_\(Box.first.pathComponent)")
+            }
+            try await run(prepare: distrust) { scene in
+                try await scene.timePasses()
+                #expect(scene.pages() == 0)
+                let path = "/org/bluez/hci0/dev_\(Box.first.pathComponent)"
+                scene.box.bluez.set("Blocked", true, at: path)
+                scene.box.bluez.set("Trusted", true, at: path)
+                try await scene.timePasses()
+                #expect(scene.pages() == 0)
+                scene.box.bluez.set("Blocked", false, at: path)
+                try await eventually("it is paged") { scene.pages() > 0 }
+            }
+        }
+
+        @Test func `One with only the Headset Profile is asked for that`() async throws {
+            let serving: (inout Configuration) -> Void = {
+                $0.headsetProfile = true
+                $0.a2dp = false
+            }
+            let prepare: @ControlPlane (Box) -> Void = { box in
+                box.bluez.set(
+                    "UUIDs", .strings([ServiceUUID.headset.text]),
+                    at: "/org/bluez/hci0/dev_\(Box.first.pathComponent)")
+            }
+            try await run(configure: serving, prepare: prepare) { scene in
+                try await eventually("it is asked for") { scene.box.bluez.connectRequests.contains(.headset) }
+                #expect(scene.pages() == 0)
+            }
+        }
+
+        // MARK: Calls
+
+        @Test func `Nothing is paged while a call rings or is up, and a page that is under way is given up`()
+            async throws
+        {
+            try await run { scene in
+                let box = scene.box
+                box.bluez.pageTimeout = .seconds(60)
+                let registration = try await box.register()
+                try await eventually("it is paged") { box.bluez.paging.count == 1 }
+                let call = try await registration.reportIncoming(number: "1", name: "")
+                try await eventually("the page is given up") { box.bluez.paging.isEmpty }
+                #expect(!box.log.containing("its page is given up").isEmpty)
+                let before = box.bluez.pages.count
+                _ = try await box.connect(Box.second)
+                try await scene.lose(Box.second)
+                try await registration.update(call, .active)
+                // Ten of the first waits.
+                await ControlLoop.shared.sleep(for: .milliseconds(500))
+                #expect(box.bluez.pages.count == before)
+                try await scene.standing("waiting")
+                try await registration.update(call, .ended)
+                try await eventually("it is paged again") { box.bluez.paging.count == 1 }
+                box.bluez.setReachable(true, Box.first)
+                box.bluez.setReachable(true, Box.second)
+                try await scene.eventuallyUp()
+                try await scene.eventuallyUp(Box.second)
+            }
+        }
+
+        // MARK: Wishes
+
+        @Test(arguments: [true, false])
+        func `One that was disconnected by hand stays away, also after a restart of the daemon, until it connects`(
+            isHere: Bool
+        ) async throws {
+            try await inStateDirectory { directory in
+                try await run(configure: Self.keeping(in: directory)) { scene in
+                    _ = try await scene.box.connect(Box.first)
+                    if isHere {
+                        let error = await scene.box.error(
+                            "/org/btcall/headsets/\(Box.first.pathComponent)", "org.btcall.Headset1", "Disconnect")
+                        #expect(error == nil)
+                    } else {
+                        await scene.box.bluez.requestDisconnection(Box.first)
+                    }
+                    try await scene.standing("leftAlone")
+                    #expect(!scene.box.log.containing("headset 1", "disconnected on purpose").isEmpty)
+                    let device = try await scene.box.device("bluetooth:\(Box.first)")
+                    #expect(device?["unavailableBecause"] == "disconnected on purpose")
+                    let before = scene.pages()
+                    try await scene.timePasses()
+                    try await scene.box.restartDaemon()
+                    try await scene.standing("leftAlone")
+                    try await scene.timePasses()
+                    #expect(scene.pages() == before && !scene.isUp())
+                    _ = try await scene.box.connect(Box.first)
+                    try await scene.standing("")
+                    try await scene.lose()
+                    try await eventually("it is paged") { scene.pages() > before }
+                }
+            }
+        }
+
+        @Test func `One that said good-bye is waited for, and paged when the adapter was off`() async throws {
+            try await run { scene in
+                _ = try await scene.box.connect(Box.first)
+                try await scene.lose()
+                scene.say("Remote")
+                try await scene.standing("leftAlone")
+                // The first page may have been quicker than the reason.
+                let before = scene.pages()
+                try await scene.timePasses()
+                #expect(scene.pages() == before)
+                scene.box.bluez.setPowered(false)
+                _ = try await scene.box.problem("adapter")
+                scene.box.bluez.setPowered(true)
+                try await eventually("it is paged") { scene.pages() > before }
+            }
+        }
+
+        @Test func `What the controller says of the end of a link counts where bluetoothd says nothing`() async throws {
+            let ends = SaidEnds()
+            try await run(outside: Self.hearing(ends)) { scene in
+                #expect(ends.controllers == ["hci0"])
+                _ = try await scene.box.connect(Box.first)
+                let before = scene.pages()
+                ends.onEnd?(Box.first, 0x13)
+                try await scene.lose()
+                try await scene.standing("leftAlone")
+                _ = try await scene.box.connect(Box.first)
+                ends.onEnd?(Box.first, 0x08)
+                try await scene.lose()
+                try await eventually("it is paged") { scene.pages() > before }
+            }
+        }
+
+        @Test func `A controller that is not heard is told of`() async throws {
+            let ends = SaidEnds()
+            ends.failure = SystemError(call: "bind", code: 1)
+            try await run(outside: Self.hearing(ends)) { scene in
+                scene.box.bluez.setPowered(false)
+                _ = try await scene.box.problem("adapter")
+                scene.box.bluez.setPowered(true)
+                try await scene.box.noProblem("adapter")
+                let lines = scene.box.log.containing("why headsets disconnect is not seen on hci0", "bind")
+                #expect(!lines.isEmpty && lines.count <= 2)
+            }
+        }
+
+        // MARK: Those that come and go
+
+        @Test func `One that comes and goes is left alone, told of, and paged again after its time`() async throws {
+            let short: (inout Configuration) -> Void = {
+                $0.reconnect.losses = 3
+                $0.reconnect.quarantineSeconds = 40
+            }
+            try await run(configure: short) { scene in
+                for _ in 0..<3 {
+                    _ = try await scene.box.connect(Box.first)
+                    try await scene.lose()
+                }
+                let problem = try await scene.box.problem("reconnect.\(Box.first)")
+                #expect(problem.what == "headset 1 has come and gone 3 times in two minutes: it is left alone")
+                try await scene.standing("quarantined")
+                let before = scene.pages()
+                try await scene.box.noProblem("reconnect.\(Box.first)")
+                try await eventually("it is paged") { scene.pages() > before }
+            }
+        }
+
+        // MARK: What is kept and set
+
+        @Test func `A state directory that cannot be written is a problem, and headsets come back all the same`()
+            async throws
+        {
+            try await run(configure: Self.keeping(in: "/proc/btcall")) { scene in
+                scene.box.bluez.setReachable(true, Box.first)
+                try await scene.eventuallyUp()
+                let problem = try await scene.box.problem("reconnectMemory")
+                #expect(problem.what.contains("/proc/btcall/reconnect.conf"))
+            }
+        }
+
+        @Test func `A damaged file is named, and written anew`() async throws {
+            try await inStateDirectory { directory in
+                try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
+                let path = directory + "/reconnect.conf"
+                try Data("nonsense\n".utf8).write(to: URL(filePath: path))
+                try await run(configure: Self.keeping(in: directory)) { scene in
+                    #expect(scene.box.log.containing("error", "is not restored", "reconnect.conf").count == 1)
+                    _ = try await scene.box.connect(Box.first)
+                    try await eventually("it is kept") {
+                        let text = String(decoding: try Data(contentsOf: URL(filePath: path)), as: UTF8.self)
+                        return text.contains("[\(Box.first)]\nused = 1\n")
+                    }
+                }
+            }
+        }
+
+        @Test func `A headset that is unpaired is not kept`() async throws {
+            try await inStateDirectory { directory in
+                try await run(configure: Self.keeping(in: directory)) { scene in
+                    _ = try await scene.box.connect(Box.first)
+                    scene.box.bluez.remove(Box.first)
+                    try await eventually("it is forgotten") {
+                        try ReconnectStore(directory: directory).load().isEmpty
+                    }
+                }
+            }
+        }
+
+        @Test func `It is switched on while the daemon runs`() async throws {
+            let off: (inout Configuration) -> Void = { $0.reconnect.isOn = false }
+            try await run(configure: off) { scene in
+                try await scene.standing("")
+                let error = await refusal { () throws(BridgeError) in
+                    try await scene.box.bridge.setSetting("bluetooth.reconnectSeconds", to: "0")
+                }
+                #expect(error?.message.contains("a whole number from 1 to 3600") == true)
+                #expect(scene.box.bluez.pages.isEmpty)
+                try await scene.box.bridge.setSetting("bluetooth.reconnect", to: "yes")
+                try await eventually("it is paged") { scene.pages() > 0 }
+            }
+        }
+    }
+}
+
+/// Ends of radio links that a test tells of.
+@ControlPlane
+private final class SaidEnds: RadioLinkEnds {
+    var onEnd: (@ControlPlane (BluetoothAddress, UInt8) -> Void)?
+    var failure: SystemError?
+    private(set) var controllers: [String] = []
+
+    func follow(_ controllers: [String]) -> [String: SystemError] {
+        self.controllers = controllers
+        return failure.map { failure in Dictionary(uniqueKeysWithValues: controllers.map { ($0, failure) }) } ?? [:]
+    }
+
+    func stop() {}
+}

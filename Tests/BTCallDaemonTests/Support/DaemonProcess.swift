@@ -1,0 +1,92 @@
+import BTCall
+import BTCallSimulator
+import ControlLoop
+import DBus
+import Foundation
+import Testing
+
+/// The program `btcalld` that was built with these tests, on a bus of its own.
+@ControlPlane
+final class DaemonProcess {
+    let bus: FakeBlueZBus
+    /// With one headset, when there is one.
+    let bluez: FakeBlueZ?
+    private let client: BusConnection
+    private let folder = FileManager.default.temporaryDirectory.appending(path: "btcalld-\(UUID().uuidString)")
+    private var program: RunningProgram?
+    private var identifier: UInt32 = 0
+
+    /// Nothing is played, and no program finds the ALSA PCM there.
+    ///
+    /// - Parameter hasBluetooth: a simulated bluetoothd is on the bus.
+    init(autostart: Bool = true, hasBluetooth: Bool = false) async throws {
+        bus = try FakeBlueZBus()
+        client = try BusConnection(bus.address)
+        bluez = hasBluetooth ? FakeBlueZ(on: bus.address) : nil
+        if let bluez {
+            bluez.addAdapter(address: Box.adapter)
+            bluez.addHeadset(Box.first, name: "headset 1")
+            try await bluez.start()
+        }
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        let text = """
+            [daemon]
+            stateDirectory = \(folder.path())/state
+            autostart = \(autostart ? "yes" : "no")
+            [ring]
+            device = none
+            [audio]
+            pcmSocket = none
+
+            """
+        try text.write(to: configuration, atomically: true, encoding: .utf8)
+    }
+
+    private var configuration: URL { folder.appending(path: "btcalld.conf") }
+
+    /// Starts it and waits for its name.
+    ///
+    /// - Parameter environment: `NAME=VALUE` words that it gets besides.
+    func start(environment: [String] = []) async throws {
+        let directory = URL(filePath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent()
+        let path = directory.appending(path: "btcalld").path()
+        try #require(FileManager.default.isExecutableFile(atPath: path), "\(path) is not built")
+        program = try RunningProgram(
+            "/usr/bin/env",
+            environment + [path, "--foreground", "--bus", "\(bus.address)", "--config", configuration.path()],
+            bus.address)
+        try await eventually("btcalld is on the bus") {
+            self.identifier = (try? await self.client.processID(of: "org.btcall")) ?? 0
+            return self.identifier != 0
+        }
+    }
+
+    /// A bridge to it.
+    func bridge() async throws -> CallBridge { try await CallBridge(bus: .address("\(bus.address)")) }
+
+    /// What it has written to standard error.
+    var errors: String { program?.errors ?? "" }
+
+    func stop() async throws {
+        program?.terminate()
+        let status = try await program?.status()
+        #expect(status == 0)
+        program = nil
+        bluez?.stop()
+        client.close()
+        bus.stop()
+        try? FileManager.default.removeItem(at: folder)  // A folder in the temporary directory may stay.
+    }
+
+    /// How many descriptors it has open.
+    func descriptors() throws -> Int {
+        try FileManager.default.contentsOfDirectory(atPath: "/proc/\(identifier)/fd").count
+    }
+
+    /// Its anonymous memory that is resident, in KiB.
+    func memory() throws -> Int {
+        let lines = try String(contentsOfFile: "/proc/\(identifier)/status", encoding: .utf8).split(separator: "\n")
+        let line = try #require(lines.first { $0.hasPrefix("RssAnon:") })
+        return try #require(Int(line.filter(\.isNumber)))
+    }
+}
