@@ -15,9 +15,10 @@ extension BridgeCommand {
     mutating func run() throws {
         let command = self
         let bus = options.bus
+        let output = Output.terminal(options.color)
         let code = runOnControlLoop {
-            await exitStatus(.terminal) {
-                try await command.perform(on: try await CallBridge(bus: bus), .terminal)
+            await exitStatus(output) {
+                try await command.perform(on: try await CallBridge(bus: bus), output)
             }
         }
         if code != 0 { throw ExitCode(code) }
@@ -36,6 +37,9 @@ struct CommonOptions: ParsableArguments, Sendable {
     @Flag(help: "Print JSON for programs.")
     var json = false
 
+    @Option(help: "Colours: auto (on a terminal, unless NO_COLOR is set), always or never.")
+    var color = TerminalStyle.Wish.auto
+
     private static func bus(_ text: String) throws -> BridgeBus {
         guard let bus = BridgeBus(text) else {
             throw ValidationError("accepted: system, session, or an address like unix:path=/run/dbus/bus")
@@ -43,12 +47,15 @@ struct CommonOptions: ParsableArguments, Sendable {
         return bus
     }
 
-    private static func usualBus() -> BridgeBus {
+    /// The bus without `--bus`.
+    static func usualBus() -> BridgeBus {
         guard let text = getenv("BTCALL_BUS").map({ String(cString: $0) }), !text.isEmpty else { return .system }
         // What is no bus is taken as an address: connecting to it says what is wrong with it.
         return BridgeBus(text) ?? .address(text)
     }
 }
+
+extension TerminalStyle.Wish: ExpressibleByArgument {}
 
 /// A failure with the text that the person gets.
 struct CommandFailure: Error, Hashable, CustomStringConvertible {

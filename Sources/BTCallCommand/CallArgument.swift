@@ -6,6 +6,15 @@ enum CallArgument {
     static let help = ArgumentHelp(
         "The call's number as `btcall calls` lists it, its id, or the beginning of its id.", valueName: "call")
 
+    /// The numbers of the calls that there are.
+    static let completion = CompletionKind.custom { words, _, _ in
+        CompletionCandidate.lines(
+            CompletionCandidate.fromDaemon(words) { bridge in
+                try await bridge.calls.list()
+                    .map { CompletionCandidate(String($0.index), "\($0.state.rawValue), \($0.party)") }
+            })
+    }
+
     /// - Parameters:
     ///   - text: what was typed; nil for "the obvious one".
     ///   - groups: without `text`, the states to look at; the first group that has a call decides.

@@ -7,54 +7,126 @@ struct Entry: ParsableCommand {
         commandName: "btcall",
         abstract: "Bluetooth headset call bridge: which device carries the call, and why.",
         discussion: """
+            Examples:
+              btcall status                   # where the audio is, and what is wrong
+              btcall devices                  # headsets and the board's own devices
+              btcall prefer bluetooth         # calls go to a headset when there is one
+              btcall test-call --seconds 20   # a headset rings: answer with its button
+              btcall select speakerphone      # this call to the loudspeaker
+              btcall why                      # why the audio is where it is
+              btcall doctor                   # why a headset does not connect or is silent
+              btcall config volumeCeiling 12  # no headset louder than 12 of 15
+              btcall watch --event incomingCall --exec 'logger "$BTCALL_NAME calls"'
+
+            `btcall help VERB` has more of each, and so has `man btcall-VERB`.
+
             DEVICE is one of \(DeviceArgument.accepted).
             Exit codes: 0 done, 1 refused or failed, 2 a file or a message is not understood (replay, gateway, decode), 3 \
             btcalld is not running, 64 wrong command line.
             """,
-        subcommands: [
-            StatusCommand.self,
-            DevicesCommand.self,
-            PreferCommand.self,
-            DefaultCommand.self,
-            SelectCommand.self,
-            StartCommand.self,
-            StopCommand.self,
-            ExcludeCommand.self,
-            OrderCommand.self,
-            HeadsetCommand.self,
-            VolumeCommand.self,
-            ConfigCommand.self,
-            QuirksCommand.self,
-            SessionCommand.self,
-            InterruptCommand.self,
-            CallsCommand.self,
-            CallCommand.self,
-            AnswerCommand.self,
-            DialCommand.self,
-            HoldCommand.self,
-            ResumeCommand.self,
-            DTMFCommand.self,
-            HangupCommand.self,
-            SwapCommand.self,
-            ConferenceCommand.self,
-            MuteCommand.self,
-            DNDCommand.self,
-            LogCommand.self,
-            VoiceCommand.self,
-            MicCommand.self,
-            PlayCommand.self,
-            RecordCommand.self,
-            WhyCommand.self,
-            IncidentCommand.self,
-            MonitorCommand.self,
-            WatchCommand.self,
-            ProviderCommand.self,
-            TestCallCommand.self,
-            DemoCommand.self,
-            ReplayCommand.self,
-            GatewayCommand.self,
-            DecodeCommand.self,
-            LatencyCommand.self,
-            BenchCommand.self,
+        // help puts the word "subcommands" behind the names.
+        groupedSubcommands: [
+            CommandGroup(
+                name: "Route",
+                subcommands: [
+                    StatusCommand.self,
+                    DevicesCommand.self,
+                    WhyCommand.self,
+                    PreferCommand.self,
+                    DefaultCommand.self,
+                    SelectCommand.self,
+                    ExcludeCommand.self,
+                    OrderCommand.self,
+                    StartCommand.self,
+                    StopCommand.self,
+                    ActivateCommand.self,
+                    DeactivateCommand.self,
+                    LogoutCommand.self,
+                    SessionCommand.self,
+                    InterruptCommand.self,
+                ]),
+            CommandGroup(
+                name: "Call",
+                subcommands: [
+                    CallsCommand.self,
+                    CallCommand.self,
+                    AnswerCommand.self,
+                    DialCommand.self,
+                    HoldCommand.self,
+                    ResumeCommand.self,
+                    SwapCommand.self,
+                    ConferenceCommand.self,
+                    DTMFCommand.self,
+                    HangupCommand.self,
+                    DNDCommand.self,
+                    LogCommand.self,
+                ]),
+            CommandGroup(
+                name: "Sound",
+                subcommands: [
+                    VolumeCommand.self,
+                    MuteCommand.self,
+                    MicCommand.self,
+                    VoiceCommand.self,
+                    PlayCommand.self,
+                    RecordCommand.self,
+                ]),
+            CommandGroup(
+                name: "Pairing",
+                subcommands: [
+                    PairCommand.self,
+                    ScanCommand.self,
+                    TrustCommand.self,
+                    ForgetCommand.self,
+                ]),
+            CommandGroup(
+                name: "Settings",
+                subcommands: [
+                    ConfigCommand.self,
+                    HeadsetCommand.self,
+                    QuirksCommand.self,
+                    SetupCommand.self,
+                ]),
+            CommandGroup(
+                name: "Scripting",
+                subcommands: [
+                    MonitorCommand.self,
+                    WatchCommand.self,
+                    ProviderCommand.self,
+                    CompletionsCommand.self,
+                    ManualCommand.self,
+                ]),
+            CommandGroup(
+                name: "Diagnostic",
+                subcommands: [
+                    DoctorCommand.self,
+                    MetricsCommand.self,
+                    TestCallCommand.self,
+                    DemoCommand.self,
+                    LatencyCommand.self,
+                    IncidentCommand.self,
+                    ReplayCommand.self,
+                    DecodeCommand.self,
+                    GatewayCommand.self,
+                    BenchCommand.self,
+                ]),
         ])
+
+    static func main() {
+        let arguments = Array(CommandLine.arguments.dropFirst())
+        do {
+            var command = try parseAsRoot(arguments)
+            try command.run()
+        } catch {
+            exit(withError: explained(error, of: arguments))
+        }
+    }
+
+    /// What a refused command line fails with: an unknown verb rather than what the parser then takes it for.
+    static func explained(_ error: any Error, of arguments: [String]) -> any Error {
+        guard exitCode(for: error) == .validationFailure,
+            let unknown = Suggestion.unknownVerb(in: arguments, of: Self.self)
+        else { return error }
+        return ValidationError(unknown)
+    }
 }

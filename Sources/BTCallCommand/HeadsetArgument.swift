@@ -1,7 +1,18 @@
+import ArgumentParser
 import BTCall
 
 /// HEADSET on the command line: an address, or the name of one headset in `btcall devices`.
 enum HeadsetArgument {
+    /// The addresses of the headsets that btcalld knows.
+    static let completion = CompletionKind.custom { words, _, _ in
+        CompletionCandidate.lines(
+            CompletionCandidate.fromDaemon(words) { bridge in
+                try await bridge.audioDeviceManager.audioDevices().compactMap { device in
+                    device.address.map { CompletionCandidate($0, device.name) }
+                }
+            })
+    }
+
     /// - Parameter known: the headsets that there are.
     static func address(_ text: String, _ known: [AudioDevice]) throws -> String {
         let prefix = "bluetooth:"

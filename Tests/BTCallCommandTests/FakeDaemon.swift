@@ -30,6 +30,7 @@ final class FakeDaemon {
     var quirks = QuirksDescription()
     /// Of any address; nil refuses it as none.
     var quirksExplanation: QuirksExplanationDescription?
+    private var metrics = ""
     var isManual = false
     /// What is held by a descriptor, each with the source that watches it.
     private(set) var held: [(name: String, source: DescriptorSource)] = []
@@ -56,6 +57,8 @@ final class FakeDaemon {
         try await bus.requestName(BTCallName.bus)
     }
 
+    func setMetrics(_ text: String) { metrics = text }
+
     func close() {
         endAudio()
         bus.close()
@@ -78,6 +81,7 @@ final class FakeDaemon {
                 .init("ListSettings", out: [("settings", "aa{sv}")]) { [unowned self] _ in
                     [.vardicts(settings.map(\.fields))]
                 },
+                .init("Metrics", out: [("text", "s")]) { [unowned self] _ in [.string(metrics)] },
                 .init("ListQuirks", out: [("quirks", "a{sv}")]) { [unowned self] _ in [.vardict(quirks.fields)] },
                 .init("ExplainQuirks", in: [("address", "s")], out: [("explanation", "a{sv}")]) {
                     [unowned self] call throws(BusError) in
@@ -228,7 +232,9 @@ final class FakeDaemon {
                     let provider = call.arguments[1]["provider"]?.stringValue ?? "phone"
                     requests.append("Place \(number) by \(provider)")
                     guard provider == "phone" else {
-                        throw APIError(.noSuchProvider, "no registered provider can dial").busError
+                        throw APIError(
+                            .noSuchProvider, "no registered provider can dial: start the telephony application"
+                        ).busError
                     }
                     let placed = CallDescription(
                         id: UUID().uuidString.lowercased(), state: .dialing, direction: .outgoing, number: number,

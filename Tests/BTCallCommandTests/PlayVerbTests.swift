@@ -93,7 +93,7 @@ import Testing
         try await audio.take(blocks: 2)
         daemon.change(call, .held)
         // It is asked for the calls before it says so.
-        await ControlLoop.shared.sleep(for: .milliseconds(200))
+        await ControlLoop.shared.sleep(for: .seconds(1))
         daemon.change(call, .active)
         try await audio.take(blocks: 24)
         audio.close()

@@ -105,7 +105,8 @@ import Testing
         let keys: Set = [
             "device", "kind", "address", "name", "available", "unavailableBecause", "output", "input", "battery",
             "speakerVolume", "microphoneVolume", "codecs", "category", "state", "mode", "duplex", "rates", "inbandRing",
-            "speakerVolumeMax", "microphoneVolumeMax", "codecReason",
+            "speakerVolumeMax", "microphoneVolumeMax", "codecReason", "mediaState", "mediaCodec", "mediaVolume",
+            "reconnect",
         ]
         #expect(Set(devices[0].keys) == keys && Set(devices[1].keys) == keys)
         #expect(devices[0]["battery"] as? Int == 80)

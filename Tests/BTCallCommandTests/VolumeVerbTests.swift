@@ -18,7 +18,7 @@ import Testing
         daemon = try await FakeDaemon(bus.address)
     }
 
-    /// Connected headsets, each with the volumes 10 of 12 and 4 of 15.
+    /// Connected headsets, each with the volumes 10 of 12, 4 of 15 and 64 of 127.
     private func connect(_ headsets: [(BluetoothAddress, String)]) {
         daemon.update { state in
             state.devices = headsets.compactMap { address, name in
@@ -27,6 +27,7 @@ import Testing
                     device: word, name: name, isAvailable: true, speakerVolume: 10, microphoneVolume: 4)
                 device.speakerVolumeMax = 12
                 device.microphoneVolumeMax = 15
+                device.mediaVolume = 64
                 return device
             }
         }
@@ -53,6 +54,12 @@ import Testing
                     BTCallName.Interface.headset,
                     properties: [
                         property("SpeakerVolume", \.speakerVolume), property("MicrophoneVolume", \.microphoneVolume),
+                        .init(
+                            "MediaVolume", "i",
+                            get: { [daemon] in .int32(Int32(daemon.router.devices[index].mediaVolume ?? -1)) },
+                            set: { [daemon] value in
+                                daemon.update { $0.devices[index].mediaVolume = value.integerValue }
+                            }),
                     ])
             ], at: BTCallPath.headset(address))
     }
@@ -63,22 +70,24 @@ import Testing
         connect([(first, "Alpha"), (second, "Beta")])
         #expect(
             try await CommandRun.btcall("volume", bus: bus).output == """
-                HEADSET            NAME   SPEAKER   MICROPHONE
-                00:00:5E:00:53:01  Alpha  10 of 12  4 of 15
-                00:00:5E:00:53:02  Beta   10 of 12  4 of 15
+                HEADSET            NAME   SPEAKER   MICROPHONE  MEDIA
+                00:00:5E:00:53:01  Alpha  10 of 12  4 of 15     64 of 127
+                00:00:5E:00:53:02  Beta   10 of 12  4 of 15     64 of 127
 
                 """)
         let run = try await CommandRun.btcall("volume", "--headset", "beta", "--json", bus: bus).array
         #expect(run.count == 1)
         #expect(
-            Set(run[0].keys) == ["device", "name", "speaker", "speakerMax", "microphone", "microphoneMax"])
+            Set(run[0].keys) == ["device", "name", "speaker", "speakerMax", "microphone", "microphoneMax", "media"])
         #expect(run[0]["device"] as? String == "bluetooth:\(second)" && run[0]["speakerMax"] as? Int == 12)
     }
 
     @Test func `volume ROLE VALUE sets that of the only headset, or of the one that is named`() async throws {
         connect([(first, "Alpha")])
         let run = try await CommandRun.btcall("volume", "speaker", "12", bus: bus)
-        #expect(run.status == 0 && run.output.hasSuffix("00:00:5E:00:53:01  Alpha  12 of 12  4 of 15\n"))
+        #expect(run.status == 0 && run.output.hasSuffix("00:00:5E:00:53:01  Alpha  12 of 12  4 of 15     64 of 127\n"))
+        let media = try await CommandRun.btcall("volume", "media", "127", "--json", bus: bus)
+        #expect(media.status == 0 && media.array.first?["media"] as? Int == 127)
         connect([(first, "Alpha"), (second, "Beta")])
         for name in ["beta", "\(second)", "bluetooth:\(second)"] {
             connect([(first, "Alpha"), (second, "Beta")])
@@ -91,8 +100,9 @@ import Testing
     @Test(arguments: [
         (["speaker", "16"], "0 to 15"), (["speaker", "-1"], "0 to 15"), (["speaker", "loud"], "0 to 15"),
         (["mic", "5"], "0.0 to 1.0"), (["application", "loud"], "0.0 to 1.0"),
-        (["both", "5"], "speaker, microphone, mic"),
-        (["speaker"], "ROLE needs a VALUE from 0 to 15"), (["mic", "0.5", "--headset", "a"], "speaker and microphone"),
+        (["both", "5"], "speaker, microphone, media, mic"), (["media", "128"], "0 to 127"),
+        (["speaker"], "ROLE needs a VALUE from 0 to 15"),
+        (["mic", "0.5", "--headset", "a"], "speaker, microphone and media"),
     ])
     func `volume says what is accepted`(words: [String], expected: String) {
         do {

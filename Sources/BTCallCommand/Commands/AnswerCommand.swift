@@ -4,9 +4,10 @@ import ControlLoop
 
 struct AnswerCommand: BridgeCommand {
     static let configuration = CommandConfiguration(
-        commandName: "answer", abstract: "Answer the call that rings.")
+        commandName: "answer", abstract: "Answer the call that rings.",
+        discussion: "Example: btcall answer")
 
-    @Argument(help: CallArgument.help)
+    @Argument(help: CallArgument.help, completion: CallArgument.completion)
     var call: String?
 
     @OptionGroup var options: CommonOptions

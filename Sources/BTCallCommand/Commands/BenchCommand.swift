@@ -7,6 +7,7 @@ import Foundation
 struct BenchCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "bench", abstract: "Measure what parts of btcalld cost on this machine.",
+        discussion: "Example: btcall bench voice --rate 16000",
         subcommands: [BenchAudioCommand.self, BenchVoiceCommand.self, BenchMicCommand.self])
 }
 
@@ -20,9 +21,11 @@ struct BenchAudioCommand: ParsableCommand {
             --limits FILE holds the ratios to lines RATIO NAME and every stage to no allocation (counted with \
             allocation-counter.so preloaded). Exit codes: 0 all hold, 1 one does not, 2 the file cannot be read or is \
             not understood.
+
+            Example: btcall bench audio --seconds 10
             """)
 
-    @Option(help: ArgumentHelp("Hold the stages to the limits in this file.", valueName: "file"))
+    @Option(help: ArgumentHelp("Hold the stages to the limits in this file.", valueName: "file"), completion: .file())
     var limits: String?
 
     @Option(help: ArgumentHelp("Let the audio thread run for so many seconds, 1 to 600.", valueName: "seconds"))

@@ -14,12 +14,14 @@ struct BenchMicCommand: ParsableCommand, Sendable {
 
             Exit codes: 0 prepared takes at most 20 ms in each run, 1 it takes longer or nothing could be measured, 2 the \
             configuration is not understood.
+
+            Example: btcall bench mic --runs 20
             """)
 
     @Option(help: ArgumentHelp("The ALSA device, as in `arecord -D`.", valueName: "device"))
     var device: String?
 
-    @Option(help: ArgumentHelp("The configuration of btcalld.", valueName: "file"))
+    @Option(help: ArgumentHelp("The configuration of btcalld.", valueName: "file"), completion: .file())
     var config = "/etc/btcall/btcalld.conf"
 
     @Option(help: "Runs of each way, 1 to 1000.")

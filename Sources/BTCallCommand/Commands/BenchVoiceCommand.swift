@@ -15,6 +15,8 @@ struct BenchVoiceCommand: ParsableCommand {
             Exit codes: 0 webrtc takes 25 dB within 3 s in each room, is back 1 s after a change of route and 3 s after a \
             movement, and the gain is within 3 dB of -20 dB; 1 something of that does not hold; 2 a choice is not in this \
             build.
+
+            Example: btcall bench voice --only webrtc
             """)
 
     @Option(help: "Measure a bus of 8000, 16000, 32000 or 48000 Hz.")

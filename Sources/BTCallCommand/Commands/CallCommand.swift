@@ -6,6 +6,11 @@ import ControlLoop
 struct CallCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "call", abstract: "One call: what carries it, and how well; or one that a script owns.",
+        discussion: """
+            Examples:
+              btcall call
+              btcall call report incoming 5550100 --name Door
+            """,
         subcommands: [Show.self, CallReportCommand.self, CallUpdateCommand.self], defaultSubcommand: Show.self)
 
     struct Show: BridgeCommand {
@@ -14,9 +19,11 @@ struct CallCommand: ParsableCommand {
             discussion: """
                 Without CALL the one that is active, else held, else any other. The quality is a figure from 0 to 100; \
                 `org.btcall.Call1` has the formula.
+
+                Example: btcall call show 1
                 """)
 
-        @Argument(help: CallArgument.help)
+        @Argument(help: CallArgument.help, completion: CallArgument.completion)
         var call: String?
 
         @OptionGroup var options: CommonOptions

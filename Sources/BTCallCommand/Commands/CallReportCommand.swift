@@ -16,9 +16,9 @@ struct CallReportCommand: BridgeCommand {
             update`. What people ask for, at a headset or by btcall, is printed and taken for done; a script that is to be \
             asked uses `btcall provider`. Ctrl-C, or its end, is the other party's hang-up.
 
-            btcall call report incoming 5550100 --name Door & … btcall call update ended
-
             Exit codes: 0 the call has ended; 1 it was refused, or btcalld has ended; 3 btcalld is not running.
+
+            Example: btcall call report incoming 5550100 --name Door &
             """)
 
     @Argument(help: "incoming: headsets ring; or outgoing.")

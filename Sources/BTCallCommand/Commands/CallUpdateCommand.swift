@@ -6,14 +6,18 @@ import ControlLoop
 struct CallUpdateCommand: BridgeCommand {
     static let configuration = CommandConfiguration(
         commandName: "update", abstract: "Say how a call that `btcall call report` owns goes on at the other side.",
-        discussion: "For the user who runs `btcall call report`, and for root.")
+        discussion: """
+            For the user who runs `btcall call report`, and for root.
+
+            Example: btcall call update ended --reason busy
+            """)
 
     @Argument(
         help: "alerting, active, held or ended.",
         transform: { try CallUpdateCommand.word($0, ProviderMessage.states) })
     var state: Call.State
 
-    @Argument(help: CallArgument.help)
+    @Argument(help: CallArgument.help, completion: CallArgument.completion)
     var call: String?
 
     @Option(

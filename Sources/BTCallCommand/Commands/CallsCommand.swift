@@ -3,7 +3,9 @@ import BTCall
 import ControlLoop
 
 struct CallsCommand: BridgeCommand {
-    static let configuration = CommandConfiguration(commandName: "calls", abstract: "List the calls.")
+    static let configuration = CommandConfiguration(
+        commandName: "calls", abstract: "List the calls.",
+        discussion: "Example: btcall calls")
 
     @OptionGroup var options: CommonOptions
 
@@ -14,7 +16,7 @@ struct CallsCommand: BridgeCommand {
         } else if calls.isEmpty {
             output.print("no calls")
         } else {
-            Self.table(calls, now: .now).lines.forEach(output.print)
+            output.print(Self.table(calls, now: .now))
         }
     }
 
@@ -24,6 +26,9 @@ struct CallsCommand: BridgeCommand {
             table.add(
                 String(call.index), call.state.rawValue, call.direction.rawValue, call.party, call.provider,
                 duration(of: call, at: now) ?? "-", call.id.description)
+            table.emphasize(
+                call.state == .ringing ? .warning : call.state == .active ? .good : .strong, inColumn: "STATE")
+            table.emphasize(.aside, inColumn: "ID")
         }
         return table
     }

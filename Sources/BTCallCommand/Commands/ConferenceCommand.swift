@@ -4,7 +4,8 @@ import ControlLoop
 
 struct ConferenceCommand: BridgeCommand {
     static let configuration = CommandConfiguration(
-        commandName: "conference", abstract: "Make one conversation of the active and the held call.")
+        commandName: "conference", abstract: "Make one conversation of the active and the held call.",
+        discussion: "Example: btcall conference")
 
     @OptionGroup var options: CommonOptions
 

@@ -1,19 +1,26 @@
 import ArgumentParser
 import BTCall
 import ControlLoop
+import Foundation
 
 struct ConfigCommand: BridgeCommand {
     static let configuration = CommandConfiguration(
         commandName: "config", abstract: "Show and change the configuration of the running btcalld.",
         discussion: """
-            Without KEY all keys, with KEY one of them, with VALUE it is set. What is set here is kept over restarts and goes
+            Without KEY all keys, with KEY one of them, with VALUE it is set. What is set here is kept over restarts and goes \
             before the configuration file, until --reset. A list has commas between its elements.
+
+            Examples:
+              btcall config headsetOrder
+              btcall config volumeCeiling 12
+              btcall config volumeCeiling --reset
             """)
 
-    @Argument(help: "A key, with its section or without: routing.exclude, exclude.")
+    @Argument(
+        help: "A key, with its section or without: routing.exclude, exclude.", completion: SettingName.completion)
     var key: String?
 
-    @Argument(help: "Its new value, as in the configuration file.")
+    @Argument(help: "Its new value, as in the configuration file.", completion: SettingName.valueCompletion)
     var value: String?
 
     @Flag(help: "Give the key back to the configuration file, or to its default.")
@@ -31,7 +38,7 @@ struct ConfigCommand: BridgeCommand {
             if options.json {
                 output.print(.array(settings.map(\.json)))
             } else {
-                Self.table(settings).lines.forEach(output.print)
+                output.print(Self.table(settings))
             }
             return
         }
@@ -58,6 +65,7 @@ struct ConfigCommand: BridgeCommand {
             table.add(
                 setting.key, setting.valueText, setting.defaultValue.isEmpty ? "-" : setting.defaultValue,
                 setting.effect.text, setting.origin.text)
+            if setting.origin != .default { table.emphasize(.strong, inColumn: "VALUE") }
         }
         return table
     }
@@ -75,6 +83,33 @@ struct ConfigCommand: BridgeCommand {
 
 /// Finds a setting by what a person writes.
 enum SettingName {
+    /// The keys of the running btcalld.
+    static let completion = CompletionKind.custom { words, _, _ in
+        CompletionCandidate.lines(
+            CompletionCandidate.fromDaemon(words) { bridge in
+                try await bridge.settings().map { CompletionCandidate($0.key, $0.summary) }
+            })
+    }
+
+    /// The values of the key before them, where its values are words.
+    static let valueCompletion = CompletionKind.custom { words, index, _ in
+        guard words.indices.contains(index - 1) else { return [] }
+        let key = words[index - 1]
+        return CompletionCandidate.lines(
+            CompletionCandidate.fromDaemon(words) { bridge in
+                let setting = try find(key, in: try await bridge.settings())
+                return values(accepted: setting.accepted).map { CompletionCandidate($0) }
+            })
+    }
+
+    /// What can be written for a setting, unless it is described rather than listed.
+    static func values(accepted: String) -> [String] {
+        let list = accepted.replacing(" or ", with: ",").replacing("|", with: ",")
+        let values = list.split(separator: ",").map { $0.trimmingCharacters(in: .whitespaces) }
+        guard values.count > 1, values.allSatisfy({ !$0.isEmpty && !$0.contains(" ") }) else { return [] }
+        return values
+    }
+
     /// - Throws: `CommandFailure` that names what was perhaps meant.
     static func find(_ name: String, in settings: [Setting]) throws -> Setting {
         if let setting = settings.first(where: { $0.key == name }) { return setting }
@@ -83,41 +118,11 @@ enum SettingName {
         guard short.isEmpty else {
             throw CommandFailure("\(name) is a key of several sections: \(short.map(\.key).joined(separator: ", "))")
         }
-        let near = suggestions(for: name, in: settings)
+        let near = Suggestion.words(
+            near: name,
+            among: settings.map { ($0.key, [$0.key, $0.key.split(separator: ".").last.map(String.init) ?? ""]) })
         let remedy = near.isEmpty ? "`btcall config` lists all" : "did you mean \(near.joined(separator: " or "))?"
         throw CommandFailure("there is no key \(name); \(remedy)")
-    }
-
-    /// At most three, the nearest first.
-    private static func suggestions(for name: String, in settings: [Setting]) -> [String] {
-        let wanted = Array(name.lowercased().utf8)
-        let rated = settings.compactMap { setting -> (key: String, distance: Int)? in
-            let words = [setting.key, setting.key.split(separator: ".").last.map(String.init) ?? ""]
-            let distance =
-                words.map { word in
-                    let bytes = Array(word.lowercased().utf8)
-                    let isPart = wanted.count >= 4 && word.lowercased().contains(name.lowercased())
-                    return isPart ? 1 : Self.distance(wanted, bytes)
-                }.min() ?? .max
-            return distance <= max(2, wanted.count / 3) ? (setting.key, distance) : nil
-        }
-        let best = rated.map(\.distance).min() ?? 0
-        return rated.filter { $0.distance <= best + 1 }.sorted { $0.distance < $1.distance }.prefix(3).map(\.key)
-    }
-
-    /// How many bytes have to be added, taken away or replaced to make one of the other.
-    private static func distance(_ one: [UInt8], _ other: [UInt8]) -> Int {
-        var row = Array(0...other.count)
-        for (index, byte) in one.enumerated() {
-            var diagonal = row[0]
-            row[0] = index + 1
-            for (column, candidate) in other.enumerated() {
-                let replaced = diagonal + (byte == candidate ? 0 : 1)
-                diagonal = row[column + 1]
-                row[column + 1] = min(replaced, diagonal + 1, row[column] + 1)
-            }
-        }
-        return row[other.count]
     }
 }
 

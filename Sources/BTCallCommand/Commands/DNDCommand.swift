@@ -12,6 +12,8 @@ struct DNDCommand: BridgeCommand {
         discussion: """
             It is kept over restarts, and is the setting calls.doNotDisturb. `btcall log` has the calls that were \
             refused. Without on or off it says which of the two it is.
+
+            Example: btcall dnd on
             """)
 
     @Argument(help: "on or off.")

@@ -4,12 +4,13 @@ import ControlLoop
 
 struct DTMFCommand: BridgeCommand {
     static let configuration = CommandConfiguration(
-        commandName: "dtmf", abstract: "Send tones to the far end of the active call.")
+        commandName: "dtmf", abstract: "Send tones to the far end of the active call.",
+        discussion: "Example: btcall dtmf '1234#'")
 
     @Argument(help: "Any of \(DTMFCommand.accepted), one after the other.", transform: DTMFCommand.tones)
     var tones: String
 
-    @Argument(help: CallArgument.help)
+    @Argument(help: CallArgument.help, completion: CallArgument.completion)
     var call: String?
 
     @OptionGroup var options: CommonOptions

@@ -20,6 +20,10 @@ struct DecodeCommand: ParsableCommand {
 
             Exit codes: 0 decoded, whatever came of it; 1 OUT.wav cannot be written, or this program was built without LC3; 2 a file cannot be read; 64 wrong \
             command line.
+
+            Examples:
+              btcall decode --codec msbc --packet-bytes 60 -o heard.wav link.bin
+              btcall decode --sbc-capabilities ffff0235
             """)
 
     enum Codec: String, ExpressibleByArgument, CaseIterable {
@@ -34,10 +38,11 @@ struct DecodeCommand: ParsableCommand {
     var packetBytes: Int?
 
     @Option(
-        help: ArgumentHelp("One byte a packet, 0 for good, as BT_PKT_STATUS; those missing are 0.", valueName: "file"))
+        help: ArgumentHelp("One byte a packet, 0 for good, as BT_PKT_STATUS; those missing are 0.", valueName: "file"),
+        completion: .file())
     var status: String?
 
-    @Option(name: .short, help: ArgumentHelp("The audio.", valueName: "out.wav"))
+    @Option(name: .short, help: ArgumentHelp("The audio.", valueName: "out.wav"), completion: .file())
     var output: String?
 
     @Option(help: ArgumentHelp("The four capability bytes of an SBC endpoint.", valueName: "hex"))
@@ -49,7 +54,7 @@ struct DecodeCommand: ParsableCommand {
     @Flag(help: "Print JSON for programs.")
     var json = false
 
-    @Argument(help: "The payload of the packets of a link.")
+    @Argument(help: "The payload of the packets of a link.", completion: .file())
     var capture: String?
 
     func validate() throws {

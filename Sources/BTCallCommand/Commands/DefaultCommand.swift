@@ -5,9 +5,13 @@ import ControlLoop
 struct DefaultCommand: BridgeCommand {
     static let configuration = CommandConfiguration(
         commandName: "default", abstract: "Set the device to fall back to when the preferred one is not available.",
-        discussion: "It is kept over restarts; none leaves it to the platform's order.")
+        discussion: """
+            It is kept over restarts; none leaves it to the platform's order.
 
-    @Argument(help: DeviceArgument.help, transform: DeviceArgument.read)
+            Example: btcall default earpiece
+            """)
+
+    @Argument(help: DeviceArgument.help, completion: DeviceArgument.completion, transform: DeviceArgument.read)
     var device: DeviceChoice
 
     @OptionGroup var options: CommonOptions

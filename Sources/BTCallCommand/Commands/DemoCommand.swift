@@ -10,9 +10,11 @@ struct DemoCommand: ParsableCommand {
         discussion: """
             The daemon's real code runs on a private bus with a simulated BlueZ, two simulated headsets and simulated \
             cards. The report is computed from the recordings alone.
+
+            Example: btcall demo --fast
             """)
 
-    @Option(help: "Where the recordings, timeline.svg and report.json go.")
+    @Option(help: "Where the recordings, timeline.svg and report.json go.", completion: .directory)
     var out = "demo-out"
 
     @Flag(help: "Shorter speech; still real time.")

@@ -4,7 +4,8 @@ import ControlLoop
 
 struct DevicesCommand: BridgeCommand {
     static let configuration = CommandConfiguration(
-        commandName: "devices", abstract: "List the devices that calls can use.")
+        commandName: "devices", abstract: "List the devices that calls can use.",
+        discussion: "Example: btcall devices")
 
     @OptionGroup var options: CommonOptions
 
@@ -15,7 +16,7 @@ struct DevicesCommand: BridgeCommand {
         } else if devices.isEmpty {
             output.print("no devices: btcalld's configuration names the local ones, and no headset is paired")
         } else {
-            Self.table(devices).lines.forEach(output.print)
+            output.print(Self.table(devices))
             Self.codecReasons(devices).forEach(output.print)
         }
     }
@@ -35,6 +36,8 @@ struct DevicesCommand: BridgeCommand {
                 availability(device),
                 Self.end(device.output), Self.end(device.input), device.battery.map { "\($0) %" } ?? "-",
                 device.codecs.isEmpty ? "-" : device.codecs.joined(separator: ", "))
+            table.emphasize(device.isAvailable ? .good : .bad, inColumn: "AVAILABLE")
+            if let battery = device.battery, battery <= 20 { table.emphasize(.warning, inColumn: "BATTERY") }
         }
         return table
     }

@@ -8,6 +8,8 @@ struct DialCommand: BridgeCommand {
         discussion: """
             It is asked as it is when somebody dials at a headset. `btcall monitor` shows what becomes of the call, \
             `btcall test-call --dialled` is an application to try it with.
+
+            Example: btcall dial +4930123456
             """)
 
     @Argument(help: "The number, as it would be dialled.")
@@ -37,8 +39,7 @@ struct DialCommand: BridgeCommand {
             return try await bridge.calls.place(number, provider: provider)
         } catch {
             guard error.code == .noSuchProvider else { throw error }
-            let remedy = "start the telephony application; `btcall test-call --dialled` is one to try it with"
-            throw CommandFailure("\(error.message): \(remedy)")
+            throw CommandFailure("\(error.message); `btcall test-call --dialled` is one to try it with")
         }
     }
 }

@@ -1,13 +1,18 @@
 import ArgumentParser
 import BTCall
-import ControlLoop
 
 struct ExcludeCommand: BridgeCommand {
     static let configuration = CommandConfiguration(
         commandName: "exclude", abstract: "List and change the devices that never carry a call.",
-        discussion: "It acts at once and is kept over restarts (the key routing.exclude).")
+        discussion: """
+            It acts at once and is kept over restarts (the key routing.exclude).
 
-    @Argument(help: DeviceArgument.help, transform: DeviceArgument.read)
+            Examples:
+              btcall exclude wiredHeadset
+              btcall exclude wiredHeadset --remove
+            """)
+
+    @Argument(help: DeviceArgument.help, completion: DeviceArgument.completion, transform: DeviceArgument.read)
     var devices: [DeviceChoice] = []
 
     @Flag(help: "Let these devices carry calls again.")
@@ -18,8 +23,6 @@ struct ExcludeCommand: BridgeCommand {
 
     @OptionGroup var options: CommonOptions
 
-    private static let key = "routing.exclude"
-
     func validate() throws {
         if clear, remove || !devices.isEmpty { throw ValidationError("--clear takes no DEVICE and no --remove.") }
         if remove, devices.isEmpty { throw ValidationError("--remove takes at least one DEVICE.") }
@@ -27,7 +30,8 @@ struct ExcludeCommand: BridgeCommand {
     }
 
     func perform(on bridge: CallBridge, _ output: Output) async throws {
-        var excluded = try await Self.list(bridge)
+        let manager = bridge.audioDeviceManager
+        var excluded = try await manager.excludedAudioDevices()
         if clear {
             excluded = []
         } else if remove {
@@ -36,9 +40,8 @@ struct ExcludeCommand: BridgeCommand {
             for device in devices where !excluded.contains(device) { excluded.append(device) }
         }
         if clear || !devices.isEmpty {
-            let text = excluded.map(\.description).joined(separator: ", ")
-            try await bridge.setSetting(Self.key, to: text)
-            excluded = try await Self.list(bridge)
+            try await manager.setExcludedAudioDevices(excluded)
+            excluded = try await manager.excludedAudioDevices()
         }
         if options.json {
             output.print(["exclude": JSON(excluded.map(\.description))])
@@ -47,11 +50,5 @@ struct ExcludeCommand: BridgeCommand {
         } else {
             output.print("excluded: \(excluded.map(\.description).joined(separator: ", "))")
         }
-    }
-
-    @ControlPlane
-    private static func list(_ bridge: CallBridge) async throws -> [DeviceChoice] {
-        let value = try SettingName.find(key, in: try await bridge.settings()).value
-        return value.split(separator: ", ").compactMap { DeviceChoice(String($0)) }
     }
 }

@@ -19,9 +19,11 @@ struct GatewayCommand: ParsableCommand {
             Exit codes: 0 the driver said quit, closed the control socket, or asked for what is not supported; 1 the \
             control socket cannot be reached; 2 a control message is malformed (which, and what would be right, is on \
             standard error); 64 wrong command line.
+
+            Example: btcall gateway --control /tmp/driver.sock
             """)
 
-    @Option(help: ArgumentHelp("The socket that the driver listens on.", valueName: "path"))
+    @Option(help: ArgumentHelp("The socket that the driver listens on.", valueName: "path"), completion: .file())
     var control: String
 
     func run() throws {

@@ -4,9 +4,10 @@ import ControlLoop
 
 struct HangupCommand: BridgeCommand {
     static let configuration = CommandConfiguration(
-        commandName: "hangup", abstract: "End the call, or reject the one that rings.")
+        commandName: "hangup", abstract: "End the call, or reject the one that rings.",
+        discussion: "Example: btcall hangup")
 
-    @Argument(help: CallArgument.help)
+    @Argument(help: CallArgument.help, completion: CallArgument.completion)
     var call: String?
 
     @OptionGroup var options: CommonOptions

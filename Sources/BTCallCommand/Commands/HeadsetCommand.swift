@@ -6,6 +6,7 @@ import ControlLoop
 struct HeadsetCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "headset", abstract: "Change what btcalld remembers of a headset.",
+        discussion: "Example: btcall headset forget-codec Jabra",
         subcommands: [ForgetCodec.self])
 
     struct ForgetCodec: BridgeCommand {
@@ -14,9 +15,11 @@ struct HeadsetCommand: ParsableCommand {
             discussion: """
                 HEADSET is an address or the name of one headset in `btcall devices`, which says why a better codec is not \
                 used. It acts when the headset's audio link is opened next.
+
+                Example: btcall headset forget-codec 00:00:5E:00:53:01
                 """)
 
-        @Argument(help: "Address or name.")
+        @Argument(help: "Address or name.", completion: HeadsetArgument.completion)
         var headset: String
 
         @OptionGroup var options: CommonOptions

@@ -5,9 +5,13 @@ import ControlLoop
 struct HoldCommand: BridgeCommand {
     static let configuration = CommandConfiguration(
         commandName: "hold", abstract: "Put the active call on hold.",
-        discussion: "Its application has to be able to do that. `btcall resume` takes the call up again.")
+        discussion: """
+            Its application has to be able to do that. `btcall resume` takes the call up again.
 
-    @Argument(help: CallArgument.help)
+            Example: btcall hold
+            """)
+
+    @Argument(help: CallArgument.help, completion: CallArgument.completion)
     var call: String?
 
     @OptionGroup var options: CommonOptions

@@ -9,6 +9,8 @@ struct IncidentCommand: BridgeCommand {
         discussion: """
             To be sent with a report: `btcall incident >incident.json`, and look at it with `btcall replay --trace \
             incident.json`. Bluetooth addresses in it are replaced by others. It is JSON with or without --json.
+
+            Example: btcall incident >incident.json
             """)
 
     @Flag(help: "With the real Bluetooth addresses.")

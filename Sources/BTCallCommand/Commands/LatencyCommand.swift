@@ -13,10 +13,13 @@ struct LatencyCommand: BridgeCommand {
             to hear the loudspeaker: lay a headset's earpiece on its microphone, or turn the loudspeaker up; a headset \
             that cancels echo hides the chirps. With --route the call is moved to that device first; several are measured \
             one after the other. Exit code 0: chirps came back on every route.
+
+            Example: btcall latency --route bluetooth --count 10
             """)
 
     @Option(
         help: ArgumentHelp("Measure on this device; may be given several times. \(DeviceArgument.accepted)"),
+        completion: DeviceArgument.completion,
         transform: DeviceArgument.read)
     var route: [DeviceChoice] = []
 

@@ -8,6 +8,8 @@ struct LogCommand: BridgeCommand {
         discussion: """
             btcalld has the latest hundred; over a restart with `[calls] record`, and their numbers and names with \
             `recordNumbers`. The reason `filtered` is do not disturb.
+
+            Example: btcall log --missed --max 10
             """)
 
     @Option(help: ArgumentHelp("At most so many.", valueName: "count"))
@@ -30,7 +32,7 @@ struct LogCommand: BridgeCommand {
         } else if calls.isEmpty {
             output.print("no calls")
         } else {
-            Self.table(calls).lines.forEach(output.print)
+            output.print(Self.table(calls))
         }
     }
 
@@ -42,6 +44,7 @@ struct LogCommand: BridgeCommand {
                 Call.party(name: call.name, number: call.number),
                 call.answeredMs == nil ? "-" : CallsCommand.duration(from: 0, to: call.durationMs), call.reason,
                 call.device ?? "-", call.provider)
+            if call.isMissed { table.emphasize(.warning, inColumn: "DIRECTION") }
         }
         return table
     }

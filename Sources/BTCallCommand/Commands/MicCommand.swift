@@ -14,6 +14,10 @@ struct MicCommand: BridgeCommand {
             inputMixer (what programs add is still heard); kept over restarts
               prepared on|off  keep the board's microphone running between calls; until btcalld ends
               allow, deny      answer for the person, where privacy.microphone is ask-client
+
+            Examples:
+              btcall mic
+              btcall mic mode inputMixer
             """)
 
     @Argument(help: "on, off, mute, unmute, mode, prepared, allow or deny.")

@@ -5,11 +5,21 @@ import ControlLoop
 struct MonitorCommand: BridgeCommand {
     static let configuration = CommandConfiguration(
         commandName: "monitor", abstract: "Print what happens, line by line, until interrupted.",
-        discussion: "With --json every line is an object with event and time.")
+        discussion: """
+            With --json every line is an object with event and time.
+
+            Examples:
+              btcall monitor
+              btcall monitor --json >events.json
+            """)
+
+    @Flag(help: "The daemon's log as well, which it does not write to its standard error meanwhile.")
+    var log = false
 
     @OptionGroup var options: CommonOptions
 
     func perform(on bridge: CallBridge, _ output: Output) async throws {
+        if log { followLog(output) }
         let events = await bridge.events()
         if let error = await Self.absence(of: bridge) {
             guard error.code == .notRunning else { throw error }
@@ -17,6 +27,23 @@ struct MonitorCommand: BridgeCommand {
         }
         for await event in events {
             output.print(options.json ? event.json(at: .now).text() : event.line(at: .now))
+        }
+    }
+
+    private func followLog(_ output: Output) {
+        let isJSON = options.json
+        CallBridge.logMessageCallback = { module, message, level, context in
+            let time = WallClock.now
+            guard isJSON else {
+                let values = context.sorted { $0.key < $1.key }.map { " \($0.key)=\($0.value)" }.joined()
+                return output.print("\(time.timeOfDay)  \(level.rawValue) \(module): \(message)\(values)")
+            }
+            let line: JSON = [
+                "event": "log", "time": .string(time.iso8601), "level": .string(level.rawValue),
+                "module": .string(module), "message": .string(message),
+                "context": .object(context.sorted { $0.key < $1.key }.map { ($0.key, .string($0.value)) }),
+            ]
+            output.print(line.text())
         }
     }
 

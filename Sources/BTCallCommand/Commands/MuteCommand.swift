@@ -8,7 +8,8 @@ struct MuteCommand: BridgeCommand {
     }
 
     static let configuration = CommandConfiguration(
-        commandName: "mute", abstract: "Mute the microphone for all calls, until it is unmuted or the last call ends.")
+        commandName: "mute", abstract: "Mute the microphone for all calls, until it is unmuted or the last call ends.",
+        discussion: "Example: btcall mute on")
 
     @Argument(help: "on or off.")
     var state: Switch

@@ -6,12 +6,14 @@ struct OrderCommand: BridgeCommand {
     static let configuration = CommandConfiguration(
         commandName: "order", abstract: "List and set the order in which headsets are chosen.",
         discussion: """
-            HEADSET is an address or the name of one headset in `btcall devices`. The first is the best; headsets that are not
-            listed come after, the last connected first. It acts at once and is kept over restarts (the key
+            HEADSET is an address or the name of one headset in `btcall devices`. The first is the best; headsets that are not \
+            listed come after, the last connected first. It acts at once and is kept over restarts (the key \
             routing.headsetOrder).
+
+            Example: btcall order 00:00:5E:00:53:01 Jabra
             """)
 
-    @Argument(help: "Addresses or names, the best first.")
+    @Argument(help: "Addresses or names, the best first.", completion: HeadsetArgument.completion)
     var headsets: [String] = []
 
     @Flag(help: "Have no order: the last connected is the best.")

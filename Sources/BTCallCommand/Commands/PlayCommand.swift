@@ -25,9 +25,11 @@ struct PlayCommand: BridgeCommand {
             it is added to what the microphone says; `btcall volume application 0.5` makes it softer. A page is heard over \
             the call, whose far end is lowered meanwhile, or on the page device without one. Ctrl-C ends it. Exit code 0: it \
             was played to its end.
+
+            Example: btcall play door.wav --to page
             """)
 
-    @Argument(help: ArgumentHelp("The WAV file.", valueName: "file.wav"))
+    @Argument(help: ArgumentHelp("The WAV file.", valueName: "file.wav"), completion: .file(extensions: ["wav"]))
     var file: String
 
     @Option(

@@ -5,9 +5,15 @@ import ControlLoop
 struct PreferCommand: BridgeCommand {
     static let configuration = CommandConfiguration(
         commandName: "prefer", abstract: "Set the preferred device; it is used as soon as it is available.",
-        discussion: "It is kept over restarts; none sets no preference.")
+        discussion: """
+            It is kept over restarts; none sets no preference.
 
-    @Argument(help: DeviceArgument.help, transform: DeviceArgument.read)
+            Examples:
+              btcall prefer bluetooth
+              btcall prefer bluetooth:00:00:5E:00:53:01
+            """)
+
+    @Argument(help: DeviceArgument.help, completion: DeviceArgument.completion, transform: DeviceArgument.read)
     var device: DeviceChoice
 
     @OptionGroup var options: CommonOptions

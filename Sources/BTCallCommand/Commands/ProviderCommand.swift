@@ -14,11 +14,13 @@ struct ProviderCommand: BridgeCommand {
             {"id":1,"error":"why not"}. `call` may be left out while there is one call.
 
             Standard output: {"event":"registered",…}, {"event":"reported","call":…,"number":…}, requests \
-            {"event":"answer","id":1,"call":…} and start, end, hold, resume, dtmf, to be replied to within 5 s, \
-            {"event":"state","call":…,"state":…,"reason":…}, and {"event":"error","line":…,"error":…} for a line that is \
-            not understood or refused. The handbook has all of it.
+            {"event":"answer","id":1,"call":…} and start, end, hold, resume, dtmf, mute, unmute, swap, conference, to \
+            be replied to within 5 s, {"event":"state","call":…,"state":…,"reason":…}, and \
+            {"event":"error","line":…,"error":…} for a line that is not understood or refused. The handbook has all of it.
 
             The end of the input ends the calls. Exit codes: 0 then; 1 refused, or btcalld has ended; 3 btcalld is not running.
+
+            Example: btcall provider --name Door --capabilities hold,dtmf
             """)
 
     @Option(
@@ -28,6 +30,11 @@ struct ProviderCommand: BridgeCommand {
 
     @Option(help: "What people call the application.")
     var name = "script"
+
+    @Option(
+        help: "The schemes of the addresses that it dials, with commas between, as sip,tel; plain numbers are tel.",
+        transform: { $0.split(separator: ",").map(String.init) })
+    var schemes: [String] = []
 
     @OptionGroup var raw: RawAudioArguments
 
@@ -39,12 +46,13 @@ struct ProviderCommand: BridgeCommand {
             try ControlLoop.shared.onSignal(signal) { provider.interrupt() }
         }
         defer { for signal in signals { signal.cancel() } }
-        let description = CallProviderDescription(name: name, rate: raw.rate, capabilities: capabilities)
+        var description = CallProviderDescription(name: name, rate: raw.rate, capabilities: capabilities)
+        description.schemes = schemes
         try await provider.run(description, try raw.audio(), input: STDIN_FILENO, on: bridge)
     }
 
     /// Those that a line stands for.
-    private static let known: [Capability] = [.hold, .dtmf, .dial]
+    private static let known: [Capability] = [.hold, .dtmf, .dial, .mute, .swap, .conference]
     private static var accepted: String { known.map(\.rawValue).joined(separator: ",") }
 
     private static func capabilities(_ text: String) throws -> Set<Capability> {

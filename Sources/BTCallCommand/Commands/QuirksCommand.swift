@@ -6,12 +6,17 @@ import ControlLoop
 struct QuirksCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "quirks", abstract: "What single headsets and controllers need to be treated differently.",
-        discussion: "Rows of your own go into /etc/btcall/quirks.conf; `btcalld --check` reads such a file.",
+        discussion: """
+            Rows of your own go into /etc/btcall/quirks.conf; `btcalld --check` reads such a file.
+
+            Example: btcall quirks explain 00:00:5E:00:53:01
+            """,
         subcommands: [List.self, Explain.self], defaultSubcommand: List.self)
 
     struct List: BridgeCommand {
         static let configuration = CommandConfiguration(
-            commandName: "list", abstract: "The files that were read, and every row in the order in which they apply.")
+            commandName: "list", abstract: "The files that were read, and every row in the order in which they apply.",
+            discussion: "Example: btcall quirks list")
 
         @OptionGroup var options: CommonOptions
 
@@ -27,9 +32,12 @@ struct QuirksCommand: ParsableCommand {
 
     struct Explain: BridgeCommand {
         static let configuration = CommandConfiguration(
-            commandName: "explain", abstract: "What is done for one headset, and why; it need not be connected.")
+            commandName: "explain", abstract: "What is done for one headset, and why; it need not be connected.",
+            discussion: "Example: btcall quirks explain 00:00:5E:00:53:01")
 
-        @Argument(help: "The headset's address, AA:BB:CC:DD:EE:FF, or bluetooth:AA:BB:CC:DD:EE:FF.")
+        @Argument(
+            help: "The headset's address, AA:BB:CC:DD:EE:FF, or bluetooth:AA:BB:CC:DD:EE:FF.",
+            completion: HeadsetArgument.completion)
         var address: String
 
         @OptionGroup var options: CommonOptions

@@ -11,6 +11,8 @@ struct RecordCommand: BridgeCommand {
             The file (16 bit, 16000 frames per second) is complete at any moment: it ends with the call, after --seconds, or \
             with Ctrl-C. While the call is held nothing is recorded. `btcall config privacy.recording` says whether calls may \
             be recorded; with `ask` somebody has to say `btcall record --allow` (or --deny) within half a minute.
+
+            Example: btcall record call.wav --side stereo --seconds 60
             """)
 
     enum Side: String, ExpressibleByArgument, CaseIterable, Sendable {
@@ -26,10 +28,12 @@ struct RecordCommand: BridgeCommand {
         }
     }
 
-    @Argument(help: ArgumentHelp("The WAV file; it is replaced.", valueName: "file.wav"))
+    @Argument(
+        help: ArgumentHelp("The WAV file; it is replaced.", valueName: "file.wav"),
+        completion: .file(extensions: ["wav"]))
     var file: String?
 
-    @Option(help: CallArgument.help)
+    @Option(help: CallArgument.help, completion: CallArgument.completion)
     var call: String?
 
     @Option(help: "Who is recorded: both (added up), local, remote, or stereo (the near end left, the far end right).")

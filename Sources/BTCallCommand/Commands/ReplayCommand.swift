@@ -15,9 +15,13 @@ struct ReplayCommand: ParsableCommand {
 
             Exit codes: 0 all expectations hold, 1 one does not, 2 a file cannot be read or is not understood (what \
             and where is on standard error, and nothing is run), 64 wrong command line.
+
+            Example: btcall replay --trace incident.json
             """)
 
-    @Argument(help: ArgumentHelp("Files of the format btcall-scenario/1; - is standard input.", valueName: "file"))
+    @Argument(
+        help: ArgumentHelp("Files of the format btcall-scenario/1; - is standard input.", valueName: "file"),
+        completion: .file())
     var files: [String]
 
     @Flag(help: "Print the observables at every step as JSON, one object a line.")

@@ -4,9 +4,10 @@ import ControlLoop
 
 struct ResumeCommand: BridgeCommand {
     static let configuration = CommandConfiguration(
-        commandName: "resume", abstract: "Take up the call that is on hold.")
+        commandName: "resume", abstract: "Take up the call that is on hold.",
+        discussion: "Example: btcall resume 2")
 
-    @Argument(help: CallArgument.help)
+    @Argument(help: CallArgument.help, completion: CallArgument.completion)
     var call: String?
 
     @OptionGroup var options: CommonOptions

@@ -6,10 +6,16 @@ struct SelectCommand: BridgeCommand {
     static let configuration = CommandConfiguration(
         commandName: "select", abstract: "Move the present or the next call to a device, until the last call ends.",
         usage: "btcall select (<device> | --clear) [--bus <bus>] [--json] [-- COMMAND...]",
-        discussion: "With a program after -- the selection ends with it, unless another choice has been made meanwhile."
+        discussion: """
+            With a program after -- the selection ends with it, unless another choice has been made meanwhile.
+
+            Examples:
+              btcall select speakerphone
+              btcall select --clear
+            """
     )
 
-    @Argument(help: DeviceArgument.help, transform: DeviceArgument.read)
+    @Argument(help: DeviceArgument.help, completion: DeviceArgument.completion, transform: DeviceArgument.read)
     var device: DeviceChoice?
 
     @Flag(help: "Take the selection back.")

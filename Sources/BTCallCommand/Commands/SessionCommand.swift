@@ -6,12 +6,17 @@ import ControlLoop
 struct SessionCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "session", abstract: "The session of external call control, which gives calls their audio.",
-        discussion: "It matters with the setting manualAudio: `btcall config manualAudio true`.",
+        discussion: """
+            It matters with the setting manualAudio: `btcall config manualAudio true`.
+
+            Example: btcall session activate -- aplay hello.wav
+            """,
         subcommands: [Status.self, Activate.self], defaultSubcommand: Status.self)
 
     struct Status: BridgeCommand {
         static let configuration = CommandConfiguration(
-            commandName: "status", abstract: "Show whether the session is active, and whether that matters.")
+            commandName: "status", abstract: "Show whether the session is active, and whether that matters.",
+            discussion: "Example: btcall session status")
 
         @OptionGroup var options: CommonOptions
 
@@ -31,7 +36,8 @@ struct SessionCommand: ParsableCommand {
     struct Activate: BridgeCommand {
         static let configuration = CommandConfiguration(
             commandName: "activate", abstract: "Hold the session while a program runs.",
-            usage: "btcall session activate [--bus <bus>] -- COMMAND...")
+            usage: "btcall session activate [--bus <bus>] -- COMMAND...",
+            discussion: "Example: btcall session activate -- aplay hello.wav")
 
         @OptionGroup var options: CommonOptions
 

@@ -4,7 +4,8 @@ import ControlLoop
 
 struct StartCommand: BridgeCommand {
     static let configuration = CommandConfiguration(
-        commandName: "start", abstract: "Let btcalld decide which device carries the calls.")
+        commandName: "start", abstract: "Let btcalld decide which device carries the calls.",
+        discussion: "Example: btcall start")
 
     @OptionGroup var options: CommonOptions
 

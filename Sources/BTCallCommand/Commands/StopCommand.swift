@@ -4,7 +4,8 @@ import ControlLoop
 
 struct StopCommand: BridgeCommand {
     static let configuration = CommandConfiguration(
-        commandName: "stop", abstract: "Leave the audio to the system's own device; calls go on.")
+        commandName: "stop", abstract: "Leave the audio to the system's own device; calls go on.",
+        discussion: "Example: btcall stop")
 
     @OptionGroup var options: CommonOptions
 

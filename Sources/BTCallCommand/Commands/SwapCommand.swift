@@ -4,7 +4,8 @@ import ControlLoop
 
 struct SwapCommand: BridgeCommand {
     static let configuration = CommandConfiguration(
-        commandName: "swap", abstract: "Hold the active call and take the held one up.")
+        commandName: "swap", abstract: "Hold the active call and take the held one up.",
+        discussion: "Example: btcall swap")
 
     @OptionGroup var options: CommonOptions
 

@@ -23,6 +23,10 @@ struct TestCallCommand: BridgeCommand {
             It does what a telephony application does: reports the call, is asked to answer and end it, and exchanges its \
             audio; tones that are sent are shown. The far end plays a tone or a WAV file; --record keeps what it hears. Ctrl-C ends the call. Exit code \
             0: there was a call, with audio.
+
+            Examples:
+              btcall test-call --incoming --record heard.wav
+              btcall test-call --outgoing --far-end hello.wav --seconds 20
             """)
 
     @Flag(help: "Who calls.")
@@ -41,6 +45,7 @@ struct TestCallCommand: BridgeCommand {
         help: ArgumentHelp(
             "What the far end plays: tone:HZ, or a WAV file (16 bit, at a rate that --rate accepts).",
             valueName: "tone:hz|file.wav"),
+        completion: .file(extensions: ["wav"]),
         transform: TestCallCommand.source)
     var farEnd = FarEnd.Source.tone(hertz: 440)
 
@@ -58,7 +63,9 @@ struct TestCallCommand: BridgeCommand {
     @Option(help: "Ask for the audio in one or two channels.", transform: TestCallCommand.channels)
     var channels = 1
 
-    @Option(help: ArgumentHelp("Write what the call sends to this WAV file.", valueName: "file.wav"))
+    @Option(
+        help: ArgumentHelp("Write what the call sends to this WAV file.", valueName: "file.wav"),
+        completion: .file(extensions: ["wav"]))
     var record: String?
 
     @Option(help: "End the call after so many seconds of talk.", transform: TestCallCommand.duration)

@@ -13,6 +13,10 @@ struct VoiceCommand: BridgeCommand {
             it is the setting audio.voiceProcessing: `btcall config audio.voiceProcessing speex`.
 
             Nothing is done to the microphone of a headset that does it itself.
+
+            Examples:
+              btcall voice
+              btcall voice bypass on
             """)
 
     enum Part: String, CaseIterable, Sendable {
@@ -30,7 +34,9 @@ struct VoiceCommand: BridgeCommand {
         }
     }
 
-    @Argument(help: "on or off; or bypass, echo, noise, gain or highpass, and then on or off.")
+    @Argument(
+        help: "on or off; or bypass, echo, noise, gain or highpass, and then on or off.",
+        completion: .list(["on", "off"] + Part.allCases.map(\.rawValue)))
     var words: [String] = []
 
     @OptionGroup var options: CommonOptions
@@ -91,7 +97,7 @@ struct VoiceCommand: BridgeCommand {
         facts.add("Processing", isEnabled ? "by \(processor.rawValue)" : "off")
         facts.add("Bypass", isBypassed ? "on: the microphone stays as it is" : "off")
         for (part, isOn) in stages { facts.add(Self.name(part), isOn ? "on" : "off") }
-        facts.lines.forEach(output.print)
+        output.print(facts)
     }
 
     private static func name(_ part: Part) -> String {

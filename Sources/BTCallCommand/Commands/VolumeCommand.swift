@@ -7,24 +7,33 @@ struct VolumeCommand: BridgeCommand {
         commandName: "volume",
         abstract: "List and set the volumes of connected headsets, and of what the far end hears.",
         discussion: """
-            ROLE is speaker or microphone, VALUE a number from 0 to 15. What is set is kept for the headset, over its connections
-            and over restarts; a speaker's is at most the key volumeCeiling of the configuration.
+            ROLE is speaker or microphone, VALUE a number from 0 to 15. What is set is kept for the headset, over its connections \
+            and over restarts; a speaker's is at most the key volumeCeiling of the configuration. With media as ROLE, VALUE is a \
+            number from 0 to 127: how loud the headset plays what comes over A2DP.
 
-            With mic or application as ROLE, VALUE is a number from 0.0 (digital silence) to 1.0 (as it is): how loud the far
-            end hears the microphone, of whichever device, or what `btcall play` and other programs add to it. That lasts
+            With mic or application as ROLE, VALUE is a number from 0.0 (digital silence) to 1.0 (as it is): how loud the far \
+            end hears the microphone, of whichever device, or what `btcall play` and other programs add to it. That lasts \
             until btcalld ends. Without VALUE the present one is shown.
+
+            Examples:
+              btcall volume
+              btcall volume speaker 10
+              btcall volume media 100
+              btcall volume mic 0.5
             """)
 
-    @Argument(help: "speaker, microphone, mic or application.", transform: VolumeCommand.role)
+    @Argument(
+        help: "speaker, microphone, media, mic or application.",
+        completion: .list(["speaker", "microphone", "media", "mic", "application"]), transform: VolumeCommand.role)
     var role: Role?
 
-    @Argument(help: "0 to 15, where 15 is the loudest; 0.0 to 1.0 for mic and application.")
+    @Argument(help: "0 to 15, where 15 is the loudest; 0 to 127 for media; 0.0 to 1.0 for mic and application.")
     var value: String?
 
     @Option(
         help: ArgumentHelp(
             "The headset, by its address or its name in `btcall devices`; needed when several are connected.",
-            valueName: "headset"))
+            valueName: "headset"), completion: HeadsetArgument.completion)
     var headset: String?
 
     @OptionGroup var options: CommonOptions
@@ -37,14 +46,14 @@ struct VolumeCommand: BridgeCommand {
 
     func validate() throws {
         switch role {
-        case .headset:
-            guard let value else { throw ValidationError("ROLE needs a VALUE from 0 to 15.") }
-            guard let number = Int(value), (0...15).contains(number) else {
-                throw ValidationError("VALUE is \(value); accepted: 0 to 15")
+        case .headset(let role):
+            guard let value else { throw ValidationError("ROLE needs a VALUE from 0 to \(role.highest).") }
+            guard let number = Int(value), (0...role.highest).contains(number) else {
+                throw ValidationError("VALUE is \(value); accepted: 0 to \(role.highest)")
             }
         case .mic, .application:
             guard headset == nil else {
-                throw ValidationError("--headset is for the volumes that a headset has: speaker and microphone.")
+                throw ValidationError("--headset is for the volumes that a headset has: speaker, microphone and media.")
             }
             guard let value else { return }
             guard let number = Double(value), (0...1).contains(number) else {
@@ -74,7 +83,7 @@ struct VolumeCommand: BridgeCommand {
         } else if headsets.isEmpty {
             output.print("no headset is connected")
         } else {
-            Self.table(headsets).lines.forEach(output.print)
+            output.print(Self.table(headsets))
         }
     }
 
@@ -101,7 +110,9 @@ struct VolumeCommand: BridgeCommand {
 
     @ControlPlane
     private static func connected(_ bridge: CallBridge) async throws -> [AudioDevice] {
-        try await bridge.audioDeviceManager.audioDevices().filter { $0.speakerVolume != nil }
+        try await bridge.audioDeviceManager.audioDevices().filter {
+            $0.speakerVolume != nil || $0.mediaVolume != nil
+        }
     }
 
     /// - Parameter text: an address or a name; nil is the only one there is.
@@ -120,11 +131,12 @@ struct VolumeCommand: BridgeCommand {
     }
 
     private static func table(_ headsets: [AudioDevice]) -> Table {
-        var table = Table("HEADSET", "NAME", "SPEAKER", "MICROPHONE")
+        var table = Table("HEADSET", "NAME", "SPEAKER", "MICROPHONE", "MEDIA")
         for headset in headsets {
             table.add(
                 headset.address ?? "", headset.name, part(headset.speakerVolume, headset.speakerVolumeMax),
-                part(headset.microphoneVolume, headset.microphoneVolumeMax))
+                part(headset.microphoneVolume, headset.microphoneVolumeMax),
+                part(headset.mediaVolume, AudioDeviceManager.VolumeRole.media.highest))
         }
         return table
     }
@@ -142,6 +154,7 @@ struct VolumeCommand: BridgeCommand {
             "speakerMax": JSON(headset.speakerVolumeMax),
             "microphone": JSON(headset.microphoneVolume),
             "microphoneMax": JSON(headset.microphoneVolumeMax),
+            "media": JSON(headset.mediaVolume),
         ]
     }
 
@@ -150,7 +163,7 @@ struct VolumeCommand: BridgeCommand {
         switch text {
         case "mic": return .mic
         case "application": return .application
-        default: throw ValidationError("accepted: speaker, microphone, mic, application")
+        default: throw ValidationError("accepted: speaker, microphone, media, mic, application")
         }
     }
 }

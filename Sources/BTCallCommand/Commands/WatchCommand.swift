@@ -13,9 +13,9 @@ struct WatchCommand: BridgeCommand {
             BTCALL_BUTTON, BTCALL_SETTING, BTCALL_VALUE, BTCALL_TIME, and BTCALL_JSON with the line of `btcall monitor \
             --json`. All are set, those that say nothing to nothing.
 
-            btcall watch --event incomingCall --exec 'logger "$BTCALL_NAME calls ($BTCALL_NUMBER)"'
-
             With --json a line is printed for each run: event, status, killed.
+
+            Example: btcall watch --event incomingCall --exec 'logger "$BTCALL_NAME calls"'
             """)
 
     @Option(help: ArgumentHelp("What to run, in quotes; in it, variables belong into double quotes.", valueName: "cmd"))
@@ -27,7 +27,7 @@ struct WatchCommand: BridgeCommand {
             Only for this event, a word of `btcall monitor`; may be repeated. Accepted: \
             \(BridgeEvent.words.joined(separator: ", ")). Without it: for all of them.
             """, valueName: "name"),
-        transform: WatchCommand.word)
+        completion: .list(BridgeEvent.words), transform: WatchCommand.word)
     var event: [String] = []
 
     @Option(
@@ -80,7 +80,8 @@ struct WatchCommand: BridgeCommand {
 
     private static func word(_ text: String) throws -> String {
         guard BridgeEvent.words.contains(text) else {
-            throw ValidationError("accepted: \(BridgeEvent.words.joined(separator: ", "))")
+            let question = Suggestion.question(for: text, among: BridgeEvent.words).map { "; \($0)" } ?? ""
+            throw ValidationError("accepted: \(BridgeEvent.words.joined(separator: ", "))\(question)")
         }
         return text
     }

@@ -5,7 +5,13 @@ import ControlLoop
 struct WhyCommand: BridgeCommand {
     static let configuration = CommandConfiguration(
         commandName: "why", abstract: "Explain why the audio is where it is, or was, level by level.",
-        discussion: "TIME is \(TimeArgument.accepted).")
+        discussion: """
+            TIME is \(TimeArgument.accepted).
+
+            Examples:
+              btcall why
+              btcall why --at -90     # a minute and a half ago
+            """)
 
     @Option(
         parsing: .unconditional,

@@ -193,7 +193,7 @@ final class GatewayLink {
     }
 
     private func ask(_ request: CallRequest, _ id: GatewayRequestID) {
-        if case .sendDTMF(let tone) = request {
+        if case .sendDTMF(let tone, _) = request {
             tell(.tone(tone))
             followUps.append(.toneSent(id))
         } else if let kind = GatewayReport.Request(request) {

@@ -91,6 +91,10 @@ extension AudioDevice {
             "inbandRing": JSON(hasInbandRing),
             "speakerVolumeMax": JSON(speakerVolumeMax),
             "microphoneVolumeMax": JSON(microphoneVolumeMax),
+            "mediaState": JSON(mediaState?.rawValue),
+            "mediaCodec": JSON(mediaCodec),
+            "mediaVolume": JSON(mediaVolume),
+            "reconnect": JSON(reconnect),
         ]
     }
 }

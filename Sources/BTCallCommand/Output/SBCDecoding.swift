@@ -16,7 +16,7 @@ struct SBCDecoding {
             let first = try Self.read(text, "")
             capabilities = first
             guard let other else {
-                selected = try Self.attempt("", first.select)
+                selected = try Self.attempt("") { () throws(SBCError) in try first.select() }
                 self.capabilities = first
                 error = nil
                 return

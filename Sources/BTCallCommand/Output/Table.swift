@@ -2,6 +2,8 @@
 struct Table {
     private let headings: [String]
     private var rows: [[String]] = []
+    /// By row, then by column.
+    private var emphases: [Int: [Int: Emphasis]] = [:]
 
     init(_ headings: String...) {
         self.headings = headings
@@ -11,18 +13,31 @@ struct Table {
         rows.append(cells)
     }
 
+    /// Emphasizes a cell of the last row, for those who read on a terminal.
+    mutating func emphasize(_ emphasis: Emphasis, inColumn heading: String) {
+        guard let column = headings.firstIndex(of: heading) else { return }
+        emphases[rows.count - 1, default: [:]][column] = emphasis
+    }
+
     /// The lines, the headings first, without spaces at the end.
-    var lines: [String] {
+    var lines: [String] { lines(in: .plain) }
+
+    func lines(in style: TerminalStyle) -> [String] {
         let all = [headings] + rows
         let widths = headings.indices.map { column in
             all.map { $0.indices.contains(column) ? $0[column].count : 0 }.max() ?? 0
         }
-        return all.map { row in
+        return all.enumerated().map { row, cells in
             var line = ""
-            for (cell, width) in zip(row, widths) {
-                line += cell + String(repeating: " ", count: width - cell.count + 2)
+            var gap = 0
+            for (column, (cell, width)) in zip(cells, widths).enumerated() {
+                if !cell.isEmpty {
+                    let emphasis: Emphasis? = row == 0 ? .strong : emphases[row - 1]?[column]
+                    line += String(repeating: " ", count: gap) + (emphasis?.text(cell, in: style) ?? cell)
+                    gap = 0
+                }
+                gap += width - cell.count + 2
             }
-            while line.last == " " { line.removeLast() }
             return line
         }
     }
@@ -30,14 +45,38 @@ struct Table {
 
 /// Labels and values under one another.
 struct Facts {
-    private var pairs: [(String, String)] = []
+    private var facts: [(label: String, value: String, emphasis: Emphasis?)] = []
 
-    mutating func add(_ label: String, _ value: String) {
-        pairs.append((label, value))
+    mutating func add(_ label: String, _ value: String, _ emphasis: Emphasis? = nil) {
+        facts.append((label, value, emphasis))
     }
 
-    var lines: [String] {
-        let width = pairs.map(\.0.count).max() ?? 0
-        return pairs.map { label, value in label + String(repeating: " ", count: width - label.count + 2) + value }
+    var lines: [String] { lines(in: .plain) }
+
+    func lines(in style: TerminalStyle) -> [String] {
+        let width = facts.map(\.label.count).max() ?? 0
+        return facts.map { label, value, emphasis in
+            let gap = String(repeating: " ", count: width - label.count + 2)
+            return style.bold(label) + gap + (emphasis?.text(value, in: style) ?? value)
+        }
+    }
+}
+
+/// What a person is to see of a text at once.
+enum Emphasis: Hashable, Sendable {
+    case strong
+    /// As it should be, as it should not be, and what is to be looked at.
+    case good, bad, warning
+    /// What is seldom looked for.
+    case aside
+
+    func text(_ text: String, in style: TerminalStyle) -> String {
+        switch self {
+        case .strong: style.bold(text)
+        case .good: style.green(text)
+        case .bad: style.red(text)
+        case .warning: style.yellow(text)
+        case .aside: style.dim(text)
+        }
     }
 }

@@ -158,7 +158,9 @@ final class LineProvider {
         case .start(let number): members.append(("number", .string(number)))
         case .end(let reason): members.append(("reason", .string(reason)))
         case .tones(let tones): members.append(("tones", .string(tones)))
-        case .answer, .held: break
+        case .swapped(let other): members.append(("resume", .string(other.description)))
+        case .joined(let calls): members.append(("calls", .array(calls.map { .string($0.description) })))
+        case .answer, .held, .muted: break
         }
         let reply = await withCheckedContinuation { continuation in
             let timer = ControlLoop.shared.schedule(after: Self.deadline) { [weak self] in self?.expired(id, call) }
@@ -202,6 +204,9 @@ extension OwnedCalls.Request {
         case .end: "end"
         case .held(let isHeld): isHeld ? "hold" : "resume"
         case .tones: "dtmf"
+        case .muted(let isMuted): isMuted ? "mute" : "unmute"
+        case .swapped: "swap"
+        case .joined: "conference"
         }
     }
 }

@@ -11,6 +11,11 @@ final class OwnedCalls: CallProvider {
         case end(reason: String)
         case held(Bool)
         case tones(String)
+        case muted(Bool)
+        /// The request's call is held, this one taken up.
+        case swapped(with: Call.ID)
+        /// The request's call is the first of them.
+        case joined([Call.ID])
     }
 
     enum Event: Hashable {
@@ -164,6 +169,19 @@ final class OwnedCalls: CallProvider {
 
     @ControlPlane func performDTMF(_ call: Call.ID, tones: String) async throws(ProviderRefusal) {
         try await take(.tones(tones), call)
+    }
+
+    @ControlPlane func performSetMuted(_ call: Call.ID, _ muted: Bool) async throws(ProviderRefusal) {
+        try await take(.muted(muted), call)
+    }
+
+    @ControlPlane func performSwap(hold: Call.ID, resume: Call.ID) async throws(ProviderRefusal) {
+        try await take(.swapped(with: resume), hold)
+    }
+
+    @ControlPlane func performConference(_ calls: [Call.ID]) async throws(ProviderRefusal) {
+        guard let first = calls.first else { throw .noSuchCall("no calls are named") }
+        try await take(.joined(calls), first)
     }
 
     /// Audio that nobody takes is closed with its object: the call goes on without.

@@ -82,7 +82,7 @@ final class ReportedCall {
         case .end(let reason):
             text += " (\(reason))"
             members.append(("reason", .string(reason)))
-        case .start, .answer, .held: break
+        case .start, .answer, .held, .muted, .swapped, .joined: break
         }
         say("asked: \(text)", .object(members))
     }

@@ -1,0 +1,30 @@
+import ArgumentParser
+
+struct CompletionsCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "completions", abstract: "Print what a shell needs to complete btcall's command lines.",
+        discussion: """
+            scripts/install puts it in place for all users. Devices, calls and keys are those of the running btcalld.
+
+            Examples:
+              source <(btcall completions bash)
+              btcall completions zsh >~/.zsh/completions/_btcall
+              btcall completions fish >~/.config/fish/completions/btcall.fish
+            """)
+
+    @Argument(
+        help: "bash, zsh or fish.", completion: .list(["bash", "zsh", "fish"]), transform: CompletionsCommand.shell)
+    var shell: CompletionShell
+
+    func run() {
+        Output.terminal.write(CompletionScript.text(for: shell))
+    }
+
+    private static func shell(_ text: String) throws -> CompletionShell {
+        guard let shell = CompletionShell(rawValue: text) else {
+            let question = Suggestion.question(for: text, among: ["bash", "zsh", "fish"]).map { "; \($0)" } ?? ""
+            throw ValidationError("accepted: bash, zsh, fish\(question)")
+        }
+        return shell
+    }
+}

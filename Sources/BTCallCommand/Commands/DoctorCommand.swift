@@ -1,0 +1,121 @@
+import ArgumentParser
+import BTCall
+import ControlLoop
+import DBus
+
+/// `btcall doctor`: looks at the machine itself, without a daemon; or makes a call with it.
+struct DoctorCommand: ParsableCommand, Sendable {
+    static let configuration = CommandConfiguration(
+        commandName: "doctor",
+        abstract: "Find out why headsets do not connect, ring or carry a call, and what to do.",
+        discussion: """
+            It looks at the kernel, the adapter, bluetoothd, other programs that use headsets, the limits and groups of \
+            btcalld, the sound cards and the paired headsets, and works without btcalld. It changes nothing. Some things \
+            only root can see.
+
+            --report prints what to paste into an issue: versions and adapters as well, addresses without their last half, \
+            headsets without their names.
+
+            --call makes a call of its own through btcalld instead, which chirps for 5 s, listens to what comes back, and says \
+            whether sound goes both ways. With DEVICE it goes there, else where a call would go now; what was selected is \
+            put back. It is not made while another call is up.
+
+            Exit codes: 0 no fault (there may be warnings), 1 a fault.
+
+            Examples:
+              btcall doctor
+              btcall doctor --all                       # also what is well
+              btcall doctor profile-owner adapter-off   # these checks alone
+              btcall doctor --report > report.txt
+              btcall doctor --call bluetooth            # a call on the headset
+            """)
+
+    @Argument(
+        help: "Checks to run; without them all.",
+        completion: .list(DoctorCheck.all.map(\.id)), transform: DoctorCommand.check)
+    var checks: [String] = []
+
+    @Flag(help: "Show also what is well, and what could not be looked at.")
+    var all = false
+
+    @Flag(help: "Print what to paste into an issue.")
+    var report = false
+
+    @Option(
+        defaultAsFlag: DeviceChoice.none,
+        help: ArgumentHelp(
+            "Make a call, on DEVICE if one is named, and say whether sound goes both ways. \(DeviceArgument.accepted)",
+            valueName: "device"),
+        completion: DeviceArgument.completion, transform: DeviceArgument.read)
+    var call: DeviceChoice?
+
+    @OptionGroup var options: CommonOptions
+
+    func validate() throws {
+        if report, options.json { throw ValidationError("--report is a text: leave --json out") }
+        if call != nil, report || all || !checks.isEmpty {
+            throw ValidationError("--call makes a call and no checks: leave --report, --all and CHECKS out")
+        }
+    }
+
+    mutating func run() throws {
+        let command = self
+        let output = Output.terminal(options.color)
+        let text = options.bus.description
+        let bus = BusAddress(text) ?? .address(text)
+        let code = runOnControlLoop {
+            if let device = command.call { return await command.makeCall(on: device, bus, output) }
+            return command.examine(await DoctorSystem.machine(bus: bus), output)
+        }
+        if code != 0 { throw ExitCode(code) }
+    }
+
+    /// - Returns: the exit code.
+    func examine(_ system: DoctorSystem, _ output: Output) -> Int32 {
+        let chosen = checks.isEmpty ? DoctorCheck.all : DoctorCheck.all.filter { checks.contains($0.id) }
+        let result = DoctorReport(chosen, on: system)
+        if options.json {
+            output.print(result.json)
+        } else if report {
+            output.print(result.issueText(on: system))
+        } else {
+            result.lines(showsAll: all, in: output.style).forEach(output.print)
+        }
+        return result.exitCode
+    }
+
+    /// - Returns: the exit code.
+    @ControlPlane
+    func makeCall(on device: DeviceChoice, _ bus: BusAddress, _ output: Output) async -> Int32 {
+        let outcome: CallOutcome
+        do throws(BridgeError) {
+            let bridge = try await CallBridge(bus: options.bus)
+            outcome = await LoopbackCall.make(on: device, over: bridge)
+            await bridge.close()
+        } catch {
+            outcome = .noDaemon(error.message)
+        }
+        var others: [DoctorFinding] = []
+        if case .measured = outcome, let check = DoctorCheck.all.first(where: { $0.id == "realtime-limit" }) {
+            others = check.findings(in: check.examine(await DoctorSystem.machine(bus: bus)))
+        }
+        let verdict = CallVerdict(outcome, others: others)
+        if options.json {
+            output.print(verdict.json)
+        } else {
+            verdict.lines(in: output.style).forEach(output.print)
+        }
+        return verdict.exitCode
+    }
+
+    private static func check(_ text: String) throws -> String {
+        guard DoctorCheck.all.contains(where: { $0.id == text }) else {
+            let near = Suggestion.words(near: text, among: DoctorCheck.all.map { ($0.id, [$0.id]) })
+            throw ValidationError(
+                "there is no check \(text); "
+                    + (near.isEmpty
+                        ? "`btcall doctor --all` lists them" : "did you mean \(near.joined(separator: " or "))?"))
+        }
+        return text
+    }
+}

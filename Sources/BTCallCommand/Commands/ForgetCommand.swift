@@ -1,0 +1,27 @@
+import ArgumentParser
+import BTCall
+import ControlLoop
+
+struct ForgetCommand: BridgeCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "forget", abstract: "Unpair a headset: the bond with it is dropped.",
+        discussion: """
+            It is disconnected, and has to be paired anew to come back; have the headset forget this box as well.
+
+            Example: btcall forget 00:00:5E:00:53:01
+            """)
+
+    @Argument(help: "The headset's address, AA:BB:CC:DD:EE:FF.", completion: HeadsetArgument.completion)
+    var address: String
+
+    @OptionGroup var options: CommonOptions
+
+    func perform(on bridge: CallBridge, _ output: Output) async throws {
+        try await bridge.pairing.forget(address)
+        if options.json {
+            output.print(["forgotten": .string(address)])
+        } else {
+            output.print("\(address) is forgotten")
+        }
+    }
+}

@@ -1,0 +1,28 @@
+import ArgumentParser
+import BTCall
+import ControlLoop
+
+struct MetricsCommand: BridgeCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "metrics", abstract: "What btcalld has counted, for monitoring systems.",
+        discussion: """
+            Text in the OpenMetrics format 1.0.0: calls, routes, links, lost audio and the process, since btcalld began; no \
+            addresses, numbers or names. With `[metrics] port` monitoring systems on this machine read it themselves.
+
+            With --json it is an object: contentType and text.
+
+            Example: btcall metrics > /var/lib/node_exporter/btcall.prom
+            """)
+
+    @OptionGroup var options: CommonOptions
+
+    func perform(on bridge: CallBridge, _ output: Output) async throws {
+        let text = try await bridge.metrics()
+        if options.json {
+            let type = "application/openmetrics-text; version=1.0.0; charset=utf-8"
+            output.print(["contentType": .string(type), "text": .string(text)])
+        } else {
+            output.write(text)
+        }
+    }
+}

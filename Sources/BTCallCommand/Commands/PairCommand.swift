@@ -1,0 +1,98 @@
+import ArgumentParser
+import BTCall
+import ControlLoop
+import Glibc
+
+struct PairCommand: BridgeCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "pair", abstract: "Open a window of time in which a headset may be paired.",
+        discussion: """
+            Put the headset into pairing mode. The first one that is allowed is paired, trusted and connected, whether btcalld \
+            finds it or it begins itself; then the window is closed. Without --allow any audio device is allowed, the nearest \
+            first. Ctrl-C closes the window. Exit code 0: a headset is paired.
+
+            Examples:
+              btcall pair
+              btcall pair --window 60 --allow 00:00:5E:00:53:01
+              btcall pair --allow 'Jabra*' --allow 'BT-?00' --pin 0000
+            """)
+
+    @Option(
+        help: ArgumentHelp("How long the window is open, 1 to 600.", valueName: "seconds"),
+        transform: PairCommand.seconds)
+    var window = Pairing.usualSeconds
+
+    @Option(
+        help: ArgumentHelp(
+            "Who may be paired: an address, or a name in which * stands for any characters and ? for one. May be repeated.",
+            valueName: "address|pattern"))
+    var allow: [String] = []
+
+    @Option(help: "For old headsets that want one: 1 to 16 characters, 0000 as a rule.")
+    var pin: String?
+
+    @OptionGroup var options: CommonOptions
+
+    func perform(on bridge: CallBridge, _ output: Output) async throws {
+        let pairing = bridge.pairing
+        let events = await pairing.events()
+        let signals = try [SIGINT, SIGTERM, SIGHUP].map { number in
+            try ControlLoop.shared.onSignal(number) {
+                // That it is closed already shows in what is printed.
+                Task { @ControlPlane in try? await pairing.close() }
+            }
+        }
+        defer { for signal in signals { signal.cancel() } }
+        try await pairing.open(seconds: window, allowing: allow, pin: pin)
+        say("the pairing window is open for \(window) s: put the headset into pairing mode", output)
+        for await event in events {
+            switch event {
+            case .found(let device): say("found \(Self.title(device)), \(device.rssi) dBm", output)
+            case .stateChanged(let state): if state == .pairing { say("pairing", output) }
+            case .finished(let result): return try end(result, output)
+            case .daemonVanished: throw CommandFailure("btcalld has left the bus: the window is closed")
+            }
+        }
+        throw CommandFailure("the connection to the bus was closed")
+    }
+
+    private func end(_ result: Pairing.Result, _ output: Output) throws {
+        if options.json {
+            output.print(
+                [
+                    "outcome": .string(result.outcome.rawValue), "address": JSON(result.address),
+                    "reason": .string(result.reason),
+                ])
+        } else {
+            let who = result.address.map { " \($0)" } ?? ""
+            let why = result.reason.isEmpty ? "" : ": \(result.reason)"
+            let line = "\(Self.words(result.outcome))\(who)\(why)"
+            if result.outcome == .paired { output.print(line) } else { output.printError(line) }
+        }
+        guard result.outcome == .paired else { throw ExitCode(1) }
+    }
+
+    private func say(_ line: String, _ output: Output) {
+        if !options.json { output.print(line) }
+    }
+
+    private static func words(_ outcome: Pairing.Result.Outcome) -> String {
+        switch outcome {
+        case .paired: "paired"
+        case .timedOut: "nothing was paired in time"
+        case .cancelled: "nothing was paired"
+        case .failed: "not paired"
+        }
+    }
+
+    static func title(_ device: Pairing.Device) -> String {
+        device.name.map { "\($0) (\(device.address))" } ?? device.address
+    }
+
+    static func seconds(_ text: String) throws -> Int {
+        guard let seconds = Int(text), (1...600).contains(seconds) else {
+            throw ValidationError("accepted: a whole number of seconds, 1 to 600")
+        }
+        return seconds
+    }
+}

@@ -1,0 +1,66 @@
+import ArgumentParser
+import BTCall
+import ControlLoop
+
+struct ScanCommand: BridgeCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "scan", abstract: "Search for Bluetooth devices, and list what was found, the strongest first.",
+        discussion: """
+            A headset shows itself in pairing mode only. Nothing is paired; not during a call.
+
+            Example: btcall scan --seconds 20
+            """)
+
+    @Option(help: "How long to search, 1 to 600.", transform: PairCommand.seconds)
+    var seconds = 10
+
+    @OptionGroup var options: CommonOptions
+
+    func perform(on bridge: CallBridge, _ output: Output) async throws {
+        let events = await bridge.pairing.events()
+        try await bridge.pairing.scan(seconds: seconds)
+        let devices = await Self.devices(events, for: .seconds(seconds))
+            .sorted { ($1.rssi, $0.address) < ($0.rssi, $1.address) }
+        if options.json {
+            output.print(.array(devices.map(\.json)))
+        } else if devices.isEmpty {
+            output.print("nothing was found: is the headset in pairing mode?")
+        } else {
+            var table = Table("ADDRESS", "NAME", "RSSI", "PROFILES")
+            for device in devices {
+                table.add(
+                    device.address, device.name ?? "-", "\(device.rssi) dBm",
+                    device.profiles.isEmpty ? "-" : device.profiles.joined(separator: ", "))
+            }
+            output.print(table)
+        }
+    }
+
+    /// What was found in this time; less when the daemon leaves.
+    @ControlPlane
+    private static func devices(
+        _ events: AsyncStream<Pairing.Event>, for duration: Duration
+    ) async -> some Collection<Pairing.Device> {
+        var found: [String: Pairing.Device] = [:]
+        let reading = Task { @ControlPlane in
+            for await event in events {
+                switch event {
+                case .found(let device): found[device.address] = device
+                case .daemonVanished: return found
+                case .stateChanged, .finished: break
+                }
+            }
+            return found
+        }
+        let timer = ControlLoop.shared.schedule(after: duration) { reading.cancel() }
+        defer { timer.cancel() }
+        return await reading.value.values
+    }
+}
+
+extension Pairing.Device {
+    /// The device as the command line's JSON has it.
+    var json: JSON {
+        ["address": .string(address), "name": JSON(name), "rssi": JSON(rssi), "profiles": JSON(profiles)]
+    }
+}

@@ -1,0 +1,204 @@
+import ALSA
+import ArgumentParser
+import BTCallDaemon
+import Glibc
+import Routing
+
+/// `btcall setup`: which of a board's sound cards is which device.
+struct SetupCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "setup", abstract: "Find a board's sound cards, try them, and write their [device] sections.",
+        discussion: """
+            The cards are compared with the boards of /usr/share/btcall/boards.conf. Each proposed device plays a tone for a \
+            second and records one; what cannot be opened is left out. Nothing else in the file changes: other sections, \
+            comments, and keys of a device that are not proposed stay. btcalld has the new file when it is started again, and \
+            should not be running meanwhile: it may have the cards.
+
+            Exit codes: 0 done, 1 nothing to propose, refused or failed, 64 wrong command line.
+
+            Examples:
+              btcall setup
+              btcall setup --yes --board wm8960-hat
+              btcall setup --yes --no-test --output -
+            """)
+
+    /// Where btcalld looks.
+    static let file = "/etc/btcall/btcalld.conf"
+
+    @Flag(help: "Ask nothing: take what is proposed and can be opened.")
+    var yes = false
+
+    @Flag(name: .customLong("no-test"), help: "Play and record nothing.")
+    var isUntested = false
+
+    @Option(help: ArgumentHelp("Take this board of the file of boards, and no other card.", valueName: "name"))
+    var board: String?
+
+    @Option(help: "The configuration to change; - prints it instead.", completion: .file())
+    var output = SetupCommand.file
+
+    @Option(help: "The file of boards.", completion: .file())
+    var boards = BoardProfile.installed
+
+    @Flag(help: "Print JSON for programs.")
+    var json = false
+
+    @Option(help: ArgumentHelp("Look below this directory in place of /.", visibility: .hidden))
+    var root = ""
+
+    func run() throws {
+        ALSAEnvironment.prepare()
+        let command = self
+        let code = runOnControlLoop {
+            await exitStatus(.terminal) { try command.perform(.terminal, answer: { readLine() }) }
+        }
+        if code != 0 { throw ExitCode(code) }
+    }
+
+    /// - Parameter answer: what a person answers to a question; nil at the end of input.
+    func perform(_ screen: Output, answer: () -> String?) throws {
+        let facts = BoardFacts.read(root: root)
+        var proposal = try SetupProposal(facts, try profiles(), named: board)
+        guard !proposal.devices.isEmpty else {
+            throw CommandFailure(
+                "no sound card of this board both plays and records, and none is known: there are \(SetupProposal.names(facts))"
+                    + "; name the devices by hand (`aplay -L`, `arecord -L`, [device …] in \(Self.file))")
+        }
+        let talk = json || output == "-" ? Output(write: { _ in }, writeError: screen.writeError) : screen
+        talk.print("board: \(facts.model ?? "says nothing of itself"); cards: \(SetupProposal.names(facts))")
+        if !proposal.boards.isEmpty { talk.print("known as: \(proposal.boards.joined(separator: ", "))") }
+        proposal.notes.forEach(talk.print)
+        talk.print("")
+        proposal.lines.forEach(talk.print)
+        var checks: [Check] = []
+        if !isUntested { checks = try test(&proposal, talk, answer) }
+        guard !proposal.devices.isEmpty else {
+            throw CommandFailure("nothing that is proposed can be used: nothing is written")
+        }
+        let text = try merged(proposal)
+        if output != "-" {
+            try confirm("write this to \(output)?", talk, answer)
+            try SetupFile.replace(output, with: text)
+            talk.print("\(output) is written; it holds when btcalld is started again (`systemctl restart btcalld`)")
+        } else if !json {
+            screen.write(text)
+        }
+        if json { screen.print(report(facts, proposal, checks)) }
+    }
+
+    /// Without the installed file only what the cards say is proposed.
+    private func profiles() throws -> [BoardProfile] {
+        if boards == BoardProfile.installed, board == nil, access(boards, F_OK) != 0 { return [] }
+        return try BoardProfile.read(boards)
+    }
+
+    // MARK: Trying
+
+    private struct Check {
+        let device: LocalDevice
+        let key: String
+        let failure: String?
+    }
+
+    private func test(_ proposal: inout SetupProposal, _ talk: Output, _ answer: () -> String?) throws -> [Check] {
+        var checks: [Check] = []
+        for device in proposal.devices {
+            for key in ["playback", "capture"] {
+                guard let name = device.value(key) else { continue }
+                let failure =
+                    try key == "playback" ? play(name, device, talk, answer) : record(name, device, talk, answer)
+                checks.append(Check(device: device.device, key: key, failure: failure))
+                guard let failure else { continue }
+                talk.printError("\(device.device.rawValue): \(key) is left out: \(failure)")
+                proposal.remove(key, of: device.device)
+            }
+        }
+        return checks
+    }
+
+    /// - Returns: why it is not used; nil when it is.
+    private func play(
+        _ name: String, _ device: SetupProposal.Device, _ talk: Output, _ answer: () -> String?
+    ) throws -> String? {
+        talk.print("\(device.device.rawValue): a tone on \(name)")
+        do {
+            try SoundCheck.play(name)
+        } catch {
+            return "\(error)"
+        }
+        return try ask("was it heard?", answer, talk) ? nil : "it was not heard"
+    }
+
+    private func record(
+        _ name: String, _ device: SetupProposal.Device, _ talk: Output, _ answer: () -> String?
+    ) throws -> String? {
+        talk.print("\(device.device.rawValue): one second of \(name): say something")
+        do {
+            let peak = try SoundCheck.record(name)
+            guard let level = SoundCheck.decibels(peak) else {
+                talk.print("nothing but zeros came: it may be muted (`alsamixer`)")
+                return try ask("use it all the same?", answer, talk) ? nil : "it gives silence"
+            }
+            talk.print("the loudest was \(level.tenths) dB")
+        } catch {
+            return "\(error)"
+        }
+        return try ask("use it?", answer, talk) ? nil : "it is not wanted"
+    }
+
+    private func confirm(_ question: String, _ talk: Output, _ answer: () -> String?) throws {
+        guard try ask(question, answer, talk) else { throw CommandFailure("nothing is written") }
+    }
+
+    private func ask(_ question: String, _ answer: () -> String?, _ talk: Output) throws -> Bool {
+        guard !yes, output != "-" || !isUntested else { return true }
+        talk.write("\(question) [Y/n] ")
+        guard let line = answer() else {
+            throw CommandFailure("there is nobody to answer: give --yes, and --no-test where nothing is to be heard")
+        }
+        return !line.lowercased().hasPrefix("n")
+    }
+
+    // MARK: Writing
+
+    private func merged(_ proposal: SetupProposal) throws -> String {
+        var old = ""
+        let source = output == "-" ? Self.file : output
+        if let bytes = SetupFile.bytes(of: source) {
+            old = String(decoding: bytes, as: UTF8.self)
+        } else if errno != ENOENT, output != "-" {
+            throw CommandFailure("\(source) cannot be read: \(String(cString: strerror(errno)))")
+        }
+        var edit = ConfigurationEdit(old)
+        for device in proposal.devices {
+            for (key, value) in device.values { edit.set("device \(device.device.rawValue)", key, value) }
+        }
+        // What btcalld would not start with is not written.
+        _ = try Configuration(entries: ConfigurationReader.entries(ofText: edit.text, name: source), file: source)
+        return edit.text
+    }
+
+    private func report(_ facts: BoardFacts, _ proposal: SetupProposal, _ checks: [Check]) -> JSON {
+        [
+            "model": JSON(facts.model), "boards": .array(proposal.boards.map { .string($0) }),
+            "cards": .array(facts.cards.map { .string($0.identifier) }),
+            "devices": .array(
+                proposal.devices.map { device in
+                    [
+                        "device": .string(device.device.rawValue), "playback": JSON(device.value("playback")),
+                        "capture": JSON(device.value("capture")), "mixer": JSON(device.value("mixer")),
+                        "origin": .string(device.origin),
+                    ]
+                }),
+            "checks": .array(
+                checks.map { check in
+                    [
+                        "device": .string(check.device.rawValue), "key": .string(check.key),
+                        "failure": JSON(check.failure),
+                    ]
+                }),
+            "notes": .array(proposal.notes.map { .string($0) }),
+            "written": JSON(output == "-" ? nil : output),
+        ]
+    }
+}

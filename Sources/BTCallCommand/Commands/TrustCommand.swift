@@ -1,0 +1,30 @@
+import ArgumentParser
+import BTCall
+import ControlLoop
+
+struct TrustCommand: BridgeCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "trust", abstract: "Let a paired headset connect by itself, or not any more.",
+        discussion: """
+            `btcall pair` has done it for the headset that it has paired.
+
+            Example: btcall trust 00:00:5E:00:53:01
+            """)
+
+    @Argument(help: "The headset's address, AA:BB:CC:DD:EE:FF.", completion: HeadsetArgument.completion)
+    var address: String
+
+    @Flag(help: "Not any more.")
+    var revoke = false
+
+    @OptionGroup var options: CommonOptions
+
+    func perform(on bridge: CallBridge, _ output: Output) async throws {
+        try await bridge.pairing.trust(address, !revoke)
+        if options.json {
+            output.print(["address": .string(address), "trusted": JSON(!revoke)])
+        } else {
+            output.print("\(address) is \(revoke ? "not trusted any more" : "trusted")")
+        }
+    }
+}

@@ -1,0 +1,71 @@
+import ArgumentParser
+import BTCall
+import ControlLoop
+import Synchronization
+
+/// A word that a shell offers while a command line is typed.
+struct CompletionCandidate: Hashable, Sendable {
+    let word: String
+    /// What it means, in few words; empty for nothing. bash does not show it.
+    let meaning: String
+
+    init(_ word: String, _ meaning: String = "") {
+        self.word = word
+        self.meaning = meaning
+    }
+
+    /// Asks the running btcalld, for a second at most; it is not started for that.
+    ///
+    /// - Parameter words: the command line as far as it is typed: `--bus` in it says where btcalld is.
+    /// - Returns: nothing when btcalld does not run or does not answer: a person who types is not told of errors.
+    static func fromDaemon(
+        _ words: [String], _ ask: @escaping @Sendable @ControlPlane (CallBridge) async throws -> [CompletionCandidate]
+    ) -> [CompletionCandidate] {
+        let bus = Self.bus(in: words)
+        let found = Mutex<[CompletionCandidate]>([])
+        _ = runOnControlLoop {
+            let patience = ControlLoop.shared.schedule(after: .seconds(1)) { ControlLoop.shared.stop() }
+            do {
+                let bridge = try await CallBridge(bus: bus)
+                for await event in await bridge.events() {
+                    guard case .daemonAppeared = event else { break }
+                    let candidates = try await ask(bridge)
+                    found.withLock { $0 = candidates }
+                    break
+                }
+            } catch {
+                // Nothing is offered then.
+            }
+            patience.cancel()
+            return 0
+        }
+        return found.withLock { $0 }
+    }
+
+    /// The bus that a command line names, or the usual one.
+    static func bus(in words: [String]) -> BridgeBus {
+        for (index, word) in words.enumerated() {
+            let prefix = "--bus="
+            let text = word.hasPrefix(prefix) ? String(word.dropFirst(prefix.count)) : nil
+            let next = word == "--bus" && index + 1 < words.count ? words[index + 1] : nil
+            if let bus = (text ?? next).flatMap({ BridgeBus($0) }) { return bus }
+        }
+        return CommonOptions.usualBus()
+    }
+
+    /// As the shell that asks has them, a line each.
+    static func lines(
+        _ candidates: [CompletionCandidate], for shell: CompletionShell? = CompletionShell.requesting
+    ) -> [String] {
+        candidates.map { candidate in
+            switch shell {
+            case .zsh:
+                // In what _describe takes, a colon begins the meaning.
+                let word = candidate.word.replacing(":", with: "\\:")
+                return candidate.meaning.isEmpty ? word : "\(word):\(candidate.meaning)"
+            case .fish: return candidate.meaning.isEmpty ? candidate.word : "\(candidate.word)\t\(candidate.meaning)"
+            default: return candidate.word
+            }
+        }
+    }
+}

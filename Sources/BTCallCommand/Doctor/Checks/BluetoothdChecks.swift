@@ -1,0 +1,137 @@
+import BTCallAPI
+import BTCallDaemon
+import DBus
+
+/// Is bluetoothd there, and are the profiles ours?
+let bluetoothdChecks = [
+    DoctorCheck(
+        "bluetoothd-missing", .fault, finds: "bluetoothd is not on the bus",
+        remedy: "start it, and have it started at boot",
+        command: "systemctl enable --now bluetooth"
+    ) { system in
+        guard system.bus.failure == nil else { return .skipped("the bus cannot be reached") }
+        switch system.bus.bluez {
+        case .objects: return .ok
+        case .absent:
+            return .found([DoctorEvidence("bluetoothd does not run", seen: "nobody has the bus name org.bluez")])
+        case .refused(let error):
+            return .found([
+                DoctorEvidence(
+                    "bluetoothd does not answer", seen: "GetManagedObjects of org.bluez: \(error)",
+                    remedy: error.hasName("org.freedesktop.DBus.Error.AccessDenied")
+                        ? "the policy of the bus does not let you: be in the group bluetooth, or run this as root"
+                        : "restart it",
+                    command: error.hasName("org.freedesktop.DBus.Error.AccessDenied")
+                        ? "sudo btcall doctor" : "systemctl restart bluetooth")
+            ])
+        }
+    },
+    DoctorCheck(
+        "bluetoothd-version", .warning, finds: "this version of bluetoothd is known for a fault that concerns headsets",
+        remedy: "update the package bluez", command: "bluetoothctl --version"
+    ) { system in
+        guard let version = system.bluetoothdVersion else { return .skipped("the program bluetoothd is not found") }
+        return DoctorCheck.Outcome(
+            KnownFault.bluetoothd.filter { $0.concerns(version) }.map {
+                DoctorEvidence("bluetoothd \(version) \($0.symptom)", seen: "bluetoothd --version; \($0.source)")
+            })
+    },
+    DoctorCheck(
+        "profile-owner", .fault,
+        finds: "another program (PipeWire, PulseAudio, oFono, BlueALSA) has the Hands-Free or Headset Profile",
+        remedy: "stop it, or have it leave these profiles alone: one program on a machine can have them"
+    ) { system in
+        guard !system.adapters.isEmpty else { return .skipped("bluetoothd has no adapter") }
+        let uuids = Set(system.adapters.flatMap(\.uuids))
+        let isOurs = system.manager.map { $0.problems.allSatisfy { $0.id != "profile" } } ?? false
+        var evidence: [DoctorEvidence] = []
+        if uuids.contains(DoctorSystem.BlueZObject.handsFreeGateway), !isOurs {
+            evidence += system.profileOwner("the Hands-Free Profile", "0000111f")
+        } else if uuids.contains(DoctorSystem.BlueZObject.headsetGateway), system.configuration?.headsetProfile != true
+        {
+            // Ours only where the configuration says so.
+            evidence += system.profileOwner("the Headset Profile", "00001112", severity: .warning)
+        }
+        return DoctorCheck.Outcome(evidence)
+    },
+    DoctorCheck(
+        "modem-manager", .warning, finds: "ModemManager tries out the serial port that the Bluetooth controller is on",
+        remedy: "have it leave the port alone: ENV{ID_MM_DEVICE_IGNORE}=\"1\" in a udev rule, or stop it",
+        command: "systemctl disable --now ModemManager"
+    ) { system in
+        let ports = system.controllerNames.compactMap { name -> (String, String)? in
+            // A line discipline: the controller is below the terminal.
+            guard let path = system.link("/sys/class/bluetooth/\(name)") else { return nil }
+            let parts = path.split(separator: "/")
+            guard let place = parts.firstIndex(of: "tty"), place + 1 < parts.count else { return nil }
+            return (name, "/dev/\(parts[place + 1])")
+        }
+        guard !ports.isEmpty else { return .skipped("no controller is on a serial port") }
+        guard let modemManager = system.process(owning: "org.freedesktop.ModemManager1") else { return .ok }
+        let files = modemManager.openFiles
+        return DoctorCheck.Outcome(
+            ports.map { name, port in
+                files.contains(port)
+                    ? DoctorEvidence(
+                        "\(modemManager.title) has \(port) open, which \(name) is on",
+                        seen: "/proc/\(modemManager.id)/fd", severity: .fault)
+                    : DoctorEvidence(
+                        "\(modemManager.title) runs, and \(name) is on the serial port \(port)",
+                        seen: "owner of org.freedesktop.ModemManager1; /sys/class/bluetooth/\(name)")
+            })
+    },
+]
+
+/// A program that speaks the profiles, and how it is kept from that.
+private struct Rival {
+    /// As `/proc/PID/comm` has it.
+    let processes: [String]
+    let remedy: String
+    let command: String
+
+    static let all = [
+        Rival(
+            processes: ["wireplumber", "pipewire", "pipewire-media-"],
+            remedy: "take the headset roles out of WirePlumber: bluez5.roles = [ a2dp_sink a2dp_source ], or stop it",
+            command: "systemctl --user disable --now wireplumber pipewire"),
+        Rival(
+            processes: ["pulseaudio"],
+            remedy: "start its module with headset=none, take module-bluetooth-discover out, or stop PulseAudio",
+            command: "systemctl --user disable --now pulseaudio.socket pulseaudio.service"),
+        Rival(
+            processes: ["ofonod"],
+            remedy: "disable its plugin hfp_ag_bluez5 (ofonod --noplugin=hfp_ag_bluez5), or stop it",
+            command: "systemctl disable --now ofono"),
+        Rival(
+            processes: ["bluealsa", "bluealsad"],
+            remedy: "start it with A2DP alone: -p a2dp-source, without hfp-ag and hsp-ag",
+            command: "systemctl edit bluealsa"),
+        Rival(processes: ["hsphfpd"], remedy: "stop it", command: "systemctl disable --now hsphfpd"),
+        Rival(processes: ["cras"], remedy: "stop it", command: "stop cras"),
+    ]
+}
+
+extension DoctorSystem {
+    /// One for each program that may have it: bluetoothd does not tell who it is.
+    fileprivate func profileOwner(
+        _ profile: String, _ uuid: String, severity: DoctorSeverity? = nil
+    ) -> [DoctorEvidence] {
+        let seen = "bluetoothd offers \(uuid)-…, and btcalld has not registered it"
+        let rivals = processesOnBus.compactMap { process in
+            Rival.all.first { $0.processes.contains(process.name) }.map { (process, $0) }
+        }
+        guard !rivals.isEmpty else {
+            return [
+                DoctorEvidence(
+                    "a program that is not btcalld has \(profile)",
+                    seen: seen + "; none of the usual ones is on the bus",
+                    severity: severity, command: "busctl list")
+            ]
+        }
+        return rivals.map { process, rival in
+            DoctorEvidence(
+                "\(process.title) has \(profile)", seen: seen + "; that process is on the bus", severity: severity,
+                remedy: rival.remedy, command: rival.command)
+        }
+    }
+}

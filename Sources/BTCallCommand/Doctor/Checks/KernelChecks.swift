@@ -1,0 +1,40 @@
+import BTCallDaemon
+
+/// Does the kernel have a fault that is known?
+let kernelChecks = [
+    DoctorCheck(
+        "kernel-version", .warning, finds: "this version of the kernel is known for a fault that concerns headsets",
+        remedy: "update the kernel", command: "uname -r"
+    ) { system in
+        guard let version = system.kernel else { return .skipped("/proc/sys/kernel/osrelease cannot be read") }
+        var faults = KnownFault.kernel.filter { $0.concerns(version) }
+        let settings = system.usbAdapters.map {
+            ControllerFacts.voiceSettings(system.bytes("\($0.path)/../descriptors") ?? [])
+        }
+        if settings.contains(where: { !$0.isEmpty && !$0.contains(6) }) {
+            faults += KnownFault.kernelWithoutSetting6.filter { $0.concerns(version) }
+        }
+        return DoctorCheck.Outcome(
+            faults.map {
+                DoctorEvidence("Linux \(version) \($0.symptom)", seen: "/proc/sys/kernel/osrelease; \($0.source)")
+            })
+    },
+    DoctorCheck(
+        "realtime-throttling", .warning,
+        finds: "the kernel gives real-time threads less of its time than usual, or none",
+        remedy: "leave them at least half of each period", command: "sysctl kernel.sched_rt_runtime_us=950000"
+    ) { system in
+        let path = "/proc/sys/kernel/sched_rt_"
+        guard let runtime = system.text(path + "runtime_us").flatMap({ Int($0) }),
+            let period = system.text(path + "period_us").flatMap({ Int($0) }), period > 0
+        else { return .skipped("the kernel has no \(path)runtime_us") }
+        // -1: without limit.
+        guard runtime >= 0, runtime < period / 2 else { return .ok }
+        return .found([
+            DoctorEvidence(
+                "real-time threads get \(runtime * 100 / period) per cent of the time",
+                seen: "\(path)runtime_us is \(runtime), \(path)period_us is \(period)",
+                severity: runtime == 0 ? .fault : nil)
+        ])
+    },
+]

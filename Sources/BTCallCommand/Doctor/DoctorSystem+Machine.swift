@@ -1,0 +1,85 @@
+import BluetoothSockets
+import ControlLoop
+import DBus
+import Foundation
+import Glibc
+
+extension DoctorSystem {
+    /// This machine.
+    ///
+    /// - Parameters:
+    ///   - root: in front of every path, for tests; empty: the machine's own files.
+    ///   - bus: where bluetoothd and btcalld are.
+    @ControlPlane
+    static func machine(root: String = "", bus address: BusAddress) async -> DoctorSystem {
+        var system = DoctorSystem(
+            root: root, user: .own, bus: await DoctorBus.read(address), controllers: ControllerDetails.all(),
+            frequencies: [:], space: { fileSystem(of: root + $0) }, output: { run(root + $0, $1) })
+        for interface in system.entries("/sys/class/net") {
+            system.frequencies[interface] = frequency(of: interface)
+        }
+        return system
+    }
+
+    private static func fileSystem(of path: String) -> Space? {
+        var result = statvfs()
+        guard statvfs(path, &result) == 0 else { return nil }
+        return Space(
+            freeBytes: UInt64(result.f_bavail) * UInt64(result.f_frsize),
+            isReadOnly: result.f_flag & UInt(ST_RDONLY) != 0)
+    }
+
+    /// Runs a program of the system that prints a line and ends.
+    private static func run(_ program: String, _ arguments: [String]) -> String? {
+        let process = Process()
+        process.executableURL = URL(filePath: program)
+        process.arguments = arguments
+        let pipe = Pipe()
+        process.standardOutput = pipe
+        process.standardError = FileHandle.nullDevice
+        process.standardInput = FileHandle.nullDevice
+        do {
+            try process.run()
+            let data = try pipe.fileHandleForReading.readToEnd() ?? Data()
+            process.waitUntilExit()
+            return String(decoding: data, as: UTF8.self)
+        } catch {
+            // Whoever asks says that it could not be asked.
+            return nil
+        }
+    }
+
+    /// In MHz, as the wireless extensions have it; nil for what is no wireless interface, or not connected.
+    private static func frequency(of interface: String) -> Int? {
+        let descriptor = socket(AF_INET, Int32(SOCK_DGRAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+        guard descriptor >= 0 else { return nil }
+        defer { close(descriptor) }
+        // struct iwreq: the name; a mantissa of 32 bits and an exponent of 16 (SIOCGIWFREQ).
+        var request = [UInt8](repeating: 0, count: 32)
+        for (place, byte) in interface.utf8.prefix(15).enumerated() { request[place] = byte }
+        let result = request.withUnsafeMutableBytes { bytes in
+            bytes.baseAddress.map { ioctl(descriptor, 0x8B05, $0) } ?? -1
+        }
+        return result == 0 ? megahertz(request) : nil
+    }
+
+    /// Nil for the number of a channel, which some drivers give instead.
+    static func megahertz(_ request: [UInt8]) -> Int? {
+        guard request.count >= 22 else { return nil }
+        let mantissa = request[16..<20].reversed().reduce(UInt32(0)) { $0 << 8 | UInt32($1) }
+        let exponent = Int(Int16(bitPattern: UInt16(request[20]) | UInt16(request[21]) << 8))
+        guard (0...9).contains(exponent) else { return nil }
+        var hertz = UInt64(mantissa)
+        for _ in 0..<exponent { hertz *= 10 }
+        return hertz > 100_000_000 ? Int(hertz / 1_000_000) : nil
+    }
+}
+
+extension DoctorSystem.User {
+    /// Of this process.
+    static var own: DoctorSystem.User {
+        var groups = [gid_t](repeating: 0, count: 1024)
+        let count = getgroups(Int32(groups.count), &groups)
+        return DoctorSystem.User(id: geteuid(), groups: Set(groups.prefix(max(0, Int(count))) + [getegid()]))
+    }
+}

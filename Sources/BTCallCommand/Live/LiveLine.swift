@@ -1,0 +1,60 @@
+/// A line of the live view: pieces of text, each with what it means.
+struct LiveLine: Hashable, Sendable {
+    enum Tint: Hashable, Sendable {
+        case plain, strong, faint, good, warning, bad
+    }
+
+    private struct Piece: Hashable {
+        let text: String
+        let tint: Tint
+    }
+
+    private var pieces: [Piece] = []
+
+    init() {}
+
+    /// - Parameter label: what the line is about, in a column of its own.
+    init(label: String) {
+        add(TerminalText.fitted(label, Self.labelColumns), .strong)
+    }
+
+    static let labelColumns = 10
+
+    /// Adds text, which may be that of others.
+    mutating func add(_ text: String, _ tint: Tint = .plain) {
+        pieces.append(Piece(text: TerminalText.escaped(text), tint: tint))
+    }
+
+    /// The columns that it takes.
+    var columns: Int { pieces.reduce(0) { $0 + TerminalText.columns($1.text) } }
+
+    /// At most `width` columns of it, without spaces at the end.
+    func text(width: Int, _ style: TerminalStyle = .plain) -> String {
+        let isCut = columns > width
+        var left = isCut ? width - 1 : width
+        var kept: [Piece] = []
+        for piece in pieces {
+            let text = TerminalText.prefix(piece.text, columns: left)
+            left -= TerminalText.columns(text)
+            kept.append(Piece(text: text, tint: piece.tint))
+        }
+        while !isCut, let last = kept.popLast() {
+            guard let end = last.text.lastIndex(where: { $0 != " " }) else { continue }
+            kept.append(Piece(text: String(last.text[...end]), tint: last.tint))
+            break
+        }
+        let text = kept.map { Self.styled($0.text, $0.tint, style) }.joined()
+        return isCut && width > 0 ? text + "…" : text
+    }
+
+    private static func styled(_ text: String, _ tint: Tint, _ style: TerminalStyle) -> String {
+        switch tint {
+        case .plain: text
+        case .strong: style.bold(text)
+        case .faint: style.dim(text)
+        case .good: style.green(text)
+        case .warning: style.yellow(text)
+        case .bad: style.red(text)
+        }
+    }
+}

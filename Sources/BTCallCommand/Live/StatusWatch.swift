@@ -1,0 +1,95 @@
+import BTCall
+import ControlLoop
+import Glibc
+
+/// `btcall status --watch`: full screen on a terminal, else the status again with each change.
+@ControlPlane
+struct StatusWatch {
+    let bridge: CallBridge
+    let output: Output
+    let isJSON: Bool
+
+    /// Returns after q, SIGINT, SIGTERM or SIGHUP.
+    ///
+    /// - Parameter screen: nil prints.
+    func run(on screen: TerminalScreen?) async throws {
+        let events = await bridge.events()
+        let first: LiveView.Bridge
+        do throws(BridgeError) {
+            first = .present(try await bridge.status())
+        } catch {
+            guard error.code == .notRunning else { throw error }
+            first = .absent(error.message)
+        }
+        if let screen { try await show(events, first, on: screen) } else { try await print(events, first) }
+    }
+
+    // MARK: Full screen
+
+    private func show(
+        _ events: AsyncStream<BridgeEvent>, _ first: LiveView.Bridge, on screen: TerminalScreen
+    ) async throws {
+        let style = TerminalStyle()
+        let follower = StatusFollower(bridge, .live, first) { screen.show($0, style) }
+        let watch = Task { @ControlPlane in await follower.run(events) }
+        let key: @ControlPlane (Character) -> Void = { key in
+            switch key {
+            case "q", "Q": watch.cancel()
+            case "m", "M": follower.toggleMute()
+            default: break
+            }
+        }
+        var signals = try Self.ends.map { try ControlLoop.shared.onSignal($0) { watch.cancel() } }
+        signals.append(try ControlLoop.shared.onSignal(SIGWINCH) { screen.show(follower.view, style) })
+        signals.append(
+            try ControlLoop.shared.onSignal(SIGTSTP) {
+                screen.leave()
+                kill(getpid(), SIGSTOP)
+                // Here it goes on.
+                screen.enter(onKey: key)
+                screen.show(follower.view, style)
+            })
+        screen.enter(onKey: key)
+        screen.show(follower.view, style)
+        await watch.value
+        screen.leave()
+        for signal in signals { signal.cancel() }
+    }
+
+    // MARK: Lines
+
+    private func print(_ events: AsyncStream<BridgeEvent>, _ first: LiveView.Bridge) async throws {
+        var last: String?
+        var wasAbsent = false
+        let follower = StatusFollower(bridge, .events, first) { view in
+            let text = self.text(view)
+            var isAbsent = false
+            if case .absent = view.bridge { isAbsent = true }
+            // That a request failed, and that btcalld has gone, is one change.
+            guard text != last, !(isAbsent && wasAbsent) else { return }
+            wasAbsent = isAbsent
+            if last != nil && !isJSON { output.write("\n") }
+            last = text
+            output.write(text)
+        }
+        let watch = Task { @ControlPlane in await follower.run(events) }
+        let signals = try Self.ends.map { try ControlLoop.shared.onSignal($0) { watch.cancel() } }
+        await watch.value
+        for signal in signals { signal.cancel() }
+    }
+
+    /// With the newline at the end.
+    private func text(_ view: LiveView) -> String {
+        switch view.bridge {
+        case .absent(let message):
+            if !isJSON { return "\(message); waiting for it\n" }
+            let object: JSON = ["state": "absent", "message": .string(message)]
+            return object.text() + "\n"
+        case .present(let status):
+            return isJSON
+                ? status.json.text() + "\n" : StatusCommand.lines(status).map { $0 + "\n" }.joined()
+        }
+    }
+
+    private static let ends = [SIGINT, SIGTERM, SIGHUP]
+}

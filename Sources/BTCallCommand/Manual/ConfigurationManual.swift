@@ -1,0 +1,51 @@
+import BTCall
+import BTCallAPI
+import BTCallDaemon
+import BluetoothTypes
+
+/// btcalld.conf(5), from the keys that btcalld reads.
+enum ConfigurationManual {
+    static var page: ManualPage {
+        var page = ManualPage("btcalld.conf", section: 5, summary: "Configuration of btcalld.")
+        page.heading("SYNOPSIS")
+        page.code(["/etc/btcall/btcalld.conf"])
+        page.heading("DESCRIPTION")
+        page.prose(
+            """
+            INI: sections in brackets, keys with `=`, comments that begin with # or ;. btcalld reads it once, when it starts; \
+            without the file the defaults hold, which have no devices of the board. `btcalld --check FILE` says what is wrong \
+            with a file, `btcalld --example` prints one with every key.
+
+            What is set while btcalld runs (`btcall config`, `btcall prefer` and others) is kept in preferences.conf of the \
+            state directory and goes before this file.
+
+            With each key are its values, its default, and when a change of it by `btcall config` acts. Those that act when \
+            btcalld starts are only set here.
+            """)
+        for section in ConfigurationSection.all {
+            page.heading("[\(section.name)]")
+            if case .device = section { page.prose("A device of the board; without the section it has none.") }
+            add(section.keys, to: &page)
+        }
+        page.heading("[headset AA:BB:CC:DD:EE:FF]")
+        page.prose("One headset, by its address: what holds for it in place of what holds for all.")
+        add(ConfigurationSection.headset(BluetoothAddress(value: 0xAABB_CCDD_EEFF)).keys, to: &page)
+        page.heading("EXAMPLES")
+        page.code([
+            "[device earpiece]", "playback = hw:0,0", "capture = hw:0,0", "", "[routing]",
+            "headsetOrder = 00:00:5E:00:53:01, 00:00:5E:00:53:02",
+        ])
+        page.seeAlso(["btcalld(8)", "btcall-config(1)"])
+        return page
+    }
+
+    private static func add(_ keys: [ConfigurationKey], to page: inout ManualPage) {
+        for key in keys {
+            page.item("\\fB\(ManualPage.code(key.name))\\fR", key.summary)
+            page.itemContinued("Values: \(key.accepted). Default: \(key.standard.isEmpty ? "none" : key.standard).")
+            if let effect = Setting.Effect(rawValue: key.effect.rawValue) {
+                page.itemContinued("A change \(effect.sentence).")
+            }
+        }
+    }
+}

@@ -1,0 +1,30 @@
+/// The discussion of a verb, taken apart: what it says, and its examples.
+///
+/// Examples are the lines that begin with `Example: btcall`, or with two spaces and a command under a line `Examples:`.
+struct HelpText: Hashable {
+    /// What is not an example.
+    let prose: String
+    let examples: [String]
+
+    init(_ discussion: String) {
+        var prose: [Substring] = []
+        var examples: [String] = []
+        var isList = false
+        for line in discussion.split(separator: "\n", omittingEmptySubsequences: false) {
+            let single = "Example: "
+            if line == "Examples:" {
+                isList = true
+            } else if isList, line.hasPrefix("  ") {
+                examples.append(String(line.dropFirst(2)))
+            } else if line.hasPrefix(single) {
+                examples.append(String(line.dropFirst(single.count)))
+            } else {
+                isList = false
+                prose.append(line)
+            }
+        }
+        while prose.last == "" { prose.removeLast() }
+        self.prose = prose.joined(separator: "\n")
+        self.examples = examples
+    }
+}

@@ -1,0 +1,136 @@
+/// One page of the manual, in the macros of man(7).
+struct ManualPage {
+    let name: String
+    let section: Int
+    /// As roff, without the head.
+    private var body = ""
+
+    /// - Parameter summary: a sentence; `apropos` finds the page by it.
+    init(_ name: String, section: Int, summary: String) {
+        self.name = name
+        self.section = section
+        heading("NAME")
+        let words = summary.last == "." ? String(summary.dropLast()) : summary
+        body += "\(Self.code(name)) \\- \(Self.text(words.prefix(1).lowercased() + words.dropFirst()))\n"
+    }
+
+    var fileName: String { "\(name).\(section)" }
+
+    /// The whole page.
+    ///
+    /// - Parameter version: of btcall, for the line at the foot.
+    func roff(version: String) -> String {
+        ".\\\" Made by `btcall manual`.\n.TH \(Self.code(name.uppercased())) \(section) \"\" \"btcall \(version)\" btcall\n"
+            // Neither broken words nor stretched lines: much of it is to be typed.
+            + ".nh\n.ad l\n" + body
+    }
+
+    mutating func heading(_ title: String) { body += ".SH \(Self.quoted(title))\n" }
+
+    mutating func subheading(_ title: String) { body += ".SS \(Self.quoted(title))\n" }
+
+    /// Lines as they are typed.
+    mutating func code(_ lines: [String]) {
+        guard !lines.isEmpty else { return }
+        body += ".PP\n.nf\n.RS 4\n" + lines.map { Self.guarded(Self.code($0)) + "\n" }.joined() + ".RE\n.fi\n"
+    }
+
+    /// What a term means.
+    ///
+    /// - Parameter term: roff already: ``argument(_:)``, ``code(_:)``.
+    mutating func item(_ term: String, _ meaning: String) {
+        body += ".TP\n\(Self.guarded(term))\n\(Self.guarded(Self.text(meaning)))\n"
+    }
+
+    /// Further lines of the item before.
+    mutating func itemContinued(_ text: String) { body += ".br\n\(Self.guarded(Self.text(text)))\n" }
+
+    /// A text of the command line's help: paragraphs with empty lines between them, lists of indented lines whose terms have
+    /// two spaces after them.
+    mutating func prose(_ text: String) {
+        var isOpen = false
+        for line in text.split(separator: "\n", omittingEmptySubsequences: false) {
+            if line.allSatisfy({ $0 == " " }) {
+                isOpen = false
+            } else if line.hasPrefix("  ") {
+                let words = line.drop { $0 == " " }
+                if let gap = Self.gap(in: words) {
+                    item(Self.code(String(words[..<gap])), String(words[gap...].drop { $0 == " " }))
+                } else {
+                    body += ".RS 4\n\(Self.guarded(Self.text(String(words))))\n.RE\n"
+                }
+                isOpen = false
+            } else {
+                if !isOpen { body += ".PP\n" }
+                body += Self.guarded(Self.text(String(line))) + "\n"
+                isOpen = true
+            }
+        }
+    }
+
+    /// The pages to go on with.
+    mutating func seeAlso(_ pages: [String]) {
+        heading("SEE ALSO")
+        body += pages.map { "\\fB\(Self.code($0))\\fR" }.joined(separator: ",\n") + "\n"
+    }
+
+    // MARK: Roff
+
+    /// Text with what is between grave accents in bold.
+    static func text(_ text: String) -> String {
+        var isCode = false
+        let parts = text.split(separator: "`", omittingEmptySubsequences: false).map { part -> String in
+            defer { isCode.toggle() }
+            return isCode ? "\\fB\(code(String(part)))\\fR" : escaped(String(part))
+        }
+        // One that nothing closes is a character.
+        return parts.count % 2 == 1 ? parts.joined() : escaped(text)
+    }
+
+    /// Text as it is typed: hyphens are those of options.
+    static func code(_ text: String) -> String {
+        var result = ""
+        for character in escaped(text) { result += character == "-" ? "\\-" : String(character) }
+        return result
+    }
+
+    /// A name that stands for a value.
+    static func argument(_ name: String) -> String { "\\fI\(code(name))\\fR" }
+
+    private static func escaped(_ text: String) -> String {
+        var result = ""
+        for scalar in text.unicodeScalars {
+            switch scalar {
+            case "\\": result += "\\(rs"
+            case "'": result += "\\(aq"
+            case "`": result += "\\(ga"
+            case "^": result += "\\(ha"
+            case "~": result += "\\(ti"
+            case "\"": result += "\\(dq"
+            default:
+                if scalar.isASCII {
+                    result.unicodeScalars.append(scalar)
+                } else {
+                    let digits = String(scalar.value, radix: 16, uppercase: true)
+                    result += "\\[u\(String(repeating: "0", count: max(0, 4 - digits.count)))\(digits)]"
+                }
+            }
+        }
+        return result
+    }
+
+    private static func quoted(_ title: String) -> String { "\"\(code(title))\"" }
+
+    /// A line that roff does not take for a request.
+    private static func guarded(_ line: String) -> String {
+        line.hasPrefix(".") || line.hasPrefix("'") ? "\\&" + line : line
+    }
+
+    /// Where two spaces follow one another.
+    private static func gap(in line: Substring) -> String.Index? {
+        line.indices.first { index in
+            let next = line.index(after: index)
+            return line[index] == " " && next < line.endIndex && line[next] == " "
+        }
+    }
+}

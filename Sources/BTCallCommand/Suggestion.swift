@@ -1,0 +1,68 @@
+import ArgumentParser
+
+/// What was perhaps meant by a word that is not known.
+enum Suggestion {
+    /// `did you mean 'prefer'?`; nil when no candidate is near.
+    static func question(for word: String, among candidates: [String]) -> String? {
+        let near = words(near: word, among: candidates.map { ($0, [$0]) })
+        return near.isEmpty ? nil : "did you mean \(near.map { "'\($0)'" }.joined(separator: " or "))?"
+    }
+
+    /// The nearest candidates, at most three; each goes by several names.
+    static func words(near word: String, among candidates: [(word: String, names: [String])]) -> [String] {
+        let wanted = Array(word.lowercased().utf8)
+        let rated = candidates.compactMap { candidate -> (word: String, distance: Int)? in
+            let distance =
+                candidate.names.map { name in
+                    let isPart = wanted.count >= 4 && name.lowercased().contains(word.lowercased())
+                    return isPart ? 1 : Self.distance(wanted, Array(name.lowercased().utf8))
+                }.min() ?? .max
+            // Of a short word nothing would be left.
+            let most = min(max(2, wanted.count / 3), max(1, wanted.count - 2))
+            return distance <= most ? (candidate.word, distance) : nil
+        }
+        let best = rated.map(\.distance).min() ?? 0
+        return rated.filter { $0.distance == best }.prefix(3).map(\.word)
+    }
+
+    /// What is wrong with the verb of a command line that was refused: the first word which should name a verb and does not.
+    ///
+    /// - Returns: nil when the verb is not what is wrong, or nothing can be said about it.
+    static func unknownVerb(in arguments: [String], of root: any ParsableCommand.Type) -> String? {
+        var command = root
+        for word in arguments {
+            guard !word.hasPrefix("-") else { return nil }
+            let verbs = command.configuration.subcommands.filter { $0.configuration.shouldDisplay }
+            if let verb = command.configuration.subcommands.first(where: { $0.configuration.commandName == word }) {
+                command = verb
+                continue
+            }
+            guard !verbs.isEmpty, word != "help" else { return nil }
+            let question = question(for: word, among: verbs.compactMap { $0.configuration.commandName })
+            // Of a verb that can go without another one the word may be something else.
+            guard command.configuration.defaultSubcommand == nil || question != nil else { return nil }
+            return "unknown verb '\(word)'" + (question.map { ": \($0)" } ?? "")
+        }
+        return nil
+    }
+
+    /// How many bytes have to be added, taken away or replaced to make one of the other; two that change places are one.
+    private static func distance(_ one: [UInt8], _ other: [UInt8]) -> Int {
+        var before = [Int](repeating: 0, count: other.count + 1)
+        var row = Array(0...other.count)
+        for (index, byte) in one.enumerated() {
+            var next = [Int](repeating: index + 1, count: other.count + 1)
+            for (column, candidate) in other.enumerated() {
+                let replaced = row[column] + (byte == candidate ? 0 : 1)
+                var least = min(replaced, row[column + 1] + 1, next[column] + 1)
+                if index > 0, column > 0, byte == other[column - 1], one[index - 1] == candidate {
+                    least = min(least, before[column - 1] + 1)
+                }
+                next[column + 1] = least
+            }
+            before = row
+            row = next
+        }
+        return row[other.count]
+    }
+}

@@ -1,0 +1,50 @@
+import Glibc
+
+/// Emphasis for people who read on a terminal: SGR sequences (ECMA-48 §8.3.117) around a text, or the text as it is.
+struct TerminalStyle: Hashable, Sendable {
+    /// False leaves every text as it is.
+    let isEnabled: Bool
+
+    /// Nothing is emphasized: pipes, files, tests.
+    static let plain = TerminalStyle(isEnabled: false)
+
+    init(isEnabled: Bool) {
+        self.isEnabled = isEnabled
+    }
+
+    /// By what is asked for, what `descriptor` is, and the environment (https://no-color.org; `TERM=dumb` shows no colours).
+    init(_ wish: Wish = .auto, descriptor: Int32 = STDOUT_FILENO) {
+        self.init(wish, isTerminal: isatty(descriptor) == 1, variable: Self.variable)
+    }
+
+    /// - Parameter variable: a variable of the environment by its name.
+    init(_ wish: Wish, isTerminal: Bool, variable: (String) -> String?) {
+        switch wish {
+        case .always: isEnabled = true
+        case .never: isEnabled = false
+        case .auto: isEnabled = isTerminal && (variable("NO_COLOR") ?? "").isEmpty && variable("TERM") != "dumb"
+        }
+    }
+
+    /// When to emphasize; `auto` is on a terminal only.
+    enum Wish: String, CaseIterable, Sendable {
+        case always, never, auto
+    }
+
+    func bold(_ text: String) -> String { wrap(text, 1, 22) }
+    func dim(_ text: String) -> String { wrap(text, 2, 22) }
+    func red(_ text: String) -> String { wrap(text, 31, 39) }
+    func green(_ text: String) -> String { wrap(text, 32, 39) }
+    func yellow(_ text: String) -> String { wrap(text, 33, 39) }
+
+    /// - Parameters:
+    ///   - begin: the SGR parameter in front of the text.
+    ///   - end: the one behind it, which takes back only this emphasis.
+    private func wrap(_ text: String, _ begin: Int, _ end: Int) -> String {
+        isEnabled && !text.isEmpty ? "\u{1B}[\(begin)m\(text)\u{1B}[\(end)m" : text
+    }
+
+    private static func variable(_ name: String) -> String? {
+        getenv(name).map { String(cString: $0) }
+    }
+}

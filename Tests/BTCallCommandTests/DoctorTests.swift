@@ -1,0 +1,210 @@
+import ArgumentParser
+import BTCallSimulator
+import BluetoothSockets
+import BluetoothTypes
+import ControlLoop
+import DBus
+import Foundation
+import Testing
+
+@testable import BTCallCommand
+
+@Suite(.timeLimit(.minutes(2))) struct DoctorTests {
+    private func report(_ fixture: DoctorFixture, _ checks: [String] = []) -> DoctorReport {
+        DoctorReport(DoctorCheck.all.filter { checks.isEmpty || checks.contains($0.id) }, on: fixture.system)
+    }
+
+    @Test func `On a machine on which nothing is wrong every check is silent`() throws {
+        let report = report(try DoctorFixture())
+        #expect(report.findings == [])
+        #expect(report.exitCode == 0)
+        #expect(report.summary == "\(DoctorCheck.all.count) checks, 0 faults, 0 warnings, 0 notes")
+        // No modem, nothing on a serial port: the one thing that this machine has not.
+        let skipped = report.results.compactMap { check, outcome in
+            if case .skipped(let reason) = outcome { "\(check.id): \(reason)" } else { nil }
+        }
+        #expect(skipped == ["modem-manager: no controller is on a serial port"])
+    }
+
+    @Test(arguments: DoctorProvocation.all)
+    func `What is wrong is seen by its check`(provocation: DoctorProvocation) throws {
+        let fixture = try DoctorFixture()
+        try provocation.provoke(fixture)
+        let findings = report(fixture, [provocation.check]).findings
+        let finding = try #require(findings.first { $0.what.contains(provocation.says) }, "\(findings)")
+        #expect(finding.severity == provocation.severity)
+        #expect(!finding.seen.isEmpty && !finding.remedy.isEmpty)
+        #expect(!finding.seen.contains(fixture.root.path()))
+    }
+
+    @Test func `Every check has something that provokes it, with what it can be at worst, or worse`() {
+        for check in DoctorCheck.all {
+            let provocations = DoctorProvocation.all.filter { $0.check == check.id }
+            #expect(!provocations.isEmpty, "nothing provokes \(check.id)")
+            #expect(provocations.contains { $0.severity == check.severity }, "\(check.id) is never a \(check.severity)")
+        }
+        let ids = DoctorCheck.all.map(\.id)
+        #expect(Set(ids).count == ids.count)
+        #expect(ids.count >= 40)
+        for id in ids { #expect(id.allSatisfy { $0.isLowercase || $0 == "-" }, "\(id)") }
+    }
+
+    @Test func `A connected headset is not complained about while btcalld has it, nor one that is away`() throws {
+        let fixture = try DoctorFixture()
+        fixture.setHeadset("Connected", false)
+        fixture.setHeadset("ServicesResolved", false)
+        #expect(report(fixture).findings == [])
+        // Nor one that has connected by itself: bluetoothd does not look for its services again.
+        fixture.setHeadset("Connected", true)
+        #expect(report(fixture).findings == [])
+    }
+
+    @Test func `A sound card that is shared, or ours, is not busy`() throws {
+        let fixture = try DoctorFixture()
+        try fixture.start("aplay", 907)
+        try fixture.write("/proc/asound/card1/pcm0p/sub0/status", "owner_pid   : 907\n")
+        #expect(report(fixture, ["sound-device-busy"]).count(.fault) == 1)
+        // Another substream is free.
+        try fixture.write("/proc/asound/card1/pcm0p/sub1/status", "closed\n")
+        #expect(report(fixture, ["sound-device-busy"]).findings == [])
+        try fixture.remove("/proc/asound/card1/pcm0p/sub1")
+        try fixture.append("/etc/btcall/btcalld.conf", "[audio]\nmixWithOthers = yes\n")
+        #expect(report(fixture, ["sound-device-busy"]).findings == [])
+    }
+
+    @Test func `Capabilities take the place of limits, and root needs no groups`() throws {
+        let fixture = try DoctorFixture()
+        let status = "/proc/\(DoctorFixture.daemon)/status"
+        try fixture.write("/proc/\(DoctorFixture.daemon)/limits", "Max realtime priority     0    0\n")
+        try fixture.write("/etc/group", "audio:x:30:\nbtcall:x:998:\n")
+        #expect(report(fixture).findings.map(\.check) == ["daemon-groups", "realtime-limit"])
+        try fixture.write(status, "Uid:\t0\t0\t0\t0\nGroups:\t\nCapEff:\t000001ffffffffff\n")
+        #expect(report(fixture).findings == [])
+    }
+
+    @Test func `The worst comes first, and the exit code is 1 with a fault alone`() throws {
+        let fixture = try DoctorFixture()
+        fixture.setHeadset("Trusted", false)
+        fixture.user.groups = []
+        let mild = report(fixture)
+        #expect(mild.findings.map(\.severity) == [.warning, .note])
+        #expect(mild.exitCode == 0)
+        fixture.setAdapter("Powered", false)
+        let worse = report(fixture)
+        #expect(worse.findings.map(\.check) == ["adapter-off", "headset-untrusted", "user-group"])
+        #expect(worse.exitCode == 1)
+        #expect(
+            worse.lines(showsAll: false, in: .plain).prefix(4) == [
+                "fault: the adapter hci0 is off [adapter-off]",
+                "  seen: Powered of /org/bluez/hci0 is false",
+                "  do:   switch it on; AutoEnable=true in /etc/bluetooth/main.conf does so at each start",
+                "        bluetoothctl power on",
+            ])
+    }
+
+    @Test func `JSON has every check and every finding`() throws {
+        let fixture = try DoctorFixture()
+        fixture.setHeadset("Blocked", true)
+        let capture = Capture()
+        let command = try #require(try Entry.parseAsRoot(["doctor", "--json"]) as? DoctorCommand)
+        #expect(command.examine(fixture.system, capture.sink) == 0)
+        let run = CommandRun(status: 0, output: capture.output, errors: "")
+        let checks = try #require(run.object["checks"] as? [[String: Any]])
+        #expect(checks.compactMap { $0["id"] as? String } == DoctorCheck.all.map(\.id))
+        #expect(checks.first { $0["id"] as? String == "headset-blocked" }?["outcome"] as? String == "warning")
+        let findings = try #require(run.object["findings"] as? [[String: Any]])
+        #expect(findings.count == 1)
+        #expect(findings.first?["command"] as? String == "bluetoothctl unblock \(DoctorFixture.headset)")
+        #expect(run.object["faults"] as? Int == 0 && run.object["warnings"] as? Int == 1)
+    }
+
+    @Test func `A report for an issue has the machine and nobody's address or name`() throws {
+        let fixture = try DoctorFixture()
+        fixture.setHeadset("Trusted", false)
+        let capture = Capture()
+        let command = try #require(try Entry.parseAsRoot(["doctor", "--report"]) as? DoctorCommand)
+        #expect(command.examine(fixture.system, capture.sink) == 0)
+        let text = capture.output
+        for part in [
+            "Linux 6.12.30-amd64, bluetoothd 5.82, Debian GNU/Linux 13", "adapter hci0: USB, made by company 2",
+            "alternate settings 1 2 6", "sound card 0: Device", "00:00:5E:xx:xx:xx (NAME) is paired and not trusted",
+            "dev_00_00_5E_xx_xx_xx", "checks, 0 faults, 1 warning, 0 notes",
+        ] {
+            #expect(text.contains(part), "\(part)")
+        }
+        for secret in ["Jane", "53:01", "53_01"] { #expect(!text.contains(secret), "\(secret)") }
+    }
+
+    @Test func `Only the named checks are run, and an unknown one is refused with what was perhaps meant`() throws {
+        let command = try #require(try Entry.parseAsRoot(["doctor", "adapter-off", "--all"]) as? DoctorCommand)
+        let capture = Capture()
+        #expect(command.examine(try DoctorFixture().system, capture.sink) == 0)
+        #expect(capture.output == "CHECK        OUTCOME\nadapter-off  ok\n\n1 check, 0 faults, 0 warnings, 0 notes\n")
+        do {
+            _ = try Entry.parseAsRoot(["doctor", "adapter-of"])
+            Issue.record("adapter-of is accepted")
+        } catch {
+            #expect(Entry.message(for: error).contains("did you mean adapter-off?"))
+            #expect(Entry.exitCode(for: error).rawValue == 64)
+        }
+    }
+
+    @Test func `The real reader looks at this machine, whatever it is, and at a bus without anybody`() async throws {
+        let bus = try PrivateBus()
+        let system = await DoctorSystem.machine(bus: .address(bus.address))
+        #expect(system.kernel != nil)
+        #expect(system.bus.failure == nil)
+        let report = DoctorReport(DoctorCheck.all, on: system)
+        let checks = Set(report.findings.map(\.check))
+        #expect(checks.isSuperset(of: ["bluetoothd-missing", "btcalld-missing"]))
+        #expect(checks.contains("adapter-missing") == system.controllerNames.isEmpty)
+        #expect(report.exitCode == 1)
+        #expect(report.issueText(on: system).contains("btcalld not running"))
+        let away = await DoctorSystem.machine(bus: .address("unix:path=/nonexistent/bus"))
+        #expect(DoctorReport(DoctorCheck.all, on: away).findings.contains { $0.check == "bus-unreachable" })
+    }
+
+    @Test @ControlPlane
+    func `The real reader gets adapters and headsets from org.bluez, and the processes behind names`()
+        async throws
+    {
+        let bus = try PrivateBus()
+        let blueZ = FakeBlueZ(on: .address(bus.address))
+        try await blueZ.start()
+        defer { blueZ.stop() }
+        let address = BluetoothAddress(value: 0x00_00_5E_00_53_01)
+        blueZ.addAdapter(address: BluetoothAddress(value: 0x00_1B_DC_07_00_01), powered: false)
+        blueZ.addHeadset(address, name: "Jane's", properties: ["Trusted": false])
+        // The files beside it: the adapter's directory, cards that nobody has open.
+        let fixture = try DoctorFixture()
+        try fixture.write("/proc/asound/card0/pcm0c/sub0/status", "closed\n")
+        var system = fixture.system
+        system.bus = await DoctorBus.read(.address(bus.address))
+        #expect(system.adapters.map(\.controller) == ["hci0"])
+        #expect(system.pairedHeadsets.map(\.address) == [address.description])
+        #expect(system.bus.peers.contains { $0.name == "org.bluez" && $0.process == Int(getpid()) })
+        let findings = DoctorReport(DoctorCheck.all, on: system).findings
+        #expect(findings.map(\.check) == ["adapter-off", "btcalld-missing", "btcalld-activation", "headset-untrusted"])
+    }
+
+    @Test func `Versions are compared by their numbers`() {
+        let fault = KnownFault(from: "5.8", before: "5.15", symptom: "", source: "")
+        for version in ["5.8", "5.10.0-9-amd64", "5.14.21"] { #expect(fault.concerns(version), "\(version)") }
+        for version in ["5.7.19", "5.15", "5.15.1", "6.1", "unknown", ""] {
+            #expect(!fault.concerns(version), "\(version)")
+        }
+    }
+
+    @Test func `A frequency is read as the wireless extensions give it`() {
+        var request = [UInt8](repeating: 0, count: 32)
+        request.replaceSubrange(16..<20, with: [0x34, 0x0F, 0x91, 0x00])
+        request[20] = 0
+        // The number of a channel.
+        request.replaceSubrange(16..<20, with: [6, 0, 0, 0])
+        #expect(DoctorSystem.megahertz(request) == nil)
+        // 2437 and six zeros.
+        request.replaceSubrange(16..<22, with: [0x85, 0x09, 0, 0, 6, 0])
+        #expect(DoctorSystem.megahertz(request) == 2437)
+        #expect(DoctorSystem.megahertz([1, 2]) == nil)
+    }
+}

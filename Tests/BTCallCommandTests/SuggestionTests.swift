@@ -1,0 +1,58 @@
+import ArgumentParser
+import BTCall
+import Testing
+
+@testable import BTCallCommand
+
+@Suite struct SuggestionTests {
+    /// What a person reads who typed this; nil when it is accepted.
+    private func refusal(_ arguments: [String]) -> String? {
+        do {
+            _ = try Entry.parseAsRoot(arguments)
+            return nil
+        } catch {
+            return Entry.message(for: Entry.explained(error, of: arguments))
+        }
+    }
+
+    @Test(arguments: [
+        (["prefr", "bluetooth"], "unknown verb 'prefr': did you mean 'prefer'?"),
+        (["devcies"], "unknown verb 'devcies': did you mean 'devices'?"),
+        (["hangupp"], "unknown verb 'hangupp': did you mean 'hangup'?"),
+        (["headset", "forget"], "unknown verb 'forget': did you mean 'forget-codec'?"),
+        (["session", "activte"], "unknown verb 'activte': did you mean 'activate'?"),
+        (["bench", "oudio"], "unknown verb 'oudio': did you mean 'audio'?"),
+        (["xylophone"], "unknown verb 'xylophone'"),
+    ])
+    func `An unknown verb is answered with what was perhaps meant`(arguments: [String], message: String) {
+        #expect(refusal(arguments) == message)
+    }
+
+    @Test func `Everything else that is wrong is not blamed on the verb`() throws {
+        for arguments in [["prefer"], ["call", "1", "2"], ["mute", "perhaps"], ["session", "xylophone"]] {
+            let text = try #require(refusal(arguments))
+            #expect(!text.contains("unknown verb"), "\(arguments): \(text)")
+        }
+        #expect(refusal(["call", "report", "incoming", "1"]) == nil)
+    }
+
+    @Test(arguments: [
+        (["prefer", "blutooth"], "did you mean 'bluetooth'?"),
+        (["select", "speakerfone"], "did you mean 'speakerphone'?"),
+        (["default", "wiredheadset"], "did you mean 'wiredHeadset'?"),
+        (["watch", "--exec", "true", "--event", "routeChange"], "did you mean 'routeChanged'?"),
+        (["status", "--jsn"], "Did you mean '--json'?"), (["completions", "bsh"], "did you mean 'bash'"),
+    ])
+    func `Devices, events, options and shells are suggested`(arguments: [String], question: String) throws {
+        let text = try #require(refusal(arguments))
+        #expect(text.contains(question), "\(text)")
+    }
+
+    @Test func `Two bytes that changed places are one mistake, and a short word has few neighbours`() {
+        let verbs = ["hold", "dnd", "log", "mic", "mute", "why"]
+        #expect(Suggestion.question(for: "hlod", among: verbs) == "did you mean 'hold'?")
+        #expect(Suggestion.question(for: "dn", among: verbs) == "did you mean 'dnd'?")
+        #expect(Suggestion.question(for: "x", among: verbs) == nil)
+        #expect(Suggestion.question(for: "", among: verbs) == nil)
+    }
+}
