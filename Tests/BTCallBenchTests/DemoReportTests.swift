@@ -82,6 +82,31 @@ import Testing
         #expect(report.passed)
     }
 
+    /// The change of devices falls shortly before a pause of the speech, of which the device plays noise alone.
+    @Test(arguments: [60, 120]) func `a device that begins before a pause has no gap`(pauseMs: Int) {
+        var recordings = Self.recordings()
+        let cut = Int(1.2 * Double(Self.rate))
+        let delay = Self.rate / 2 + Self.rate * 60 / 1000
+        let pause = cut + Self.rate * 40 / 1000..<cut + Self.rate * (40 + pauseMs) / 1000
+        var farEnd = recordings.farEnd
+        var noise = NoiseGenerator(seed: 9)
+        for index in pause {
+            farEnd[index] /= 50
+            recordings.devices[1].played[index + delay] = Int16(noise.next() * 40)
+        }
+        func report() -> DemoReport {
+            DemoRecordings(
+                devices: recordings.devices, farEnd: farEnd, farEndHeard: recordings.farEndHeard,
+                farEndStart: recordings.farEndStart, steps: recordings.steps
+            ).report()
+        }
+        #expect(report().steps.map(\.downlinkGapMs) == [0, 0])
+        // Silence before the pause is no part of it.
+        for index in cut..<pause.lowerBound { recordings.devices[1].played[index + delay] = 0 }
+        let gap = report().steps[1].downlinkGapMs
+        #expect((40 + pauseMs - 20...40 + pauseMs + 15).contains(gap))
+    }
+
     @Test func `100 ms cut out of what a device played are reported`() {
         var recordings = Self.recordings()
         let at = Int(2.4 * Double(Self.rate))

@@ -1,5 +1,6 @@
 import AudioDSP
 import AudioEngine
+import BluetoothTypes
 import Glibc
 
 /// The stages of the audio path, one at a time, on the daemon's own code: no thread, no sockets.
@@ -15,7 +16,8 @@ package enum AudioStages {
             codec(signal), receiveMSBC(signal, losing: false), receiveMSBC(signal, losing: true),
             receiveCVSD(signal), send(.mSBC, signal, packetBytes: 60), send(.cvsd, signal, packetBytes: 48),
             toCard(signal), fromCard(signal), mix(signal), gain(signal), fade(signal), noise(signal), ring(signal),
-            catchUp(signal),
+            catchUp(signal), stream("encode A2DP, stereo", .standard, signal),
+            stream("encode A2DP, SBC XQ", .xq, signal),
         ] + pcm(signal) + voices(signal)
     }
 
@@ -155,6 +157,24 @@ package enum AudioStages {
         return .measure("catch up after a loss", runs: signal.runs, milliseconds: 10) {
             Mixer.copy(hiss + number % blocks * 160, 160, to: signal.output)
             history.pass(signal.output, 160, unheard: 0)
+            number += 1
+        }
+    }
+
+    /// Stereo at 44.1 kHz, a codec frame at a time.
+    private static func stream(_ name: String, _ quality: SBCQuality, _ signal: Signal) -> StageCost {
+        let rate = 44_100
+        // Everything at that rate; a headset may have it, so that nothing fails here.
+        guard let configuration = try? SBCCapabilities([0x2F, 0xFF, 2, 53]).select(quality) else {
+            return StageCost(name: name, microseconds: .infinity, allocations: nil)
+        }
+        var encoder = SBCEncoder(configuration, bitpool: configuration.bitpool(quality))
+        let samples = encoder.codecFrameSamples
+        var number = 0
+        return .measure(name, runs: signal.runs, milliseconds: Double(samples * 1_000) / Double(rate)) {
+            // Two pieces of the voice beside each other are as good as two channels.
+            let place = signal.samples + number % 12 * 2 * samples
+            _ = encoder.encode(place, into: signal.bytes, Signal.frames)
             number += 1
         }
     }

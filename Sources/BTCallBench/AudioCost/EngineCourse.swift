@@ -1,11 +1,12 @@
 package import AudioDSP
 package import AudioEngine
+import BluetoothTypes
 import Glibc
 
 /// A few seconds of the real audio thread with every stage at work: an mSBC and a CVSD headset and a sound card of 48 kHz,
 /// two calls of different rates, losses, changes of route in mid-sentence, mute and volume, a ringer and announcements; a program
 /// that renders the audio where no device does, and two that record, one of which does not read; two that play on the ALSA PCM, and
-/// one that records from it.
+/// one that records from it; a headset over A2DP that listens to the calls, to which a program plays in stereo.
 package struct EngineCourse {
     /// One packet socket pair: the engine has one end, this thread plays the device or the application at the other.
     private struct Device {
@@ -25,6 +26,8 @@ package struct EngineCourse {
     /// What a program in place of the devices writes to and reads from, and what recorders read from.
     private var renderer: (uplink: Int32, downlink: Int32) = (-1, -1)
     private var recorder: Int32 = -1
+    /// What a headset over A2DP is sent comes out here.
+    private var listener: Int32 = -1
     /// What a program lets the person hear goes in here.
     private var announcement: Int32 = -1
     private let buffer: UnsafeMutablePointer<UInt8>
@@ -61,6 +64,7 @@ package struct EngineCourse {
         }
         try addPlaybacks(at: start)
         try addPCM()
+        try addStream()
         try addApplications()
     }
 
@@ -80,6 +84,22 @@ package struct EngineCourse {
         handed.append(pairs[3].theirs)
         try engine.attachTap(
             2, ofCall: 2, .both, descriptor: pairs[3].ours, rate: 16_000, layout: SampleLayout(), isStream: false)
+    }
+
+    private mutating func addStream() throws(AudioEngineError) {
+        guard let (ours, theirs) = PacketSocketPair.open() else { throw .failed(call: "socketpair", code: errno) }
+        listener = theirs
+        handed.append(ours)
+        let rate = 44_100
+        // Four bytes of a headset that has everything at that rate.
+        guard let configuration = try? SBCCapabilities([0x2F, 0xFF, 2, 53]).select() else { return }
+        try engine.addTerminal(
+            5, .stream(MediaStream(descriptor: ours, configuration: configuration, bitpool: 53, writeMTU: 672)),
+            isAlone: true)
+        engine.setListening(5, true)
+        let memory = try PCMMemory(
+            rate: rate, layout: SampleLayout(.s16, channels: 2), bufferFrames: rate / 10, isCapture: false)
+        try engine.addPlayback(5, .stream(memory), PlaybackManner(), at: .terminal(5))
     }
 
     private func addPCM() throws(AudioEngineError) {
@@ -145,7 +165,7 @@ package struct EngineCourse {
         for device in devices { close(device.descriptor) }
         for descriptor in handed { close(descriptor) }
         for call in calls { close(call.descriptor) }
-        for descriptor in [renderer.uplink, renderer.downlink, recorder] { close(descriptor) }
+        for descriptor in [renderer.uplink, renderer.downlink, recorder, listener] { close(descriptor) }
         close(announcement)
         buffer.deallocate()
         stream.deallocate()
@@ -155,9 +175,12 @@ package struct EngineCourse {
         var step = 0
         while Self.now() < end {
             let now = Self.now()
+            // As somebody who looks at them all the time.
+            _ = engine.levels()
             for index in devices.indices { serve(&devices[index], now) }
             for call in calls { answer(call.descriptor, bytes: call.bytes) }
             while recv(recorder, buffer, 4_096, Int32(MSG_DONTWAIT)) > 0 {}
+            while recv(listener, buffer, 4_096, Int32(MSG_DONTWAIT)) > 0 {}
             while recv(renderer.downlink, buffer, 4_096, Int32(MSG_DONTWAIT)) > 0 {
                 _ = send(renderer.uplink, stream, 320, Int32(MSG_DONTWAIT) | Int32(MSG_NOSIGNAL))
             }
@@ -187,6 +210,7 @@ package struct EngineCourse {
         // The PCM's call comes and goes, and so do programs on it.
         if step % 4 == 0 { engine.setPCMCall(step % 8 == 0 ? 3 : nil) }
         if step % 9 == 4 { engine.removePCM(2) }
+        if step % 6 == 3 { engine.setListening(5, step % 12 == 3) }
         if step % 9 == 8 {
             // Without memory for it the course has one program less.
             let memory = try? PCMMemory(rate: 44_100, layout: SampleLayout(), bufferFrames: 4_410, isCapture: false)

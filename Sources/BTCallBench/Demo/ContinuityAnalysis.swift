@@ -82,17 +82,44 @@ package struct ContinuityAnalysis {
 
     /// With the frames at both ends that are the reference at the segment's own delay: a voiced sound is first found a
     /// period or two away from where it is, as like itself as it is there, and that was no segment.
+    ///
+    /// A pause of the speech, in which coding and rounding outweigh what is left of it, is passed over when the reference
+    /// goes on behind it.
     private func grown(_ segment: Segment, within free: Range<Int>, _ recorded: [Float], _ known: [Float]) -> Segment {
         let lag = segment.recorded.lowerBound - segment.reference.lowerBound
         func isReference(_ start: Int) -> Bool {
             energy(recorded, start) > 100 * Float(window)
                 && correlation(recorded, start, known, start - lag) >= threshold
         }
-        var (lower, upper) = (segment.recorded.lowerBound, segment.recorded.upperBound)
-        while lower - hop >= free.lowerBound, isReference(lower - hop) { lower -= hop }
-        while upper + hop <= free.upperBound, isReference(upper + hop - window) { upper += hop }
-        return Segment(source: segment.source, recorded: lower..<upper, reference: lower - lag..<upper - lag)
+        let pause = pauseShare * known[segment.reference].reduce(0) { $0 + $1 * $1 } / Float(segment.reference.count)
+        func isPause(_ start: Int) -> Bool {
+            let frame = start - lag..<start - lag + window
+            guard frame.lowerBound >= 0, frame.upperBound <= known.count else { return false }
+            return energy(known, frame.lowerBound) < pause * Float(window)
+        }
+        // A frame that lies half in a pause is neither.
+        let most = longestPause * rate / 1000 + 2 * window
+        func next(_ edge: Int, _ step: Int, _ isFree: (Int) -> Bool) -> Int? {
+            var (frame, paused) = (edge + step, false)
+            while isFree(frame), abs(frame - edge) <= most {
+                if isReference(frame) { return abs(frame - edge) == hop || paused ? frame : nil }
+                paused = paused || isPause(frame)
+                frame += step
+            }
+            return nil
+        }
+        var (first, last) = (segment.recorded.lowerBound, segment.recorded.upperBound - window)
+        while let found = next(first, -hop, { $0 >= free.lowerBound }) { first = found }
+        while let found = next(last, hop, { $0 + window <= free.upperBound }) { last = found }
+        return Segment(
+            source: segment.source, recorded: first..<last + window, reference: first - lag..<last + window - lag)
     }
+
+    /// A pause has less than this share of the segment's mean power.
+    private let pauseShare: Float = 0.01
+
+    /// In ms: pauses between words are shorter.
+    private let longestPause = 200
 
     /// A part of 5 ms has too few samples for `threshold`; silence and other speech stay below this nearly always.
     private let partThreshold: Float = 0.35

@@ -114,13 +114,17 @@ package final class Demonstration {
     private func startDaemon() async throws -> Daemon {
         try await bluez.start()
         bluez.addAdapter(address: BluetoothAddress(value: 0x0000_5E00_5300))
-        for headset in [Self.first, Self.second] { bluez.addHeadset(headset.address, name: headset.name) }
+        for headset in [Self.first, Self.second] {
+            bluez.addHeadset(headset.address, name: headset.name, services: [.handsFree])
+        }
         addMicrophones()
         let connection = try BusConnection(bus.address)
         let logger = Logger(label: "btcall.demo")
         var configuration = Configuration()
         configuration.stateDirectory = nil
         configuration.pcmSocket = nil
+        // Headsets are switched on and off by the demonstration alone.
+        configuration.reconnect.isOn = false
         // What is said is compared with what is heard.
         configuration.voiceProcessing = .none
         configuration.localDevices = [

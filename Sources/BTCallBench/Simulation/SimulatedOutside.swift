@@ -26,8 +26,8 @@ package final class SimulatedOutside: PathOpening, AudioLinkOpening {
     /// Streams by the name of their device, in order of opening.
     private var streams: [(name: String, identifier: UInt32)] = []
     private var running: [BluetoothAddress: UInt32] = [:]
-    /// Descriptors of headsets that died without a word.
-    private var dead: [AnyObject] = []
+    /// Descriptors of headsets that died without a word, until they are in reach again.
+    private var dead: [BluetoothAddress: [AnyObject]] = [:]
     private var absent: Set<BluetoothAddress> = []
     private var isCancelled = false
     package static let cardRate = 48000
@@ -52,7 +52,7 @@ package final class SimulatedOutside: PathOpening, AudioLinkOpening {
     package func die(_ address: BluetoothAddress) {
         absent.insert(address)
         guard let stream = running.removeValue(forKey: address) else { return }
-        if let kept = pacer.cut(stream, keepingOpen: true) { dead.append(kept) }
+        if let kept = pacer.cut(stream, keepingOpen: true) { dead[address, default: []].append(kept) }
     }
 
     /// Of the packets that a headset's link sends, each so many is lost on its way; 0 loses none.
@@ -60,6 +60,8 @@ package final class SimulatedOutside: PathOpening, AudioLinkOpening {
         if let stream = running[address] { pacer.loseEach(number, of: stream) }
     }
 
+    /// The loudspeakers of these headsets lie on their microphones, which hear them after so many milliseconds.
+    package var loops: [BluetoothAddress: Int] = [:]
     /// Links to these headsets come up, and nothing comes in.
     package var mute: Set<BluetoothAddress> = []
     /// Links to these headsets come up and are closed by them before anything has come in.
@@ -68,6 +70,7 @@ package final class SimulatedOutside: PathOpening, AudioLinkOpening {
     /// A headset that died is in reach again.
     package func revive(_ address: BluetoothAddress) {
         absent.remove(address)
+        dead[address] = nil
     }
 
     /// The headset closes its link in order, as with its transfer button.
@@ -100,6 +103,13 @@ package final class SimulatedOutside: PathOpening, AudioLinkOpening {
         streams.filter { $0.name == name }.compactMap { pacer.timeline(of: $0.identifier) }
     }
 
+    /// Nobody wants to know what a stream has played that is not recorded.
+    private func forget(_ stream: UInt32) {
+        guard !pacer.isRecording else { return }
+        streams.removeAll { $0.identifier == stream }
+        for (address, identifier) in running where identifier == stream { running[address] = nil }
+    }
+
     // MARK: PathOpening
 
     package func openPath(_ kind: LocalDevice) throws(PathError) -> OpenPath {
@@ -125,6 +135,7 @@ package final class SimulatedOutside: PathOpening, AudioLinkOpening {
             if self?.sharedCardUser == kind { self?.sharedCardUser = nil }
             pacer.cut(stream)
             close(ours)
+            self?.forget(stream)
         }
     }
 
@@ -152,6 +163,7 @@ package final class SimulatedOutside: PathOpening, AudioLinkOpening {
             if let kind, self?.sharedCardUser == kind { self?.sharedCardUser = nil }
             pacer.cut(stream)
             close(ours)
+            self?.forget(stream)
         }
     }
 
@@ -209,14 +221,16 @@ package final class SimulatedOutside: PathOpening, AudioLinkOpening {
             }
         }
         let stream = pacer.attach(theirs, .link(codec), microphone: headset.microphone(codec.sampleRate))
+        if let milliseconds = loops[address] { pacer.loopBack(stream, after: milliseconds) }
         streams.append((headset.name, stream))
         running[address] = stream
         return OpenAudioLink(
             descriptor: ours, codec: codec, packetBytesHint: codec == .cvsd ? 120 : 60,
             handle: UInt16(truncatingIfNeeded: stream)
-        ) { [pacer] in
+        ) { [pacer, weak self] in
             pacer.cut(stream)
             close(ours)
+            self?.forget(stream)
         }
     }
 

@@ -163,11 +163,13 @@ struct GatewayWorld {
                 }
             case .event(.established):
                 try view.establish()
-                missed = []
+                missed = Set(Indicator.allCases.filter { isStale($0) && !view.isReported($0) })
             case .event: break
             case .closeConnection(let reason):
                 closeReason = reason
                 try checkClose(reason)
+                // What it was asked for has nobody to be told to.
+                pending = nil
             case .fault(let reason): throw BrokenRule("fault: \(reason)")
             }
         }
@@ -261,6 +263,10 @@ struct GatewayWorld {
             default: false
             }
         try require(fits, "the link is \(link), and the gateway thinks \(gateway.audioState)")
+    }
+
+    private func isStale(_ indicator: Indicator) -> Bool {
+        view.known[indicator].map { $0 != values[indicator] } ?? false
     }
 
     /// Whoever is told is up to date, but for what changed while he was not (HFP.md section 3 rule 1).
