@@ -1,0 +1,215 @@
+import AudioDSP
+import AudioEngine
+import BTCall
+import BTCallBench
+import BTCallDaemon
+import BTCallSimulator
+import BlueZ
+import BluetoothTypes
+import ControlLoop
+import DBus
+import Glibc
+import Logging
+import Routing
+
+/// The daemon's parts on a bus of their own, and what stands for the world: bluetoothd, headsets, sound cards, programs.
+@ControlPlane
+final class SoakBox {
+    @ControlPlane
+    final class Headset {
+        let address: BluetoothAddress
+        let name: String
+        let codecs: [VoiceCodec]
+        let hasMusic: Bool
+        /// Its present connection; nil while it is off.
+        var connection: VirtualHeadset?
+
+        init(_ address: BluetoothAddress, _ name: String, _ codecs: [VoiceCodec], hasMusic: Bool) {
+            self.address = address
+            self.name = name
+            self.codecs = codecs
+            self.hasMusic = hasMusic
+        }
+    }
+
+    static let cards: [LocalDevice] = [.earpiece, .speakerphone]
+
+    let bluez: FakeBlueZ
+    let outside: SimulatedOutside
+    let headsets: [Headset]
+    let daemon: Daemon
+    /// The program with the buttons and the screen.
+    private(set) var bridge: CallBridge
+    let provider = SoakProvider()
+    private(set) var registration: ProviderRegistration?
+    /// For what the library does not ask.
+    let client: BusConnection
+    private var providerBridge: CallBridge?
+    private let bus: FakeBlueZBus
+    private let pacer: AudioPacer
+    private let connection: BusConnection
+    let stateDirectory: String
+    private(set) var pulled: Set<LocalDevice> = []
+    private(set) var isPowered = true
+
+    init(logLevel: Logger.Level, stateDirectory: String) async throws {
+        self.stateDirectory = stateDirectory
+        bus = try FakeBlueZBus()
+        bluez = FakeBlueZ(on: bus.address)
+        pacer = try AudioPacer(isRecording: false)
+        outside = SimulatedOutside(pacer: pacer)
+        headsets = [
+            Headset(BluetoothAddress(value: 0x0000_5E00_5301), "headset 1", [.cvsd, .mSBC], hasMusic: true),
+            Headset(BluetoothAddress(value: 0x0000_5E00_5302), "headset 2", [.cvsd], hasMusic: false),
+            Headset(BluetoothAddress(value: 0x0000_5E00_5303), "headset 3", [.cvsd, .mSBC], hasMusic: false),
+        ]
+        bluez.addAdapter(address: BluetoothAddress(value: 0x0000_5E00_5300))
+        let voice: @Sendable (Int) -> [Int16] = { rate in (0..<rate / 10).map { Int16($0 % 40 * 150 - 3000) } }
+        for kind in Self.cards { outside.addCard(kind, microphone: voice) }
+        for headset in headsets {
+            bluez.addHeadset(
+                headset.address, name: headset.name,
+                services: headset.hasMusic ? [.handsFree, .audioSink] : [.handsFree])
+            outside.addHeadset(
+                headset.address, name: headset.name, codecs: headset.codecs.reversed(), microphone: voice)
+        }
+        try await bluez.start()
+        var configuration = Configuration()
+        configuration.stateDirectory = stateDirectory
+        configuration.pcmSocket = nil
+        configuration.quirksFile = nil
+        configuration.quirksOverlay = nil
+        configuration.logLevel = logLevel
+        configuration.localDevices = [
+            .earpiece: .init(playback: "simulated", capture: "simulated"),
+            .speakerphone: .init(playback: "simulated", capture: "simulated"),
+        ]
+        // The course says who is there.
+        configuration.reconnect.isOn = false
+        // A tenth of the processor time with it, and nothing that it allocates in a call.
+        configuration.voiceProcessing = .none
+        let logger = Logger(label: "btcalld") { StandardErrorLogHandler(label: $0, level: logLevel) }
+        connection = try BusConnection(bus.address)
+        var parts = Daemon.Outside(paths: outside, opener: outside)
+        parts.engine.realtimePriority = 0
+        parts.engine.locksMemory = false
+        // Full after an hour or two: with the daemon's own limits it would fill up until the end of the day.
+        parts.recording = RoutingRecording(segmentLimit: 4, eventLimit: 64)
+        daemon = try Daemon(
+            configuration: configuration, bus: connection,
+            registry: DeviceRegistry(bus: connection, logger: logger), outside: parts, logger: logger)
+        client = try BusConnection(bus.address)
+        bridge = try await CallBridge(bus: .address("\(bus.address)"))
+        bluez.onProfileRequest = { [weak self] address, service throws(BusError) in
+            guard let self, service == .audioSink else { return false }
+            try await bluez.configureMedia(of: address)
+            return true
+        }
+        bluez.onConnected = { [weak self] address, descriptor in
+            guard let self, let headset = headsets.first(where: { $0.address == address }) else { return }
+            // Fails only where descriptors are used up.
+            try? take(descriptor, headset)
+        }
+        await daemon.start()
+    }
+
+    func stop() async {
+        await killProvider()
+        for headset in headsets { switchOff(headset) }
+        await daemon.stop()
+        bluez.stop()
+        await bridge.close()
+        connection.close()
+        client.close()
+        pacer.stop()
+        bus.stop()
+    }
+
+    // MARK: Headsets
+
+    func isOn(_ headset: Headset) -> Bool { headset.connection != nil && bluez.isLinked(headset.address) }
+
+    /// - Returns: false when bluetoothd does not have it.
+    func switchOn(_ headset: Headset) async -> Bool {
+        guard !bluez.isLinked(headset.address), bluez.isRunning, isPowered else { return false }
+        outside.revive(headset.address)
+        do {
+            try take(try await bluez.connect(headset.address), headset)
+        } catch {
+            return false
+        }
+        if headset.hasMusic {
+            // Without an endpoint of the daemon's there is no music: bluetoothd has just come back.
+            _ = try? await bluez.configureMedia(of: headset.address, volume: 64)
+        }
+        return true
+    }
+
+    private func take(_ descriptor: Int32, _ headset: Headset) throws {
+        headset.connection?.detach()
+        let device = VirtualHeadset(
+            .init(address: headset.address, name: headset.name, codecs: headset.codecs, battery: 70))
+        headset.connection = device
+        // Closed from this side, as when the daemon is deactivated: bluetoothd lets the radio link go.
+        device.onEvent = { [weak self, weak headset, weak device] event in
+            guard event == .closed, let self, let headset, let device, headset.connection === device else { return }
+            switchOff(headset)
+        }
+        try device.attach(descriptor)
+    }
+
+    /// In order.
+    func switchOff(_ headset: Headset) {
+        outside.closeLink(headset.address)
+        headset.connection?.detach()
+        headset.connection = nil
+        bluez.disconnect(headset.address)
+    }
+
+    /// Out of reach, without a word.
+    func lose(_ headset: Headset, noticedAfter delay: Duration) {
+        headset.connection?.dieSilently()
+        outside.die(headset.address)
+        bluez.vanish(headset.address, noticedAfter: delay)
+    }
+
+    // MARK: Cards, adapter
+
+    func pull(_ card: LocalDevice) {
+        outside.removeCard(card)
+        pulled.insert(card)
+    }
+
+    func insert(_ card: LocalDevice) {
+        outside.addCard(card) { rate in (0..<rate / 10).map { Int16($0 % 40 * 150 - 3000) } }
+        pulled.remove(card)
+    }
+
+    func setPowered(_ powered: Bool) {
+        isPowered = powered
+        if !powered { for headset in headsets where isOn(headset) { switchOff(headset) } }
+        bluez.setPowered(powered)
+    }
+
+    // MARK: Programs
+
+    func startProvider() async throws {
+        guard registration == nil else { return }
+        let providerBridge = try await CallBridge(bus: .address("\(bus.address)"))
+        self.providerBridge = providerBridge
+        registration = try await providerBridge.register(
+            provider, as: .init(name: "soak", capabilities: [.hold, .dial, .dtmf]))
+    }
+
+    /// Its connection ends without a word; so does its audio.
+    func killProvider() async {
+        registration = nil
+        provider.manner = .willing
+        provider.stop()
+        await providerBridge?.close()
+        providerBridge = nil
+    }
+
+    /// Another program comes and listens.
+    func openBridge() async throws -> CallBridge { try await CallBridge(bus: .address("\(bus.address)")) }
+}
