@@ -81,6 +81,9 @@ struct stream {
     uint32_t engagement;
     /// The time for which `hardware` is right.
     int64_t anchor;
+    /// How long ago the last frame before `hardware` was captured, and when that was said.
+    int64_t age;
+    int64_t aged;
 };
 
 static bool plays(const struct stream *stream)
@@ -299,12 +302,24 @@ static void advance(struct stream *stream, int64_t now, bool gently)
     __atomic_fetch_add(&stream->ring->hardware, frames, __ATOMIC_SEQ_CST);
 }
 
-/// Brings `hardware` up to now, whoever is the clock, and keeps the connection.
-static void follow(struct stream *stream)
+/// Goes on with `age`, as a steady clock has it, where `hardware` goes by steps of 10 ms that may be late, and changes clocks.
+/// A recorder that dates what it reads by the time and the delay has to find that dates go forward: they are put back by a
+/// tenth of what passes at most. Steps are late and never early, so it keeps to the earliest of them.
+static void grow_older(struct stream *stream, int64_t now, int64_t moved)
 {
-    if (stream->owner != getpid() || stream->own_samples == NULL)
-        return;
-    const int64_t now = btcall_now();
+    const int64_t passed = now - stream->aged;
+    stream->aged = now;
+    // Slow enough for any sound card's clock.
+    stream->age += passed - moved * SECOND / stream->io.rate - passed / 500;
+    if (stream->age < 0)
+        stream->age += -stream->age < passed / 10 ? -stream->age : passed / 10;
+    // Time that nobody captured, and that nobody will bring after.
+    if (moved > 0 && stream->age > 3 * TICK)
+        stream->age = TICK;
+}
+
+static void follow_clock(struct stream *stream, int64_t now)
+{
     bool alive = true;
     if (now - stream->looked >= LOOK)
         alive = look(stream, now);
@@ -350,6 +365,18 @@ static void follow(struct stream *stream)
     stream->anchor = now;
 }
 
+/// Brings `hardware` up to now, whoever is the clock, and keeps the connection.
+static void follow(struct stream *stream)
+{
+    if (stream->owner != getpid() || stream->own_samples == NULL)
+        return;
+    const int64_t now = btcall_now();
+    const uint64_t before = stream->hardware;
+    follow_clock(stream, now);
+    if (stream->running)
+        grow_older(stream, now, (int64_t)(stream->hardware - before));
+}
+
 /// Steps of a daemon that had not heard of the stop yet are no part of a stream that was prepared since.
 static void rebase(struct stream *stream)
 {
@@ -371,7 +398,8 @@ static void run(struct stream *stream)
         rebase(stream);
     stream->fresh = false;
     stream->running = true;
-    stream->anchor = btcall_now();
+    stream->anchor = stream->aged = btcall_now();
+    stream->age = 0;
     stream->engagement = __atomic_load_n(&stream->ring->engagement, __ATOMIC_SEQ_CST);
     tell(stream, BTCALL_PCM_START);
 }
@@ -537,6 +565,8 @@ static int btcall_delay(snd_pcm_ioplug_t *io, snd_pcm_sframes_t *delay)
         follow_application(stream);
         follow(stream);
         int64_t frames = plays(stream) ? (int64_t)(stream->application - stream->hardware) : available(stream);
+        if (!plays(stream) && stream->running)
+            frames += stream->age * io->rate / SECOND;
         if (frames < 0)
             frames = 0;
         if (engaged(stream)) {

@@ -4,6 +4,7 @@
 //   exercise opens PCM COUNT                   opens and closes without losing a descriptor
 //   exercise play PCM SECONDS FILE             plays a ramp; FILE gets one position a line
 //   exercise record PCM SECONDS FILE           records S16 to FILE
+//   exercise date PCM SECONDS                  records without waiting; what it reads is never older than what it read before
 // Ends with 0 when all was right; otherwise with 1 and a line on standard error for each thing that was not.
 #define _GNU_SOURCE
 #include <alsa/asoundlib.h>
@@ -469,7 +470,7 @@ static void carry_on(const char *name, bool plays, double seconds, const char *p
     int64_t program = 0, last = 0;
     if (!plays)
         snd_pcm_start(pcm);
-    double begin = now();
+    double begin = now(), looked = begin;
     while (now() - begin < seconds) {
         for (snd_pcm_uframes_t frame = 0; plays && frame < setup.period; frame++)
             scratch[frame] = ramp = ramp == INT16_MAX ? 1 : ramp + 1;
@@ -484,6 +485,7 @@ static void carry_on(const char *name, bool plays, double seconds, const char *p
             fwrite(scratch, 2, setup.period, file);
         snd_pcm_sframes_t available, delay;
         CHECK(snd_pcm_avail_delay(pcm, &available, &delay) == 0, "avail_delay");
+        looked = now();
         CHECK(delay >= 0, "%ld", delay);
         const int64_t position = plays ? program - (int64_t)setup.buffer + available : program + available;
         CHECK(position >= last, "back from %lld to %lld", (long long)last, (long long)position);
@@ -496,12 +498,49 @@ static void carry_on(const char *name, bool plays, double seconds, const char *p
             fflush(file);
         }
     }
-    const double took = now() - begin;
+    const double took = looked - begin;
     printf("%lld frames in %.3f s\n", (long long)last, took);
     // Steps of 10 ms at either end, and 1 % of the time.
     CHECK(llabs(last - (int64_t)(took * setup.rate)) <= 320 + took * setup.rate / 100, "%lld frames in %f s",
         (long long)last, took);
     fclose(file);
+    snd_pcm_drop(pcm);
+    snd_pcm_close(pcm);
+}
+
+// MARK: dates
+
+/// A recorder as ffmpeg is one: it reads what there is each 10 ms, as well as it wakes, and dates it by the time and the delay.
+static void date(const char *name, double seconds)
+{
+    struct setup setup = telephone(name, SND_PCM_STREAM_CAPTURE, SND_PCM_NONBLOCK);
+    setup.buffer = 16 * setup.period;
+    snd_pcm_t *pcm = open_pcm(&setup);
+    if (pcm == NULL)
+        return;
+    snd_pcm_start(pcm);
+    const double begin = now();
+    double last = 0, after = begin;
+    int read = 0;
+    while (after - begin < seconds) {
+        const snd_pcm_sframes_t result = snd_pcm_readi(pcm, scratch, setup.period);
+        if (result == -EAGAIN) {
+            pass_milliseconds(10);
+            continue;
+        }
+        CHECK(result > 0, "%s", snd_strerror((int)result));
+        read++;
+        snd_pcm_sframes_t delay;
+        // The delay is of a moment between the two.
+        const double before = now();
+        CHECK(snd_pcm_delay(pcm, &delay) == 0 && delay >= 0, "%ld", delay);
+        after = now();
+        const double behind = (double)(delay + result) / setup.rate;
+        CHECK(after - behind > last, "after %f s: back by %f s", after - begin, last - after + behind);
+        // A delay is whole frames.
+        last = before - behind - 1.0 / setup.rate;
+    }
+    CHECK(read > seconds * 20, "%d times", read);
     snd_pcm_drop(pcm);
     snd_pcm_close(pcm);
 }
@@ -520,6 +559,8 @@ int main(int count, char **arguments)
         opens(arguments[2], atoi(arguments[3]));
     } else if ((strcmp(verb, "play") == 0 || strcmp(verb, "record") == 0) && count == 5) {
         carry_on(arguments[2], verb[0] == 'p', atof(arguments[3]), arguments[4]);
+    } else if (strcmp(verb, "date") == 0 && count == 4) {
+        date(arguments[2], atof(arguments[3]));
     } else {
         fprintf(stderr, "see the head of %s\n", __FILE__);
         return 2;

@@ -56,10 +56,10 @@ class RealDaemon(PluginTest):
         return [(call["provider"], call["state"]) for call in self.calls() or []] == [("pcm", "active")]
 
     def test_it_is_killed_and_restarted_under_players_and_recorders(self):
-        sound = ["-q", "-D", "btcall:call", "-f", "S16_LE", "-r", "16000", "-d", "9"]
+        sound = ["-q", "-D", "btcall:call", "-f", "S16_LE", "-r", "16000", "-d", "14"]
         play = self.begin("aplay", *sound, "/dev/zero")
         record = self.begin("arecord", *sound, self.path("record.wav"))
-        strict = [self.begin(EXERCISE, what, "btcall:call", "9", self.path(what)) for what in ("play", "record")]
+        strict = [self.begin(EXERCISE, what, "btcall:call", "14", self.path(what)) for what in ("play", "record")]
         self.wait("the implied call", self.implied)
         time.sleep(1)
         for _ in range(2):
@@ -70,10 +70,26 @@ class RealDaemon(PluginTest):
         for process in [play, record, *strict]:
             self.finish(process)
         # As long as was asked for: 44 bytes of header.
-        self.assertEqual(os.path.getsize(self.path("record.wav")) - 44, 9 * 32000)
+        self.assertEqual(os.path.getsize(self.path("record.wav")) - 44, 14 * 32000)
         positions = [position for _, position, _ in self.positions()]
         self.assertEqual(positions, sorted(positions))
         self.wait("the call to end with its audio", lambda: self.calls() == [])
+
+    def test_what_is_recorded_is_dated_steadily_when_the_daemon_becomes_the_clock_and_when_it_goes(self):
+        ffmpeg = ["ffmpeg", "-nostdin", "-hide_banner", "-loglevel", "warning"]
+        date = self.begin(EXERCISE, "date", "btcall:call", "16")
+        record = self.begin(*ffmpeg, "-f", "alsa", "-channels", "1", "-sample_rate", "16000",
+                            "-guess_layout_max", "0", "-i", "btcall:call", "-t", "15", self.path("record.wav"))
+        time.sleep(1)
+        self.begin(*ffmpeg, "-f", "lavfi", "-i", "sine=sample_rate=16000:duration=14", "-f", "alsa", "btcall:call")
+        self.wait("the implied call", self.implied)
+        time.sleep(1)
+        self.kill()
+        time.sleep(0.5)
+        self.start()
+        self.wait("the implied call to be there again", self.implied)
+        for process in [record, date]:
+            self.finish(process)
 
     def test_a_recording_is_as_long_as_the_time_that_it_took_across_a_restart(self):
         play = self.begin("aplay", "-q", "-D", "btcall:call", "-f", "S16_LE", "-r", "16000", "-d", "12", "/dev/zero")
@@ -84,7 +100,8 @@ class RealDaemon(PluginTest):
             self.kill()
             time.sleep(0.7)
             self.start()
-            self.assertLess(abs(error.result()[0]), 0.045)
+            # 1 % of the time; two clocks follow each other, each of which may begin 20 ms late.
+            self.assertLess(abs(error.result()[0]), 0.09)
         self.finish(play)
 
     def test_200_opens_and_closes_leave_no_call(self):

@@ -3,6 +3,7 @@ import glob
 import os
 import re
 import subprocess
+import threading
 import time
 import wave
 
@@ -74,18 +75,24 @@ class Programs(PluginTest):
 
     def test_aplay_pauses_and_goes_on(self):
         # aplay takes the space bar for a pause; `script` gives it a terminal.
-        play = subprocess.Popen(["script", "-qec", "aplay -i -D btcall:call " + self.tone, "/dev/null"],
-                                env=self.environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                                stderr=subprocess.STDOUT)
+        command = "aplay -i -D btcall:call -f S16_LE -r 16000 -d 3 /dev/zero"
+        play = subprocess.Popen(["script", "-qec", command, "/dev/null"], env=self.environment, bufsize=0,
+                                stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
         self.addCleanup(self.end, play)
-        time.sleep(0.3)
-        for key in [b" ", b" "]:
-            play.stdin.write(key)
-            play.stdin.flush()
+        guard = threading.Timer(60, play.kill)
+        guard.start()
+        self.addCleanup(guard.cancel)
+        output = b""
+        # What it shows before each press of the key.
+        for shown in [b"PLAYING", b"PAUSE"]:
+            while shown not in output.upper():
+                more = os.read(play.stdout.fileno(), 4096)
+                self.assertTrue(more, output)
+                output += more
             time.sleep(0.3)
-        output, _ = play.communicate(timeout=60)
-        self.assertEqual(play.returncode, 0, output)
-        self.assertIn(b"PAUSE", output.upper())
+            play.stdin.write(b" ")
+        output += play.stdout.read()
+        self.assertEqual(play.wait(timeout=60), 0, output)
         self.assertNotRegex(output, rb"(?i)error|xrun|underrun|fail")
 
     def test_only_a_call_can_be_recorded_and_roles_are_checked(self):
