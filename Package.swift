@@ -70,11 +70,14 @@ let package = Package(
         .target(
             name: "AudioDSP",
             dependencies: [
-                "CBTCall", "CSBC", "CSpeexDSP", .target(name: "CLC3", condition: .when(traits: ["LC3"])),
+                "BluetoothTypes", "CBTCall", "CSBC", "CSpeexDSP",
+                .target(name: "CLC3", condition: .when(traits: ["LC3"])),
                 .target(name: "CVoiceProcessing", condition: .when(traits: ["WebRTC"])),
             ],
             swiftSettings: common),
-        .target(name: "AudioEngine", dependencies: ["AudioDSP", "CALSA", "CBTCall"], swiftSettings: common),
+        .target(
+            name: "AudioEngine", dependencies: ["AudioDSP", "BluetoothTypes", "CALSA", "CBTCall"],
+            swiftSettings: common),
 
         // Shells: act.
         .target(
@@ -117,16 +120,20 @@ let package = Package(
         .executableTarget(
             name: "BTCallCommand",
             dependencies: [
-                "AudioDSP", "BTCall", "BTCallAPI", "BTCallBench", "BTCallDaemon", "BTCallSimulator", "BluetoothSockets",
-                "BluetoothTypes", "ControlLoop", "DBus", "HandsFree", "Routing", "Telephony", "VoiceTrial",
+                "ALSA", "AudioDSP", "BTCall", "BTCallAPI", "BTCallBench", "BTCallDaemon", "BTCallSimulator",
+                "BluetoothSockets", "BluetoothTypes", "CALSA", "ControlLoop", "DBus", "HandsFree", "Routing",
+                "Telephony", "VoiceTrial",
                 argumentParser,
             ],
             swiftSettings: common),
 
+        // An application on the library, walked through in BTCall.docc.
+        .executableTarget(name: "IntercomExample", dependencies: ["BTCall"], swiftSettings: common),
+
         // Tests, one to one with the sources, and what several of them use.
         .target(
-            name: "TestSupport", dependencies: ["CALSA", "CBTCall", "ControlLoop", logging], path: "Tests/TestSupport",
-            swiftSettings: common),
+            name: "TestSupport", dependencies: ["CALSA", "CBTCall", "CSBC", "ControlLoop", logging],
+            path: "Tests/TestSupport", swiftSettings: common),
         .testTarget(name: "BluetoothTypesTests", dependencies: ["BluetoothTypes"], swiftSettings: common),
         .testTarget(name: "SCORoutingTests", dependencies: ["CSCORouting"], swiftSettings: common),
         .testTarget(name: "TelephonyTests", dependencies: ["Telephony"], swiftSettings: common),
@@ -161,17 +168,28 @@ let package = Package(
         .executableTarget(
             name: "ConcealmentBench", dependencies: ["AudioDSP", "ConcealmentTrial"],
             path: "Tests/Benchmarks/ConcealmentBench", swiftSettings: common),
+        // A day of calls, headsets and faults on virtual time: Tests/VirtualSoak/README.md.
+        .executableTarget(
+            name: "VirtualSoak",
+            dependencies: [
+                "AudioDSP", "AudioEngine", "BTCall", "BTCallBench", "BTCallDaemon", "BTCallSimulator", "BlueZ",
+                "BluetoothTypes", "ControlLoop", "DBus", "Routing", logging,
+            ],
+            path: "Tests/VirtualSoak/Soak", swiftSettings: common),
+        .testTarget(name: "VirtualSoakTests", dependencies: ["VirtualSoak"], swiftSettings: common),
         // Rooms with echoes: what voice processing is measured with, in tests and by `btcall bench voice`.
         .target(
             name: "VoiceTrial", dependencies: ["AudioDSP", "ConcealmentTrial"], path: "Tests/VoiceTrial",
             swiftSettings: common),
         .testTarget(
-            name: "AudioDSPTests", dependencies: ["AudioDSP", "CBTCall", "ConcealmentTrial", "VoiceTrial"],
+            name: "AudioDSPTests",
+            dependencies: ["AudioDSP", "BluetoothTypes", "CBTCall", "ConcealmentTrial", "TestSupport", "VoiceTrial"],
             swiftSettings: common),
         .testTarget(
             name: "AudioEngineTests",
             dependencies: [
-                "AudioEngine", "AudioDSP", "CALSA", "CBTCall", "ConcealmentTrial", "TestSupport", "VoiceTrial",
+                "AudioEngine", "AudioDSP", "BluetoothTypes", "CALSA", "CBTCall", "ConcealmentTrial", "TestSupport",
+                "VoiceTrial",
             ],
             swiftSettings: common),
         .testTarget(name: "ALSATests", dependencies: ["ALSA", "CALSA", "ControlLoop"], swiftSettings: common),
@@ -202,7 +220,8 @@ let package = Package(
             dependencies: ["BluetoothSockets", "BluetoothTypes", "ControlLoop", "TestSupport"],
             swiftSettings: common),
         .testTarget(
-            name: "BTCallAPITests", dependencies: ["BTCallAPI", "BluetoothTypes", "DBus"], swiftSettings: common),
+            name: "BTCallAPITests", dependencies: ["BTCallAPI", "BluetoothTypes", "DBus", "TestSupport"],
+            swiftSettings: common),
         .testTarget(
             name: "BTCallTests", dependencies: ["BTCall", "BTCallAPI", "BluetoothTypes", "DBus", "ControlLoop"],
             swiftSettings: common),
@@ -212,18 +231,22 @@ let package = Package(
                 "ALSA", "AudioDSP", "AudioEngine", "BTCallDaemon", "BTCallSimulator", "BTCallBench", "BTCall",
                 "BTCallAPI", "BlueZ", "BluetoothSockets",
                 "BluetoothTypes", "BoardInput", "ControlLoop", "DBus", "HandsFree", "Routing", "Telephony",
-                "TestSupport", "ConcealmentTrial", "CBTCall",
+                "TestSupport", "ConcealmentTrial", "CBTCall", "IntercomExample",
                 logging,
             ], swiftSettings: common),
         .testTarget(name: "BTCallBenchTests", dependencies: ["AudioDSP", "BTCallBench"], swiftSettings: common),
         .testTarget(
             name: "BTCallCommandTests",
             dependencies: [
-                "AudioDSP", "BTCallCommand", "BTCall", "BTCallAPI", "BTCallBench", "BluetoothTypes", "DBus",
-                "ControlLoop", "TestSupport", argumentParser,
+                "AudioDSP", "BTCallCommand", "BTCall", "BTCallAPI", "BTCallBench", "BTCallDaemon", "BTCallSimulator",
+                "BluetoothSockets", "BluetoothTypes", "DBus", "ControlLoop", "Routing", "TestSupport", argumentParser,
             ], swiftSettings: common),
         .testTarget(
-            name: "RepositoryTests", dependencies: ["BTCallDaemon", "BluetoothTypes", "HandsFree"],
+            name: "RepositoryTests",
+            dependencies: [
+                "BTCallAPI", "BTCallCommand", "BTCallDaemon", "BTCallSimulator", "BluetoothTypes", "HandsFree",
+                "TestSupport", argumentParser,
+            ],
             swiftSettings: common),
     ]
 )
