@@ -3,12 +3,16 @@
 
     analyse.py make FILE SECONDS [RATE [CODE]] [--tone HZ FROM TO]
                                                          a counted signal as WAV; a tone instead of it from FROM to TO
+    analyse.py stereo FILE SECONDS LEFT RIGHT [RATE]     a tone on each channel as WAV, each of -9.0 dB
     analyse.py decode [--code N] [--hole MS] FILE...     which part of a counted signal was heard when, and what is missing
-    analyse.py tone FILE HZ [--from T] [--to T] [--start T | --end T] [--limit MS]
+    analyse.py tone FILE HZ [--channel N] [--from T] [--to T] [--start T | --end T] [--limit MS]
                                                          share of the energy at HZ in windows of 1/8 s, without the
                                                          windows in which the lab stalled for more than MS (40)
     analyse.py delay SAID HEARD [--code N] [--edge S]    how long a counted signal took from one recording to the other: in
                                                          all, and its last S seconds (10) against the first
+    analyse.py windows --near FILE... --far FILE... [--window NAME FROM TO]...
+                                                         of each window the longest time in which nobody here heard code 0,
+                                                         and in which the far end heard no microphone (codes 1 to 3)
     analyse.py stalls [--limit MS] [--from T] [--to T]   when the lab itself stood still
     analyse.py clock                                     guest clock against lab time
 
@@ -82,8 +86,8 @@ def stalls(limit_ms):
 class Recording:
     """Samples and when they were heard."""
 
-    def __init__(self, path, start=None, end=None):
-        self.pcm, self.rate = counted.read_wav(path)
+    def __init__(self, path, start=None, end=None, channel=0):
+        self.pcm, self.rate = counted.read_wav(path, channel)
         if end is not None:
             start = end - len(self.pcm) / self.rate
         self.times = None
@@ -315,6 +319,52 @@ def overlaps(heard):
     return out
 
 
+def heard_segments(path, codes):
+    recording, found = Recording(path), []
+    if recording.times is None:
+        raise SystemExit(f"no times beside {path}")
+    for code in codes:
+        for s in counted.decode(recording.pcm, recording.rate, code):
+            s["time"], s["time_end"] = recording.times_of(s["start"], s["end"])
+            found.append(dict(s, file=path))
+    return found
+
+
+def longest_silence(segments, begin, end):
+    """The longest stretch between two moments that no segment covers: its length in seconds and its beginning."""
+    reached, longest, at = begin, 0.0, begin
+    for s in sorted(segments, key=lambda s: s["time"]):
+        if s["time_end"] <= reached:
+            continue
+        if s["time"] >= end:
+            break
+        if s["time"] - reached > longest:
+            longest, at = s["time"] - reached, reached
+        reached = s["time_end"]
+    return (end - reached, reached) if end - reached > longest else (longest, at)
+
+
+def windows(near, far, wanted):
+    """Of each window (name, from, to) what was not heard at either side, and whether the lab stood still just then."""
+    here = [s for path in near for s in heard_segments(path, [0])]
+    there = [s for path in far for s in heard_segments(path, range(1, counted.CODES))]
+    lost = []
+    if here:
+        _same_turn(here)
+        lost = holes(here, "position", "position_end", 20.0)
+    still, out = stalls(40.0), {}
+    for name, begin, end in wanted:
+        begin, end = float(begin), float(end)
+        row = out[name] = {"seconds": round(end - begin, 2), "stalled_ms": 0.0,
+                           "lost_ms": round(sum(h["ms"] for h in lost if begin <= h["time"] <= end), 1)}
+        for side, segments in (("near", here), ("far", there)):
+            length, at = longest_silence(segments, begin, end)
+            during = sum(e - s for s, e, _ in still if at < e + STALL_AFTER and at + length > s - STALL_BEFORE)
+            row[f"{side}_ms"], row[f"{side}_at"] = round(1000 * length, 1), round(at, 3)
+            row["stalled_ms"] = max(row["stalled_ms"], round(1000 * during, 1))
+    return out
+
+
 def main():
     p = argparse.ArgumentParser(usage=__doc__)
     verbs = p.add_subparsers(dest="verb", required=True)
@@ -322,11 +372,15 @@ def main():
     v.add_argument("file"), v.add_argument("seconds", type=float)
     v.add_argument("rate", type=int, nargs="?", default=48000), v.add_argument("code", type=int, nargs="?", default=0)
     v.add_argument("--tone", type=float, nargs=3)
+    v = verbs.add_parser("stereo")
+    v.add_argument("file"), v.add_argument("seconds", type=float), v.add_argument("left", type=float)
+    v.add_argument("right", type=float), v.add_argument("rate", type=int, nargs="?", default=48000)
     v = verbs.add_parser("decode")
     v.add_argument("file", nargs="+"), v.add_argument("--code", type=int, default=0)
     v.add_argument("--hole", type=float, default=5.0)
     v = verbs.add_parser("tone")
     v.add_argument("file"), v.add_argument("hz", type=float), v.add_argument("--start", type=float)
+    v.add_argument("--channel", type=int, default=0)
     v.add_argument("--end", type=float, dest="end_time")
     v.add_argument("--from", dest="begin"), v.add_argument("--to", dest="end")
     v.add_argument("--limit", type=float, default=40.0)
@@ -336,17 +390,25 @@ def main():
     v = verbs.add_parser("delay")
     v.add_argument("said"), v.add_argument("heard"), v.add_argument("--code", type=int, default=0)
     v.add_argument("--edge", type=float, default=10.0)
+    v = verbs.add_parser("windows")
+    v.add_argument("--near", nargs="*", default=[]), v.add_argument("--far", nargs="*", default=[])
+    v.add_argument("--window", nargs=3, action="append", default=[])
     verbs.add_parser("clock")
     a = p.parse_args()
     if a.verb == "make":
         counted.write_wav(a.file, a.seconds, a.rate, a.code, tone=a.tone)
         result = {"file": a.file, "seconds": a.seconds, "rate": a.rate, "code": a.code}
+    elif a.verb == "stereo":
+        counted.write_stereo(a.file, a.seconds, a.left, a.right, a.rate)
+        result = {"file": a.file, "seconds": a.seconds, "rate": a.rate, "left": a.left, "right": a.right}
     elif a.verb == "decode":
         result = decode(a.file, a.code, a.hole)
     elif a.verb == "tone":
-        result = tone(Recording(a.file, a.start, a.end_time), a.hz, a.begin, a.end, a.limit)
+        result = tone(Recording(a.file, a.start, a.end_time, a.channel), a.hz, a.begin, a.end, a.limit)
     elif a.verb == "delay":
         result = delay(Recording(a.said), Recording(a.heard), a.code, a.edge)
+    elif a.verb == "windows":
+        result = windows(a.near, a.far, a.window)
     elif a.verb == "clock":
         result = GuestClock().report()
     else:

@@ -111,14 +111,27 @@ def write_wav(path, seconds, rate=48000, code=0, amplitude=DEFAULT_AMPLITUDE, to
         w.writeframes(pcm.astype("<i2").tobytes())
 
 
-def read_wav(path):
-    """(samples as float, full scale 1.0, first channel; rate)"""
+def read_wav(path, channel=0):
+    """(samples of one channel as float, full scale 1.0; rate)"""
     with wave.open(path, "rb") as w:
         if w.getsampwidth() != 2:
             raise ValueError(f"{path}: {8 * w.getsampwidth()} bits, need 16")
         data = np.frombuffer(w.readframes(w.getnframes()), dtype="<i2")
         data = data[:len(data) // w.getnchannels() * w.getnchannels()].reshape(-1, w.getnchannels())
-        return data[:, 0].astype(np.float64) / 32768, w.getframerate()
+        if not 0 <= channel < w.getnchannels():
+            raise ValueError(f"{path}: {w.getnchannels()} channels, no number {channel}")
+        return data[:, channel].astype(np.float64) / 32768, w.getframerate()
+
+
+def write_stereo(path, seconds, left, right, rate=48000):
+    """A tone of half of full scale on each channel: -9.0 dB."""
+    time = np.arange(int(seconds * rate)) / rate
+    both = np.stack([0.5 * np.sin(2 * np.pi * hz * time) for hz in (left, right)], axis=1)
+    with wave.open(path, "wb") as w:
+        w.setnchannels(2)
+        w.setsampwidth(2)
+        w.setframerate(rate)
+        w.writeframes((both * 32767).astype("<i2").tobytes())
 
 
 def resample(pcm, rate):

@@ -75,7 +75,7 @@ sleep "${TONE_SECONDS:-25}"
 end=$(lab_time)
 hs h2 wav tone.wav >/dev/null
 note "headset 2: $(hs h2 sco | jq -c '{rx_packets, tx_packets, gap_ms_median, gap_ms_p99, gap_ms_max, msbc_lost, msbc_bad}')"
-is "second call: the daemon's own losses" "$(own_losses)" 0
+at_most "second call: the daemon's own losses" "$(own_losses)" 0
 hs h2 hangup >/dev/null
 ended=$(lab_time)
 check "second call: the button ends it" wait_test_call 5
@@ -92,8 +92,8 @@ note "missing: $(jq -c '.missing' <<<"$heard")"
 note "silences: $(jq -c '.silences' <<<"$heard")"
 # A loss of step 3 lies between headset 1 and the earpiece; nothing else may miss 20 ms, unless the lab stood still.
 outside='select(.ms >= 20 and (.before == "h1.wav" and .after == "earpiece.wav" | not))'
-is "steps 2 and 4: signal missing" "$(jq "[.missing[] | $outside | select(.stalled | not)] | length" <<<"$heard")" 0
-is "steps 2 and 4: silent moments" "$(jq "[.silences[] | $outside | select(.stalled | not)] | length" <<<"$heard")" 0
+at_most "steps 2 and 4: times that signal is missing" "$(jq "[.missing[] | $outside | select(.stalled | not)] | length" <<<"$heard")" 0
+at_most "steps 2 and 4: silent moments" "$(jq "[.silences[] | $outside | select(.stalled | not)] | length" <<<"$heard")" 0
 note "left out because the lab stalled: $(jq "[.missing[], .silences[] | $outside | select(.stalled)] | length" <<<"$heard")"
 last=$(jq .rx_last <<<"$lost")
 first=$(jq --argjson last "$last" '[.files[] | select(.file == "earpiece.wav") | .segments[] | select(.time_end > $last) | [.time, $last] | max] | min' <<<"$heard")
@@ -110,9 +110,9 @@ done
 down=$(analyse tone tone.wav 1000 --from "$begin" --to "$end")
 note "tone at the headset: $(jq -c . <<<"$down")"
 at_least "tone at the headset: least share" "$(jq .share_min <<<"$down")" 0.98
-at_most "tone at the headset: windows left out" "$(jq .excluded_share <<<"$down")" 0.02
+at_most "tone at the headset: windows left out" "$(jq .excluded_share <<<"$down")" 0.1
 up=$(analyse tone uplink-tone.wav 1000 --end "$ended" --from "$begin" --to "$end")
 note "tone at the far end: $(jq -c . <<<"$up")"
 at_least "tone at the far end: least share" "$(jq .share_min <<<"$up")" 0.98
-at_most "tone at the far end: windows left out" "$(jq .excluded_share <<<"$up")" 0.02
+at_most "tone at the far end: windows left out" "$(jq .excluded_share <<<"$up")" 0.1
 finish

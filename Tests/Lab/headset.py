@@ -8,12 +8,13 @@ import json
 import os
 import wave
 
-from bumble import a2dp, avc, avdtp, avrcp, core, hci, hfp, rfcomm, sdp
+from bumble import a2dp, avrcp, core, hci, hfp, rfcomm, sdp
 from bumble.device import Device, DeviceConfiguration
 from bumble.keys import MemoryKeyStore
 from bumble.pairing import PairingConfig, PairingDelegate
 
 import counted
+import music
 import radio
 import voice
 from clock import lab_time, say
@@ -28,12 +29,14 @@ HFP_1_5 = [F.EC_NR, F.THREE_WAY_CALLING, F.CLI_PRESENTATION_CAPABILITY, F.VOICE_
            F.REMOTE_VOLUME_CONTROL, F.ENHANCED_CALL_STATUS]
 PROFILES = {
     "minimal": (hfp.ProfileVersion.V1_5, []),
-    "hsp": (hfp.ProfileVersion.V1_5, []),                     # no Hands-Free record: the Headset Profile is all it has
+    "hsp": (hfp.ProfileVersion.V1_5, []),                     # no Hands-Free record: the Headset Profile is all it has for calls
+    "a2dp": (hfp.ProfileVersion.V1_5, []),                    # for music only
     "1.5": (hfp.ProfileVersion.V1_5, HFP_1_5),
     "1.6": (hfp.ProfileVersion.V1_6, HFP_1_5 + [F.CODEC_NEGOTIATION]),
     "1.7": (hfp.ProfileVersion.V1_7, HFP_1_5 + [F.CODEC_NEGOTIATION, F.HF_INDICATORS, F.ESCO_S4_SETTINGS_SUPPORTED]),
     "1.8": (hfp.ProfileVersion.V1_8, HFP_1_5 + [F.CODEC_NEGOTIATION, F.HF_INDICATORS, F.ESCO_S4_SETTINGS_SUPPORTED]),
 }
+PROFILES["hfp"] = PROFILES["1.8"]                              # for calls only: no A2DP and no AVRCP
 
 
 class Take:
@@ -191,7 +194,8 @@ class Headset:
         self.mic, self.echo = ("silence",), bytearray()
         self.takes = []
         self.pulse_from = self.pulse_at = None
-        self.a2dp_packets = 0
+        self.music = music.Sink(self)
+        self.remote = None
 
     # --- events -----------------------------------------------------------
     def note(self, kind, value):
@@ -241,21 +245,23 @@ class Headset:
         server = rfcomm.Server(d)
         self.hf_channel = server.listen(self.on_hf_dlc, channel=7)
         self.hs_channel = server.listen(self.on_hs_dlc, channel=8)
-        d.sdp_service_records = {
-            0x10002: a2dp.make_audio_sink_service_sdp_records(0x10002),
-            0x10003: avrcp.ControllerServiceSdpRecord(0x10003).to_service_attributes(),
-            0x10004: avrcp.TargetServiceSdpRecord(0x10004).to_service_attributes(),
-            0x10005: self.hsp_record(0x10005)}
-        if self.profile != "hsp":
+        d.sdp_service_records = {}
+        if self.profile != "hfp":
+            d.sdp_service_records[0x10002] = a2dp.make_audio_sink_service_sdp_records(0x10002)
+            d.sdp_service_records[0x10003] = avrcp.ControllerServiceSdpRecord(0x10003).to_service_attributes()
+            d.sdp_service_records[0x10004] = avrcp.TargetServiceSdpRecord(0x10004).to_service_attributes()
+        if self.profile not in ("a2dp", "hfp"):
+            d.sdp_service_records[0x10005] = self.hsp_record(0x10005)
+        if self.profile not in ("a2dp", "hsp"):
             d.sdp_service_records[0x10001] = hfp.make_hf_sdp_records(
                 0x10001, self.hf_channel, self.hf_configuration, version)
         await d.power_on()
         d.keystore = self.keystore                # bonds survive power cycles
         d.on("connection", self.on_connection)
-        self.avdtp = avdtp.Listener.for_device(d)
-        self.avdtp.on("connection", self.on_avdtp)
-        self.avrcp = avrcp.Protocol(Delegate(self))
-        self.avrcp.listen(d)
+        if self.profile != "hfp":
+            self.music.listen(d)
+            self.remote = music.Remote(self)
+            self.remote.protocol.listen(d)
         await d.set_discoverable(True)
         await d.set_connectable(True)
         self.note("power", "on")
@@ -276,6 +282,8 @@ class Headset:
 
     def _gone(self):
         self.stop_sco()
+        self.music.gone()
+        self.remote = None
         self.device = self.port = self.hf = self.connection = None
 
     async def power_off(self):
@@ -322,6 +330,7 @@ class Headset:
 
     def on_disconnection(self, reason):
         self.stop_sco()
+        self.music.gone()
         self.connection = self.hf = None
         self.note("acl-lost", reason)
 
@@ -347,16 +356,23 @@ class Headset:
         dlc.on("close", lambda: self.note("hsp-closed", ""))
         dlc.sink = lambda data: self.note("hsp-rx", data.decode(errors="replace").strip())
 
-    async def connect(self, peer):
-        """The headset was switched on near its gateway: page it, encrypt, open HFP.
-        bluetoothd's policy plugin also tries to reach a headset that it lost; then it may have been first."""
-        if self.hf:
-            return {"already": True}
+    async def reach(self, peer):
+        """Pages the gateway and encrypts, unless that is done."""
         c = self.connection or await self.device.connect(hci.Address(peer, hci.Address.PUBLIC_DEVICE_ADDRESS),
                                       transport=core.PhysicalTransport.BR_EDR)
         if not c.is_encrypted:
             await c.authenticate()
             await c.encrypt()
+        return c
+
+    async def connect(self, peer):
+        """The headset was switched on near its gateway: page it, encrypt, open HFP.
+        bluetoothd's policy plugin also tries to reach a headset that it lost; then it may have been first."""
+        if self.profile == "a2dp":
+            return await self.connect_a2dp(peer)
+        if self.hf:
+            return {"already": True}
+        c = await self.reach(peer)
         if self.profile == "hsp":
             channel = await rfcomm.find_rfcomm_channel_with_uuid(c, core.UUID.from_16_bits(0x1112))
             if not channel:
@@ -371,10 +387,27 @@ class Headset:
         self.on_hf_dlc(await mux.open_dlc(found[0]))
         return {"channel": found[0], "version": int(found[1])}
 
-    async def connect_a2dp(self):
-        p = await avdtp.Protocol.connect(self.connection)
-        self.avdtp.set_server(self.connection, p)
-        self.on_avdtp(p)
+    async def connect_mute(self, peer):
+        """Opens HFP's channel and says nothing on it: a headset that hangs."""
+        c = await self.reach(peer)
+        found = await hfp.find_ag_sdp_record(c)
+        if not found:
+            raise RuntimeError("no Hands-Free Audio Gateway record")
+        mux = await rfcomm.Client(c).start()
+        dlc = await mux.open_dlc(found[0])
+        dlc.sink = lambda data: None
+        dlc.on("close", lambda: self.note("hfp-dlc-closed", ""))
+        self.note("rfcomm", "mute")
+        return {"channel": found[0]}
+
+    async def connect_a2dp(self, peer):
+        """A2DP alone, before or after HFP."""
+        if not self.remote:
+            raise RuntimeError("it has no A2DP")
+        c = await self.reach(peer)
+        if self.music.protocol:
+            return {"already": True}
+        return await self.music.connect(c)
 
     # --- SCO --------------------------------------------------------------
     def on_sco_request(self, c, link_type):
@@ -511,53 +544,6 @@ class Headset:
             out.update(voice.analyse(pcm, take.rate, freq))
         return out
 
-    # --- A2DP -------------------------------------------------------------
-    def on_avdtp(self, protocol):
-        self.note("avdtp", "")
-        info = a2dp.SbcMediaCodecInformation
-        rates = info.SamplingFrequency
-        sink = self.sink = protocol.add_sink(avdtp.MediaCodecCapabilities(
-            media_type=avdtp.AVDTP_AUDIO_MEDIA_TYPE, media_codec_type=a2dp.A2DP_SBC_CODEC_TYPE,
-            media_codec_information=info(
-                sampling_frequency=rates.SF_44100 | rates.SF_48000, channel_mode=info.ChannelMode(15),
-                block_length=info.BlockLength(15), subbands=info.Subbands(3), allocation_method=info.AllocationMethod(3),
-                minimum_bitpool_value=2, maximum_bitpool_value=53)))
-        self.a2dp_packets = self.a2dp_bytes = 0
-        self.a2dp_first = self.a2dp_last = None
-        self.a2dp_pcm, self.sbc = bytearray(), voice.SbcDecoder()
-        self.a2dp_seq, self.a2dp_lost = None, 0
-        for e in ("configuration", "open", "start", "stop", "suspend", "close", "abort", "rtp_channel_open", "rtp_channel_close"):
-            sink.on(e, lambda *a, e=e: self.note("a2dp", e))
-        sink.on("rtp_packet", self.on_rtp)
-
-    def on_rtp(self, packet):
-        now = lab_time()
-        self.a2dp_first = self.a2dp_first or now
-        self.a2dp_last = now
-        self.a2dp_packets += 1
-        self.a2dp_bytes += len(packet.payload)
-        if self.a2dp_seq is not None:
-            self.a2dp_lost += (packet.sequence_number - self.a2dp_seq - 1) & 0xFFFF
-        self.a2dp_seq = packet.sequence_number
-        self.a2dp_pcm += self.sbc.decode(packet.payload[1:])
-        if len(self.a2dp_pcm) > 48000 * 4 * 30:
-            del self.a2dp_pcm[: 48000 * 4 * 15]
-
-    def a2dp_stats(self, freq=None):
-        if not getattr(self, "a2dp_packets", 0):
-            return {"packets": 0}
-        span = self.a2dp_last - self.a2dp_first
-        pcm = bytes(self.a2dp_pcm)
-        if self.sbc.channels == 2:
-            a = array.array("h", pcm[: len(pcm) // 4 * 4])
-            pcm = a[::2].tobytes()
-        out = {"packets": self.a2dp_packets, "bytes": self.a2dp_bytes, "span_s": round(span, 3), "lost": self.a2dp_lost,
-               "kbit_s": round(self.a2dp_bytes * 8 / 1000 / span) if span else 0, "rate": self.sbc.rate,
-               "channels": self.sbc.channels, "sbc_frames": self.sbc.frames, "sbc_bad": self.sbc.bad,
-               "media_s": round(len(pcm) / 2 / self.sbc.rate, 3) if self.sbc.rate else 0}
-        out.update(voice.analyse(pcm[: 48000 * 2 * 8], self.sbc.rate or 44100, freq))
-        return out
-
     # --- commands ---------------------------------------------------------
     @staticmethod
     def microphone_kind(a):
@@ -592,7 +578,23 @@ class Headset:
         elif verb == "connect":
             return await asyncio.wait_for(self.connect(a[0] if a else GUEST), 20)
         elif verb == "connect-a2dp":
-            await self.connect_a2dp()
+            return await asyncio.wait_for(self.connect_a2dp(a[0] if a else GUEST), 20)
+        elif verb == "a2dp-capabilities":                 # from the next AVDTP connection
+            self.music.capabilities = music.capabilities(a[0])
+        elif verb == "a2dp-refuse":                       # configuration|start N: so many from now on
+            if a[0] not in ("configuration", "start"):
+                raise ValueError("a2dp-refuse configuration|start N")
+            self.music.refusals[a[0]] = int(a[1])
+        elif verb == "a2dp-start":
+            await self.music.start()
+        elif verb == "a2dp-suspend":
+            await self.music.suspend()
+        elif verb == "a2dp-delay":                        # milliseconds
+            await self.music.report_delay(float(a[0]))
+        elif verb == "a2dp-save":                         # FILE [TAKE]
+            return self.music.take(a[1] if len(a) > 1 else None).write(os.path.join(self.lab.dir, a[0]))
+        elif verb == "a2dp-takes":
+            return [t.summary() for t in self.music.takes]
         elif verb == "disconnect":
             await self.connection.disconnect()
         elif verb == "forget":
@@ -619,6 +621,10 @@ class Headset:
             return await self.at(f"AT+CSRBATT={int(a[0])}")
         elif verb == "raw":                               # as it is said, without waiting for an answer
             (self.hf.dlc if self.hf else self.hs_dlc).write(" ".join(a) + "\r")
+        elif verb == "connect-mute":
+            return await self.connect_mute(a[0] if a else GUEST)
+        elif verb == "flood":                             # the same line so many times at once, without waiting for an answer
+            self.hf.dlc.write((" ".join(a[1:]) + "\r") * int(a[0]))
         elif verb == "refuse-links":                      # the next so many; the reason in hexadecimal
             self.refusals, self.refusal = int(a[0]), int(a[1], 16) if len(a) > 1 else 0x0E
         elif verb == "codec-answer":
@@ -662,11 +668,13 @@ class Headset:
         elif verb == "takes":
             return [t.summary() for t in self.takes]
         elif verb == "a2dp":
-            return self.a2dp_stats(float(a[0]) if a else None)
-        elif verb == "key":                               # AVRCP pass-through: play, pause, forward, backward, volume_up ...
-            op = getattr(avc.PassThroughFrame.OperationId, a[0].upper())
-            await self.avrcp.send_key_event(op, True)
-            await self.avrcp.send_key_event(op, False)
+            return self.music.take().statistics([float(x) for x in a]) if self.music.takes else {"packets": 0}
+        elif verb in ("avrcp-key", "avrcp-volume"):
+            if not self.remote:
+                raise RuntimeError("no AVRCP")
+            if verb == "avrcp-volume":                    # 0...127, as at the headset's own buttons
+                return self.remote.turn(int(a[0]))
+            await self.remote.press(a[0])                 # play, pause, stop, next, previous, volume_up ...
         elif verb == "wait":
             return await self.wait(a[0], float(a[1]), a[2] if len(a) > 2 else None)
         elif verb == "mark":                              # wait then only sees what happens from now on
@@ -677,19 +685,8 @@ class Headset:
         elif verb == "status":
             return {"on": bool(self.device), "acl": bool(self.connection), "hfp": bool(self.hf), "sco": bool(self.sco),
                     "codec": self.sco_codec if self.sco else None, "profile": self.profile, "codecs": self.codecs,
-                    "takes": len(self.takes), "bonds": list(self.keystore.all_keys), "events": len(self.events)}
+                    "takes": len(self.takes), "a2dp": self.music.state(),
+                    "volume": self.remote.volume if self.remote else None,
+                    "a2dp_takes": len(self.music.takes), "bonds": list(self.keystore.all_keys), "events": len(self.events)}
         else:
             raise ValueError(f"unknown command {verb}")
-
-
-class Delegate(avrcp.Delegate):
-    def __init__(self, owner):
-        super().__init__([avrcp.EventId.VOLUME_CHANGED])
-        self.owner = owner
-
-    async def set_absolute_volume(self, volume):
-        await super().set_absolute_volume(volume)
-        self.owner.note("avrcp-volume", volume)
-
-    async def on_key_event(self, key, pressed, data):
-        self.owner.note("avrcp-key", f"{key} {pressed}")

@@ -31,6 +31,21 @@ golden() { # NAME COMMAND...: its output against golden/NAME; LAB_GOLDEN=1 only 
 	[ -n "$LAB_GOLDEN" ] && return
 	if diff -u "$LAB/golden/$1" "$SHARE/golden/$1" > "$WORK/golden.diff" 2>&1; then ok "golden $1"; else not_ok "golden $1"; sed 's/^/# /' "$WORK/golden.diff"; fi
 }
+# The guest has no power from one moment to the next, and for SECONDS: nothing is shut down, nothing written. Then it starts,
+# with bonds and the daemon's state as they were on the disk, and the script begins again, with LAB_BOOT one more.
+power_cut() { # SECONDS
+	mkdir -p "$SHARE/disk"
+	rm -rf "$SHARE/disk/bluetooth" "$SHARE/disk/btcall"
+	cp -a /var/lib/bluetooth /var/lib/btcall "$SHARE/disk/"
+	echo "$checks $failures" > "$SHARE/disk/checks"
+	echo "$LAB_BOOT" > "$SHARE/disk/boots"
+	echo "$1" > "$SHARE/disk/again"
+	note "the power is cut"
+	finished=1
+	echo b > /proc/sysrq-trigger
+	sleep 60
+}
+[ -f "$SHARE/disk/checks" ] && read -r checks failures < "$SHARE/disk/checks"
 finish() { finished=1; echo "1..$checks"; [ "$failures" = 0 ] && [ "$checks" -gt 0 ]; exit; }
 _leave() { if [ -z "$finished" ]; then not_ok "the script came to its end (status $?)"; echo "1..$checks"; exit 1; fi; }
 trap _leave EXIT
@@ -112,8 +127,8 @@ calls_are() { [ "$(json 'map(.state) | join(" ")' calls)" = "$1" ]; }           
 owns_name() { busctl --system --timeout=2 call org.freedesktop.DBus / org.freedesktop.DBus GetNameOwner s "$1"; }
 # A configuration for loopback cards: 0 is the earpiece, 1 the loudspeaker. Nothing is heard beside the calls, no call is
 # held by itself and nothing is done to the microphones, so that what is recorded is the call alone, as it was said, and no
-# device is open that no call wants. The guest stands still for up to 75 ms at times, so that a headset which is well seems
-# silent for 100: that must not move a call.
+# device is open that no call wants. No headset is paged: scripts take them away and bring them back. The guest stands still
+# for up to 75 ms at times, so that a headset which is well seems silent for 100: that must not move a call.
 lab_config() {
 	cat <<-EOF
 	[audio]
@@ -129,23 +144,63 @@ lab_config() {
 	tones = none
 	[calls]
 	holdInterrupted = no
+	[bluetooth]
+	reconnect = no
 	[routing]
 	silentLimitMs = 160
 	EOF
 }
-start_btcalld() { # [CONFIG FILE]: $BTCALLD_ENV may hold NAME=VALUE words for its environment
-	local config=${1:-$SHARE/btcalld.conf} start=$EPOCHREALTIME
-	[ -x "$BTCALLD_BIN/btcalld" ] || { note "no btcalld in '$BTCALLD_BIN': swift build, swift build -c release"; return 1; }
-	[ -n "$1" ] || lab_config > "$config"
+# As the unit has it (dbus/btcalld.service): user btcall in its groups, no capability and none to be had, real-time priority and
+# locked memory by limits.
+as_btcall=(prlimit --rtprio=20:20 --memlock=unlimited:unlimited setpriv --reuid btcall --regid btcall --init-groups
+	--inh-caps=-all --ambient-caps=-all --bounding-set=-all --no-new-privs)
+# udev with the rules that are installed, those to be filled in filled in for the lab's devices.
+start_udev() { # FILE
+	mkdir -p /run/lab/rules
+	cp /usr/lib/udev/rules.d/60-input-id.rules /run/lab/rules/
+	sed -E '/^#SUBSYSTEM=="input"/ { s/^#//; s/NAME/Lab Cradle/ }; /^#SUBSYSTEM=="gpio"/ { s/^#//; s/PARENT/0003:10C4:EA90.*/ }' \
+		"$1" > /run/lab/rules/70-btcall.rules
+	mount --bind /run/lab/rules /usr/lib/udev/rules.d
+	mount -t tmpfs t /etc/udev/rules.d 2>/dev/null
+	/lib/systemd/systemd-udevd --daemon 2>>"$SHARE/udevd.log" || return 1
+	udevadm trigger --action=add --subsystem-match=sound --subsystem-match=input --subsystem-match=gpio
+	udevadm settle --timeout=20
+}
+# What scripts/install and the package have a board made of: the user, the bus's policy, udev.
+prepare_board() {
+	[ -S /run/udev/control ] && return
 	getent group btcall >/dev/null || groupadd -r btcall
 	getent passwd btcall >/dev/null || useradd -r -g btcall -d /nonexistent -s /usr/sbin/nologin btcall
+	usermod -a -G audio btcall
 	cp "$ROOT/dbus/org.btcall.conf" /etc/dbus-1/system.d/ 2>/dev/null
 	busctl --system call org.freedesktop.DBus / org.freedesktop.DBus ReloadConfig
-	mkdir -p /var/lib/btcall /run/btcall
-	env $BTCALLD_ENV "$BTCALLD_BIN/btcalld" --config "$config" --foreground >>"$SHARE/btcalld.log" 2>&1 &
+	start_udev "$ROOT/udev/70-btcall.rules"
+}
+# For user btcall: its directories as the unit makes them, and a place for what $BTCALLD_ENV has it write.
+prepare_directories() {
+	install -d -o btcall -g btcall -m 750 /var/lib/btcall
+	install -d -o btcall -g btcall -m 755 /run/btcall
+	chown -R btcall:btcall /var/lib/btcall
+	chmod 1777 "$SHARE"
+}
+is_unprivileged() { [ "$(awk '/^Uid:/ { print $2, $3 } /^CapEff:/ { print $2 }' "/proc/$1/status" | xargs)" = "$(id -u btcall) $(id -u btcall) 0000000000000000" ]; }   # PID
+start_btcalld() { # [CONFIG FILE]: $BTCALLD_ENV may hold NAME=VALUE words for its environment
+	local config=${1:-$SHARE/btcalld.conf} start program=$BTCALLD_BIN/btcalld
+	[ -x "$program" ] || { note "no btcalld in '$BTCALLD_BIN': swift build, swift build -c release"; return 1; }
+	[ -n "$1" ] || lab_config > "$config"
+	prepare_board || { note "the board is not prepared"; return 1; }
+	prepare_directories
+	# Below a home directory that is its owner's alone.
+	if ! "${as_btcall[@]}" test -x "$program"; then
+		cp "$program" "$WORK/btcalld" && program=$WORK/btcalld
+		chmod 755 /run/lab "$WORK" "$program"
+	fi
+	start=$EPOCHREALTIME
+	(umask 077; exec "${as_btcall[@]}" env $BTCALLD_ENV "$program" --config "$config" --foreground) >>"$SHARE/btcalld.log" 2>&1 &
 	BTCALLD=$!
 	wait_until 20 owns_name org.btcall || { tail -20 "$SHARE/btcalld.log" | sed 's/^/# /'; return 1; }
 	note "btcalld has its name after $(since "$start")"
+	check "btcalld runs as user btcall, without a capability" is_unprivileged "$BTCALLD"
 }
 stop_btcalld() { kill "$BTCALLD" 2>/dev/null; wait "$BTCALLD" 2>/dev/null; }
 test_call() { # ARGUMENTS of btcall test-call; progress in $SHARE/test-call.log. Urgent, as a telephony application is.

@@ -349,6 +349,26 @@ class Analysis(unittest.TestCase):
         self.assertEqual([where for _, _, where in found], ["headset", "guest", "path"])
         self.assertAlmostEqual(found[1][0], self.OFFSET + 105.5, delta=0.001)
 
+    def test_windows_say_what_was_silent_at_either_side_and_where(self):
+        self.clock()
+        begin = self.OFFSET + 100.0
+        far = silenced(signal(12), 16000, 4.0, 300)                     # heard on the earpiece, with a hole
+        here = silenced(signal(12, code=2), 16000, 8.0, 500)             # one microphone, then another one
+        here[:16000 * 5] = signal(5, code=1)
+        for name, pcm in (("near", far), ("there", here)):
+            self.write(name, pcm, 16000)
+            self.log(f"{name}.times", "# clock lab", "# mode steady", f"0 {begin:.6f}", f"{len(pcm)} {begin + len(pcm) / 16000:.6f}")
+        found = analyse.windows(["near.wav"], ["there.wav"], [
+            ("whole", begin + 1, begin + 3), ("here", begin + 3, begin + 7), ("far", begin + 7, begin + 11), ("over", begin + 11, begin + 14)])
+        self.assertLess(found["whole"]["near_ms"] + found["whole"]["far_ms"], 40)
+        self.assertAlmostEqual(found["here"]["near_ms"], 300, delta=40)
+        self.assertAlmostEqual(found["here"]["lost_ms"], 300, delta=40)
+        self.assertLess(found["here"]["far_ms"], 100)
+        self.assertAlmostEqual(found["here"]["near_at"], begin + 4, delta=0.04)
+        self.assertAlmostEqual(found["far"]["far_ms"], 500, delta=40)
+        self.assertEqual(found["far"]["lost_ms"], 0)
+        self.assertAlmostEqual(found["over"]["near_ms"], 2000, delta=40)  # to the window's end
+
 
 if __name__ == "__main__":
     unittest.main()

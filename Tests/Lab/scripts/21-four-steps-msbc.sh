@@ -1,5 +1,5 @@
 #!/bin/bash
-# lab: limit=260
+# lab: limit=390
 # The four steps with headsets that know mSBC.
 set -- msbc
 . "$LAB/four-steps.sh"

@@ -1,5 +1,5 @@
 #!/bin/bash
-# lab: limit=200
+# lab: limit=300
 # What a person does at the headset: answer, end, volume; and what the headset tells of itself: battery.
 . "$LAB/lib.sh"
 

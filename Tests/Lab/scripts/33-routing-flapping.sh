@@ -1,5 +1,5 @@
 #!/bin/bash
-# lab: limit=300
+# lab: limit=420
 # Headsets that come and go: out of reach for moments, closing each link at once, switched off and on. Every change of route
 # has its reason, there are few, and the time until the next one doubles.
 . "$LAB/routing.sh"

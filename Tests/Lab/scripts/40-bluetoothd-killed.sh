@@ -1,5 +1,5 @@
 #!/bin/bash
-# lab: limit=200
+# lab: limit=300
 # bluetoothd is killed in a headset call and comes back: the call loses no word, and headsets are found again.
 . "$LAB/lib.sh"
 
@@ -51,9 +51,9 @@ heard=$(analyse decode --code 0 earpiece.wav first.wav second.wav)
 echo "$heard" > "$SHARE/heard.json"
 note "killed at $killed, back at $back; missing: $(jq -c .missing <<<"$heard"); silences: $(jq -c .silences <<<"$heard")"
 note "clock: $(analyse clock); stalls: $(analyse stalls | jq -c '{count, total_ms, longest_ms}')"
-is "while bluetoothd was away: signal missing at the headset" "$(jq --argjson a "$killed" --argjson b "$back" '[.files[] | select(.file == "first.wav") | .gaps[] | select(.missing_ms >= 20 and .time > $a - 1 and .time < $b + 4)] | length' <<<"$heard")" 0
+at_most "while bluetoothd was away: times that signal is missing at the headset" "$(jq --argjson a "$killed" --argjson b "$back" '[.files[] | select(.file == "first.wav") | .gaps[] | select(.missing_ms >= 20 and .time > $a - 1 and .time < $b + 4)] | length' <<<"$heard")" 0
 # What was on its way to the headset when it died is lost; how much, four-steps.sh judges.
-is "in the whole call, but for the loss: signal missing" "$(jq --argjson until "$ending" '[.missing[] | select(.ms >= 20 and .time < $until and (.stalled | not) and (.before == "first.wav" and .after == "earpiece.wav" | not))] | length' <<<"$heard")" 0
+at_most "in the whole call, but for the loss: times that signal is missing" "$(jq --argjson until "$ending" '[.missing[] | select(.ms >= 20 and .time < $until and (.stalled | not) and (.before == "first.wav" and .after == "earpiece.wav" | not))] | length' <<<"$heard")" 0
 up=$(analyse decode --code 2 uplink.wav)
 note "uplink: $(jq -c '{missing_ms, gaps: .files[0].gaps, heard: .files[0].heard_s}' <<<"$up")"
 finish

@@ -1,5 +1,5 @@
 #!/bin/bash
-# lab: limit=280 qemu="-device qemu-xhci -audiodev none,id=usb -device usb-audio,audiodev=usb"
+# lab: limit=480 qemu="-device qemu-xhci -audiodev none,id=usb -device usb-audio,audiodev=usb"
 # What the board itself tells and lets be set: jack by control elements and by an input device, hook by a key and by a GPIO
 # line, the mixer and another program that moves it, cards that come and go. Nothing of Bluetooth.
 . "$LAB/lib.sh"

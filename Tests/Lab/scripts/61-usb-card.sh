@@ -1,5 +1,5 @@
 #!/bin/bash
-# lab: limit=240 qemu="-device qemu-xhci,id=xhci -audiodev wav,id=usb,path=@share@/usb.wav,out.frequency=48000"
+# lab: limit=360 qemu="-device qemu-xhci,id=xhci -audiodev wav,id=usb,path=@share@/usb.wav,out.frequency=48000"
 # A USB sound card is pulled out of the machine while a call sounds on it: the next device goes on, and the call comes back with
 # the card, without a restart; more than once. QEMU writes what the card played to usb.wav, and says when it has taken the card away.
 # The far end is counted signal 0, the earpiece's microphone 1, the loudspeaker's 2: the card has none of its own.

@@ -1,5 +1,5 @@
 #!/bin/bash
-# lab: limit=280
+# lab: limit=420
 # What a headset asks of the telephony: dialling in its three ways, tones, a second call in all its ways, rejection, and what
 # it tells of its battery; and a second headset that hears the same at the same time.
 . "$LAB/lib.sh"

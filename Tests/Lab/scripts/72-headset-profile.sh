@@ -1,5 +1,5 @@
 #!/bin/bash
-# lab: limit=200
+# lab: limit=300
 # A headset that has the Headset Profile and nothing else: RING, its one button, volumes, CVSD. A headset with Hands-Free is
 # served by that, also while the other profile is offered.
 . "$LAB/lib.sh"

@@ -1,5 +1,5 @@
 #!/bin/bash
-# lab: limit=280
+# lab: limit=420
 # A softphone that nobody here wrote is a headset phone: baresip on the PCM btcall, followed through its ctrl_tcp. The headset
 # rings with the caller's number, answers, hears the far end and is heard, holds, sends tones, is lost, the next one takes over.
 . "$LAB/lib.sh"

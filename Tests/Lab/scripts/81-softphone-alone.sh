@@ -1,5 +1,5 @@
 #!/bin/bash
-# lab: limit=240
+# lab: limit=360
 # Softphones that are not followed: what they play and record on the PCM is a call of its own, with baresip and with linphone.
 . "$LAB/lib.sh"
 . "$LAB/softphone.sh"
@@ -15,8 +15,9 @@ check "headset 1 connects" switch_on h1
 check "headset 1 is available" wait_until 5 connected $H1
 far_softphone || fail "the far baresip starts"
 
+is_implied() { [ "$(json '.[0] | "\(.provider) \(.state)"' calls)" = "pcm active" ]; }
 implied() { # WHAT: the call that its audio makes, to the headset and back
-	check "$1: there is a call, of the PCM" wait_until 10 eval "[ \"\$(json '.[0] | \"\(.provider) \(.state)\"' calls)\" = 'pcm active' ]"
+	check "$1: there is a call, of the PCM" wait_until 10 is_implied
 	check "$1: audio link opens" hs h1 wait sco 15
 	check "$1: route is the headset" wait_route bluetooth:$H1 5
 	sleep 3
@@ -40,6 +41,30 @@ far dial "$BOARD"
 check "baresip answers" far_wait "$(far_event CALL_ESTABLISHED)" 10
 implied baresip
 kill "$BOARD_PHONE"; wait "$BOARD_PHONE" 2>/dev/null
+
+# Programs that are no softphones: they notice neither the beginning nor the end of a call, nor the headset's going.
+# As urgent as the softphones; what is recorded goes to memory, because writing to $SHARE can take long.
+FFMPEG="nice -n -10 ffmpeg -nostdin -hide_banner -loglevel warning"
+$FFMPEG -f alsa -channels 1 -sample_rate 16000 -guess_layout_max 0 -i btcall:call -t 22 -y "$WORK/ffmpeg.wav" 2>"$SHARE/programs.log" &
+RECORDER=$!
+nice -n -10 gst-launch-1.0 -q alsasrc device=btcall:call num-buffers=2000 ! fakesink 2>>"$SHARE/programs.log" &
+GSTREAMER=$!
+sleep 1
+$FFMPEG -f lavfi -i "sine=frequency=1000:sample_rate=48000:duration=16" -f alsa btcall:call 2>>"$SHARE/programs.log" &
+PLAYER=$!
+check "ffmpeg: there is a call, of the PCM" wait_until 10 is_implied
+check "ffmpeg: route is the headset" wait_route bluetooth:$H1 15
+sleep 2
+check "headset 1 is switched off" hs h1 power off
+check "ffmpeg: route is the earpiece" wait_route earpiece 5
+check "ffmpeg plays to the end" wait "$PLAYER"
+check "ffmpeg records to the end" wait "$RECORDER"
+mv "$WORK/ffmpeg.wav" "$SHARE/"
+check "GStreamer records to the end" wait "$GSTREAMER"
+is "ffmpeg and GStreamer have nothing to say" "$(cat "$SHARE/programs.log")" ""
+check "ffmpeg: the call ends with its audio" wait_until 10 calls_are ""
+check "headset 1 connects again" switch_on h1
+check "headset 1 is available again" wait_until 5 connected $H1
 
 # linphone's console program, which answers by itself as well.
 cat > "$WORK/linphonerc" <<-EOF
@@ -66,7 +91,8 @@ mkfifo "$WORK/linphone"
 exec 9<>"$WORK/linphone"
 HOME=$WORK nice -n -10 linphonec -a -d 6 -l "$SHARE/linphone-debug.log" -c "$WORK/linphonerc" <"$WORK/linphone" >>"$SHARE/linphone.log" 2>&1 &
 LINPHONE=$!
-sleep 8
+wait_until 40 grep -q ':13C4 ' /proc/net/udp                # it listens
+sleep 3
 echo "soundcard list" >&9
 sleep 2
 note "linphone's sound cards: $(grep -E '^ *[0-9]+: ' "$SHARE/linphone.log" | tr '\n' ';')"

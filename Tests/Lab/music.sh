@@ -1,0 +1,64 @@
+# For scripts with music: streams over A2DP from the guest to the headsets. Sourced by scripts/9*.sh after lib.sh.
+# The tones: 1000 Hz on the left, 440 Hz on the right, half of full scale: -9.0 dB each.
+LEFT=1000 RIGHT=440
+
+make_tones() { # SECONDS [RATE]: /run/lab/tones.wav, in memory
+	analyse stereo tones.wav "$1" $LEFT $RIGHT "${2:-48000}" >/dev/null
+	mv "$SHARE/tones.wav" /run/lab/tones.wav
+}
+play_music() { # DEVICE [ARGUMENTS of aplay]: in the background, urgent; a session of its own, because it may be stopped
+	setsid nice -n -10 aplay -q -D "$@" /run/lab/tones.wav >>"$SHARE/aplay.log" 2>&1 &
+	MUSIC=$!
+}
+end_music() { kill "$MUSIC" 2>/dev/null; wait "$MUSIC" 2>/dev/null; }
+start_bluealsa() { # [OPTIONS]: owns A2DP until it is ended
+	nice -n -10 bluealsa -p a2dp-source "$@" >>"$SHARE/bluealsa.log" 2>&1 &
+	BLUEALSA=$!
+	wait_until 10 owns_name org.bluealsa
+}
+transport() { # ADDRESS: its MediaTransport1, as bluetoothd has it
+	busctl --system --timeout=2 tree --list org.bluez 2>/dev/null | grep -E "^$(dev "$1")(/sep[0-9]+)?/fd[0-9]+$" | tail -1
+}
+transport_property() { # ADDRESS NAME: its value
+	local path answer
+	path=$(transport "$1"); [ -n "$path" ] || return 1
+	answer=$(busctl --system --timeout=2 get-property org.bluez "$path" org.bluez.MediaTransport1 "$2" 2>/dev/null) || return 1
+	answer=${answer#* }
+	answer=${answer#\"}
+	echo "${answer%\"}"
+}
+transport_is() { [ "$(transport_property "$1" State)" = "$2" ]; }                # ADDRESS idle|pending|active
+volume_is() { [ "$(transport_property "$1" Volume)" = "$2" ]; }                  # ADDRESS 0...127
+headset_volume_is() { [ "$(hs "$1" status | jq .volume)" = "$2" ]; }             # h1|h2 0...127
+streams() { [ "$(hs "$1" status | jq -r .a2dp)" = streaming ]; }                 # h1|h2: the headset's stream is started
+heard_packets() { hs "$1" a2dp | jq '.packets // 0'; }
+
+# What a headset hears now: the statistics of the present stream in $music, checked for both tones.
+hears_music() { # h1|h2 WHAT [RATE]
+	music=$(hs "$1" a2dp $LEFT $RIGHT)
+	note "$2: $(jq -c 'del(.first, .last, .opened, .closed)' <<<"$music")"
+	is "$2: no packet is lost" "$(jq .lost <<<"$music")" 0
+	is "$2: every SBC frame is whole, and counted rightly" "$(jq -c '[.sbc_bad, .miscounted]' <<<"$music")" "[0,0]"
+	is "$2: rate" "$(jq .rate <<<"$music")" "${3:-48000}"
+	is "$2: channels" "$(jq .channels <<<"$music")" 2
+	local channel hz
+	for channel in left:$LEFT right:$RIGHT; do
+		hz=${channel#*:} channel=${channel%:*}
+		at_least "$2: share of the energy, $channel" "$(jq ".$channel.tone_share_mean" <<<"$music")" 0.98
+		check_json "$2: frequency, $channel" "$music" "(.$channel.hz - $hz) | fabs < 3"
+		check_json "$2: level, $channel" "$music" "(.$channel.rms_dbfs + ${LEVEL:-9.0}) | fabs < 0.5"
+	done
+}
+# From the first to the last packet as much sound as time: within what the buffers on the way may hold.
+keeps_time() { at_most "$1: sound and time differ by (s)" "$(jq '(.media_s - .span_s) | fabs' <<<"$music")" 0.7; }            # WHAT
+
+# When something happened at a headset, in lab time, the first after T; nothing if it did not.
+event_after() { hs "$1" events | jq --argjson t "$2" --arg k "$3" --arg v "${4:-}" '[.[] | select(.[0] > $t and .[1] == $k and (.[2] | tostring | contains($v)))][0][0] // empty'; }  # h1|h2 T EVENT [VALUE]
+before() { _compare "$2" "<" "$3"; }                                             # _ A B
+cpu_per_second() { # PID... over 20 s of a stream: milliseconds of CPU per second
+	local a=0 b=0 p t=$EPOCHREALTIME
+	for p; do a=$((a + $(ticks "$p"))); done
+	sleep 20
+	for p; do b=$((b + $(ticks "$p"))); done
+	awk -v d=$((b - a)) -v s="$(since "$t")" 'BEGIN { printf "%.1f", d * 10 / s }'
+}

@@ -1,0 +1,62 @@
+#!/bin/bash
+# lab: limit=420
+# The Debian package on a machine that has never seen btcall: installed, btcalld is started by D-Bus as the package's user when
+# somebody asks for it, a headset is paired by `btcall pair`, a call runs; purged, nothing of it is left. Needs scripts/package.
+. "$LAB/lib.sh"
+
+package=${BTCALL_DEB:-$(ls -t "$ROOT"/.build/btcall_*.deb 2>/dev/null | head -1)}
+[ -f "$package" ] || fail "there is a package: run scripts/package"
+owner() { dbus-send --system --print-reply=literal --dest=org.freedesktop.DBus / "org.freedesktop.DBus.$1" string:org.btcall 2>/dev/null | awk '{ print $NF }'; }
+left() { # of what the package had, and of what it and the daemon have made
+	local path
+	for path in $files /etc/btcall /var/lib/btcall /run/btcall /etc/systemd/system/*btcall* /etc/systemd/system/*/*btcall*; do
+		# Directories of others are there before and after.
+		if [ -d "$path" ] && [[ $path != *btcall* ]]; then continue; fi
+		if [ -e "$path" ] || [ -L "$path" ]; then echo "$path"; fi
+	done
+}
+is "before: user, name on the bus" "$(id -u btcall 2>/dev/null) $(owner NameHasOwner)" " false"
+
+# Triggers are those of other packages: the index of all manual pages takes minutes here.
+start=$EPOCHREALTIME
+DEBIAN_FRONTEND=noninteractive dpkg --no-triggers --install "$package" > "$SHARE/dpkg.log" 2>&1 || { sed 's/^/# /' "$SHARE/dpkg.log"; fail "it is installed"; }
+ok "it is installed"
+files=$(dpkg-query -L btcall)
+at_least "its files" "$(left | wc -l)" 60
+note "installed in $(since "$start")"
+start_udev /usr/lib/udev/rules.d/70-btcall.rules 2>>"$SHARE/udevd.log" || fail "udev runs with its rules"
+lab_config > /etc/btcall/btcalld.conf
+BTCALL_BIN=/usr/bin BTCALLD_BIN=/usr/bin
+
+start=$EPOCHREALTIME
+check "btcall status starts btcalld" btcall status
+note "answered after $(since "$start")"
+BTCALLD=$(owner GetConnectionUnixProcessID)
+check "btcalld runs as user btcall, without a capability" is_unprivileged "$BTCALLD"
+is "it is the installed one" "$(readlink "/proc/$BTCALLD/exe")" /usr/bin/btcalld
+check "its devices are there" wait_until 20 eval '[ "$(json "map(select(.available) | .device) | sort | join(\" \")" devices)" = "earpiece speakerphone" ]'
+
+start=$EPOCHREALTIME
+btcall pair --window 60 --allow $H1 > "$SHARE/pair.txt" 2>&1 || { sed 's/^/# /' "$SHARE/pair.txt"; fail "btcall pair: headset 1 is paired"; }
+ok "btcall pair: headset 1 is paired"
+note "paired and connected after $(since "$start")"
+check "the headset is preferred" btcall prefer bluetooth
+check "the earpiece is the default" btcall default earpiece
+hs h1 power off; hs h1 mic tone 500 0.3
+test_call --outgoing --number 1001 --far-end tone:700 --seconds 120
+check "the call is on the earpiece" wait_route earpiece 25
+check "headset 1 connects" switch_on h1
+check "the call is with headset 1" wait_route bluetooth:$H1 15
+sleep 1; hs h1 sco-reset; sleep 3
+at_least "the far end's tone is heard: share" "$(hs h1 sco 700 2 | jq .tone_share_mean)" 0.9
+check "the headset's button ends the call" hs h1 hangup
+check "at the application, too" wait_test_call 10
+is "btcalld was not started again" "$(owner GetConnectionUnixProcessID)" "$BTCALLD"
+
+umount /usr/lib/udev/rules.d                            # start_udev's
+DEBIAN_FRONTEND=noninteractive dpkg --no-triggers --purge btcall >> "$SHARE/dpkg.log" 2>&1
+is "it is purged" $? 0
+check "btcalld has ended" eval '! [ -d "/proc/$BTCALLD" ]'
+is "the user is gone" "$(id -u btcall 2>/dev/null)" ""
+is "nothing of it is left" "$(left)" ""
+finish
