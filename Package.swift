@@ -11,7 +11,12 @@ let common: [SwiftSetting] = [
     .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
     .treatAllWarnings(as: .error),
 ]
-let pure: [SwiftSetting] = common + [.strictMemorySafety()]
+// scripts/test has what computes for minutes optimised in its debug build, too. Not always: others cannot depend on a library with
+// unsafe flags, and a debugger sees less.
+let computing: [SwiftSetting] =
+    Context.environment["BTCALL_OPTIMIZED_TESTS"] == nil
+    ? [] : [.unsafeFlags(["-O"], .when(configuration: .debug))]
+let pure: [SwiftSetting] = common + computing + [.strictMemorySafety()]
 
 // The shipped daemon: relocations in their short form (glibc 2.36 and later), and no table of its thousands of symbols for
 // programs that would load it as a library. A tenth of its size.
@@ -74,10 +79,10 @@ let package = Package(
                 .target(name: "CLC3", condition: .when(traits: ["LC3"])),
                 .target(name: "CVoiceProcessing", condition: .when(traits: ["WebRTC"])),
             ],
-            swiftSettings: common),
+            swiftSettings: common + computing),
         .target(
             name: "AudioEngine", dependencies: ["AudioDSP", "BluetoothTypes", "CALSA", "CBTCall"],
-            swiftSettings: common),
+            swiftSettings: common + computing),
 
         // Shells: act.
         .target(
@@ -114,7 +119,7 @@ let package = Package(
                 "BTCallDaemon", "BTCallSimulator", "BTCall", "BluetoothTypes", "BluetoothSockets", "BlueZ",
                 "AudioDSP", "AudioEngine", "ControlLoop", "DBus", "Routing", "ConcealmentTrial", "VoiceTrial", logging,
             ],
-            swiftSettings: common),
+            swiftSettings: common + computing),
         .executableTarget(
             name: "btcalld", dependencies: ["BTCallDaemon"], swiftSettings: common, linkerSettings: small),
         .executableTarget(
@@ -133,7 +138,7 @@ let package = Package(
         // Tests, one to one with the sources, and what several of them use.
         .target(
             name: "TestSupport", dependencies: ["CALSA", "CBTCall", "CSBC", "ControlLoop", logging],
-            path: "Tests/TestSupport", swiftSettings: common),
+            path: "Tests/TestSupport", swiftSettings: common + computing),
         .testTarget(name: "BluetoothTypesTests", dependencies: ["BluetoothTypes"], swiftSettings: common),
         .testTarget(name: "SCORoutingTests", dependencies: ["CSCORouting"], swiftSettings: common),
         .testTarget(name: "TelephonyTests", dependencies: ["Telephony"], swiftSettings: common),
@@ -164,7 +169,7 @@ let package = Package(
         // Speech, codecs and lossy links: what the concealment is measured with, in tests and benchmark.
         .target(
             name: "ConcealmentTrial", dependencies: ["AudioDSP"], path: "Tests/ConcealmentTrial",
-            swiftSettings: common),
+            swiftSettings: common + computing),
         .executableTarget(
             name: "ConcealmentBench", dependencies: ["AudioDSP", "ConcealmentTrial"],
             path: "Tests/Benchmarks/ConcealmentBench", swiftSettings: common),
@@ -180,7 +185,7 @@ let package = Package(
         // Rooms with echoes: what voice processing is measured with, in tests and by `btcall bench voice`.
         .target(
             name: "VoiceTrial", dependencies: ["AudioDSP", "ConcealmentTrial"], path: "Tests/VoiceTrial",
-            swiftSettings: common),
+            swiftSettings: common + computing),
         .testTarget(
             name: "AudioDSPTests",
             dependencies: ["AudioDSP", "BluetoothTypes", "CBTCall", "ConcealmentTrial", "TestSupport", "VoiceTrial"],
