@@ -1,5 +1,5 @@
 #!/bin/bash
-# lab: limit=600
+# lab: limit=600 alone=1
 # The real-time thread neither allocates, locks nor counts references: a whole call over real sound cards and two headsets,
 # one with each codec, with the daemon's debug build and the interposer watching. For a moment on the sound card and on a
 # headset the microphone is processed (all the time would be too much for this machine), and on the sound card there are a

@@ -1,5 +1,5 @@
 #!/bin/bash
-# lab: limit=420 long=1
+# lab: limit=420 alone=1 long=1
 # One long mSBC call, both directions at once: a tone of 1 kHz each way for two minutes, of which not one sample may be lost,
 # between two stretches of the counted signal, which say how long sound takes each way, and whether that stays.
 # The far end says counted signal 0, the headset's microphone 2.

@@ -1,5 +1,5 @@
 #!/bin/bash
-# lab: limit=420
+# lab: limit=420 alone=1
 # The microphone of a sound card: really closed while muted by `restart`, and what is played goes on; opened once for two calls
 # while it is prepared; heard within 20 ms of unmuting. The privacy output, a line of a GPIO chip, follows what is heard.
 . "$LAB/lib.sh"

@@ -1,5 +1,5 @@
 #!/bin/bash
-# lab: limit=220 headsets="--voice pcm"
+# lab: limit=300 headsets="--voice pcm"
 # A controller of Broadcom whose board is wired for voice to its PCM pins: links come up and nothing is heard, and the log says
 # why; with scoRouting = host it is told otherwise whenever it appears or was reset, and the call is heard.
 . "$LAB/lib.sh"

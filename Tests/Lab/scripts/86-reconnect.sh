@@ -1,5 +1,5 @@
 #!/bin/bash
-# lab: limit=420
+# lab: limit=500
 # Headsets come back without a hand after a power cut and after range loss, stay away when somebody disconnected them, and are
 # never paged in a call. The daemon has no privilege; the pages are counted where the kernel hands them to the controller.
 . "$LAB/lib.sh"
