@@ -14,6 +14,7 @@
                                                          of each window the longest time in which nobody here heard code 0,
                                                          and in which the far end heard no microphone (codes 1 to 3)
     analyse.py stalls [--limit MS] [--from T] [--to T]   when the lab itself stood still
+    analyse.py machine                                   how fast the virtual CPU was, and whether limits can be judged by it
     analyse.py clock                                     guest clock against lab time
 
 A recording FILE.wav has its time beside it in FILE.times (lines "sample time"; "# clock guest|lab", "# mode
@@ -31,6 +32,9 @@ import counted
 
 # A stall reaches the recordings later than it happens: what is queued between headset and sound card.
 STALL_BEFORE, STALL_AFTER = 0.02, 0.20
+# What lab-speed takes on the machine for which limits are written (README, Measured), in milliseconds; beyond SLOW times as long,
+# limits say more of the machine than of btcall.
+WORK_MS, SLOW = 95.0, 1.4
 PAUSE = 0.2                                            # packets later than this did not merely jitter
 DELAY_MIN, DELAY_MAX = -0.1, 5.0                       # of a signal, in seconds: a clock may be a little off
 
@@ -81,6 +85,13 @@ def stalls(limit_ms):
             start = float(clock.to_lab(float(words[1])))
             out.append([start, start + float(words[2]) / 1000, "guest" if words[0] == "stall" else "path"])
     return sorted([round(a, 4), round(b, 4), where] for a, b, where in out if (b - a) * 1000 > limit_ms)
+
+
+def machine():
+    """How long lab-speed took at the script's beginning and end, and whether limits can be judged by such a machine."""
+    took = [float(line) for line in read_lines("speed.log")]
+    mean = sum(took) / len(took) if took else None
+    return {"times": len(took), "work_ms": round(mean, 1) if took else None, "limits": not took or mean <= SLOW * WORK_MS}
 
 
 class Recording:
@@ -394,6 +405,7 @@ def main():
     v.add_argument("--near", nargs="*", default=[]), v.add_argument("--far", nargs="*", default=[])
     v.add_argument("--window", nargs=3, action="append", default=[])
     verbs.add_parser("clock")
+    verbs.add_parser("machine")
     a = p.parse_args()
     if a.verb == "make":
         counted.write_wav(a.file, a.seconds, a.rate, a.code, tone=a.tone)
@@ -411,6 +423,8 @@ def main():
         result = windows(a.near, a.far, a.window)
     elif a.verb == "clock":
         result = GuestClock().report()
+    elif a.verb == "machine":
+        result = machine()
     else:
         found = [s for s in stalls(a.limit) if (a.begin is None or s[1] >= a.begin) and (a.end is None or s[0] <= a.end)]
         result = {"limit_ms": a.limit, "count": len(found), "total_ms": round(1000 * sum(e - s for s, e, _ in found), 1),

@@ -21,6 +21,7 @@ from clock import lab_time, say
 
 GUEST = "00:1B:DC:07:00:01"
 PACKET_SECONDS = 0.0075
+PATIENCE = float(os.environ.get("LAB_PATIENCE") or 3)  # as in lib.sh: waits are said in seconds of a quick machine
 CODECS = {"cvsd": hfp.AudioCodec.CVSD, "msbc": hfp.AudioCodec.MSBC}
 
 # What a hands-free unit of each version of the profile says of itself: version in the service record, +BRSF.
@@ -151,6 +152,8 @@ class Hf(hfp.HfProtocol):
         # could overtake it: 6.1's rfcomm_dlc_accept() answers before it marks the channel connected, and drops data until then.
         await asyncio.sleep(0.05)
         await super().initiate_slc()
+        # Headset and gateway may have reached for each other at once: of two connections the one that came up counts.
+        self.owner.hf = self
         for extra in self.owner.after_slc:
             try:
                 await self.execute_command(extra, response_type=hfp.AtResponseType.MULTIPLE)
@@ -676,7 +679,7 @@ class Headset:
                 return self.remote.turn(int(a[0]))
             await self.remote.press(a[0])                 # play, pause, stop, next, previous, volume_up ...
         elif verb == "wait":
-            return await self.wait(a[0], float(a[1]), a[2] if len(a) > 2 else None)
+            return await self.wait(a[0], PATIENCE * float(a[1]), a[2] if len(a) > 2 else None)
         elif verb == "mark":                              # wait then only sees what happens from now on
             self.cursor = len(self.events)
         elif verb == "events":

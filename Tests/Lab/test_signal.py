@@ -349,6 +349,13 @@ class Analysis(unittest.TestCase):
         self.assertEqual([where for _, _, where in found], ["headset", "guest", "path"])
         self.assertAlmostEqual(found[1][0], self.OFFSET + 105.5, delta=0.001)
 
+    def test_limits_are_for_a_machine_that_is_quick_enough(self):
+        self.assertEqual(analyse.machine(), {"times": 0, "work_ms": None, "limits": True})
+        self.log("speed.log", "95.0", "114.0", "160.0", "130.0")
+        self.assertEqual(analyse.machine(), {"times": 4, "work_ms": 124.8, "limits": True})
+        self.log("speed.log", "95.0", "114.0", "190.0", "185.0")
+        self.assertFalse(analyse.machine()["limits"])
+
     def test_windows_say_what_was_silent_at_either_side_and_where(self):
         self.clock()
         begin = self.OFFSET + 100.0
