@@ -61,7 +61,9 @@ check "ffmpeg plays to the end" wait "$PLAYER"
 check "ffmpeg records to the end" wait "$RECORDER"
 mv "$WORK/ffmpeg.wav" "$SHARE/"
 check "GStreamer records to the end" wait "$GSTREAMER"
-is "ffmpeg and GStreamer have nothing to say" "$(cat "$SHARE/programs.log")" ""
+# One that did not come to run in time says so. Nothing else is said.
+at_most "ffmpeg and GStreamer ran dry (times)" "$(grep -c xrun "$SHARE/programs.log")" 0
+is "ffmpeg and GStreamer have nothing else to say" "$(grep -v xrun "$SHARE/programs.log")" ""
 check "ffmpeg: the call ends with its audio" wait_until 10 calls_are ""
 check "headset 1 connects again" switch_on h1
 check "headset 1 is available again" wait_until 5 connected $H1
@@ -91,7 +93,7 @@ mkfifo "$WORK/linphone"
 exec 9<>"$WORK/linphone"
 HOME=$WORK nice -n -10 linphonec -a -d 6 -l "$SHARE/linphone-debug.log" -c "$WORK/linphonerc" <"$WORK/linphone" >>"$SHARE/linphone.log" 2>&1 &
 LINPHONE=$!
-wait_until 40 grep -q ':13C4 ' /proc/net/udp                # it listens
+check "linphone listens" wait_until 40 grep -q ':13C4 ' /proc/net/udp /proc/net/udp6
 sleep 3
 echo "soundcard list" >&9
 sleep 2
