@@ -49,6 +49,24 @@ hears_music() { # h1|h2 WHAT [RATE]
 		check_json "$2: level, $channel" "$music" "(.$channel.rms_dbfs + ${LEVEL:-9.0}) | fabs < 0.5"
 	done
 }
+# Headset 1, which can do less and is connected: what is played to it by DEVICE is whole, and as it can have it.
+hears_what_it_can() { # mono|low|44100 DEVICE
+	check "$1: it has a transport" wait_until 20 eval "[ -n \"\$(transport $H1)\" ]"
+	note "$1: configuration $(transport_property $H1 Configuration)"
+	hs h1 mark
+	play_music "$2"
+	check "$1: the stream starts" hs h1 wait a2dp 15 start
+	sleep 5
+	music=$(hs h1 a2dp $LEFT $RIGHT)
+	note "$1: $(jq -c '{configuration, rate, channels, bitpools, packets, lost, left, right}' <<<"$music")"
+	is "$1: no packet is lost" "$(jq -c '[.lost, .sbc_bad, .miscounted]' <<<"$music")" "[0,0,0]"
+	case $1 in
+		mono) is "mono: channels" "$(jq .channels <<<"$music")" 1;;
+		low) at_most "low: bitpool" "$(jq '.bitpools | max' <<<"$music")" 19;;
+		44100) is "44100: rate" "$(jq .rate <<<"$music")" 44100;;
+	esac
+	end_music
+}
 # From the first to the last packet as much sound as time: within what the buffers on the way may hold.
 keeps_time() { at_most "$1: sound and time differ by (s)" "$(jq '(.media_s - .span_s) | fabs' <<<"$music")" 0.7; }            # WHAT
 

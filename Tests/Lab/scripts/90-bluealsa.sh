@@ -60,21 +60,7 @@ for limit in a2dp:mono a2dp:low 1.8:44100; do
 	answer=$(hs h1 connect-a2dp)
 	note "$limit: $answer"
 	check_json "$limit: the headset connects A2DP by itself" "$answer" '.configuration != null or .already'
-	check "$limit: there is a transport" wait_until 15 eval "[ -n \"\$(transport $H1)\" ]"
-	note "$limit: configuration $(transport_property $H1 Configuration)"
-	hs h1 mark
-	play_music "plug:'$PCM'"
-	check "$limit: the stream starts" hs h1 wait a2dp 15 start
-	sleep 4
-	music=$(hs h1 a2dp $LEFT $RIGHT)
-	note "$limit: $(jq -c '{configuration, rate, channels, bitpools, packets, lost, left, right}' <<<"$music")"
-	is "$limit: no packet is lost" "$(jq -c '[.lost, .sbc_bad, .miscounted]' <<<"$music")" "[0,0,0]"
-	case $limit in
-		mono) is "mono: channels" "$(jq .channels <<<"$music")" 1;;
-		low) at_most "low: bitpool" "$(jq '.bitpools | max' <<<"$music")" 19;;
-		44100) is "44100: rate" "$(jq .rate <<<"$music")" 44100;;
-	esac
-	end_music
+	hears_what_it_can $limit "plug:'$PCM'"
 done
 hs h1 power off
 hs h1 a2dp-capabilities default

@@ -118,20 +118,7 @@ for limit in mono low 44100; do
 	hs h1 power on
 	# By itself: bluetoothd remembers what the headset could do the last time.
 	note "$limit: $(hs h1 connect-a2dp)"
-	check "$limit: it has a transport" wait_until 20 eval "[ -n \"\$(transport $H1)\" ]"
-	hs h1 mark
-	play_music btcall:page
-	check "$limit: the stream starts" hs h1 wait a2dp 15 start
-	sleep 5
-	music=$(hs h1 a2dp $LEFT $RIGHT)
-	note "$limit: $(jq -c '{configuration, rate, channels, bitpools, lost, left, right}' <<<"$music")"
-	is "$limit: no packet is lost" "$(jq -c '[.lost, .sbc_bad, .miscounted]' <<<"$music")" "[0,0,0]"
-	case $limit in
-		mono) is "mono: channels" "$(jq .channels <<<"$music")" 1;;
-		low) at_most "low: bitpool" "$(jq '.bitpools | max' <<<"$music")" 19;;
-		44100) is "44100: rate" "$(jq .rate <<<"$music")" 44100;;
-	esac
-	end_music
+	hears_what_it_can $limit btcall:page
 done
 kill "$monitor"; mv "$WORK/monitor.json" "$SHARE/"
 stop_btcalld
