@@ -24,6 +24,7 @@ extension Daemon {
         reconnector.name = { [headsets] address in headsets.name(of: address) }
         reconnector.onChange = { [weak self] in self?.routerObject?.refresh() }
         admission.onIdle = { [weak self] in self?.reconnector.follow() }
+        headsets.onFreed = { [weak self] address in self?.reconnector.freed(address) }
         headsets.onUnpaired = { [weak self] address in self?.reconnector.forget(address) }
     }
 

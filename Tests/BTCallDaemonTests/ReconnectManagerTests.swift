@@ -76,6 +76,8 @@ import Testing
 
         mutating func dismiss(_ address: BluetoothAddress) { take(manager.dismissed(address, at: now)) }
 
+        mutating func free(_ address: BluetoothAddress) { manager.freed(address, at: now) }
+
         mutating func answer(_ outcome: ReconnectManager.Outcome) {
             take(manager.answered(pages.count, outcome, at: now))
         }
@@ -336,6 +338,30 @@ import Testing
     }
 
     // MARK: Wishes
+
+    @Test(arguments: [true, false])
+    func `one whose link is ended to free the controller is paged like one that was lost`(isTold: Bool) {
+        var world = World(settings())
+        world.set(Self.first, .up)
+        world.pass(until: at(100))
+        world.free(Self.first)
+        if isTold { world.dismiss(Self.first) }
+        world.set(Self.first, .linked)
+        world.pass(until: at(102))
+        world.say(.local, Self.first)
+        world.set(Self.first, .away)
+        #expect(world.manager.standing(of: Self.first) == .waiting)
+        world.pass(until: at(107))
+        #expect(world.pages == [Self.first])
+        // The next end is somebody's again.
+        world.set(Self.first, .up)
+        world.answer(.done)
+        world.pass(until: at(120))
+        world.dismiss(Self.first)
+        world.say(.local, Self.first)
+        world.set(Self.first, .away)
+        #expect(world.manager.standing(of: Self.first) == .leftAlone)
+    }
 
     @Test(arguments: [true, false])
     func `one that somebody disconnected stays away until it connects, also over restarts and adapters`(isTold: Bool) {

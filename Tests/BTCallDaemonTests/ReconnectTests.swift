@@ -1,7 +1,9 @@
 import BTCall
+import BTCallBench
 import BTCallDaemon
 import BTCallSimulator
 import BlueZ
+import BluetoothSockets
 import BluetoothTypes
 import ControlLoop
 import DBus
@@ -125,6 +127,42 @@ extension DaemonTests {
             defer { try? FileManager.default.removeItem(at: folder) }  // It may stay in the temporary directory.
             try await body(folder.path())
         }
+
+        // MARK: A controller that holds a dead headset
+
+        @Test func `A silent headset whose controller stays busy is disconnected once, and paged like one that was lost`()
+            async throws
+        {
+            try await run { scene in
+                let box = scene.box
+                box.bluez.setReachable(true, Box.first)
+                try await scene.eventuallyUp()
+                box.outside.stuck = [Box.first]
+                box.daemon.headsets.linkSilent(Box.first)
+                let pages = scene.pages()
+                box.daemon.headsets.openLink(Box.first, codecHint: nil, attempt: 3, timeout: .seconds(5))
+                try await eventually("it is paged after it was disconnected") { scene.pages() > pages }
+                try await scene.eventuallyUp()
+                try await scene.standing("")
+                #expect(box.log.containing("disconnected to free the controller").count == 1)
+                #expect(box.log.containing("disconnected on purpose").isEmpty)
+            }
+        }
+
+        @Test func `A headset that answers keeps its connection while its controller is busy`() async throws {
+            try await run { scene in
+                let box = scene.box
+                box.bluez.setReachable(true, Box.first)
+                try await scene.eventuallyUp()
+                box.outside.stuck = [Box.first]
+                box.daemon.headsets.openLink(Box.first, codecHint: nil, attempt: 3, timeout: .seconds(5))
+                try await eventually("the set-up has failed") { !box.log.containing("\(Box.first): \(busy)").isEmpty }
+                #expect(scene.isUp() && box.bluez.isLinked(Box.first))
+                #expect(box.log.containing("disconnected to free the controller").isEmpty)
+            }
+        }
+
+        private var busy: AudioLinkError { .busy }
 
         // MARK: Coming back
 

@@ -67,6 +67,9 @@ package final class SimulatedOutside: PathOpening, AudioLinkOpening {
     /// Links to these headsets come up and are closed by them before anything has come in.
     package var brief: Set<BluetoothAddress> = []
 
+    /// The controller holds an earlier link of these headsets, and refuses another one.
+    package var stuck: Set<BluetoothAddress> = []
+
     /// A headset that died is in reach again.
     package func revive(_ address: BluetoothAddress) {
         absent.remove(address)
@@ -184,6 +187,7 @@ package final class SimulatedOutside: PathOpening, AudioLinkOpening {
         _ address: BluetoothAddress, codec: VoiceCodec, timeout: Duration
     ) async throws(AudioLinkError) -> OpenAudioLink {
         isCancelled = false
+        guard !stuck.contains(address) else { throw .busy }
         let end = ControlLoop.now.advanced(by: absent.contains(address) ? timeout : linkDelay)
         while ControlLoop.now < end, !isCancelled {
             await ControlLoop.shared.sleep(for: .milliseconds(10))

@@ -1,5 +1,6 @@
 import BlueZ
 import BluetoothTypes
+import ControlLoop
 import HandsFree
 import Logging
 
@@ -38,6 +39,28 @@ extension HeadsetDirectory {
                 one first; switch off those that you do not use, or unpair them
                 """)
             oldest.close("too many connections without set-up")
+        }
+    }
+
+    /// Ends the radio link of a headset that seems to be dead while the kernel still holds an earlier voice link of it, once a
+    /// connection. Not every controller notices by itself that a headset is gone, and until it does each set-up is refused
+    /// (EBUSY). A headset that lives connects again.
+    func free(_ address: BluetoothAddress) {
+        guard let session = sessions[address], session.isUnheard || session.hasTimedOut, !session.isFreed else { return }
+        session.isFreed = true
+        let logger = logger.about(headset: address)
+        logger.warning(
+            """
+            \(address): does not answer, and the controller still holds its voice link: it is disconnected to free the \
+            controller; switch it off and on if it does not come back
+            """)
+        onFreed?(address)
+        Task { @ControlPlane in
+            do throws(DeviceCallError) {
+                try await registry.disconnect(address)
+            } catch {
+                logger.warning("\(address): not disconnected, its link stays blocked: \(error)")
+            }
         }
     }
 

@@ -34,6 +34,8 @@ package final class HeadsetDirectory: LinkOpening {
     package var servesA2DP = false
     /// Somebody wants a headset to be disconnected.
     package var onDismissal: (@ControlPlane (BluetoothAddress) -> Void)?
+    /// The radio link of a headset is ended to free the controller: it is lost, and nobody wished that.
+    package var onFreed: (@ControlPlane (BluetoothAddress) -> Void)?
     /// A headset is not paired any more.
     package var onUnpaired: (@ControlPlane (BluetoothAddress) -> Void)?
     /// A connection of a headset has begun, been set up, or ended.
@@ -90,6 +92,7 @@ package final class HeadsetDirectory: LinkOpening {
         self.codecMemories = codecMemories
         self.logger = logger
         opener.onIncoming = { [weak self] link in self?.incoming(link) }
+        admission.onStuck = { [weak self] address in self?.free(address) }
     }
 
     // MARK: Connections
@@ -450,6 +453,7 @@ package final class HeadsetDirectory: LinkOpening {
     private func linkFailed(_ address: BluetoothAddress, _ failure: AudioFailure) {
         // To the policy that was the attempt, even if it was the headset's own.
         _ = leaveRoom(address)
+        if failure == .timedOut { sessions[address]?.hasTimedOut = true }
         guard closing.remove(address) == nil else {
             onRoutingEvent?(.linkClosed(address, .requested))
             return

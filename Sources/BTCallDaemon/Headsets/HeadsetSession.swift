@@ -39,6 +39,10 @@ package final class HeadsetSession {
     package private(set) var isEstablished = false
     /// Its audio fell silent and nothing has come from it since: it may be dead.
     package var isUnheard = false
+    /// The last set-up of its link timed out and nothing has come from it since.
+    package var hasTimedOut = false
+    /// Its radio link is being ended to free the controller.
+    package var isFreed = false
     package private(set) var charge = HeadsetBattery()
     package private(set) var volumes = HeadsetVolumes()
     /// What both sides can do, best first.
@@ -230,6 +234,7 @@ package final class HeadsetSession {
     private func received(_ bytes: [UInt8]) {
         logger.trace("\(address) > \(Self.printable(bytes))")
         run(gateway.bytesReceived(bytes, at: ControlLoop.now))
+        hasTimedOut = false
         if isUnheard, !isOver {
             isUnheard = false
             onEvent?(.heard)

@@ -24,6 +24,8 @@ package final class LinkAdmission {
     package var onSetUp: (@ControlPlane (BluetoothAddress) -> Void)?
     /// The set-up of a link with a codec has ended; nil: it is up.
     package var onOutcome: (@ControlPlane (VoiceCodec, AudioFailure?) -> Void)?
+    /// The kernel refused every try at a headset's link because it still holds an earlier one.
+    package var onStuck: (@ControlPlane (BluetoothAddress) -> Void)?
     /// What may be wrong with a link that is up while nothing has come in.
     package var advice: (@ControlPlane (BluetoothAddress) -> String)?
     private let logger: Logger
@@ -114,6 +116,7 @@ package final class LinkAdmission {
                 graph.add(link: link, of: address)
             } catch {
                 logger.about(headset: address).notice("\(address): \(error)")
+                if error == .busy, !isCancelled { onStuck?(address) }
                 return isCancelled ? .cancelled : Self.failure(error)
             }
             if await waitForFirstPacket(address) { return nil }

@@ -59,6 +59,7 @@ extension ReconnectManager {
                 records[address]?.lostAt = nil
                 records[address]?.reason = nil
                 records[address]?.dismissedAt = nil
+                records[address]?.freedAt = nil
                 // It is near, and tries by itself.
                 if !isPaging(address) {
                     records[address]?.failures = 0
@@ -124,6 +125,7 @@ extension ReconnectManager {
         func isRecent(_ time: Instant?, _ patience: Duration) -> Bool {
             time.map { $0.advanced(by: patience) >= now } ?? false
         }
+        if isRecent(record.freedAt, Self.linkPatience) { return nil }
         // bluetoothd first asks for the profiles to be closed and ends the link two seconds later.
         if isRecent(record.dismissedAt, Self.linkPatience) { return .byHand }
         guard let (reason, time) = record.reason, isRecent(time, Self.reasonPatience) else { return nil }

@@ -154,6 +154,8 @@ package struct ReconnectManager: Sendable {
         var losses: [Instant] = []
         var reason: (reason: DisconnectionReason, at: Instant)?
         var dismissedAt: Instant?
+        /// The daemon ended its radio link to free the controller.
+        var freedAt: Instant?
         /// The last loss, while it can still turn out to be a wish.
         var lostAt: Instant?
         var leftAt: Instant?
@@ -230,6 +232,9 @@ package struct ReconnectManager: Sendable {
         records[address]?.dismissedAt = now
         return judgeAgain(address, now) + settle(now)
     }
+
+    /// The daemon ends a headset's radio link to free the controller: its end counts as a loss, whatever is told of it.
+    package mutating func freed(_ address: BluetoothAddress, at now: Instant) { records[address]?.freedAt = now }
 
     /// It is not paired any more.
     package mutating func forget(_ address: BluetoothAddress, at now: Instant) -> [Action] {

@@ -104,6 +104,12 @@ package final class Reconnector {
         perform(manager.dismissed(address, at: ControlLoop.now))
     }
 
+    /// The daemon itself ends a headset's radio link, to free the controller.
+    package func freed(_ address: BluetoothAddress) {
+        guard !isStopped else { return }
+        manager.freed(address, at: ControlLoop.now)
+    }
+
     /// It is not paired any more.
     package func forget(_ address: BluetoothAddress) {
         guard !isStopped else { return }
