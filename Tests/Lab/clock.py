@@ -9,6 +9,8 @@ _output = sys.stdout.fileno() if sys.stdout else 1
 _begin = time.monotonic()
 STALL_TICK = 0.005
 STALL_LOGGED = 0.020
+WATCH_PERIOD = 0.020
+ONGOING_MOST = 5.0
 
 
 def lab_time():
@@ -34,3 +36,26 @@ async def watch_stalls(path):
             if now - due > STALL_LOGGED:
                 log.write(f"{due:.6f} {now:.6f} headset\n")
             due = max(due + STALL_TICK, now)
+
+
+class Watch:
+    """How long the lab has stood still. lab-watch in the guest asks every 20 ms; whatever is late, the guest, the way or this process,
+    makes its question late."""
+
+    def __init__(self, now=time.monotonic):
+        self.now, self.last, self.total = now, None, 0.0
+
+    def began(self):
+        """Another guest asks, or the same one after a power cut: what lies between is no stall."""
+        self.total, self.last = self.stalled(), None
+
+    def asked(self):
+        self.total, self.last = self.stalled(), self.now()
+
+    def stalled(self):
+        """Seconds so far, with those of a stall that goes on: of that one 5 s at most, so that a guest that died ends every wait."""
+        late = 0.0 if self.last is None else self.now() - self.last - WATCH_PERIOD
+        return self.total + (min(late, ONGOING_MOST) if late > STALL_LOGGED else 0.0)
+
+
+watch = Watch()

@@ -54,7 +54,7 @@ begin_fault() { # NAME NEAR_MS FAR_MS RECOVERED_S WHAT
 repaired() { fault_since=$EPOCHREALTIME; }
 recovered() { # SECONDS COMMAND...
 	local limit=$1 steady; shift
-	if LAB_PATIENCE=1 wait_until "$limit" "$@"; then
+	if patience=100 wait_until "$limit" "$@"; then
 		recovery=$(awk -v a="$fault_since" -v b="$EPOCHREALTIME" 'BEGIN { printf "%.1f", b - a }')
 		ok "$fault: recovered after $recovery s"
 	else

@@ -6,13 +6,10 @@
 codec=$1
 
 start_btcalld || fail "btcalld starts"
-agent
+bonded $H1 $H2 || fail "the headsets are paired"
 for h in h1 h2; do
 	hs $h power off; hs $h codecs "$([ "$codec" = cvsd ] && echo cvsd || echo cvsd,msbc)"; hs $h power on
 done
-pair $H1 || fail "headset 1 is paired"
-scan
-pair $H2 || fail "headset 2 is paired"
 hs h1 power off; hs h2 power off
 hs h1 mic counted 2; hs h2 mic counted 3
 check "preferred device is set" btcall prefer bluetooth

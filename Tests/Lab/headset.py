@@ -10,9 +10,10 @@ import wave
 
 from bumble import a2dp, avrcp, core, hci, hfp, rfcomm, sdp
 from bumble.device import Device, DeviceConfiguration
-from bumble.keys import MemoryKeyStore
+from bumble.keys import MemoryKeyStore, PairingKeys
 from bumble.pairing import PairingConfig, PairingDelegate
 
+import clock
 import counted
 import music
 import radio
@@ -21,7 +22,7 @@ from clock import lab_time, say
 
 GUEST = "00:1B:DC:07:00:01"
 PACKET_SECONDS = 0.0075
-PATIENCE = float(os.environ.get("LAB_PATIENCE") or 3)  # as in lib.sh: waits are said in seconds of a quick machine
+UNAUTHENTICATED_P256 = 7                               # type of link key: what two sides without a display agree on
 CODECS = {"cvsd": hfp.AudioCodec.CVSD, "msbc": hfp.AudioCodec.MSBC}
 
 # What a hands-free unit of each version of the profile says of itself: version in the service record, +BRSF.
@@ -207,8 +208,8 @@ class Headset:
         self.wake.set()
 
     async def wait(self, kind, timeout, value=None):
-        """Next event of a kind after the cursor (which then stands behind it)."""
-        end = lab_time() + timeout
+        """Next event of a kind after the cursor (which then stands behind it). Time in which the lab stood still does not count."""
+        end = lab_time() - clock.watch.stalled() + timeout
         while True:
             for i in range(self.cursor, len(self.events)):
                 t, k, v = self.events[i]
@@ -216,7 +217,7 @@ class Headset:
                     self.cursor = i + 1
                     return {"t": t, "event": k, "value": v}
             self.wake.clear()
-            left = end - lab_time()
+            left = end + clock.watch.stalled() - lab_time()
             if left <= 0:
                 raise TimeoutError(f"no {kind} {value or ''} in {timeout} s")
             try:
@@ -282,6 +283,32 @@ class Headset:
             sdp.ServiceAttribute(sdp.SDP_BLUETOOTH_PROFILE_DESCRIPTOR_LIST_ATTRIBUTE_ID, e.sequence(
                 [e.sequence([e.uuid(u(0x1108)), e.unsigned_integer_16(0x0102)])])),
             sdp.ServiceAttribute(0x0302, e.boolean(True))]
+
+    async def bond(self, profile=None):
+        """Paired with the guest long ago, as what PROFILE says: the key is known here. Answers what bluetoothd keeps of such a headset."""
+        if profile:
+            await self.power_off()
+            self.profile = profile
+            await self.power_on()
+        key = self.lab.air.key(radio.addr_bytes(GUEST), radio.addr_bytes(self.address))
+        await self.keystore.update(str(hci.Address(GUEST, hci.Address.PUBLIC_DEVICE_ADDRESS)), PairingKeys(
+            link_key=PairingKeys.Key(key), link_key_type=UNAUTHENTICATED_P256))
+        self.lab.air.keyless.discard(radio.addr_bytes(self.address))
+        classes = [0x110B, 0x110C, 0x110E] if self.profile != "hfp" else []
+        classes += [] if self.profile in ("a2dp", "hfp") else [0x1108]
+        classes += [] if self.profile in ("a2dp", "hsp") else [0x111E]
+        services = "".join(f"{c:08x}-0000-1000-8000-00805f9b34fb;" for c in sorted(classes))
+        records = "".join(f"0x{handle:08X}={self.record(attributes).hex().upper()}\n"
+                          for handle, attributes in self.device.sdp_service_records.items())
+        return {"address": self.address, "cache": f"[General]\nName=Lab {self.name}\n\n[ServiceRecords]\n{records}", "info":
+                f"[General]\nName=Lab {self.name}\nClass=0x240404\nSupportedTechnologies=BR/EDR;\nTrusted=true\nBlocked=false\n"
+                f"Services={services}\n\n[LinkKey]\nKey={key.hex().upper()}\nType={UNAUTHENTICATED_P256}\nPINLength=0\n"}
+
+    @staticmethod
+    def record(attributes):
+        """A service record as an SDP server answers it."""
+        e = sdp.DataElement
+        return bytes(e.sequence([x for a in attributes for x in (e.unsigned_integer_16(a.id), a.value)]))
 
     def _gone(self):
         self.stop_sco()
@@ -600,6 +627,8 @@ class Headset:
             return [t.summary() for t in self.music.takes]
         elif verb == "disconnect":
             await self.connection.disconnect()
+        elif verb == "bond":
+            return await self.bond(a[0] if a else None)
         elif verb == "forget":
             self.keystore.all_keys.clear()
             self.lab.air.keyless.add(radio.addr_bytes(self.address))
@@ -679,7 +708,7 @@ class Headset:
                 return self.remote.turn(int(a[0]))
             await self.remote.press(a[0])                 # play, pause, stop, next, previous, volume_up ...
         elif verb == "wait":
-            return await self.wait(a[0], PATIENCE * float(a[1]), a[2] if len(a) > 2 else None)
+            return await self.wait(a[0], self.lab.patience * float(a[1]), a[2] if len(a) > 2 else None)
         elif verb == "mark":                              # wait then only sees what happens from now on
             self.cursor = len(self.events)
         elif verb == "events":

@@ -39,6 +39,7 @@ class Lab:
         self.machine = Machine(args.qemu_socket)
         self.voice = radio.VoiceRouting(int(args.voice == "host")) if args.voice else None
         self.headsets = {}
+        self.patience = float(os.environ.get("LAB_PATIENCE") or 3)       # as in lib.sh: waits are said in seconds of a quick machine
         self.snoop = open(args.snoop, "wb", buffering=0) if args.snoop else None
         if self.snoop:
             self.snoop.write(b"btsnoop\0" + struct.pack(">II", 1, 1002))
@@ -68,12 +69,19 @@ class Lab:
         self.guest.alive = False
 
     async def control(self, reader, writer):
+        watching = False
         while line := await reader.readline():
             try:
                 words = shlex.split(line.decode(errors="replace"))
                 if not words:
                     continue
-                if words[0] == "lab":
+                if words == ["lab", "watch"]:
+                    if not watching:
+                        watching = True
+                        clock.watch.began()
+                    clock.watch.asked()
+                    result = lab_time()
+                elif words[0] == "lab":
                     result = await self.command(words[1], words[2:])
                 elif words[0] in self.headsets:
                     result = await self.headsets[words[0]].command(words[1], words[2:])
@@ -91,11 +99,16 @@ class Lab:
                 return lab_time()
             case "stalls":
                 return await self.analyse(["stalls", *(["--limit", args[0]] if args else [])])
+            case "stood-still":
+                return round(1000 * clock.watch.stalled())
+            case "patience":
+                self.patience = float(args[0]) / 100
+                return self.patience
             case "say":
                 return say("guest:", *args)
             case "air":
                 return {"ll_packets": self.air.packets, "guest_sco_from_host": self.guest.sco_in,
-                        "guest_sco_to_host": self.guest.sco_out, "cpu_s": round(time.process_time(), 2)}
+                        "guest_sco_to_host": self.guest.sco_out, "faults": self.air.links.faults, "cpu_s": round(time.process_time(), 2)}
             case "voice":
                 if self.voice is None:
                     raise ValueError("the guest's controller is not a Broadcom: --voice pcm")
@@ -104,7 +117,7 @@ class Lab:
                 return await self.analyse(args)
             case "qemu":
                 return await self.machine.command(args[0], dict(word.split("=", 1) for word in args[1:]))
-        raise ValueError("lab time|say|air|voice|stalls|analyse|qemu")
+        raise ValueError("lab time|say|air|voice|stalls|stood-still|patience|analyse|qemu")
 
     async def analyse(self, args):
         """Another process, and a modest one: the headsets must keep their pace."""

@@ -11,6 +11,7 @@ BTCALLD_BIN=$BTCALL_BIN                                 # where start_btcalld ta
 WORK=/run/lab/work                                     # recordings grow here, in memory: $SHARE is slow
 mkdir -p "$WORK"
 : "${LAB_PATIENCE:=3}"
+LAB_WORK_MS=95                                          # of lab-speed, where waits and limits were written: analyse.py has it, too
 checks=0 failures=0 finished=
 
 # gojq starts in an eighth of the time that jq takes here.
@@ -51,8 +52,15 @@ power_cut() { # SECONDS
 }
 [ -f "$SHARE/disk/checks" ] && read -r checks failures < "$SHARE/disk/checks"
 measure_machine() { local i; for i in 1 2 3; do lab-speed >> "$SHARE/speed.log"; sleep 0.1; done; }    # analyse machine
+# A guest that computes more slowly than where waits were written waits as many times longer.
+measure_patience() {
+	patience=$(awk -v most="$LAB_PATIENCE" -v work="$LAB_WORK_MS" '{ sum += $1 } END { slow = NR ? sum / NR / work : 1
+		printf "%.0f", 100 * most * (slow > 1 ? slow : 1) }' "$SHARE/speed.log")                       # percent
+	hs lab patience "$patience" >/dev/null
+}
 finish() { finished=1; measure_machine; echo "1..$checks"; [ "$failures" = 0 ] && [ "$checks" -gt 0 ]; exit; }
 measure_machine
+measure_patience
 _leave() { if [ -z "$finished" ]; then not_ok "the script came to its end (status $?)"; echo "1..$checks"; exit 1; fi; }
 trap _leave EXIT
 
@@ -61,11 +69,15 @@ now() { printf '%s' "$EPOCHREALTIME"; }
 since() { awk -v a="$1" -v b="$EPOCHREALTIME" 'BEGIN { printf "%.2f s", b - a }'; }
 lab_time() { hs lab time; }
 # SECONDS of a wait are what is enough on the machine of README, Measured; the wait goes on for $LAB_PATIENCE times as long, for
-# slower ones. How long a thing may take is said by at_most, of a time that was measured.
-wait_until() { # SECONDS COMMAND...
-	local end=$((${EPOCHREALTIME/./} + $1 * LAB_PATIENCE * 1000000)); shift
+# slower ones, and the time in which the lab stood still does not count. How long a thing may take is said by at_most, of a time
+# that was measured.
+stood_still() { still=; read -r still < /run/lab/stalled; still=$((10#${still:-0})); } 2>/dev/null  # $still: milliseconds since the boot
+wait_until() { # SECONDS COMMAND...                      no program is started for it
+	local end=$((${EPOCHREALTIME/./} + $1 * patience * 10000)) still before; shift
+	stood_still; before=$still
 	until "$@" >/dev/null 2>&1; do
-		[ "${EPOCHREALTIME/./}" -lt "$end" ] || return 1
+		stood_still
+		[ "${EPOCHREALTIME/./}" -lt $((end + 1000 * (still - before))) ] || return 1
 		sleep 0.1
 	done
 }
@@ -90,6 +102,11 @@ pair() { # ADDRESS: discover, pair, trust
 	busctl --system --timeout=30 call org.bluez "$(dev "$1")" org.bluez.Device1 Pair || return 1
 	busctl --system set-property org.bluez "$(dev "$1")" org.bluez.Device1 Trusted b true || return 1
 	note "paired $1 in $(since "$start")"
+}
+# A headset of the header's `bonds`: paired before the boot, known to bluetoothd.
+bonded() { # ADDRESS...
+	local address
+	for address; do [ "$(prop "$address" Paired) $(prop "$address" Trusted)" = "b true b true" ] || return 1; done
 }
 scan() { printf 'scan bredr\n' >&7; }
 connect() { busctl --system --timeout=30 call org.bluez "$(dev "$1")" org.bluez.Device1 Connect; }

@@ -73,10 +73,10 @@ keeps_time() { at_most "$1: sound and time differ by (s)" "$(jq '(.media_s - .sp
 # When something happened at a headset, in lab time, the first after T; nothing if it did not.
 event_after() { hs "$1" events | jq --argjson t "$2" --arg k "$3" --arg v "${4:-}" '[.[] | select(.[0] > $t and .[1] == $k and (.[2] | tostring | contains($v)))][0][0] // empty'; }  # h1|h2 T EVENT [VALUE]
 before() { _compare "$2" "<" "$3"; }                                             # _ A B
-cpu_per_second() { # PID... over 20 s of a stream: milliseconds of CPU per second
+cpu_per_second() { # PID... over 10 s of a stream: milliseconds of CPU per second
 	local a=0 b=0 p t=$EPOCHREALTIME
 	for p; do a=$((a + $(ticks "$p"))); done
-	sleep 20
+	sleep 10
 	for p; do b=$((b + $(ticks "$p"))); done
 	awk -v d=$((b - a)) -v s="$(since "$t")" 'BEGIN { printf "%.1f", d * 10 / s }'
 }

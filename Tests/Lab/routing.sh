@@ -4,10 +4,7 @@
 . "$LAB/lib.sh"
 
 pair_headsets() { # both, then both off; preferred bluetooth, default earpiece
-	agent
-	pair $H1 || fail "headset 1 is paired"
-	scan
-	pair $H2 || fail "headset 2 is paired"
+	bonded $H1 $H2 || fail "the headsets are paired"
 	hs h1 power off; hs h2 power off
 	hs h1 mic counted 2; hs h2 mic counted 3
 	check "preferred device is set" btcall prefer bluetooth

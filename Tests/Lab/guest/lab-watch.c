@@ -1,6 +1,6 @@
 /* In the guest: logs when the lab itself stands still, and how the guest's clock relates to lab time.
  *
- * usage: lab-watch CONTROL_PORT LOG
+ * usage: lab-watch CONTROL_PORT LOG TOTAL
  *
  * One thread at the highest real-time priority wakes every 5 ms: when it is late, the virtual CPU did not run.
  * A second one asks the headset process for the time every 20 ms: when the answer is late, the way between guest
@@ -8,7 +8,9 @@
  * CLOCK_MONOTONIC:
  *   stall TIME MS           woken MS after TIME
  *   path TIME MS            asked at TIME, answered MS later
- *   clock TIME LAB BOUND    at TIME the lab's clock was LAB, give or take BOUND seconds (best exchange of a second) */
+ *   starved TIME MS         a program without priority that wanted to run at TIME did so MS later (above 300)
+ *   clock TIME LAB BOUND    at TIME the lab's clock was LAB, give or take BOUND seconds (best exchange of a second)
+ * The file TOTAL holds for how many milliseconds the lab has stood still in all: waits do not count them. */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -24,8 +26,9 @@
 #define TICK_NS 5000000L
 #define ASK_NS 20000000L
 #define LOG_ABOVE 0.020
+#define STARVED_ABOVE 0.300
 
-static int log_fd;
+static int log_fd, total_fd;
 
 static double seconds(struct timespec t) { return t.tv_sec + t.tv_nsec / 1e9; }
 
@@ -40,6 +43,14 @@ static void log_line(const char *text, int n)
 {
 	if (write(log_fd, text, n) != n)
 		perror("lab-watch: log");
+}
+
+static void write_total(double seconds)
+{
+	char line[20];
+	int n = snprintf(line, sizeof line, "%010.0f\n", 1000 * seconds);
+	if (pwrite(total_fd, line, n, 0) != n)
+		perror("lab-watch: total");
 }
 
 static void be_urgent(int priority)
@@ -69,10 +80,26 @@ static void *tick(void *unused)
 	return NULL;
 }
 
+/* Has no priority: what the daemon's control thread and all the programs of a script get of the virtual CPU, it gets. */
+static void *modest(void *unused)
+{
+	(void)unused;
+	for (;;) {
+		double due = now() + 0.02;
+		usleep(20000);
+		double late = now() - due;
+		if (late > STARVED_ABOVE) {
+			char line[80];
+			log_line(line, snprintf(line, sizeof line, "starved %.6f %.1f\n", due, 1000 * late));
+		}
+	}
+	return NULL;
+}
+
 /* Asks for lab time; returns the answer or -1 after 5 s. */
 static double ask(int port)
 {
-	static const char question[] = "lab time\n";
+	static const char question[] = "lab watch\n";
 	char answer[128];
 	size_t have = 0;
 	if (write(port, question, sizeof question - 1) != sizeof question - 1)
@@ -94,22 +121,28 @@ static double ask(int port)
 
 int main(int argc, char **argv)
 {
-	if (argc != 3) { fprintf(stderr, "usage: lab-watch CONTROL_PORT LOG\n"); return 2; }
+	if (argc != 4) { fprintf(stderr, "usage: lab-watch CONTROL_PORT LOG TOTAL\n"); return 2; }
 	int port = open(argv[1], O_RDWR);
 	log_fd = open(argv[2], O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
-	if (port < 0 || log_fd < 0) { perror("lab-watch: open"); return 1; }
+	total_fd = open(argv[3], O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
+	if (port < 0 || log_fd < 0 || total_fd < 0) { perror("lab-watch: open"); return 1; }
 	if (mlockall(MCL_CURRENT | MCL_FUTURE)) perror("lab-watch: mlockall");
 	pthread_t thread;
+	pthread_create(&thread, NULL, modest, NULL);
 	pthread_create(&thread, NULL, tick, NULL);
 	be_urgent(98);
-	double best = 1e9, best_lab = 0, best_at = 0, second = now() + 1;
+	double best = 1e9, best_lab = 0, best_at = 0, second = now() + 1, before = now(), total = 0;
+	write_total(total);
 	struct timespec due;
 	clock_gettime(CLOCK_MONOTONIC, &due);
 	for (;;) {
 		char line[120];
 		double asked = now(), lab = ask(port), answered = now();
 		if (lab < 0) { sleep(1); continue; }
-		double way = answered - asked;
+		double way = answered - asked, late = answered - before - ASK_NS / 1e9;
+		before = answered;
+		if (late > LOG_ABOVE)
+			write_total(total += late);
 		if (way > LOG_ABOVE)
 			log_line(line, snprintf(line, sizeof line, "path %.6f %.1f\n", asked, 1000 * way));
 		if (way < best) { best = way; best_lab = lab; best_at = asked + way / 2; }

@@ -1,11 +1,10 @@
 #!/bin/bash
-# lab: limit=300
+# lab: limit=300 bonds="h1"
 # What a person does at the headset: answer, end, volume; and what the headset tells of itself: battery.
 . "$LAB/lib.sh"
 
 start_btcalld || fail "btcalld starts"
-agent
-pair $H1 || fail "headset 1 is paired"
+bonded $H1 || fail "headset 1 is paired"
 check "preferred device is set" btcall prefer bluetooth
 check "default device is set" btcall default earpiece
 check "headset 1 connects" switch_on h1

@@ -1,5 +1,5 @@
 #!/bin/bash
-# lab: limit=420
+# lab: limit=420 bonds="h1 h2"
 # What people do to a call: the headset's button moves it away and back, a choice while it rings, holding, and somebody else
 # who needs the audio. After each step "btcall why" has to say so.
 . "$LAB/routing.sh"

@@ -1,5 +1,5 @@
 #!/bin/bash
-# lab: limit=420
+# lab: limit=420 bonds="h1 h2"
 # Which of two headsets has the call: the one that has it (newHeadset=stay), the one that comes (take), the one that ranks
 # higher (headsetOrder, whatever newHeadset says). All of it is changed in the call.
 . "$LAB/routing.sh"

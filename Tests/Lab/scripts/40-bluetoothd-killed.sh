@@ -1,11 +1,10 @@
 #!/bin/bash
-# lab: limit=300
+# lab: limit=300 bonds="h1"
 # bluetoothd is killed in a headset call and comes back: the call loses no word, and headsets are found again.
 . "$LAB/lib.sh"
 
 start_btcalld || fail "btcalld starts"
-agent
-pair $H1 || fail "headset 1 is paired"
+bonded $H1 || fail "headset 1 is paired"
 check "preferred device is set" btcall prefer bluetooth
 check "default device is set" btcall default earpiece
 hs h1 power off

@@ -1,5 +1,5 @@
 #!/bin/bash
-# lab: limit=600 alone=1
+# lab: limit=600 bonds="h1 h2" alone=1
 # The real-time thread neither allocates, locks nor counts references: a whole call over real sound cards and two headsets,
 # one with each codec, with the daemon's debug build and the interposer watching. For a moment on the sound card and on a
 # headset the microphone is processed (all the time would be too much for this machine), and on the sound card there are a
@@ -47,11 +47,8 @@ places() { grep '^at ' "$SHARE/$1" | sort | uniq -c | sed 's/^/# /'; }          
 } > "$SHARE/voice.conf"
 watched call.report
 check "the microphone is not processed yet" voice VoiceProcessing false
-agent
+bonded $H1 $H2 || fail "the headsets are paired"
 hs h2 power off; hs h2 codecs cvsd; hs h2 power on
-pair $H1 || fail "headset 1 is paired"
-scan
-pair $H2 || fail "headset 2 is paired"
 hs h1 power off; hs h2 power off
 hs h1 mic tone 500 0.3; hs h2 mic tone 600 0.3
 check "preferred device is set" btcall prefer bluetooth

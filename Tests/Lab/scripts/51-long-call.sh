@@ -1,5 +1,5 @@
 #!/bin/bash
-# lab: limit=420 alone=1 long=1
+# lab: limit=420 bonds="h1" alone=1 long=1
 # One long mSBC call, both directions at once: a tone of 1 kHz each way for two minutes, of which not one sample may be lost,
 # between two stretches of the counted signal, which say how long sound takes each way, and whether that stays.
 # The far end says counted signal 0, the headset's microphone 2.
@@ -8,8 +8,7 @@
 LEAD=15 TONE=124                                        # seconds: two minutes of tone, with room on both sides
 
 start_btcalld || fail "btcalld starts"
-agent
-pair $H1 || fail "headset 1 is paired"
+bonded $H1 || fail "headset 1 is paired"
 hs h1 power off
 check "preferred device is set" btcall prefer bluetooth
 analyse make far.wav 200 16000 0 --tone 1000 $LEAD $((LEAD + TONE)) >/dev/null

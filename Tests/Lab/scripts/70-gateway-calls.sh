@@ -1,15 +1,12 @@
 #!/bin/bash
-# lab: limit=420
+# lab: limit=420 bonds="h1 h2"
 # What a headset asks of the telephony: dialling in its three ways, tones, a second call in all its ways, rejection, and what
 # it tells of its battery; and a second headset that hears the same at the same time.
 . "$LAB/lib.sh"
 
 { lab_config; printf '[calls]\nmemory = 1:5551000, 2:110\n'; } > "$SHARE/calls.conf"
 start_btcalld "$SHARE/calls.conf" || fail "btcalld starts"
-agent
-pair $H1 || fail "headset 1 is paired"
-scan
-pair $H2 || fail "headset 2 is paired"
+bonded $H1 $H2 || fail "the headsets are paired"
 check "preferred device is set" btcall prefer bluetooth:$H1
 check "default device is set" btcall default earpiece
 check "headset 1 connects" switch_on h1

@@ -1,12 +1,11 @@
 #!/bin/bash
-# lab: limit=420
+# lab: limit=420 bonds="h1"
 # What a headset does to its audio link: refuses it, asks for it, changes its codecs, answers +BCS with something else or not
 # at all. Each time there is audio in the end, and what was learnt is used.
 . "$LAB/lib.sh"
 
 start_btcalld || fail "btcalld starts"
-agent
-pair $H1 || fail "headset 1 is paired"
+bonded $H1 || fail "headset 1 is paired"
 check "preferred device is set" btcall prefer bluetooth
 check "default device is set" btcall default earpiece
 

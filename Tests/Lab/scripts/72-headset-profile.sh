@@ -1,16 +1,12 @@
 #!/bin/bash
-# lab: limit=300
+# lab: limit=300 bonds="h1:hsp h2"
 # A headset that has the Headset Profile and nothing else: RING, its one button, volumes, CVSD. A headset with Hands-Free is
 # served by that, also while the other profile is offered.
 . "$LAB/lib.sh"
 
 { lab_config; printf '[bluetooth]\nheadsetProfile = yes\n'; } > "$SHARE/headset-profile.conf"
 start_btcalld "$SHARE/headset-profile.conf" || fail "btcalld starts"
-agent
-hs h1 power off; hs h1 profile hsp; hs h1 power on
-pair $H1 || fail "headset 1 is paired"
-scan
-pair $H2 || fail "headset 2 is paired"
+bonded $H1 $H2 || fail "the headsets are paired"
 check "preferred device is set" btcall prefer bluetooth
 check "default device is set" btcall default earpiece
 

@@ -1,5 +1,5 @@
 #!/bin/bash
-# lab: limit=300 headsets="--voice pcm"
+# lab: limit=300 bonds="h1" headsets="--voice pcm"
 # A controller of Broadcom whose board is wired for voice to its PCM pins: links come up and nothing is heard, and the log says
 # why; with scoRouting = host it is told otherwise whenever it appears or was reset, and the call is heard.
 . "$LAB/lib.sh"
@@ -23,8 +23,7 @@ heard() { # WHAT: a call with headset 1, whose far end is heard
 
 # Left as it is.
 start_btcalld || fail "btcalld starts"
-agent
-pair $H1 || fail "headset 1 is paired"
+bonded $H1 || fail "headset 1 is paired"
 btcall prefer bluetooth; btcall default earpiece
 hs h1 power off; hs h1 mark
 check "headset 1 connects" switch_on h1

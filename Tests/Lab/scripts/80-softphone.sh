@@ -1,5 +1,5 @@
 #!/bin/bash
-# lab: limit=420
+# lab: limit=420 bonds="h1 h2"
 # A softphone that nobody here wrote is a headset phone: baresip on the PCM btcall, followed through its ctrl_tcp. The headset
 # rings with the caller's number, answers, hears the far end and is heard, holds, sends tones, is lost, the next one takes over.
 . "$LAB/lib.sh"
@@ -8,10 +8,7 @@
 install_pcm || fail "the plug-in is installed"
 { lab_config; printf '[provider baresip]\nenabled = yes\n'; } > "$SHARE/baresip.conf"
 start_btcalld "$SHARE/baresip.conf" || fail "btcalld starts"
-agent
-pair $H1 || fail "headset 1 is paired"
-scan
-pair $H2 || fail "headset 2 is paired"
+bonded $H1 $H2 || fail "the headsets are paired"
 hs h2 power off
 check "preferred device is set" btcall prefer bluetooth
 check "default device is set" btcall default earpiece

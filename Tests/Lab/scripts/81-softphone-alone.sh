@@ -1,13 +1,12 @@
 #!/bin/bash
-# lab: limit=360
+# lab: limit=360 bonds="h1"
 # Softphones that are not followed: what they play and record on the PCM is a call of its own, with baresip and with linphone.
 . "$LAB/lib.sh"
 . "$LAB/softphone.sh"
 
 install_pcm || fail "the plug-in is installed"
 start_btcalld || fail "btcalld starts"
-agent
-pair $H1 || fail "headset 1 is paired"
+bonded $H1 || fail "headset 1 is paired"
 check "preferred device is set" btcall prefer bluetooth
 check "default device is set" btcall default earpiece
 hs h1 mic tone 1000 0.4

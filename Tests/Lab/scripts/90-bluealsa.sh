@@ -1,5 +1,5 @@
 #!/bin/bash
-# lab: limit=420
+# lab: limit=420 bonds="h1"
 # Music of another program: bluez-alsa, which we did not write, owns A2DP. First it alone, which shows that the headset hears
 # music rightly; then with btcalld beside it, which uses only HFP: a call comes and goes, and the music is back. What a
 # second of stream costs bluez-alsa's daemon, and ours, in the same boot.
@@ -10,8 +10,7 @@
 # --- bluez-alsa alone -----------------------------------------------------------------------------------------------------
 make_tones 240
 start_bluealsa --a2dp-volume || fail "bluealsa starts"
-agent
-pair $H1 || fail "headset 1 is paired"
+bonded $H1 || fail "headset 1 is paired"
 check "bluez-alsa: headset 1 connects" connect $H1
 check "bluez-alsa: it has a transport" wait_until 15 eval "[ -n \"\$(transport $H1)\" ]"
 note "bluez-alsa: configuration $(transport_property $H1 Configuration), delay $(transport_property $H1 Delay), volume $(transport_property $H1 Volume)"

@@ -1,5 +1,5 @@
 #!/bin/bash
-# lab: limit=420
+# lab: limit=420 bonds="h1"
 # A2DP of our own: announcements and music through btcall:page in stereo, the volume both ways, the headset's keys; and peace
 # between music and calls: suspended before the call's audio link opens, handed back after the last call.
 . "$LAB/lib.sh"
@@ -10,8 +10,7 @@ install_pcm || fail "the plug-in is installed"
 make_tones 300
 { lab_config | sed '/^\[ring\]/a pageDevice = bluetooth'; printf '[bluetooth]\na2dp = yes\n'; } > "$SHARE/btcalld.conf"
 start_btcalld "$SHARE/btcalld.conf" || fail "btcalld starts"
-agent
-pair $H1 || fail "headset 1 is paired"
+bonded $H1 || fail "headset 1 is paired"
 check "preferred device is set" btcall prefer bluetooth
 check "default device is set" btcall default earpiece
 check "headset 1 connects" switch_on h1

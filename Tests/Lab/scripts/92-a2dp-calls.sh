@@ -1,5 +1,5 @@
 #!/bin/bash
-# lab: limit=420
+# lab: limit=420 bonds="h1 h2:a2dp"
 # Calls over A2DP: without a microphone, with the board's own, headsets that have A2DP alone or whose profiles come one after
 # the other, and a second headset that hears the call of the first.
 . "$LAB/lib.sh"
@@ -11,11 +11,7 @@
 start_btcalld "$SHARE/btcalld.conf" || fail "btcalld starts"
 analyse make near.wav 20 48000 0 --tone 1300 0 20 >/dev/null
 cp "$SHARE/near.wav" /run/lab/near-in.wav
-agent
-pair $H1 || fail "headset 1 is paired"
-hs h2 power off; hs h2 profile a2dp; hs h2 power on      # bluetoothd never learns of another one
-scan
-pair $H2 || fail "headset 2 is paired"
+bonded $H1 $H2 || fail "the headsets are paired"
 hs h1 power off; hs h2 power off
 hs h1 mic tone 1000 0.4; hs h2 mic tone 1700 0.4
 check "preferred device is set" btcall prefer bluetooth

@@ -1,5 +1,5 @@
 #!/bin/bash
-# lab: limit=420 alone=1 long=1 qemu="-device qemu-xhci,id=xhci -audiodev wav,id=usb,path=@share@/usb.wav,out.frequency=48000"
+# lab: limit=420 bonds="h1 h2" alone=1 long=1 qemu="-device qemu-xhci,id=xhci -audiodev wav,id=usb,path=@share@/usb.wav,out.frequency=48000"
 # The fault matrix, the machine: one call with headset 1 and the sound cards behind it while the message bus, the state directory, the
 # clock and the processor fail and a sound card is pulled; then what becomes of a call whose application dies, and of the programs on
 # the PCM when the daemon dies.
