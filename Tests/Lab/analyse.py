@@ -14,7 +14,8 @@
                                                          of each window the longest time in which nobody here heard code 0,
                                                          and in which the far end heard no microphone (codes 1 to 3)
     analyse.py stalls [--limit MS] [--from T] [--to T]   when the lab itself stood still
-    analyse.py machine                                   how fast the virtual CPU was, and whether limits can be judged by it
+    analyse.py machine [--limit MS]                      how fast the virtual CPU was, whether limits can be judged by it, and whether the
+                                                         lab stood still for longer than MS (250) or too often
     analyse.py clock                                     guest clock against lab time
 
 A recording FILE.wav has its time beside it in FILE.times (lines "sample time"; "# clock guest|lab", "# mode
@@ -35,6 +36,9 @@ STALL_BEFORE, STALL_AFTER = 0.02, 0.20
 # What lab-speed takes on the machine for which limits are written (README, Measured), in milliseconds; beyond SLOW times as long,
 # limits say more of the machine than of btcall.
 WORK_MS, SLOW = 95.0, 1.4
+# Beyond these, what went wrong while a script ran may be the lab's: the longest time in which it stood still, and the share of all time.
+LONGEST_MS, STALLED = 250.0, 0.03
+STARVED_MS = 1000.0                                    # and how long a program of the guest without priority may have to wait
 PAUSE = 0.2                                            # packets later than this did not merely jitter
 DELAY_MIN, DELAY_MAX = -0.1, 5.0                       # of a signal, in seconds: a clock may be a little off
 
@@ -87,11 +91,28 @@ def stalls(limit_ms):
     return sorted([round(a, 4), round(b, 4), where] for a, b, where in out if (b - a) * 1000 > limit_ms)
 
 
-def machine():
-    """How long lab-speed took at the script's beginning and end, and whether limits can be judged by such a machine."""
+def machine(longest_ms=LONGEST_MS):
+    """What the machine was like while the script ran. `limits`: quick enough to judge limits (lab-speed, at the script's beginning and
+    end). `still`: the lab never stood still for longer than longest_ms, nor for more than STALLED of the time, no program had to wait for
+    STARVED_MS, and the radio lost nothing by itself: what happened or did not is btcall's."""
     took = [float(line) for line in read_lines("speed.log")]
     mean = sum(took) / len(took) if took else None
-    return {"times": len(took), "work_ms": round(mean, 1) if took else None, "limits": not took or mean <= SLOW * WORK_MS}
+    clock = GuestClock()
+    found, reached = [], 0.0                                # what delays the guest delays its questions, too: once is enough
+    for begin, end, _ in stalls(40):
+        if begin < reached:
+            found[-1] += max(0.0, end - reached)
+        else:
+            found.append(end - begin)
+        reached = max(reached, end)
+    span = float(clock.entries[-1, 0] - clock.entries[0, 0]) if len(clock.entries) > 1 else 0.0
+    longest, total = max(found, default=0.0), sum(found)
+    starved = max([float(line.split()[2]) for line in read_lines("watch.log") if line.startswith("starved ")], default=0.0)
+    faults = sum("radio: fault:" in line for line in read_lines("headset.log"))
+    return {"times": len(took), "work_ms": round(mean, 1) if took else None, "limits": not took or mean <= SLOW * WORK_MS,
+            "seconds": round(span, 1), "stalled_ms": round(1000 * total), "longest_ms": round(1000 * longest),
+            "starved_ms": round(starved), "faults": faults,
+            "still": 1000 * longest <= longest_ms and total <= STALLED * span and starved <= STARVED_MS and not faults}
 
 
 class Recording:
@@ -405,7 +426,8 @@ def main():
     v.add_argument("--near", nargs="*", default=[]), v.add_argument("--far", nargs="*", default=[])
     v.add_argument("--window", nargs=3, action="append", default=[])
     verbs.add_parser("clock")
-    verbs.add_parser("machine")
+    v = verbs.add_parser("machine")
+    v.add_argument("--limit", type=float, default=LONGEST_MS)
     a = p.parse_args()
     if a.verb == "make":
         counted.write_wav(a.file, a.seconds, a.rate, a.code, tone=a.tone)
@@ -424,7 +446,7 @@ def main():
     elif a.verb == "clock":
         result = GuestClock().report()
     elif a.verb == "machine":
-        result = machine()
+        result = machine(a.limit)
     else:
         found = [s for s in stalls(a.limit) if (a.begin is None or s[1] >= a.begin) and (a.end is None or s[0] <= a.end)]
         result = {"limit_ms": a.limit, "count": len(found), "total_ms": round(1000 * sum(e - s for s, e, _ in found), 1),

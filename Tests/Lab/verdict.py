@@ -1,0 +1,88 @@
+#!/usr/bin/env python3
+"""What the runs of one lab script say together: is it to be run again, and is it passed, failed or not to be judged?
+
+    verdict.py DIR          reads DIR/run-1, DIR/run-2 ...: output.txt (TAP), status, beside (if it ran beside another script),
+                            machine.json (analyse.py machine); prints JSON {verdict, failed, unjudged}
+
+A check of behaviour that fails while the lab worked has failed. Where the lab stood still, or its radio lost a connection by itself,
+the script is run again by itself, twice at most, whatever it missed; what failed in two runs has failed, whatever the lab did.
+A limit (at_most, at_least) that is missed beside another script, or once by itself, is measured again; missed twice by itself it
+has failed, if the machine was one to judge limits by. Where it never was, the script is not judged, and the limits are named.
+"""
+import json
+import os
+import re
+import sys
+from dataclasses import dataclass, field
+
+RUNS = 3                                                # the first one, and twice more
+NOT_OK = re.compile(r"^not ok \d+ - (.*)$")
+LIMIT = re.compile(r"^(.*) \(got '-?[0-9.]+', at (?:most|least) [0-9.]+\)$")
+RESULT = re.compile(r" \(.*\)$")                       # what a check got: not part of its name
+
+
+@dataclass
+class Run:
+    passed: bool
+    beside: bool = False
+    still: bool = True                                  # the lab did not stand still for longer than a script bears
+    judges: bool = True                                 # the machine is quick enough to judge limits by
+    behaviour: dict = field(default_factory=dict)       # name of a failed check: its whole line
+    limits: dict = field(default_factory=dict)
+
+    @staticmethod
+    def read(status, output, machine, beside):
+        run = Run(passed=status == 0, beside=beside, still=machine.get("still", True), judges=machine.get("limits", True))
+        for line in output.splitlines():
+            if match := NOT_OK.match(line):
+                if limit := LIMIT.match(match[1]):
+                    run.limits[limit[1]] = match[1]
+                else:
+                    run.behaviour[RESULT.sub("", match[1])] = match[1]
+        if not run.passed and not (run.behaviour or run.limits):
+            last = output.strip().splitlines()[-1:] or ["no output"]
+            run.behaviour["the script came to its end"] = f"the script came to its end (status {status}: {last[0]})"
+        return run
+
+    @property
+    def measures(self):
+        """Limits that it missed say something."""
+        return self.judges and self.still and not self.beside
+
+
+def verdict(runs):
+    """(verdict, lines that failed, limits that could not be judged); the verdict is passed, failed, again or unjudged."""
+    last = runs[-1]
+    if last.passed:
+        return "passed", [], []
+    earlier = runs[:-1]
+    repeated = [line for name, line in last.behaviour.items() if any(name in run.behaviour for run in earlier)]
+    if last.still:
+        repeated = list(last.behaviour.values())
+    if last.measures:
+        repeated += [line for name, line in last.limits.items() if any(name in run.limits for run in earlier if run.measures)]
+    if repeated:
+        return "failed", repeated, []
+    if len(runs) < RUNS and (not last.still or last.judges):
+        return "again", [], []
+    if last.behaviour:                                  # never passed, and never the same twice
+        return "failed", list(last.behaviour.values()) + list(last.limits.values()), []
+    if not last.measures:
+        return "unjudged", [], list(last.limits.values())
+    return "failed", list(last.limits.values()), []
+
+
+def main():
+    directory, runs = sys.argv[1], []
+    while os.path.isdir(path := os.path.join(directory, f"run-{len(runs) + 1}")):
+        def text(name, default=""):
+            file = os.path.join(path, name)
+            return open(file, errors="replace").read() if os.path.exists(file) else default
+        runs.append(Run.read(int(text("status", "99")), text("output.txt"), json.loads(text("machine.json", "{}") or "{}"),
+                             os.path.exists(os.path.join(path, "beside"))))
+    result, failed, unjudged = verdict(runs)
+    print(json.dumps({"verdict": result, "runs": len(runs), "failed": failed, "unjudged": unjudged}))
+
+
+if __name__ == "__main__":
+    main()
