@@ -255,3 +255,11 @@ let package = Package(
             swiftSettings: common),
     ]
 )
+
+// The library under the thread sanitizer, in scripts/test: that suite alone is built, not all tests a second time.
+if Context.environment["BTCALL_STRESS_TESTS"] != nil {
+    package.targets.removeAll { $0.type == .test && $0.name != "BTCallDaemonTests" }
+    package.targets.first { $0.name == "BTCallDaemonTests" }?.sources = [
+        "DaemonTests.swift", "LibraryStressTests.swift", "Support",
+    ]
+}

@@ -10,7 +10,7 @@ import TestSupport
 import Testing
 
 extension DaemonTests {
-    /// Row S0.2: one bridge from many threads. `scripts/soak thread` runs it under the thread sanitizer.
+    /// Row S0.2: one bridge from many threads. `scripts/test` runs it under the thread sanitizer as well.
     @Suite @ControlPlane struct LibraryStressTests {
         private nonisolated static let threads = 8
         private nonisolated static let callsPerThread = 1000
