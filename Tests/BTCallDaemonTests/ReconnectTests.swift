@@ -130,7 +130,7 @@ extension DaemonTests {
 
         // MARK: A controller that holds a dead headset
 
-        @Test func `A silent headset whose controller stays busy is disconnected once, and paged like one that was lost`()
+        @Test func `A silent headset whose controller stays busy is disconnected once, and paged as a lost one`()
             async throws
         {
             try await run { scene in

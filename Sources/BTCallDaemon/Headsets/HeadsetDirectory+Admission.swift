@@ -46,7 +46,9 @@ extension HeadsetDirectory {
     /// connection. Not every controller notices by itself that a headset is gone, and until it does each set-up is refused
     /// (EBUSY). A headset that lives connects again.
     func free(_ address: BluetoothAddress) {
-        guard let session = sessions[address], session.isUnheard || session.hasTimedOut, !session.isFreed else { return }
+        guard let session = sessions[address], session.isUnheard || session.hasTimedOut, !session.isFreed else {
+            return
+        }
         session.isFreed = true
         let logger = logger.about(headset: address)
         logger.warning(
