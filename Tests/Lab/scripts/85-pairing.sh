@@ -27,7 +27,7 @@ note "$(tail -c 200 "$WORK/refused")"
 check "it is not paired" eval '[ "$(prop $H1 Paired)" != "b true" ]'
 
 # --- found from here ------------------------------------------------------------------------------------------------------
-scan=$(btcall scan --seconds 15 --json)
+scan=$(btcall scan --seconds 10 --json)
 note "scan: $(jq -c . <<<"$scan")"
 check_json "both are found" "$scan" "map(.address) | contains([\"$H1\", \"$H2\"])"
 check_json "h1 has its name" "$scan" "map(select(.address == \"$H1\"))[0].name == \"Lab h1\""
@@ -63,7 +63,7 @@ hs h1 hangup >/dev/null
 check "the button ends it" wait_test_call 10
 
 # --- one that is not on the list ---------------------------------------------------------------------------------------------
-btcall pair --window 25 --allow $H1 --allow 'Jabra*' >"$SHARE/pair-other.txt" 2>&1 &
+btcall pair --window 15 --allow $H1 --allow 'Jabra*' >"$SHARE/pair-other.txt" 2>&1 &
 pair=$!
 check "another window is open" wait_until 10 state_is open
 # The kernel asks nobody where neither side has a display: the bond is taken back as soon as bluetoothd tells of it.
