@@ -350,11 +350,31 @@ class Analysis(unittest.TestCase):
         self.assertAlmostEqual(found[1][0], self.OFFSET + 105.5, delta=0.001)
 
     def test_limits_are_for_a_machine_that_is_quick_enough(self):
-        self.assertEqual(analyse.machine(), {"times": 0, "work_ms": None, "limits": True})
+        def speed():
+            return {key: analyse.machine()[key] for key in ("times", "work_ms", "limits")}
+        self.assertEqual(speed(), {"times": 0, "work_ms": None, "limits": True})
         self.log("speed.log", "95.0", "114.0", "160.0", "130.0")
-        self.assertEqual(analyse.machine(), {"times": 4, "work_ms": 124.8, "limits": True})
+        self.assertEqual(speed(), {"times": 4, "work_ms": 124.8, "limits": True})
         self.log("speed.log", "95.0", "114.0", "190.0", "185.0")
-        self.assertFalse(analyse.machine()["limits"])
+        self.assertFalse(speed()["limits"])
+
+    def test_a_lab_that_stood_still_or_starved_or_lost_a_connection_cannot_vouch_for_what_failed(self):
+        clock = [f"clock {t} {self.OFFSET + t} 0.0003" for t in (100.0, 160.0)]
+
+        def still(*lines):
+            self.log("watch.log", *clock, *lines)
+            return analyse.machine()["still"]
+        self.assertTrue(still())
+        self.assertTrue(still("stall 110.0 240.0"))
+        self.assertFalse(still("stall 110.0 260.0"))
+        self.assertFalse(still("path 110.0 200.0", "stall 110.1 200.0"))         # one after the other, and in one piece
+        self.assertTrue(still(*[f"stall {t} 100.0" for t in range(110, 128)]))    # 1.8 of 60 s
+        self.assertFalse(still(*[f"stall {t} 100.0" for t in range(110, 129)]))
+        self.assertTrue(still("starved 110.0 900.0"))
+        self.assertFalse(still("starved 110.0 1100.0"))
+        self.log("headset.log", "[  10.000] radio: fault: 00:00:00:00:00:01 lost 00:00:00:00:00:02 although both are in reach")
+        self.assertFalse(still())
+        self.assertTrue(analyse.machine(longest_ms=1000)["limits"])
 
     def test_windows_say_what_was_silent_at_either_side_and_where(self):
         self.clock()
