@@ -138,9 +138,13 @@ extension DaemonTests {
                 box.bluez.setReachable(true, Box.first)
                 try await scene.eventuallyUp()
                 box.outside.stuck = [Box.first]
-                box.daemon.headsets.linkSilent(Box.first)
                 let pages = scene.pages()
                 box.daemon.headsets.openLink(Box.first, codecHint: nil, attempt: 3, timeout: .seconds(5))
+                try await eventually("it is disconnected") {
+                    // What it still had to say after its set-up makes it one that was heard.
+                    box.daemon.headsets.linkSilent(Box.first)
+                    return !box.log.containing("disconnected to free the controller").isEmpty
+                }
                 try await eventually("it is paged after it was disconnected") { scene.pages() > pages }
                 try await scene.eventuallyUp()
                 try await scene.standing("")
