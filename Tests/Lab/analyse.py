@@ -94,7 +94,7 @@ def stalls(limit_ms):
 def machine(longest_ms=LONGEST_MS):
     """What the machine was like while the script ran. `limits`: quick enough to judge limits (lab-speed, at the script's beginning and
     end). `still`: the lab never stood still for longer than longest_ms, nor for more than STALLED of the time, no program had to wait for
-    STARVED_MS, and the radio lost nothing by itself: what happened or did not is btcall's."""
+    STARVED_MS, and the radio lost nothing on its own: what happened or did not is btcall's."""
     took = [float(line) for line in read_lines("speed.log")]
     mean = sum(took) / len(took) if took else None
     clock = GuestClock()

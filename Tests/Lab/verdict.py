@@ -4,10 +4,10 @@
     verdict.py DIR          reads DIR/run-1, DIR/run-2 ...: output.txt (TAP), status, beside (if it ran beside another script),
                             machine.json (analyse.py machine); prints JSON {verdict, failed, unjudged}
 
-A check of behaviour that fails while the lab worked has failed. Where the lab stood still, or its radio lost a connection by itself,
-the script is run again by itself, twice at most, whatever it missed; what failed in two runs has failed, whatever the lab did.
-A limit (at_most, at_least) that is missed beside another script, or once by itself, is measured again; missed twice by itself it
-has failed, if the machine was one to judge limits by. Where it never was, the script is not judged, and the limits are named.
+A check of behaviour that fails while the lab works has failed. When the lab stood still, or its radio lost a connection, the script
+is run again alone, twice at most, whatever it missed; what fails in two runs has failed, whatever the lab did. A limit (at_most,
+at_least) that is missed beside another script, or once alone, is measured again; missed twice alone it has failed, if the machine
+can judge limits. If it never can, the script is not judged, and the limits are named.
 """
 import json
 import os

@@ -42,9 +42,9 @@ extension HeadsetDirectory {
         }
     }
 
-    /// Ends the radio link of a headset that seems to be dead while the kernel still holds an earlier voice link of it, once a
-    /// connection. Not every controller notices by itself that a headset is gone, and until it does each set-up is refused
-    /// (EBUSY). A headset that lives connects again.
+    /// Disconnects a headset that seems to be dead while the kernel still holds its earlier voice link, once per connection.
+    /// Some controllers never notice that a headset is gone, and the kernel refuses each set-up (EBUSY) until they do. A
+    /// headset that is alive connects again.
     func free(_ address: BluetoothAddress) {
         guard let session = sessions[address], session.isUnheard || session.hasTimedOut, !session.isFreed else {
             return

@@ -34,7 +34,7 @@ package final class HeadsetDirectory: LinkOpening {
     package var servesA2DP = false
     /// Somebody wants a headset to be disconnected.
     package var onDismissal: (@ControlPlane (BluetoothAddress) -> Void)?
-    /// The radio link of a headset is ended to free the controller: it is lost, and nobody wished that.
+    /// btcalld disconnects a headset to free the controller: a loss, not a user's request.
     package var onFreed: (@ControlPlane (BluetoothAddress) -> Void)?
     /// A headset is not paired any more.
     package var onUnpaired: (@ControlPlane (BluetoothAddress) -> Void)?

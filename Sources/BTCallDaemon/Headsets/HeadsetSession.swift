@@ -41,7 +41,7 @@ package final class HeadsetSession {
     package var isUnheard = false
     /// The last set-up of its link timed out and nothing has come from it since.
     package var hasTimedOut = false
-    /// Its radio link is being ended to free the controller.
+    /// btcalld disconnects it to free the controller.
     package var isFreed = false
     package private(set) var charge = HeadsetBattery()
     package private(set) var volumes = HeadsetVolumes()

@@ -24,7 +24,7 @@ package final class LinkAdmission {
     package var onSetUp: (@ControlPlane (BluetoothAddress) -> Void)?
     /// The set-up of a link with a codec has ended; nil: it is up.
     package var onOutcome: (@ControlPlane (VoiceCodec, AudioFailure?) -> Void)?
-    /// The kernel refused every try at a headset's link because it still holds an earlier one.
+    /// The kernel refused a headset's link for `busyLimit`: it still holds an earlier one.
     package var onStuck: (@ControlPlane (BluetoothAddress) -> Void)?
     /// What may be wrong with a link that is up while nothing has come in.
     package var advice: (@ControlPlane (BluetoothAddress) -> String)?

@@ -154,7 +154,7 @@ package struct ReconnectManager: Sendable {
         var losses: [Instant] = []
         var reason: (reason: DisconnectionReason, at: Instant)?
         var dismissedAt: Instant?
-        /// The daemon ended its radio link to free the controller.
+        /// When the daemon disconnected it to free the controller.
         var freedAt: Instant?
         /// The last loss, while it can still turn out to be a wish.
         var lostAt: Instant?
@@ -233,7 +233,7 @@ package struct ReconnectManager: Sendable {
         return judgeAgain(address, now) + settle(now)
     }
 
-    /// The daemon ends a headset's radio link to free the controller: its end counts as a loss, whatever is told of it.
+    /// The daemon disconnects a headset to free the controller. That counts as a loss, whatever reason bluetoothd gives.
     package mutating func freed(_ address: BluetoothAddress, at now: Instant) { records[address]?.freedAt = now }
 
     /// It is not paired any more.

@@ -104,7 +104,7 @@ package final class Reconnector {
         perform(manager.dismissed(address, at: ControlLoop.now))
     }
 
-    /// The daemon itself ends a headset's radio link, to free the controller.
+    /// The daemon disconnects a headset to free the controller.
     package func freed(_ address: BluetoothAddress) {
         guard !isStopped else { return }
         manager.freed(address, at: ControlLoop.now)
