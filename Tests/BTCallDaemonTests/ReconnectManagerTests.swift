@@ -337,6 +337,20 @@ import Testing
         #expect(world.pages == [Self.first])
     }
 
+    @Test(arguments: [ReconnectManager.Presence.linked, .comingUp, .up])
+    func `a page is not given up for a call once its headset has connected`(_ presence: ReconnectManager.Presence) {
+        var world = lost(.timeout)
+        world.pass(until: at(110))
+        #expect(world.pages == [Self.first])
+        // bluetoothd answers when the last profile is up, seconds later.
+        world.set(Self.first, presence)
+        world.setBusy(true)
+        #expect(world.cancels == 0)
+        world.set(Self.first, .up)
+        world.answer(.done)
+        #expect(world.manager.standing(of: Self.first) == .none && world.memories[Self.first]?.left == nil)
+    }
+
     // MARK: Wishes
 
     @Test(arguments: [true, false])

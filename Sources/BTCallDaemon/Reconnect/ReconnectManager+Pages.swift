@@ -7,8 +7,10 @@ extension ReconnectManager {
         var actions = endQuarantines(now)
         switch state {
         case .paging(let address, let number, let isCancelled):
-            // A call goes first; and whoever is not to be paged any more is not.
-            if !isCancelled, isBusy || !isActive || !settings.isOn || records[address]?.isKnown != true {
+            // A call goes first, and a headset that may no longer be paged is not. Once the headset has connected there is no
+            // page to give up: bluetoothd would disconnect it, while its other profiles still come up.
+            let isOver = !isActive || !settings.isOn || records[address]?.isKnown != true
+            if !isCancelled, isBusy || isOver, records[address]?.presence ?? .away == .away {
                 state = .paging(address, number: number, isCancelled: true)
                 actions.append(.cancel(address))
             }
