@@ -187,7 +187,7 @@ extension Instant: Recordable {
     init?(_ recorded: RecordedValue, from zero: Instant) {
         switch recorded {
         case .text("beginning"): self = Self.beginning
-        case .number(let milliseconds) where abs(milliseconds) < 1_000_000_000_000:
+        case .number(let milliseconds) where milliseconds.magnitude < 1_000_000_000_000:
             self.init(nanoseconds: zero.nanoseconds + milliseconds * 1_000_000)
         case .flag, .number, .text, .list, .object: return nil
         }

@@ -359,6 +359,18 @@ extension DaemonTests {
                 "nothing is known of 2025-02-28T17:04:05.678Z: kept is"))
     }
 
+    @Test func `A time that differs from the clock by the smallest number is refused`() {
+        let recorder = FlightRecorder(version: "1") { [clock] in WallClock(milliseconds: clock.milliseconds) }
+        var policy = RoutingPolicy()
+        let ahead = clock.milliseconds - 100_000
+        record([.refresh], from: 100, &policy, recorder)
+        for edge in [Int64.min, .min + ahead, .max, .max - ahead] {
+            for time in [edge == .min ? edge : edge - 1, edge, edge == .max ? edge : edge + 1] {
+                #expect(preferred(recorder, at: time).hasPrefix("nothing is known of"), "\(time)")
+            }
+        }
+    }
+
     @Test func `Before any event, and outside of what is kept, it says so`() {
         let recorder = FlightRecorder(version: "1", recording: RoutingRecording(segmentLimit: 2, eventLimit: 2)) {
             [clock] in WallClock(milliseconds: clock.milliseconds)

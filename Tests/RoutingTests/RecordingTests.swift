@@ -107,6 +107,7 @@ import Testing
         (.object([.init(name: "colour", value: .text("red"))]), "unknown key 'colour'; accepted: started, preferred, "),
         (.object([.init(name: "started", value: .number(1))]), "'started' is not understood"),
         (.object([.init(name: "current", value: .text("hfp:left"))]), "'current' is not understood"),
+        (.object([.init(name: "currentSince", value: .number(.min))]), "'currentSince' is not understood"),
         (
             .object([.init(name: "headsets", value: .list([.object([.init(name: "address", value: .text("H1"))])]))]),
             "'headsets' is not understood"

@@ -59,7 +59,7 @@ package final class FlightRecorder {
     private func noteOffset(at now: Instant) {
         let milliseconds = wallClock().milliseconds - now.nanoseconds / 1_000_000
         // A clock that is only disciplined drifts by less between two events.
-        if let last = offsets.last, abs(last.milliseconds - milliseconds) < 100 { return }
+        if let last = offsets.last, (last.milliseconds - milliseconds).magnitude < 100 { return }
         if offsets.count == Self.offsetLimit { offsets.removeFirst() }
         offsets.append(Offset(start: now, milliseconds: milliseconds))
     }
@@ -111,7 +111,7 @@ package final class FlightRecorder {
         var end: Instant?
         for offset in offsets.reversed() {
             let (monotonic, overflow) = milliseconds.subtractingReportingOverflow(offset.milliseconds)
-            guard !overflow, abs(monotonic) < 1_000_000_000_000 else { return nil }
+            guard !overflow, monotonic.magnitude < 1_000_000_000_000 else { return nil }
             let instant = Instant(milliseconds: monotonic)
             if instant >= offset.start {
                 guard let end, instant >= end else { return instant }
