@@ -46,8 +46,11 @@ struct MediaSourceTests {
     @Test func `everything is registered again when bluetoothd comes back, and streams are cleared`() async throws {
         let fixture = try await MediaFixture()
         defer { fixture.stop() }
+        // One, or two when the spare one for a further headset is registered already.
+        var released = 0
         for releasing in [false, true, false] {
             try await fixture.configure()
+            if releasing { released = fixture.fake.media.endpoints.count }
             fixture.fake.stop(releasing: releasing)
             try await fixture.isNext(.cleared(first))
             #expect(fixture.source.transport(of: first) == nil)
@@ -58,7 +61,7 @@ struct MediaSourceTests {
             try await fixture.isNext(.registered)
             try await fixture.becomes { $0.fake.media.players.count == 1 && $0.fake.media.endpoints.count == 1 }
         }
-        #expect(fixture.log.containing("released the endpoint").count <= 1)
+        #expect(fixture.log.containing("released the endpoint").count <= released)
     }
 
     @Test func `what is not served any more is taken back, and what is wanted at the end of that counts`() async throws
