@@ -99,8 +99,6 @@ class Lab:
                 return lab_time()
             case "stalls":
                 return await self.analyse(["stalls", *(["--limit", args[0]] if args else [])])
-            case "stood-still":
-                return round(1000 * clock.watch.stalled())
             case "patience":
                 self.patience = float(args[0]) / 100
                 return self.patience
@@ -117,7 +115,7 @@ class Lab:
                 return await self.analyse(args)
             case "qemu":
                 return await self.machine.command(args[0], dict(word.split("=", 1) for word in args[1:]))
-        raise ValueError("lab time|say|air|voice|stalls|stood-still|patience|analyse|qemu")
+        raise ValueError("lab time|say|air|voice|stalls|patience|analyse|qemu")
 
     async def analyse(self, args):
         """Another process, and a modest one: the headsets must keep their pace."""
