@@ -2,12 +2,14 @@ package import AudioDSP
 import CBTCall
 import Glibc
 
-/// What one stream of the ALSA PCM shares with its client: a ring in sealed memory, and the eventfd that says that it has
-/// moved on (pcm_protocol.h). Nothing in it is trusted; how large it is says this object alone.
+/// What one stream of the ALSA PCM shares with its client: a ring in sealed memory, and a pair of sockets that wakes the
+/// client when the ring has moved on (pcm_protocol.h). Nothing in it is trusted; how large it is says this object alone.
 package final class PCMMemory: @unchecked Sendable {
     /// For the client, who gets copies of them.
     package let descriptor: Int32
-    package let eventDescriptor: Int32
+    package let clientWakeDescriptor: Int32
+    /// The thread's; its flags are nobody else's.
+    let wakeDescriptor: Int32
     /// Of the memory, and where in it the samples begin.
     package let bytes: Int
     package static let samplesOffset = 4_096
@@ -34,27 +36,31 @@ package final class PCMMemory: @unchecked Sendable {
         bytes = Self.samplesOffset + bufferFrames * layout.frameBytes
         let memory = btcall_sealed_memory("btcall-pcm", bytes)
         guard memory >= 0 else { throw .failed(call: "memfd_create", code: errno) }
-        let event = btcall_realtime_eventfd()
-        guard event >= 0 else {
+        var wake: [Int32] = [-1, -1]
+        let paired = btcall_pcm_wake_pair(&wake)
+        guard paired == 0 else {
             close(memory)
-            throw .failed(call: "eventfd", code: -event)
+            throw .failed(call: "socketpair", code: -paired)
         }
         let mapped = mmap(nil, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, memory, 0)
         guard let mapped, mapped != MAP_FAILED else {
             let code = errno
             close(memory)
-            close(event)
+            close(wake[0])
+            close(wake[1])
             throw .failed(call: "mmap", code: code)
         }
         descriptor = memory
-        eventDescriptor = event
+        wakeDescriptor = wake[0]
+        clientWakeDescriptor = wake[1]
         start = mapped
     }
 
     deinit {
         munmap(start, bytes)
         close(descriptor)
-        close(eventDescriptor)
+        close(wakeDescriptor)
+        close(clientWakeDescriptor)
     }
 
     /// What was due while we were the clock and its client had not written it, in milliseconds: as well as the client leaves it

@@ -15,7 +15,7 @@ struct PCMPort: ~Copyable {
     private(set) var isEngaged = false
     private let ring: UnsafeMutablePointer<btcall_pcm_ring>
     private let samples: UnsafeMutableRawPointer
-    private let eventDescriptor: Int32
+    private let wakeDescriptor: Int32
     /// Frames per second.
     let rate: Int
     private let busRate: Int
@@ -35,7 +35,7 @@ struct PCMPort: ~Copyable {
         isCapture = memory.isCapture
         ring = memory.ring
         samples = memory.samples
-        eventDescriptor = memory.eventDescriptor
+        wakeDescriptor = memory.wakeDescriptor
         rate = memory.rate
         self.busRate = busRate
         layout = memory.layout
@@ -62,7 +62,7 @@ struct PCMPort: ~Copyable {
         btcall_pcm_set_latency(ring, 0)
         converter.reset()
         btcall_pcm_engage(ring, 1)
-        btcall_pcm_signal(eventDescriptor)
+        btcall_pcm_signal(wakeDescriptor)
     }
 
     /// The client is its own clock again.
@@ -71,7 +71,7 @@ struct PCMPort: ~Copyable {
         if !isEngaged { return }
         isEngaged = false
         btcall_pcm_engage(ring, 0)
-        btcall_pcm_signal(eventDescriptor)
+        btcall_pcm_signal(wakeDescriptor)
     }
 
     /// Takes the next 10 ms, as `frames` of the bus, of what the client has written; false when it has written nothing of it.
@@ -151,6 +151,6 @@ struct PCMPort: ~Copyable {
     @_noLocks
     private func moveOn() {
         btcall_pcm_advance(ring, UInt64(blockFrames))
-        btcall_pcm_signal(eventDescriptor)
+        btcall_pcm_signal(wakeDescriptor)
     }
 }

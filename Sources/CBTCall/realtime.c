@@ -167,9 +167,8 @@ void btcall_pcm_add_missing(struct btcall_pcm_ring *ring, uint64_t frames)
 
 void btcall_pcm_signal(int descriptor)
 {
-    struct pollfd state = { descriptor, POLLIN, 0 };
-    if (poll(&state, 1, 0) == 0)
-        btcall_eventfd_signal(descriptor);
+    uint64_t one = 1;
+    btcall_send_packet(descriptor, &one, sizeof one);
 }
 
 void btcall_realtime_plant(int fault)
@@ -336,6 +335,21 @@ int btcall_realtime_eventfd(void)
 {
     int descriptor = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
     return descriptor < 0 ? -errno : descriptor;
+}
+
+int btcall_pcm_wake_pair(int descriptors[2])
+{
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, descriptors) < 0)
+        return -errno;
+    // The kernel's least: a handful of wake-ups. More say nothing new.
+    int bytes = 0;
+    if (setsockopt(descriptors[0], SOL_SOCKET, SO_SNDBUF, &bytes, sizeof bytes) == 0
+        && shutdown(descriptors[0], SHUT_RD) == 0)
+        return 0;
+    int code = errno;
+    close(descriptors[0]);
+    close(descriptors[1]);
+    return -code;
 }
 
 static _Thread_local char last_message[256];

@@ -27,6 +27,8 @@
 // Between two looks at the connection by calls that do not come from a poll.
 #define LOOK (5 * MILLISECOND)
 #define MAXIMUM_MAPPING (1u << 24)
+/// Read at once; more of them leave the poll set readable.
+#define MAXIMUM_WAKE_UPS 64
 
 enum connection { AWAY, GREETING, CONNECTED };
 
@@ -690,9 +692,10 @@ static int btcall_poll_revents(snd_pcm_ioplug_t *io, struct pollfd *polled, unsi
     if (count != 1)
         return -EINVAL;
     struct stream *stream = enter(io);
-    uint64_t steps;
-    if (stream->wakeup >= 0 && stream->owner == getpid() && read(stream->wakeup, &steps, sizeof steps) < 0)
-        steps = 0;
+    uint64_t step;
+    if (stream->wakeup >= 0 && stream->owner == getpid())
+        for (int left = MAXIMUM_WAKE_UPS; left > 0 && read(stream->wakeup, &step, sizeof step) > 0; left--)
+            ;
     stream->looked = 0;
     leave(stream);
     // Moves alsa-lib's own pointers on as well, and may find that the stream ran dry or is drained.

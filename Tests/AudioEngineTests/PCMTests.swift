@@ -14,6 +14,14 @@ extension PCMMemory {
     }
 }
 
+/// How many wake-ups the client finds.
+private func wakeUps(_ memory: PCMMemory) -> Int {
+    var count = 0
+    var message: UInt64 = 0
+    while recv(memory.clientWakeDescriptor, &message, 8, Int32(MSG_DONTWAIT)) == 8 { count += 1 }
+    return count
+}
+
 private func makeMemory(isCapture: Bool = false, rate: Int = 16_000) throws -> PCMMemory {
     try PCMMemory(rate: rate, layout: SampleLayout(), bufferFrames: rate / 10, isCapture: isCapture)
 }
@@ -80,20 +88,33 @@ private func makeMemory(isCapture: Bool = false, rate: Int = 16_000) throws -> P
         port.engage()
         port.engage()
         #expect(memory.ring.pointee.engagement == 1)
-        var count: UInt64 = 0
-        #expect(read(memory.eventDescriptor, &count, 8) == 8 && count == 1)
+        #expect(wakeUps(memory) == 1)
         port.disengage()
         port.disengage()
         #expect(memory.ring.pointee.engagement == 2)
-        #expect(read(memory.eventDescriptor, &count, 8) == 8 && count == 1)
+        #expect(wakeUps(memory) == 1)
     }
 
-    @Test func `an eventfd that its client has filled and made a blocking one holds nobody`() throws {
+    @Test func `a client that makes its end a blocking one and reads nothing delays nobody`() throws {
         let memory = try makeMemory()
         var port = PCMPort(id: 1, memory, busRate: 16_000)
-        _ = fcntl(memory.eventDescriptor, F_SETFL, fcntl(memory.eventDescriptor, F_GETFL) & ~O_NONBLOCK)
-        var full = UInt64.max - 1
-        #expect(write(memory.eventDescriptor, &full, 8) == 8)
+        let flags = fcntl(memory.clientWakeDescriptor, F_GETFL)
+        #expect(fcntl(memory.clientWakeDescriptor, F_SETFL, flags & ~O_NONBLOCK) == 0)
+        var block = [Int16](repeating: 0, count: 160)
+        for _ in 0..<10_000 { _ = port.takeBlock(&block, 160) }
+        #expect(memory.ring.pointee.hardware == 1_600_000)
+        #expect((1..<64).contains(wakeUps(memory)))
+        #expect(wakeUps(memory) == 0)
+        _ = port.takeBlock(&block, 160)
+        #expect(wakeUps(memory) == 1)
+    }
+
+    @Test func `a client can neither send to the thread's end nor end the thread by closing its own`() throws {
+        let memory = try makeMemory()
+        var port = PCMPort(id: 1, memory, busRate: 16_000)
+        var byte: UInt8 = 0
+        #expect(send(memory.clientWakeDescriptor, &byte, 1, Int32(MSG_NOSIGNAL)) == -1 && errno == EPIPE)
+        #expect(shutdown(memory.clientWakeDescriptor, Int32(SHUT_RDWR)) == 0)
         var block = [Int16](repeating: 0, count: 160)
         _ = port.takeBlock(&block, 160)
         #expect(memory.ring.pointee.hardware == 160)

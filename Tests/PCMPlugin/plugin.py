@@ -10,6 +10,7 @@ import selectors
 import socket
 import struct
 import subprocess
+import sys
 import tempfile
 import threading
 import time
@@ -53,7 +54,8 @@ class Stream:
         self.memory = os.memfd_create("pcm", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
         os.ftruncate(self.memory, self.size)
         fcntl.fcntl(self.memory, fcntl.F_ADD_SEALS, fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW)
-        self.wakeup = os.eventfd(0, os.EFD_CLOEXEC | os.EFD_NONBLOCK)
+        self.wakeup, self.wakes = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self.wakes.setblocking(False)
         self.map = mmap.mmap(self.memory, self.size)
         self.ring = Ring.from_buffer(self.map)
         self.played = bytearray()
@@ -76,13 +78,21 @@ class Stream:
                 self.spoken = self.spoken % 32767 + 1
                 self.map[at:at + self.frame] = struct.pack("=h", self.spoken) * (self.frame // 2)
         ring.hardware += count
-        os.eventfd_write(self.wakeup, 1)
+        self.wake()
+
+    def wake(self):
+        """As the daemon: a program that does not read is not waited for."""
+        try:
+            self.wakes.send((1).to_bytes(8, sys.byteorder))
+        except (BlockingIOError, BrokenPipeError):
+            pass
 
     def release(self):
         self.ring = None
         self.map.close()
         os.close(self.memory)
-        os.close(self.wakeup)
+        self.wakeup.close()
+        self.wakes.close()
 
 
 class Daemon:
@@ -142,7 +152,7 @@ class Daemon:
     def turn(self, stream):
         if (stream.ring.engagement & 1) != (self.engaged and stream.running):
             stream.ring.engagement += 1
-            os.eventfd_write(stream.wakeup, 1)
+            stream.wake()
 
     def accept(self):
         while not self.ended.is_set():
@@ -193,7 +203,7 @@ class Daemon:
             self.streams.append(stream)
         try:
             socket.send_fds(connection, [ANSWER.pack(MAGIC, VERSION, 0, stream.size, SAMPLES, b"")],
-                            [stream.memory, stream.wakeup])
+                            [stream.memory, stream.wakeup.fileno()])
             while message := connection.recv(64):
                 kind, _, _ = MESSAGE.unpack(message)
                 with self.lock:

@@ -210,7 +210,7 @@ class Conversation(PluginTest):
                     stream.ring.engagement = noise.getrandbits(32)
                     stream.ring.latency = noise.getrandbits(32)
                     stream.ring.missing = noise.getrandbits(64)
-                    os.eventfd_write(stream.wakeup, 1)
+                    stream.wake()
                     scribbled += 1
             time.sleep(0.01)
         self.assertGreater(scribbled, 10)

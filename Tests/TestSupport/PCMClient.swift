@@ -13,7 +13,7 @@ package final class PCMClient: @unchecked Sendable {
     package private(set) var answer: btcall_pcm_answer?
     package private(set) var ring: PCMRing?
     /// Signalled after each advance.
-    package private(set) var eventDescriptor: Int32 = -1
+    package private(set) var wakeDescriptor: Int32 = -1
     package private(set) var messages: [btcall_pcm_message] = []
     package private(set) var isClosed = false
     private let bufferFrames: UInt32
@@ -56,7 +56,7 @@ package final class PCMClient: @unchecked Sendable {
     deinit {
         ring?.stop()
         close()
-        if eventDescriptor >= 0 { Glibc.close(eventDescriptor) }
+        if wakeDescriptor >= 0 { Glibc.close(wakeDescriptor) }
     }
 
     package func close() {
@@ -118,7 +118,7 @@ package final class PCMClient: @unchecked Sendable {
             descriptors[0], bytes: Int(answer.bytes), samplesOffset: Int(answer.samples_offset),
             bufferFrames: Int(bufferFrames))
         Glibc.close(descriptors[0])
-        eventDescriptor = descriptors[1]
+        wakeDescriptor = descriptors[1]
     }
 
     /// Why it was refused.

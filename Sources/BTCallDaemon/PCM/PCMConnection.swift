@@ -69,7 +69,7 @@ final class PCMConnection {
         guard let memory else { return send(answer, []) }
         answer.bytes = UInt32(clamping: memory.bytes)
         answer.samples_offset = UInt32(PCMMemory.samplesOffset)
-        return send(answer, [memory.descriptor, memory.eventDescriptor])
+        return send(answer, [memory.descriptor, memory.clientWakeDescriptor])
     }
 
     func tell(_ element: UInt32, _ value: Int32) -> Bool {

@@ -1,7 +1,7 @@
 /// What the ALSA plug-in and the daemon say to each other (INTERFACES.md section 3): one SOCK_SEQPACKET connection to
 /// `BTCALL_PCM_SOCKET` for each open stream. The client sends `btcall_pcm_hello`, the daemon answers `btcall_pcm_answer`
-/// with two descriptors (SCM_RIGHTS): a sealed memfd that holds a `btcall_pcm_ring`, and an eventfd that it signals after
-/// each advance. From then on samples and positions are in the memfd; the connection carries `btcall_pcm_message` only.
+/// with two descriptors (SCM_RIGHTS): a sealed memfd that holds a `btcall_pcm_ring`, and a socket to
+/// which it sends 8 bytes after each advance; the client reads until nothing is left. From then on samples and positions are in the memfd; the connection carries `btcall_pcm_message` only.
 ///
 /// Who is the clock: the side that moves `hardware` on. While `engagement` is odd it is the daemon, 10 ms at a time;
 /// while it is even, and when the connection is down, it is the client, by the monotonic clock: it drops what is played

@@ -70,8 +70,8 @@ BTCALL_REALTIME void btcall_pcm_set_latency(struct btcall_pcm_ring *_Nonnull rin
 BTCALL_REALTIME uint64_t btcall_pcm_missing(const struct btcall_pcm_ring *_Nonnull ring);
 BTCALL_REALTIME void btcall_pcm_add_missing(struct btcall_pcm_ring *_Nonnull ring, uint64_t frames);
 
-/// Makes an eventfd readable that a client has, too. One that is readable already is left alone: a client that has filled
-/// it and made it a blocking one would hold the thread.
+/// Wakes a client: 8 bytes to the thread's end of `btcall_pcm_wake_pair`. A client that reads nothing misses wake-ups, and
+/// delays nobody: the call never waits, whatever flags the client's end has.
 BTCALL_REALTIME void btcall_pcm_signal(int descriptor);
 
 /// Commits a fault on purpose, so that a check for such faults can be checked: 1 = malloc, 2 = mutex; 0 does nothing.
@@ -119,6 +119,11 @@ void btcall_prefault_code(void);
 
 /// A new non-blocking eventfd, or -errno.
 int btcall_realtime_eventfd(void);
+
+/// A pair of sockets that wakes a client of the ALSA PCM: [0] for `btcall_pcm_signal`, [1] for the client. The two have
+/// flags of their own; an eventfd would be one file with one set of flags, which a client can change under the thread. The
+/// client cannot send to [0]. Returns 0 or -errno.
+int btcall_pcm_wake_pair(int *_Nonnull descriptors);
 
 /// Descriptors to poll for a PCM; declared here so that one file needs only this header.
 int snd_pcm_type(struct _snd_pcm *_Nonnull pcm);
