@@ -1,4 +1,5 @@
 package import AudioDSP
+import CBTCall
 import Glibc
 
 /// What the control side knows of manual rendering.
@@ -17,8 +18,8 @@ struct ManualRecord {
     }
 
     func free() {
-        close(descriptors.uplink)
-        close(descriptors.downlink)
+        btcall_close_peer(descriptors.uplink)
+        btcall_close_peer(descriptors.downlink)
         counters.deinitialize(count: 1).deallocate()
         uplinkCounters.deinitialize(count: 1).deallocate()
     }
@@ -45,8 +46,8 @@ extension AudioEngine {
             try check(rate: rate, channels: layout.channels)
             guard manual == nil else { throw .tooMany(limit: 1) }
         } catch {
-            close(uplink)
-            close(downlink)
+            btcall_close_peer(uplink)
+            btcall_close_peer(downlink)
             throw error
         }
         let counters = UnsafeMutablePointer<ManualCounters>.allocate(capacity: 1)
@@ -105,7 +106,7 @@ extension AudioEngine {
             guard taps[id] == nil else { throw .duplicate(id) }
             guard taps.count < RealtimeThread.maximumTaps else { throw .tooMany(limit: RealtimeThread.maximumTaps) }
         } catch {
-            close(descriptor)
+            btcall_close_peer(descriptor)
             throw error
         }
         let counters = UnsafeMutablePointer<TapCounters>.allocate(capacity: 1)
@@ -136,7 +137,7 @@ extension AudioEngine {
     }
 
     func free(tap: TapPointer) {
-        close(tap.pointee.descriptor)
+        btcall_close_peer(tap.pointee.descriptor)
         tap.pointee.counters.deinitialize(count: 1).deallocate()
         tap.deinitialize(count: 1).deallocate()
     }

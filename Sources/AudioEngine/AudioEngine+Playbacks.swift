@@ -69,7 +69,7 @@ extension AudioEngine {
                 throw .tooMany(limit: RealtimeThread.maximumPlaybacks)
             }
         } catch {
-            if case .application(let descriptor, _, _, _) = source { close(descriptor) }
+            if case .application(let descriptor, _, _, _) = source { btcall_close_peer(descriptor) }
             throw error
         }
         let port = PlaybackPointer.allocate(capacity: 1)
@@ -140,7 +140,7 @@ extension AudioEngine {
         playback.pointee.tone?.deinitialize(count: 1).deallocate()
         playback.pointee.samples?.deallocate()
         if let application = playback.pointee.application {
-            close(application.pointee.descriptor)
+            btcall_close_peer(application.pointee.descriptor)
             application.pointee.counters.deinitialize(count: 1).deallocate()
             application.deinitialize(count: 1).deallocate()
         }

@@ -159,7 +159,7 @@ package final class AudioEngine: @unchecked Sendable {
         do throws(AudioEngineError) {
             try checkCall(id, rate: rate, channels: layout.channels)
         } catch {
-            close(descriptor)
+            btcall_close_peer(descriptor)
             throw error
         }
         let counters = UnsafeMutablePointer<CallCounters>.allocate(capacity: 1)
@@ -222,7 +222,7 @@ package final class AudioEngine: @unchecked Sendable {
                 throw .tooMany(limit: RealtimeThread.maximumInjections)
             }
         } catch {
-            close(descriptor)
+            btcall_close_peer(descriptor)
             throw error
         }
         let counters = UnsafeMutablePointer<InjectionCounters>.allocate(capacity: 1)
@@ -520,13 +520,13 @@ package final class AudioEngine: @unchecked Sendable {
 
     private func free(call: CallPointer) {
         heldCalls.removeAll { $0.storage == call }
-        close(call.pointee.descriptor)
+        btcall_close_peer(call.pointee.descriptor)
         call.pointee.counters.deinitialize(count: 1).deallocate()
         call.deinitialize(count: 1).deallocate()
     }
 
     private func free(injection: InjectionPointer) {
-        close(injection.pointee.descriptor)
+        btcall_close_peer(injection.pointee.descriptor)
         injection.pointee.counters.deinitialize(count: 1).deallocate()
         injection.deinitialize(count: 1).deallocate()
     }

@@ -191,6 +191,74 @@ ssize_t btcall_receive_descriptors(
     return received;
 }
 
+enum { CLOSING_THREADS = 32, CLOSING_WAITING = 1024, CLOSING_STACK_BYTES = 32 * 1024 };
+
+static pthread_mutex_t closing_lock = PTHREAD_MUTEX_INITIALIZER;
+static int closing_threads, closing_waiting;
+static int closing[CLOSING_WAITING];
+
+static void close_waiting(void *unused)
+{
+    (void)unused;
+    pthread_mutex_lock(&closing_lock);
+    while (closing_waiting > 0) {
+        int descriptor = closing[--closing_waiting];
+        pthread_mutex_unlock(&closing_lock);
+        close(descriptor);
+        pthread_mutex_lock(&closing_lock);
+    }
+    closing_threads--;
+    pthread_mutex_unlock(&closing_lock);
+}
+
+void btcall_close_elsewhere(int descriptor)
+{
+    int starts = 0;
+    pthread_mutex_lock(&closing_lock);
+    // With no room left it stays open: to wait is worse.
+    if (closing_waiting < CLOSING_WAITING)
+        closing[closing_waiting++] = descriptor;
+    if (closing_threads < CLOSING_THREADS) {
+        closing_threads++;
+        starts = 1;
+    }
+    pthread_mutex_unlock(&closing_lock);
+    if (!starts || btcall_start_thread(CLOSING_STACK_BYTES, close_waiting, NULL) == 0)
+        return;
+    pthread_mutex_lock(&closing_lock);
+    closing_threads--;
+    pthread_mutex_unlock(&closing_lock);
+}
+
+void btcall_close_peer(int socket)
+{
+    int on = 1;
+    shutdown(socket, SHUT_RDWR);
+    // Each message says its sender then, also an empty one: nothing is told from the end by that.
+    int can_look = setsockopt(socket, SOL_SOCKET, SO_PASSCRED, &on, sizeof on) == 0;
+    for (int left = 256; can_look && left > 0; left--) {
+        char bytes[4096];
+        union {
+            char bytes[CMSG_SPACE(sizeof(struct ucred))];
+            struct cmsghdr alignment;
+        } control;
+        struct iovec vector = { bytes, sizeof bytes };
+        struct msghdr message = { .msg_iov = &vector, .msg_iovlen = 1, .msg_control = control.bytes,
+            .msg_controllen = sizeof control.bytes };
+        ssize_t there = recvmsg(socket, &message, MSG_PEEK | MSG_DONTWAIT);
+        if (there < 0 && errno == EINTR)
+            continue;
+        if (message.msg_flags & MSG_CTRUNC)
+            break;
+        if (there < 0 || (there == 0 && message.msg_controllen == 0)) {
+            close(socket);
+            return;
+        }
+        recv(socket, bytes, (size_t)there, MSG_DONTWAIT);
+    }
+    btcall_close_elsewhere(socket);
+}
+
 int btcall_accept(int socket)
 {
     int accepted;

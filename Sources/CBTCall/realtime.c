@@ -71,22 +71,39 @@ ssize_t btcall_receive_packet(int descriptor, void *buffer, size_t size, int *st
     return received;
 }
 
-ssize_t btcall_receive_block(int descriptor, void *buffer, size_t size)
+/// Receives what brings no descriptors. Those that nobody asked for are closed by the kernel in the receiver's recv(2), and
+/// that close may last for as long as the sender likes (SO_LINGER, a file system of its own): so it looks first.
+static ssize_t receive_plain(int descriptor, void *buffer, size_t size, int flags)
 {
     ssize_t received;
+    struct iovec vector = { buffer, size };
+    struct msghdr message;
+    do {
+        message = (struct msghdr){ .msg_iov = &vector, .msg_iovlen = 1 };
+        received = recvmsg(descriptor, &message, MSG_PEEK | MSG_DONTWAIT | flags);
+    } while (received < 0 && errno == EINTR);
+    if (received < 0)
+        return -errno;
+    // A control message without room for it: only descriptors come on these sockets.
+    if (message.msg_flags & MSG_CTRUNC)
+        return -EBADMSG;
+    // Exactly what was looked at. Of a message, the rest goes with it.
+    size_t length = (size_t)received < size ? (size_t)received : size;
+    ssize_t taken;
     do
-        received = recv(descriptor, buffer, size, MSG_DONTWAIT | MSG_TRUNC);
-    while (received < 0 && errno == EINTR);
-    return received < 0 ? -errno : received;
+        taken = recv(descriptor, buffer, length, MSG_DONTWAIT | flags);
+    while (taken < 0 && errno == EINTR);
+    return taken < 0 ? -errno : taken;
+}
+
+ssize_t btcall_receive_block(int descriptor, void *buffer, size_t size)
+{
+    return receive_plain(descriptor, buffer, size, MSG_TRUNC);
 }
 
 ssize_t btcall_receive_part(int descriptor, void *buffer, size_t size)
 {
-    ssize_t received;
-    do
-        received = recv(descriptor, buffer, size, MSG_DONTWAIT);
-    while (received < 0 && errno == EINTR);
-    return received < 0 ? -errno : received;
+    return receive_plain(descriptor, buffer, size, 0);
 }
 
 ssize_t btcall_waiting_bytes(int descriptor)

@@ -1,5 +1,6 @@
 import AudioDSP
 import BTCallAPI
+import CBTCall
 import ControlLoop
 import DBus
 import Glibc
@@ -30,7 +31,7 @@ struct AudioSocketPair {
     func limitOurs(bytes: Int) { Self.limit(ours, bytes) }
 
     /// For one that nobody takes.
-    func closeOurs() { close(ours) }
+    func closeOurs() { btcall_close_peer(ours) }
 
     private static func limit(_ descriptor: Int32, _ bytes: Int) {
         // The kernel doubles it for its own part, and has a least value of its own.

@@ -106,7 +106,12 @@ package final class LogReader: Sendable {
     private func discard() -> Int {
         var bytes = [UInt8](repeating: 0, count: 4096)
         let descriptor = state.withLock(\.descriptor)
-        return bytes.withUnsafeMutableBytes { recv(descriptor, $0.baseAddress, $0.count, Int32(MSG_DONTWAIT)) }
+        return bytes.withUnsafeMutableBytes { room in
+            guard let start = room.baseAddress else { return 0 }
+            let length = btcall_receive_block(descriptor, start, room.count)
+            // Descriptors are never wanted: its end.
+            return length == -Int(EBADMSG) ? 0 : length
+        }
     }
 
     /// - Returns: false when there is no room. What cannot be sent at all is as if it were: that its reader has gone is told by the loop.
@@ -125,6 +130,6 @@ package final class LogReader: Sendable {
     }
 
     private static func close(_ descriptor: Int32) {
-        if descriptor >= 0 { _ = Glibc.close(descriptor) }
+        if descriptor >= 0 { btcall_close_peer(descriptor) }
     }
 }

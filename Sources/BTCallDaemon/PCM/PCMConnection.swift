@@ -53,7 +53,7 @@ final class PCMConnection {
         onEvent = nil
         silence?.cancel()
         source?.cancel()
-        Glibc.close(descriptor)
+        btcall_close_peer(descriptor)
     }
 
     func send(_ refusal: PCMRefusal) { _ = send(refusal.answer, []) }
@@ -92,20 +92,22 @@ final class PCMConnection {
         var bytes = [UInt8](repeating: 0, count: 256)
         while left > 0, !isClosed {
             left -= 1
-            // Descriptors are not wanted: they are closed.
-            var count = 0
-            var outcome: Int32 = 0
-            let capacity = bytes.count
-            let received = bytes.withUnsafeMutableBytes {
-                btcall_receive_descriptors(
-                    descriptor, $0.baseAddress, capacity, nil, &count, Int32(MSG_DONTWAIT), &outcome)
+            let received = bytes.withUnsafeMutableBytes { room in
+                room.baseAddress.map { btcall_receive_block(descriptor, $0, room.count) } ?? 0
             }
-            if received < 0, errno == EAGAIN { return }
-            guard received > 0 else {
+            switch received {
+            case -Int(EAGAIN): return
+            case -Int(EBADMSG):
+                onEvent?(.gone(complaint: "it sent descriptors; accepted: messages without"))
+                return
+            case ...0:
                 onEvent?(.gone(complaint: nil))
                 return
+            case (bytes.count + 1)...:
+                onEvent?(.gone(complaint: "a message of \(received) bytes"))
+                return
+            default: take(Array(bytes[..<received]))
             }
-            take(Array(bytes[..<received]))
         }
     }
 

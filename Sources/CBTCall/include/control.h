@@ -56,6 +56,14 @@ ssize_t btcall_send_descriptors(
 ssize_t btcall_receive_descriptors(
     int socket, void *bytes, size_t capacity, int *descriptors, size_t *count, int flags, int *outcome);
 
+// Closes a descriptor that somebody else has made: its last close may last for as long as that somebody likes (SO_LINGER, a
+// file system of theirs). Returns at once; a thread that lives for it alone does it.
+void btcall_close_elsewhere(int descriptor);
+
+// Closes our end of a unix socket whose other end a client has. What the client has sent is dropped; when descriptors are
+// in it, a thread of its own closes them (`btcall_close_elsewhere`). The client sees the end at once.
+void btcall_close_peer(int socket);
+
 // accept4 with SOCK_CLOEXEC and SOCK_NONBLOCK.
 int btcall_accept(int socket);
 

@@ -29,11 +29,12 @@ BTCALL_REALTIME ssize_t btcall_receive_packet(
     int descriptor, void *_Nonnull buffer, size_t size, int *_Nonnull status);
 
 /// Receives one message without waiting. Returns its real length, which is larger than `size` when it was cut,
-/// 0 when the peer has closed, or -errno.
+/// 0 when the peer has closed, or -errno. A message that brings descriptors stays where it is (-EBADMSG): the close of one
+/// may last as long as its sender likes. The socket is to be closed then, by the control plane (`btcall_close_peer`).
 BTCALL_REALTIME ssize_t btcall_receive_block(int descriptor, void *_Nonnull buffer, size_t size);
 
 /// Takes what has come of a stream, at most `size` bytes, without waiting. Returns their number, 0 at the stream's end, or
-/// -errno.
+/// -errno; -EBADMSG as above.
 BTCALL_REALTIME ssize_t btcall_receive_part(int descriptor, void *_Nonnull buffer, size_t size);
 
 /// What waits in a socket, all messages together; 0 when that cannot be said.
