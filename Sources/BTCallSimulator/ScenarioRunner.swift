@@ -7,6 +7,8 @@ public struct ScenarioRunner {
     private static let silenceLimit = Duration.milliseconds(2000)
     /// So many events in one instant are a policy that does not come to rest, not a scenario.
     private static let instantLimit = 10_000
+    /// So many between two steps, as well.
+    private static let stepLimit = 1_000_000
 
     private let scenario: Scenario
     private var policy: RoutingPolicy
@@ -124,13 +126,15 @@ public struct ScenarioRunner {
     private mutating func advance(to end: Instant) {
         guard isPlaying else { return }
         var count = 0
+        var total = 0
         while !isRestless {
             let completion = links.next ?? Instant(nanoseconds: .max)
             let timer = deadline ?? Instant(nanoseconds: .max)
             let next = min(completion, timer)
             guard next <= end else { return }
             count = next > now ? 0 : count + 1
-            isRestless = count > Self.instantLimit
+            total += 1
+            isRestless = count > Self.instantLimit || total > Self.stepLimit
             now = max(now, next)
             if completion <= timer {
                 guard let (event, _) = links.takeNext() else { return }

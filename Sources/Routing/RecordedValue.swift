@@ -163,8 +163,11 @@ extension Bool: Recordable {
 }
 
 extension Int: Recordable {
+    /// All of them count events. More than this was never counted, and would trap when one more comes.
+    private static let mostCounted: Int64 = 1_000_000_000
+
     init?(_ recorded: RecordedValue, from zero: Instant) {
-        guard case .number(let number) = recorded else { return nil }
+        guard case .number(let number) = recorded, (0...Self.mostCounted).contains(number) else { return nil }
         self.init(exactly: number)
     }
 

@@ -390,6 +390,7 @@ extension RoutingPolicy {
     }
 
     func doubled(_ base: Duration, times: Int, limit: Duration) -> Duration {
+        guard base > .zero else { return min(base, limit) }
         var duration = base
         for _ in 0..<max(times, 0) {
             if duration >= limit { break }

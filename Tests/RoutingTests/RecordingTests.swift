@@ -108,6 +108,9 @@ import Testing
         (.object([.init(name: "started", value: .number(1))]), "'started' is not understood"),
         (.object([.init(name: "current", value: .text("hfp:left"))]), "'current' is not understood"),
         (.object([.init(name: "currentSince", value: .number(.min))]), "'currentSince' is not understood"),
+        // One more of them would trap.
+        (.object([.init(name: "gestures", value: .number(.max))]), "'gestures' is not understood"),
+        (.object([.init(name: "gestures", value: .number(-1))]), "'gestures' is not understood"),
         (
             .object([.init(name: "headsets", value: .list([.object([.init(name: "address", value: .text("H1"))])]))]),
             "'headsets' is not understood"

@@ -173,6 +173,15 @@ import Testing
         try check(given, steps)
     }
 
+    @Test func `a scenario that would take a million events from one step to the next ends there`() throws {
+        let given = """
+            "headsets": {"H1": {"openMs": 100}}, "connected": ["H1"], "preferred": "bluetooth", "default": "earpiece",
+            "config": {"openTimeoutMs": 1, "retryBaseMs": 1, "penaltyBaseMs": 0, "penaltyMaxMs": 0}
+            """
+        let result = try replay(given, [Self.call, #"{"t": 1000000000000, "expect": {"pending": "none"}}"#])
+        #expect(result.failures.map(\.text).contains { $0.contains("does not come to rest at") })
+    }
+
     @Test func `a request that is not answered ends by the time-out, and is closed after closeMs`() throws {
         let given = """
             "headsets": {"H1": {"script": ["hang"], "closeMs": 300}}, "connected": ["H1"], "preferred": "bluetooth",
