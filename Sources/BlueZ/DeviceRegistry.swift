@@ -190,17 +190,20 @@ package final class DeviceRegistry {
             events.append(.adapterRemoved(path: old.path))
         }
         for new in newAdapters where !oldAdapters.contains(new) { events.append(.adapterChanged(new)) }
-        for new in newDevices where !oldDevices.contains(new) { events.append(.deviceChanged(new)) }
+        // Somebody in range can make bluetoothd know thousands: each is looked up, never searched for.
+        let known = Dictionary(uniqueKeysWithValues: oldDevices.map { ($0.path, $0) })
+        for new in newDevices where known[new.path] != new { events.append(.deviceChanged(new)) }
+        let there = Set(newDevices.map(\.address))
+        let connected = Set(newDevices.filter(\.connected).map(\.address))
+        let wereConnected = Set(oldDevices.filter(\.connected).map(\.address))
         // An address that two adapters know is told about once.
         var previous: BluetoothAddress?
         for old in oldDevices where old.address != previous {
             previous = old.address
-            let address = old.address
-            let isConnected = newDevices.contains { $0.address == address && $0.connected }
-            if !isConnected, oldDevices.contains(where: { $0.address == address && $0.connected }) {
-                events.append(.deviceDisconnected(address, reason: nil))
+            if wereConnected.contains(old.address), !connected.contains(old.address) {
+                events.append(.deviceDisconnected(old.address, reason: nil))
             }
-            if !newDevices.contains(where: { $0.address == address }) { events.append(.deviceRemoved(address)) }
+            if !there.contains(old.address) { events.append(.deviceRemoved(old.address)) }
         }
         for event in events { onEvent?(event) }
     }
