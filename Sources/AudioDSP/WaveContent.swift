@@ -9,6 +9,8 @@ package struct WaveContent: Equatable, Sendable {
         }
     }
 
+    /// Frames per second that a file may have.
+    private static let rates = 1_000...384_000
     /// Frames per second, as the file says.
     package let rate: Int
     package let samples: [Int16]
@@ -43,7 +45,7 @@ package struct WaveContent: Equatable, Sendable {
 
     /// The same audio at another rate, with the converter's own delay taken off its beginning.
     ///
-    /// - Parameter newRate: frames per second, 8000 to 48000, as is that of the file.
+    /// - Parameter newRate: frames per second, 8000 to 48000.
     package func samples(atRate newRate: Int) -> [Int16] {
         guard newRate != rate, !samples.isEmpty else { return samples }
         var converter = Resampler(from: rate, to: newRate)
@@ -76,6 +78,9 @@ package struct WaveContent: Equatable, Sendable {
             throw Problem("is not 16-bit PCM: `sox IN -b 16 -e signed OUT.wav` converts it")
         }
         guard channels == 1 || channels == 2 else { throw Problem("has \(channels) channels, not 1 or 2") }
+        guard rates.contains(rate) else {
+            throw Problem("has \(rate) frames a second, not \(rates.lowerBound) to \(rates.upperBound)")
+        }
         return (channels, rate)
     }
 

@@ -89,6 +89,14 @@ import Testing
         #expect(try WaveContent(file(rate: 8_000, channels: 2, [100, 300, -2, -4])).samples == [200, -3])
     }
 
+    @Test(arguments: [0, 1, 99, 999, 384_001, 0xFFFF_FFFF])
+    func `a rate that no sound has is refused with what is accepted`(rate: Int) {
+        let problem = #expect(throws: WaveContent.Problem.self) {
+            try WaveContent(file(rate: rate, channels: 1, [1, 2]))
+        }
+        #expect(problem?.description == "has \(rate) frames a second, not 1000 to 384000")
+    }
+
     @Test func `any beginning of a file is read or refused, and nothing else happens`() {
         let whole = file(rate: 11_025, channels: 2, [1, 2, 3, 4])
         for length in 0..<whole.count {
