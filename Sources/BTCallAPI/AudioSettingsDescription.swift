@@ -8,6 +8,8 @@ package struct AudioSettingsDescription: Hashable, Sendable {
 
     /// Milliseconds that a sound card may be asked for.
     package static let periods = 5...40
+    /// As many devices as `exclude` may name.
+    package static let mostExcluded = 64
 
     package var directions: Directions
     package var mode: Mode
@@ -45,8 +47,14 @@ package struct AudioSettingsDescription: Hashable, Sendable {
             exclude = other.exclude
             return
         }
+        let texts = try fields.strings("exclude")
+        guard texts.count <= Self.mostExcluded else {
+            throw APIError(
+                .invalidArgument,
+                "exclude in \(fields.subject) has \(texts.count) devices; accepted: at most \(Self.mostExcluded)")
+        }
         var words: [DeviceWord] = []
-        for text in try fields.strings("exclude") {
+        for text in texts {
             guard let word = DeviceWord(text), word != .none else {
                 throw APIError(
                     .invalidArgument,
