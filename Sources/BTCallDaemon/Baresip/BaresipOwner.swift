@@ -60,10 +60,15 @@ package final class BaresipOwner: CallOwner {
     // MARK: What is wanted
 
     package func start(_ call: String, _ number: String) async throws(APIError) {
-        try await perform { id in
-            let (key, actions) = follower.dial(number, id: id, at: ControlLoop.now)
-            calls[call] = key
-            return actions
+        do throws(APIError) {
+            try await perform { id in
+                let (key, actions) = follower.dial(number, id: id, at: ControlLoop.now)
+                calls[call] = key
+                return actions
+            }
+        } catch {
+            calls[call] = nil
+            throw error
         }
     }
 
