@@ -52,6 +52,9 @@ extension DaemonTests {
                 try await eventually("the headset has settled") {
                     try await box.device("bluetooth:\(Box.first)")?["state"] == "available"
                 }
+                try await eventually("the call has its path") {
+                    try await box.bridge.status().calls.first?.link != nil
+                }
                 let before = try await box.bridge.status()
                 let unknown = Value.objectPath("/unknown")
                 let none = Value.vardict([:])
