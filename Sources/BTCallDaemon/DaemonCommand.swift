@@ -1,6 +1,7 @@
 import ALSA
 import BlueZ
 import BluetoothSockets
+import CBTCall
 import ControlLoop
 import DBus
 import Glibc
@@ -127,6 +128,7 @@ package enum DaemonCommand {
             do throws(DaemonError) {
                 let daemon = try Daemon(
                     configuration: configuration, bus: bus, registry: registry, outside: outside, logger: logger)
+                if !daemon.settings.configuration.namesProgram { giveUpPrograms(logger) }
                 try run(daemon, logger)
             } catch {
                 fail(1, "\(error)")
@@ -136,6 +138,13 @@ package enum DaemonCommand {
                 1,
                 "the message bus (\(address)) cannot be used: \(error.message); start dbus, or name another with --bus")
         }
+    }
+
+    /// From now on nobody can make the process start a program, neither through a library (alsa-lib's `|COMMAND`) nor through a
+    /// hole of our own. systemd cannot do that: it starts the daemon the same way.
+    private static func giveUpPrograms(_ logger: Logger) {
+        guard btcall_forbid_programs(1) != 0 else { return }
+        logger.notice("the process could start programs, although none is configured: \(SystemError("seccomp"))")
     }
 
     @ControlPlane

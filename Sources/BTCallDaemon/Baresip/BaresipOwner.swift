@@ -1,6 +1,7 @@
 package import BTCallAPI
 import BluetoothSockets
 import BluetoothTypes
+import CBTCall
 package import ControlLoop
 package import DBus
 import Glibc

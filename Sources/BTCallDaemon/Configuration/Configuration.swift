@@ -219,6 +219,13 @@ package struct Configuration: Sendable {
     /// Commands for what happens, and what buttons do.
     package var hooks: [HookEvent: CommandWords] = [:]
     package var buttons: [ButtonGesture: ButtonAction] = [:]
+    /// Whether anything is configured that starts a program: a hook, a button, `mediaCommand`, the helper of `scoRouting`.
+    package var namesProgram: Bool {
+        let runs = buttons.values.contains { action in
+            if case .run = action { true } else { false }
+        }
+        return runs || !hooks.isEmpty || mediaCommand != nil || scoRouting == .host
+    }
     /// Size in KiB at which the record of calls is begun anew; 0: never.
     package var recordKiB = 1024
     /// The rows of both files; no key sets them.

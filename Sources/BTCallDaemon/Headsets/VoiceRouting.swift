@@ -119,7 +119,10 @@ package final class VoiceRouting {
         } catch {
             failed(
                 path, "\(name): the voice routing is not set: \(error)",
-                "install btcall-sco-routing as /usr/libexec/btcall-sco-routing (scripts/build-sco-routing)")
+                error.code == EPERM
+                    // Nothing was configured that starts a program when the daemon started.
+                    ? "restart btcalld: it gave up starting programs, and `scoRouting = host` needs one"
+                    : "install btcall-sco-routing as /usr/libexec/btcall-sco-routing (scripts/build-sco-routing)")
             return
         }
         let line = Self.lastLine(report.output)

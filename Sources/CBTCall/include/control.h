@@ -73,6 +73,10 @@ int btcall_peer_credentials(int socket, pid_t *process, uid_t *user);
 // A descriptor that becomes readable when a child has ended; close-on-exec. ENOSYS before Linux 5.3.
 int btcall_open_process(pid_t process);
 
+// The calling thread, or all of them, and those that they start from now on, can run no other program: execve fails with EPERM,
+// also for what a library would start. There is no way back. ENOSYS on architectures other than x86-64, arm64 and riscv64.
+int btcall_forbid_programs(int all_threads);
+
 // prctl with one argument.
 int btcall_process_control(int operation, unsigned long argument);
 
