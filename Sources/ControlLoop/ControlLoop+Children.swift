@@ -2,6 +2,10 @@ internal import CBTCall
 internal import Glibc
 
 extension ControlLoop {
+    /// What a child gets of one value in its environment, in bytes of UTF-8; a longer one is cut between two characters. With
+    /// a string of 128 KiB no program can be started at all (`MAX_ARG_STRLEN`, execve(2)).
+    package static let longestVariable = 32 * 1024
+
     /// Between two looks at a child, where the kernel cannot say when it ends (before Linux 5.3).
     private static let childInterval = Duration.milliseconds(50)
 
@@ -44,7 +48,7 @@ extension ControlLoop {
     ///
     /// - Parameters:
     ///   - words: the program and its arguments.
-    ///   - additions: to its environment, by name; with them it has a process group of its own, which is killed as a whole, also
+    ///   - additions: to its environment, by name, up to ``longestVariable`` of each; with them it has a process group of its own, which is killed as a whole, also
     ///     when the task is cancelled.
     ///   - limit: after which it is killed.
     ///   - most: bytes of output that are kept; the rest is read and dropped.
@@ -84,7 +88,7 @@ extension ControlLoop {
     /// When the task is cancelled the group is killed.
     /// - Parameters:
     ///   - words: the program and its arguments.
-    ///   - additions: by name; they go before what this process has in its environment.
+    ///   - additions: by name; they go before what this process has in its environment, up to ``longestVariable`` of each.
     ///   - limit: after which the group is killed.
     /// - Returns: the status as `run(_:forwarding:ignoring:)` gives it, and whether the time was over.
     /// - Throws: why it could not be started.
@@ -176,7 +180,15 @@ extension ControlLoop {
             if additions[String(name)] == nil { entries.append(text) }
             next += 1
         }
-        return entries + additions.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" }
+        return entries + additions.sorted { $0.key < $1.key }.map { "\($0.key)=\(Self.bounded($0.value))" }
+    }
+
+    private static func bounded(_ value: String) -> Substring {
+        let bytes = value.utf8
+        guard bytes.count > longestVariable else { return value[...] }
+        var end = bytes.index(bytes.startIndex, offsetBy: longestVariable)
+        while end.samePosition(in: value.unicodeScalars) == nil { end = bytes.index(before: end) }
+        return value[..<end]
     }
 
     @ControlPlane

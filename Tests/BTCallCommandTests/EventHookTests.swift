@@ -96,4 +96,19 @@ import Testing
         #expect(setting["BTCALL_SETTING"] == "preferred" && setting["BTCALL_VALUE"] == "")
         #expect(setting["BTCALL_NAME"] == "")
     }
+
+    @Test func `A document that is too long for the environment is replaced by a short one`() async throws {
+        let long = String(repeating: "x", count: 200_000)
+        let values = HookVariables.values(
+            of: .settingChanged(name: "preferred", value: long), nil, at: WallClock(milliseconds: 0))
+        let short = #"{"event":"setting","time":"1970-01-01T00:00:00.000Z","cut":true}"#
+        #expect(values["BTCALL_JSON"] == short)
+        // With it the hook could not be run at all.
+        let hook = EventHook(
+            #"printf '%s %s' "${#BTCALL_VALUE}" "$BTCALL_JSON" >"$FILE""#, within: .seconds(30), capture.sink,
+            isJSON: true)
+        hook.add(values.merging(["FILE": file.path()]) { $1 })
+        await capture.contains("\"setting\"")
+        #expect(written == "\(ControlLoop.longestVariable) \(short)" && capture.errors == "")
+    }
 }

@@ -73,6 +73,16 @@ import Testing
         #expect(kill(grandchild, SIGKILL) == 0)
     }
 
+    @Test func `a value that no program could be started with is cut between two characters`() async throws {
+        let most = ControlLoop.longestVariable
+        let script = "printf %s \"$NAME\" | wc -c; printf %s \"$SHORT\""
+        let report = try await loop.run(
+            ["sh", "-c", script], adding: ["NAME": "x" + String(repeating: "é", count: 150_000), "SHORT": "é"],
+            within: .seconds(30), keeping: 100)
+        // Of the last one only the first byte would have had room.
+        #expect(report.status == 0 && report.output == "\(most - 1)\né")
+    }
+
     @Test func `what cannot be started leaves nothing open`() async throws {
         let before = try openDescriptors()
         let error = await #expect(throws: SystemError.self) {

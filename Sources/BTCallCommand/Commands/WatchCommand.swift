@@ -11,7 +11,8 @@ struct WatchCommand: BridgeCommand {
             nothing is put into CMD: BTCALL_EVENT, BTCALL_CALL (the id), BTCALL_NUMBER, BTCALL_NAME, BTCALL_STATE, \
             BTCALL_DIRECTION, BTCALL_PROVIDER, BTCALL_DEVICE, BTCALL_OLD_DEVICE, BTCALL_REASON, BTCALL_ADDRESS, \
             BTCALL_BUTTON, BTCALL_SETTING, BTCALL_VALUE, BTCALL_TIME, and BTCALL_JSON with the line of `btcall monitor \
-            --json`. All are set, those that say nothing to nothing.
+            --json`. All are set, those that say nothing to nothing. A value has at most 32 KiB; a longer BTCALL_JSON has \
+            event, time and cut alone.
 
             With --json a line is printed for each run: event, status, killed.
 

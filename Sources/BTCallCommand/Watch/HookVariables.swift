@@ -30,8 +30,16 @@ enum HookVariables {
         if let call { add(call.json, earlierMembers, to: &values) }
         add(json, members, to: &values)
         values["BTCALL_EVENT"] = event.word
-        values["BTCALL_JSON"] = json.text()
+        values["BTCALL_JSON"] = text(json, of: event, at: time)
         return values
+    }
+
+    /// Cut off it would be no JSON: one that is too long is replaced by what it is about.
+    private static func text(_ json: JSON, of event: BridgeEvent, at time: WallClock) -> String {
+        let text = json.text()
+        guard text.utf8.count > ControlLoop.longestVariable else { return text }
+        let short: JSON = ["event": .string(event.word), "time": .string(time.iso8601), "cut": true]
+        return short.text()
     }
 
     private static func add(_ json: JSON, _ names: [String: String?], to values: inout [String: String]) {
