@@ -26,9 +26,18 @@ package enum DaemonCommand {
         starts when that file does not exist. --foreground logs to standard error, also under a service manager.
         """
     private static let standardConfiguration = "/etc/btcall/btcalld.conf"
+    private static let hangUp = """
+        SIGHUP: the configuration is not read again while btcalld runs: restart it (`systemctl restart btcalld`), or set keys \
+        with `btcall config`
+        """
 
     /// Runs until SIGTERM or SIGINT; the exit status is 0 then, 1 when it could not start, 2 for wrong arguments.
+    ///
+    /// SIGHUP does not end it: the log says that the configuration is not read again. Only a daemon that was started at a
+    /// terminal ends with that terminal, as by SIGTERM.
     package static func run(_ words: [String]) -> Never {
+        // Taken by the loop as soon as it runs; what comes before waits.
+        _ = btcall_mask_signal(SIGHUP, 1)
         // ALSA's plug-ins lock a mutex for every call unless told otherwise before the first of them.
         ALSAEnvironment.prepare()
         signal(SIGPIPE, SIG_IGN)
@@ -159,6 +168,12 @@ package enum DaemonCommand {
         }
         do throws(SystemError) {
             for signal in [SIGTERM, SIGINT] { _ = try ControlLoop.shared.onSignal(signal, end) }
+            let hasTerminal = isatty(STDIN_FILENO) == 1
+            _ = try ControlLoop.shared.onSignal(SIGHUP) {
+                guard hasTerminal else { return logger.warning("\(hangUp)") }
+                logger.notice("the terminal is closed (SIGHUP): btcalld ends")
+                end()
+            }
         } catch {
             throw DaemonError(what: "signals cannot be taken: \(error)", remedy: "see the limits of the process")
         }

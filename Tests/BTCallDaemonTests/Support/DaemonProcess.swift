@@ -67,6 +67,8 @@ final class DaemonProcess {
     /// What it has written to standard error.
     var errors: String { program?.errors ?? "" }
 
+    func signal(_ number: Int32) { kill(pid_t(identifier), number) }
+
     func stop() async throws {
         program?.terminate()
         let status = try await program?.status()
