@@ -29,20 +29,20 @@ package struct JournalLogHandler: LogHandler {
     }
 
     package func log(event: LogEvent) {
-        let all = metadata.merging(metadataProvider?.get() ?? [:]) { $1 }.merging(event.metadata ?? [:]) { $1 }
-        let message = event.message.description
-        let isTaken = LogSinks.take(level: event.level, label: label, message: message, metadata: all)
+        let all = metadata.merging(metadataProvider?.get() ?? [:]) { $1 }
+        let (message, values) = event.printable(with: all)
+        let isTaken = LogSinks.take(level: event.level, label: label, message: message, metadata: values)
         let datagram = Self.datagram(
-            level: event.level, label: label, message: message, metadata: all, file: event.file, line: event.line)
+            level: event.level, label: label, message: message, metadata: values, file: event.file, line: event.line)
         let sent = datagram.withUnsafeBytes { btcall_send_datagram(socket, $0.baseAddress, $0.count) }
         if sent != 0, !isTaken {
             let line = StandardErrorLogHandler.line(
-                level: event.level, label: label, message: message, metadata: all)
-            StandardErrorLogHandler.write("<\(event.level.priority)>" + line)
+                "<\(event.level.priority)>", level: event.level, label: label, message: message, metadata: values)
+            StandardErrorLogHandler.write(line)
         }
     }
 
-    /// The message's fields. Metadata becomes fields too, named `BTCALL_` and the key in capitals.
+    /// The message's fields. Metadata becomes fields too, named `BTCALL_` and the key in capitals. Texts are cleaned already.
     static func datagram(
         level: Logger.Level, label: String, message: String, metadata: Logger.Metadata, file: String, line: UInt
     ) -> [UInt8] {
@@ -59,17 +59,9 @@ package struct JournalLogHandler: LogHandler {
         return bytes
     }
 
-    /// "NAME=value" on a line; a value of several lines as name, newline, its length in 64 bits little endian, bytes.
+    /// "NAME=value" on a line: a cleaned value has no line feed, which would begin another field.
     private static func append(_ name: String, _ value: String, to bytes: inout [UInt8]) {
-        bytes.append(contentsOf: name.utf8)
-        if value.utf8.contains(0x0A) {
-            bytes.append(0x0A)
-            withUnsafeBytes(of: UInt64(value.utf8.count).littleEndian) { bytes.append(contentsOf: $0) }
-        } else {
-            bytes.append(0x3D)
-        }
-        bytes.append(contentsOf: value.utf8)
-        bytes.append(0x0A)
+        bytes.append(contentsOf: "\(name)=\(value)\n".utf8)
     }
 
     private static func fieldName(_ key: String) -> String {

@@ -42,6 +42,19 @@ extension Logger.Level {
     }
 }
 
+extension LogEvent {
+    /// The message and what it is said of as logs have them: text of others cleaned and cut, so that each stays in its line.
+    ///
+    /// - Parameter given: of the logger; the event's own go before.
+    func printable(with given: Logger.Metadata) -> (message: String, metadata: Logger.Metadata) {
+        let all = given.merging(metadata ?? [:]) { $1 }
+        return (
+            PrintableText.line(message.description, longest: LogLine.longestText - 1),
+            all.mapValues { .string(PrintableText.line("\($0)", longest: LogLine.longestText / 2)) }
+        )
+    }
+}
+
 extension Logger.Metadata {
     /// As " key=value key=value", keys sorted, of what the message does not say itself; empty without metadata.
     func suffix(behind message: String) -> String {

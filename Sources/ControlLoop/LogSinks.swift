@@ -78,9 +78,12 @@ private struct LibraryLogHandler: LogHandler {
     }
 
     func log(event: LogEvent) {
-        let all = metadata.merging(event.metadata ?? [:]) { $1 }
-        let isTaken = LogSinks.take(
-            level: event.level, label: label, message: event.message.description, metadata: all)
-        if !isTaken { own.handler.log(event: event) }
+        let (message, values) = event.printable(with: metadata)
+        let isTaken = LogSinks.take(level: event.level, label: label, message: message, metadata: values)
+        guard !isTaken else { return }
+        var cleaned = event
+        cleaned.message = "\(message)"
+        cleaned.metadata = values
+        own.handler.log(event: cleaned)
     }
 }

@@ -28,9 +28,9 @@ package struct ServiceNotifier: Sendable {
 
     package func ready() { send("READY=1") }
 
-    /// - Parameter text: one line that `systemctl status` shows.
+    /// - Parameter text: one line that `systemctl status` shows; text of others in it is cleaned.
     package func status(_ text: String) {
-        send("STATUS=" + String(text.map { $0.isNewline ? " " : $0 }))
+        send("STATUS=" + PrintableText.line(text))
     }
 
     package func watchdog() { send("WATCHDOG=1") }

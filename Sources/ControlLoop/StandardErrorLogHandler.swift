@@ -24,14 +24,19 @@ package struct StandardErrorLogHandler: LogHandler {
     }
 
     package func log(event: LogEvent) {
-        let all = metadata.merging(metadataProvider?.get() ?? [:]) { $1 }.merging(event.metadata ?? [:]) { $1 }
-        let message = event.message.description
-        guard !LogSinks.take(level: event.level, label: label, message: message, metadata: all) else { return }
-        Self.write(Self.line(level: event.level, label: label, message: message, metadata: all))
+        let all = metadata.merging(metadataProvider?.get() ?? [:]) { $1 }
+        let (message, values) = event.printable(with: all)
+        guard !LogSinks.take(level: event.level, label: label, message: message, metadata: values) else { return }
+        Self.write(Self.line(level: event.level, label: label, message: message, metadata: values))
     }
 
-    static func line(level: Logger.Level, label: String, message: String, metadata: Logger.Metadata) -> String {
-        "\(level) \(label): \(message)\(metadata.suffix(behind: message))\n"
+    /// - Parameter prefix: what the line begins with: the priority, as the journal reads it from standard error (`<4>`).
+    /// - Returns: one line whatever is in it, no longer than a pipe takes at once (`PIPE_BUF`).
+    static func line(
+        _ prefix: String = "", level: Logger.Level, label: String, message: String, metadata: Logger.Metadata
+    ) -> String {
+        let text = "\(prefix)\(level) \(label): \(message)\(metadata.suffix(behind: message))"
+        return PrintableText.line(text, longest: PrintableText.longest - 1) + "\n"
     }
 
     /// One `write`, so that lines of several threads do not mix; what a full pipe does not take is lost.

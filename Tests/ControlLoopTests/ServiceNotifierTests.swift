@@ -15,7 +15,8 @@ struct ServiceNotifierTests {
         notifier.watchdog()
         notifier.stopping()
         #expect(notifier.isActive)
-        #expect((0..<4).map { _ in socket.receive() } == ["READY=1", "STATUS=two lines", "WATCHDOG=1", "STOPPING=1"])
+        #expect(
+            (0..<4).map { _ in socket.receive() } == ["READY=1", #"STATUS=two\u{A}lines"#, "WATCHDOG=1", "STOPPING=1"])
     }
 
     @Test func `without a service manager nothing is sent and nothing fails`() {
@@ -37,21 +38,44 @@ struct LogTests {
         #expect(said == "info btcall.test: call 17: active headset=18\n")
     }
 
-    @Test func `the journal gets fields, several lines with their length`() throws {
+    @Test func `the journal gets fields, in which no text begins another one`() throws {
         let name = "/tmp/btcall-journal-test-\(getpid())"
         let socket = try DatagramSocket(name)
         var logger = Logger(label: "btcall.test") { JournalLogHandler(label: $0, level: .info, socket: name) }
-        logger[metadataKey: "head-set"] = "a\nb"
+        logger[metadataKey: "head-set"] = "a\nPRIORITY=0"
         logger.error("text", file: "File.swift", line: 7)
-        let text = "btcall.test: text head-set=a\nb"
+        let value = #"a\u{A}PRIORITY=0"#
         let expected =
-            "MESSAGE\n\(Self.length(text))\(text)\nPRIORITY=3\nSYSLOG_IDENTIFIER=btcalld\nBTCALL_MODULE=btcall.test\n"
-            + "CODE_FILE=File.swift\nCODE_LINE=7\nBTCALL_HEAD_SET\n\(Self.length("a\nb"))a\nb\n"
+            "MESSAGE=btcall.test: text head-set=\(value)\nPRIORITY=3\nSYSLOG_IDENTIFIER=btcalld\nBTCALL_MODULE=btcall.test\n"
+            + "CODE_FILE=File.swift\nCODE_LINE=7\nBTCALL_HEAD_SET=\(value)\n"
         #expect(socket.receive() == expected)
     }
 
-    private static func length(_ text: String) -> String {
-        String(decoding: withUnsafeBytes(of: UInt64(text.utf8.count).littleEndian, Array.init), as: UTF8.self)
+    @Test func `what others are called stays within its line, whatever it is and however long`() {
+        let name = "Jabra\r\nerror btcalld: forged\u{2028}\u{1B}[2J\u{85}" + String(repeating: "x", count: 1_000_000)
+        let event = LogEvent(
+            level: .notice, message: "\(name) is connected", metadata: ["headset": "\(name)"], source: nil, file: "F",
+            function: "f", line: 1)
+        let (message, metadata) = event.printable(with: ["call": "1\n2"])
+        let line = StandardErrorLogHandler.line(
+            "<5>", level: .notice, label: "btcalld", message: message, metadata: metadata)
+        #expect(
+            line.hasPrefix(
+                #"<5>notice btcalld: Jabra\u{D}\u{A}error btcalld: forged\u{2028}\u{1B}[2J\u{85}xxx"#))
+        #expect(line.utf8.count <= 4096 && line.hasSuffix("x…\n"))
+        #expect(line.unicodeScalars.dropLast().allSatisfy { PrintableText.isShown($0) })
+        #expect(metadata["call"] == #"1\u{A}2"#)
+        let datagram = JournalLogHandler.datagram(
+            level: .notice, label: "btcalld", message: message, metadata: metadata, file: "F", line: 1)
+        let fields = datagram.split(separator: UInt8(ascii: "\n")).map {
+            String(decoding: $0.prefix { $0 != UInt8(ascii: "=") }, as: UTF8.self)
+        }
+        #expect(
+            fields == [
+                "MESSAGE", "PRIORITY", "SYSLOG_IDENTIFIER", "BTCALL_MODULE", "CODE_FILE", "CODE_LINE", "BTCALL_CALL",
+                "BTCALL_HEADSET",
+            ])
+        #expect(datagram.count < 20_000)
     }
 
     @Test func `priorities are those of syslog`() {

@@ -232,7 +232,7 @@ package final class HeadsetSession {
     }
 
     private func received(_ bytes: [UInt8]) {
-        logger.trace("\(address) > \(Self.printable(bytes))")
+        logger.trace("\(address) > \(PrintableText.line(bytes: bytes))")
         run(gateway.bytesReceived(bytes, at: ControlLoop.now))
         hasTimedOut = false
         if isUnheard, !isOver {
@@ -248,7 +248,7 @@ package final class HeadsetSession {
     private func perform(_ action: AudioGateway.Action) {
         switch action {
         case .send(let code):
-            logger.trace("\(address) < \(Self.printable(code.bytes))")
+            logger.trace("\(address) < \(PrintableText.line(bytes: code.bytes))")
             channel.write(code.bytes)
         case .request(let request, let id): onEvent?(.request(request, id))
         case .connectAudio(let codec): connect(codec)
@@ -382,10 +382,5 @@ package final class HeadsetSession {
                 run(gateway.deadlineReached(at: ControlLoop.now))
             }
         }
-    }
-
-    /// For the log: line ends and other control bytes as dots.
-    private static func printable(_ bytes: [UInt8]) -> String {
-        String(decoding: bytes.map { (32..<127).contains($0) ? $0 : UInt8(ascii: ".") }, as: UTF8.self)
     }
 }

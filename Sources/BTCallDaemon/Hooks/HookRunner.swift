@@ -11,6 +11,8 @@ package final class HookRunner {
     /// For one event; later ones are dropped, which is said.
     package nonisolated static let mostWaiting = 16
     private static let mostOutput = 4000
+    /// Of what a command writes, in bytes.
+    private static let longestLine = 300
     /// What every one of their problems begins with.
     nonisolated static let problemPrefix = "hook."
 
@@ -72,7 +74,7 @@ package final class HookRunner {
             let report = try await ControlLoop.shared.run(
                 run.command.words, adding: run.environment, within: limit, keeping: Self.mostOutput)
             for line in report.output.split(whereSeparator: \.isNewline) where !isStopped {
-                logger.info("\(event.rawValue): \(Self.printable(line))")
+                logger.info("\(event.rawValue): \(PrintableText.line(line, longest: Self.longestLine))")
             }
             if report.wasKilled { return "it did not end within \(limit)" }
             return report.status == 0 ? nil : "status \(report.status)"
@@ -87,9 +89,5 @@ package final class HookRunner {
         problems.begin(
             id, what: "the command for \(event.rawValue) failed: \(failure)",
             remedy: "run `\(command)` by hand as the user of btcalld, or take it out of the configuration")
-    }
-
-    private static func printable(_ line: Substring) -> String {
-        String(decoding: line.utf8.prefix(300).map { $0 < 0x20 || $0 == 0x7F ? UInt8(ascii: ".") : $0 }, as: UTF8.self)
     }
 }

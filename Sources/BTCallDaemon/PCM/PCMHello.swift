@@ -1,6 +1,7 @@
 package import AudioDSP
 import AudioEngine
 import CBTCall
+import ControlLoop
 import Glibc
 
 /// What a client of the ALSA PCM says first (pcm_protocol.h), checked.
@@ -15,7 +16,7 @@ package struct PCMHello: Equatable, Sendable {
     package let rate: Int
     package let periodFrames: Int
     package let bufferFrames: Int
-    /// For people: printable, at most 31 bytes.
+    /// For people: the first 31 bytes that the client says, cleaned.
     package let program: String
 
     /// - Parameter bytes: one message, as it came.
@@ -92,10 +93,10 @@ package struct PCMHello: Equatable, Sendable {
         return SampleLayout(format, channels: Int(hello.channels))
     }
 
-    /// The program's name; what would disturb a log is left out.
+    /// The program's name.
     private static func text(_ hello: btcall_pcm_hello) -> String {
         let bytes = withUnsafeBytes(of: hello.program) { raw in Array(raw.prefix { $0 != 0 }.prefix(31)) }
-        let name = String(decoding: bytes.filter { $0 >= 0x20 && $0 != 0x7F }, as: UTF8.self)
+        let name = PrintableText.line(bytes: bytes)
         return name.isEmpty ? "a program" : name
     }
 }
