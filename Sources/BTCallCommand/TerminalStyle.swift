@@ -1,8 +1,8 @@
 import Glibc
 
-/// Emphasis for people who read on a terminal: SGR sequences (ECMA-48 §8.3.117) around a text, or the text as it is.
+/// Emphasis for people who read on a terminal: SGR sequences (ECMA-48 §8.3.117) around a text, or the text alone.
 struct TerminalStyle: Hashable, Sendable {
-    /// False leaves every text as it is.
+    /// False emphasizes nothing.
     let isEnabled: Bool
 
     /// Nothing is emphasized: pipes, files, tests.
@@ -31,17 +31,17 @@ struct TerminalStyle: Hashable, Sendable {
         case always, never, auto
     }
 
-    func bold(_ text: String) -> String { wrap(text, 1, 22) }
-    func dim(_ text: String) -> String { wrap(text, 2, 22) }
-    func red(_ text: String) -> String { wrap(text, 31, 39) }
-    func green(_ text: String) -> String { wrap(text, 32, 39) }
-    func yellow(_ text: String) -> String { wrap(text, 33, 39) }
+    func bold(_ text: String) -> StyledText { wrap(text, 1, 22) }
+    func dim(_ text: String) -> StyledText { wrap(text, 2, 22) }
+    func red(_ text: String) -> StyledText { wrap(text, 31, 39) }
+    func green(_ text: String) -> StyledText { wrap(text, 32, 39) }
+    func yellow(_ text: String) -> StyledText { wrap(text, 33, 39) }
 
     /// - Parameters:
     ///   - begin: the SGR parameter in front of the text.
     ///   - end: the one behind it, which takes back only this emphasis.
-    private func wrap(_ text: String, _ begin: Int, _ end: Int) -> String {
-        isEnabled && !text.isEmpty ? "\u{1B}[\(begin)m\(text)\u{1B}[\(end)m" : text
+    private func wrap(_ text: String, _ begin: Int, _ end: Int) -> StyledText {
+        isEnabled ? StyledText("\u{1B}[\(begin)m", text, "\u{1B}[\(end)m") : StyledText(text)
     }
 
     private static func variable(_ name: String) -> String? {

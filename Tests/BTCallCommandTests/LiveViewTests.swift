@@ -156,7 +156,7 @@ struct LiveViewTests {
                     for line in lines {
                         let text = line.text(width: columns)
                         #expect(TerminalText.columns(text) <= columns, "\(text)")
-                        #expect(TerminalText.escaped(text) == text)
+                        #expect(PrintableText.line(text) == text)
                     }
                 }
             }

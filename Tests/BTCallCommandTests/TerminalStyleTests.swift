@@ -7,13 +7,20 @@ import Testing
 @Suite struct TerminalStyleTests {
     @Test func `Emphasis is put round a text, and only where it is on`() {
         let style = TerminalStyle(isEnabled: true)
-        #expect(style.bold("a") == "\u{1B}[1ma\u{1B}[22m" && style.dim("a") == "\u{1B}[2ma\u{1B}[22m")
-        #expect(style.red("a") == "\u{1B}[31ma\u{1B}[39m" && style.green("a") == "\u{1B}[32ma\u{1B}[39m")
-        #expect(style.yellow("a") == "\u{1B}[33ma\u{1B}[39m" && style.yellow("") == "")
+        #expect(style.bold("a").text == "\u{1B}[1ma\u{1B}[22m" && style.dim("a").text == "\u{1B}[2ma\u{1B}[22m")
+        #expect(style.red("a").text == "\u{1B}[31ma\u{1B}[39m" && style.green("a").text == "\u{1B}[32ma\u{1B}[39m")
+        #expect(style.yellow("a").text == "\u{1B}[33ma\u{1B}[39m" && style.yellow("") == "")
         let plain = TerminalStyle.plain
         for text in [plain.bold("a"), plain.dim("a"), plain.red("a"), plain.green("a"), plain.yellow("a")] {
             #expect(text == "a")
         }
+    }
+
+    @Test func `Emphasis is the only sequence in a line, whatever its parts are called`() {
+        let style = TerminalStyle(isEnabled: true)
+        let name = "a\u{1B}[31mb"
+        let line: StyledText = "\(style.bold(name)): \(name)"
+        #expect(line.text == "\u{1B}[1ma\\u{1B}[31mb\u{1B}[22m: a\\u{1B}[31mb")
     }
 
     private static let wishes: [(TerminalStyle.Wish, Bool, [String: String], Bool)] = [

@@ -4,19 +4,6 @@ import Testing
 @testable import BTCallCommand
 
 struct TerminalTextTests {
-    @Test(arguments: [
-        ("Jabra Évolve 65", "Jabra Évolve 65"),
-        ("\u{1B}[2Jgone\u{7}", "\\u{1B}[2Jgone\\u{7}"),
-        ("one\r\ntwo\tthree\u{7F}", "one\\u{D}\\u{A}two\\u{9}three\\u{7F}"),
-        // A control sequence introducer of one byte, a text that turns round, a line separator, a private character.
-        ("\u{9B}31m\u{202E}abc\u{2028}\u{E000}", "\\u{9B}31m\\u{202E}abc\\u{2028}\\u{E000}"),
-        ("👩\u{200D}🔧❤\u{FE0F}", "👩🔧❤"),
-    ])
-    func `What would act on a terminal is shown escaped`(_ text: String, _ expected: String) {
-        #expect(TerminalText.escaped(text) == expected)
-        #expect(TerminalText.escaped(expected) == expected)
-    }
-
     @Test(arguments: [("abc", 3), ("é", 1), ("e\u{301}", 1), ("日本語", 6), ("한국", 4), ("😀", 2), ("…", 1), ("", 0)])
     func `Columns are counted as terminals do`(_ text: String, _ columns: Int) {
         #expect(TerminalText.columns(text) == columns)

@@ -77,7 +77,7 @@ struct DoctorCommand: ParsableCommand, Sendable {
         if options.json {
             output.print(result.json)
         } else if report {
-            output.print(result.issueText(on: system))
+            output.printDocument(result.issueText(on: system) + "\n")
         } else {
             result.lines(showsAll: all, in: output.style).forEach(output.print)
         }

@@ -19,6 +19,6 @@ struct IncidentCommand: BridgeCommand {
     @OptionGroup var options: CommonOptions
 
     func perform(on bridge: CallBridge, _ output: Output) async throws {
-        output.write(try await bridge.audioDeviceManager.incident(includingAddresses: addresses))
+        output.printJSONDocument(try await bridge.audioDeviceManager.incident(includingAddresses: addresses))
     }
 }

@@ -22,7 +22,7 @@ struct MetricsCommand: BridgeCommand {
             let type = "application/openmetrics-text; version=1.0.0; charset=utf-8"
             output.print(["contentType": .string(type), "text": .string(text)])
         } else {
-            output.write(text)
+            output.printDocument(text)
         }
     }
 }

@@ -26,7 +26,7 @@ struct MonitorCommand: BridgeCommand {
             output.printError("\(error.message); waiting for it")
         }
         for await event in events {
-            output.print(options.json ? event.json(at: .now).text() : event.line(at: .now))
+            if options.json { output.printLine(event.json(at: .now)) } else { output.print(event.line(at: .now)) }
         }
     }
 
@@ -43,7 +43,7 @@ struct MonitorCommand: BridgeCommand {
                 "module": .string(module), "message": .string(message),
                 "context": .object(context.sorted { $0.key < $1.key }.map { ($0.key, .string($0.value)) }),
             ]
-            output.print(line.text())
+            output.printLine(line)
         }
     }
 

@@ -47,7 +47,7 @@ struct ReplayCommand: ParsableCommand {
         var replay = Replay(options)
         do throws(Replay.Refusal) {
             for file in files { try replay.add(Self.content(of: file), name: file == "-" ? "standard input" : file) }
-            try replay.run(output.write)
+            try replay.run(json ? output.printJSONDocument : output.printDocument)
         } catch {
             output.printError("\(error)")
             return 2

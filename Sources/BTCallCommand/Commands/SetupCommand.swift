@@ -81,7 +81,8 @@ struct SetupCommand: ParsableCommand {
             try SetupFile.replace(output, with: text)
             talk.print("\(output) is written; it holds when btcalld is started again (`systemctl restart btcalld`)")
         } else if !json {
-            screen.write(text)
+            // A file, which is not changed on its way into one.
+            if isatty(STDOUT_FILENO) == 1 { screen.printDocument(text) } else { screen.write(text) }
         }
         if json { screen.print(report(facts, proposal, checks)) }
     }

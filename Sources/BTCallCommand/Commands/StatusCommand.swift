@@ -35,7 +35,7 @@ struct StatusCommand: BridgeCommand {
         }
     }
 
-    static func lines(_ status: BridgeStatus, in style: TerminalStyle = .plain) -> [String] {
+    static func lines(_ status: BridgeStatus, in style: TerminalStyle = .plain) -> [StyledText] {
         var facts = Facts()
         facts.add("Route", route(status), status.route == .none ? nil : .good)
         if status.pending != .none { facts.add("Pending", status.pending.description) }
@@ -49,7 +49,9 @@ struct StatusCommand: BridgeCommand {
         facts.add("Microphone", status.isMuted ? "muted" : "on", status.isMuted ? .warning : nil)
         facts.add("Calls", status.calls.isEmpty ? "none" : String(status.calls.count))
         var lines = facts.lines(in: style)
-        lines += status.calls.map { "  \($0.direction.rawValue), \($0.state.rawValue): \($0.party), by \($0.provider)" }
+        lines += status.calls.map { call in
+            "  \(call.direction.rawValue), \(call.state.rawValue): \(call.party), by \(call.provider)"
+        }
         if !status.problems.isEmpty { lines.append(style.bold("Problems")) }
         lines += status.problems.map { "  \(style.yellow($0.text))" }
         return lines

@@ -3,15 +3,15 @@ import BTCall
 import ControlLoop
 import Synchronization
 
-/// A word that a shell offers while a command line is typed.
+/// A word that a shell offers while a command line is typed. A candidate is a line, so both texts are cleaned.
 struct CompletionCandidate: Hashable, Sendable {
     let word: String
     /// What it means, in few words; empty for nothing. bash does not show it.
     let meaning: String
 
     init(_ word: String, _ meaning: String = "") {
-        self.word = word
-        self.meaning = meaning
+        self.word = PrintableText.line(word)
+        self.meaning = PrintableText.line(meaning)
     }
 
     /// Asks the running btcalld, for a second at most; it is not started for that.

@@ -34,9 +34,9 @@ struct DoctorReport: Sendable {
     /// For a person.
     ///
     /// - Parameter showsAll: also what is well, and what could not be looked at.
-    func lines(showsAll: Bool, in style: TerminalStyle) -> [String] {
-        let lines = findings.flatMap { $0.lines(in: style) + [""] }
-        guard showsAll else { return lines + [summary] }
+    func lines(showsAll: Bool, in style: TerminalStyle) -> [StyledText] {
+        let lines: [StyledText] = findings.flatMap { $0.lines(in: style) + [""] }
+        guard showsAll else { return lines + [StyledText(summary)] }
         var table = Table("CHECK", "OUTCOME")
         for (check, outcome) in results {
             switch outcome {
@@ -47,7 +47,7 @@ struct DoctorReport: Sendable {
                 table.add(check.id, "\(severity.rawValue)\(evidence.count > 1 ? ", \(evidence.count) times" : "")")
             }
         }
-        return lines + table.lines(in: style) + ["", summary]
+        return lines + table.lines(in: style) + ["", StyledText(summary)]
     }
 
     /// For programs.
@@ -85,7 +85,7 @@ struct DoctorReport: Sendable {
         }
         if !rivals.isEmpty { lines.append("on the bus: " + Set(rivals).sorted().joined(separator: ", ")) }
         lines.append("")
-        lines += self.lines(showsAll: true, in: .plain)
+        lines += self.lines(showsAll: true, in: .plain).map(\.text)
         return Self.anonymous(lines.joined(separator: "\n"), names: system.names)
     }
 
@@ -139,14 +139,14 @@ struct DoctorReport: Sendable {
 
 extension DoctorFinding {
     /// For a person.
-    func lines(in style: TerminalStyle) -> [String] {
+    func lines(in style: TerminalStyle) -> [StyledText] {
         let word =
             switch severity {
             case .fault: style.red("fault")
             case .warning: style.yellow("warning")
             case .note: style.dim("note")
             }
-        let lines = ["\(word): \(what) [\(check)]", "  seen: \(seen)", "  do:   \(remedy)"]
+        let lines: [StyledText] = ["\(word): \(what) [\(check)]", "  seen: \(seen)", "  do:   \(remedy)"]
         return lines + (command.map { ["        \($0)"] } ?? [])
     }
 

@@ -1,3 +1,5 @@
+import ControlLoop
+
 /// A line of the live view: pieces of text, each with what it means.
 struct LiveLine: Hashable, Sendable {
     enum Tint: Hashable, Sendable {
@@ -22,7 +24,7 @@ struct LiveLine: Hashable, Sendable {
 
     /// Adds text, which may be that of others.
     mutating func add(_ text: String, _ tint: Tint = .plain) {
-        pieces.append(Piece(text: TerminalText.escaped(text), tint: tint))
+        pieces.append(Piece(text: PrintableText.line(text), tint: tint))
     }
 
     /// The columns that it takes.
@@ -50,11 +52,11 @@ struct LiveLine: Hashable, Sendable {
     private static func styled(_ text: String, _ tint: Tint, _ style: TerminalStyle) -> String {
         switch tint {
         case .plain: text
-        case .strong: style.bold(text)
-        case .faint: style.dim(text)
-        case .good: style.green(text)
-        case .warning: style.yellow(text)
-        case .bad: style.red(text)
+        case .strong: style.bold(text).text
+        case .faint: style.dim(text).text
+        case .good: style.green(text).text
+        case .warning: style.yellow(text).text
+        case .bad: style.red(text).text
         }
     }
 }

@@ -40,7 +40,7 @@ struct LiveView: Sendable {
         case .absent(let message):
             header.add("  ")
             header.add("waiting for btcalld", .bad)
-            body = [TerminalText.wrapped(TerminalText.escaped(message), size.columns).map { Self.line($0) }]
+            body = [TerminalText.wrapped(PrintableText.line(message), size.columns).map { Self.line($0) }]
         case .present(let status):
             add(status, to: &header)
             // What is wanted first comes first; what is cut off first is at the end.
@@ -151,12 +151,12 @@ struct LiveView: Sendable {
         let width = max(size.columns - LiveLine.labelColumns, 10)
         return status.problems.flatMap { problem in
             var lines: [LiveLine] = []
-            for (index, part) in TerminalText.wrapped(TerminalText.escaped(problem.what), width).enumerated() {
+            for (index, part) in TerminalText.wrapped(PrintableText.line(problem.what), width).enumerated() {
                 var line = LiveLine(label: index == 0 ? "Problem" : "")
                 line.add(part, .bad)
                 lines.append(line)
             }
-            for part in TerminalText.wrapped(TerminalText.escaped(problem.remedy), width) {
+            for part in TerminalText.wrapped(PrintableText.line(problem.remedy), width) {
                 var line = LiveLine(label: "")
                 line.add(part)
                 lines.append(line)
@@ -287,12 +287,12 @@ struct LiveView: Sendable {
     private func devices(_ status: BridgeStatus, _ size: Size) -> [LiveLine] {
         // Those that can be used first.
         let devices = status.devices.filter(\.isAvailable) + status.devices.filter { !$0.isAvailable }
-        let names = devices.map { TerminalText.columns(TerminalText.escaped($0.name)) }
+        let names = devices.map { TerminalText.columns(PrintableText.line($0.name)) }
         let width = min(max(names.max() ?? 0, 4), max(size.columns - LiveLine.labelColumns - 34, 12))
         return devices.enumerated().map { index, device in
             var line = LiveLine(label: index == 0 ? "Devices" : "")
             let isUsed = device.choice == status.route
-            let name = TerminalText.fitted(TerminalText.escaped(device.name), width) + "  "
+            let name = TerminalText.fitted(PrintableText.line(device.name), width) + "  "
             line.add(isUsed ? "* " : "  ", .good)
             line.add(name, device.isAvailable ? .plain : .faint)
             line.add(TerminalText.fitted(device.state, 11) + "  ", Self.tint(device))

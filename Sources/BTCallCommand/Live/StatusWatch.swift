@@ -21,7 +21,7 @@ struct StatusWatch {
             guard error.code == .notRunning else { throw error }
             first = .absent(error.message)
         }
-        if let screen { try await show(events, first, on: screen) } else { try await print(events, first) }
+        if let screen { try await show(events, first, on: screen) } else { try await printChanges(events, first) }
     }
 
     // MARK: Full screen
@@ -58,7 +58,7 @@ struct StatusWatch {
 
     // MARK: Lines
 
-    private func print(_ events: AsyncStream<BridgeEvent>, _ first: LiveView.Bridge) async throws {
+    private func printChanges(_ events: AsyncStream<BridgeEvent>, _ first: LiveView.Bridge) async throws {
         var last: String?
         var wasAbsent = false
         let follower = StatusFollower(bridge, .events, first) { view in
@@ -68,9 +68,9 @@ struct StatusWatch {
             // That a request failed, and that btcalld has gone, is one change.
             guard text != last, !(isAbsent && wasAbsent) else { return }
             wasAbsent = isAbsent
-            if last != nil && !isJSON { output.write("\n") }
+            if last != nil && !isJSON { output.print("") }
             last = text
-            output.write(text)
+            if isJSON { output.printJSONDocument(text) } else { output.printDocument(text) }
         }
         let watch = Task { @ControlPlane in await follower.run(events) }
         let signals = try Self.ends.map { try ControlLoop.shared.onSignal($0) { watch.cancel() } }
@@ -87,7 +87,7 @@ struct StatusWatch {
             return object.text() + "\n"
         case .present(let status):
             return isJSON
-                ? status.json.text() + "\n" : StatusCommand.lines(status).map { $0 + "\n" }.joined()
+                ? status.json.text() + "\n" : StatusCommand.lines(status).map { $0.text + "\n" }.joined()
         }
     }
 

@@ -1,22 +1,5 @@
-/// Text of others on a terminal: what would act on it is shown escaped, and columns are counted.
+/// The columns of a terminal that cleaned text (``PrintableText``) takes.
 enum TerminalText {
-    /// The text without anything that a terminal would act on: control and format characters as `\u{1B}`.
-    ///
-    /// Joiners and variation selectors of emoji are left out: terminals do not agree on what they do to the width.
-    static func escaped(_ text: String) -> String {
-        var result = ""
-        for scalar in text.unicodeScalars {
-            switch scalar.properties.generalCategory {
-            case .control, .format, .lineSeparator, .paragraphSeparator, .surrogate, .privateUse, .unassigned:
-                if scalar.value != joiner { result += escape(scalar) }
-            default:
-                if !scalar.properties.isVariationSelector { result.unicodeScalars.append(scalar) }
-            }
-        }
-        return result
-    }
-
-    /// The columns that an escaped text takes.
     static func columns(_ text: String) -> Int {
         text.unicodeScalars.reduce(0) { $0 + columns($1) }
     }
@@ -63,12 +46,6 @@ enum TerminalText {
             line += line.isEmpty ? rest : " " + rest
         }
         return line.isEmpty ? lines : lines + [line]
-    }
-
-    private static let joiner: UInt32 = 0x200D
-
-    private static func escape(_ scalar: Unicode.Scalar) -> String {
-        "\\u{\(String(scalar.value, radix: 16, uppercase: true))}"
     }
 
     private static func columns(_ scalar: Unicode.Scalar) -> Int {

@@ -1,3 +1,5 @@
+import ControlLoop
+
 /// A JSON document whose objects keep the order in which they were written.
 enum JSON: Sendable, ExpressibleByStringLiteral, ExpressibleByBooleanLiteral, ExpressibleByIntegerLiteral,
     ExpressibleByArrayLiteral, ExpressibleByDictionaryLiteral
@@ -22,6 +24,8 @@ enum JSON: Sendable, ExpressibleByStringLiteral, ExpressibleByBooleanLiteral, Ex
     init(_ flag: Bool) { self = .bool(flag) }
     init(_ texts: [String]) { self = .array(texts.map { .string($0) }) }
 
+    /// What a terminal would act on is escaped, as ``PrintableText`` has it.
+    ///
     /// - Parameter indented: over several lines with two spaces a level; otherwise all on one line.
     func text(indented: Bool = false) -> String {
         var text = ""
@@ -73,11 +77,10 @@ enum JSON: Sendable, ExpressibleByStringLiteral, ExpressibleByBooleanLiteral, Ex
             case "\r": text += "\\r"
             case "\t": text += "\\t"
             default:
-                if scalar.value < 0x20 {
-                    let digits = String(scalar.value, radix: 16)
-                    text += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
-                } else {
+                if PrintableText.isShown(scalar) {
                     text.unicodeScalars.append(scalar)
+                } else {
+                    text += PrintableText.jsonEscape(scalar)
                 }
             }
         }

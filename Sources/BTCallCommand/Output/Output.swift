@@ -1,12 +1,20 @@
+import ControlLoop
 import Glibc
 
 /// Where a verb prints: standard output for what was asked, standard error for what went wrong.
+///
+/// Names of headsets, callers and programs come from others. Whatever is printed is cleaned here (``PrintableText``), so that
+/// nothing of theirs acts on the terminal or looks like another line.
 struct Output: Sendable {
+    /// Puts text where it belongs as it is: for sequences that a screen is drawn with, and files. All else is printed.
     let write: @Sendable (String) -> Void
     let writeError: @Sendable (String) -> Void
     /// How what was asked for is emphasized, and what went wrong.
     var style = TerminalStyle.plain
     var errorStyle = TerminalStyle.plain
+
+    /// Of what is made of many texts, in bytes.
+    private static let longestLine = 16 * 1024
 
     /// The process's own, unbuffered, so that a line is there when it is printed.
     static let terminal = Output(
@@ -20,8 +28,23 @@ struct Output: Sendable {
         return output
     }
 
+    /// One line.
     func print(_ line: String) {
-        write(line + "\n")
+        write(PrintableText.line(line, longest: Self.longestLine) + "\n")
+    }
+
+    func print(_ line: StyledText) {
+        write(line.text + "\n")
+    }
+
+    /// A text of several lines, with the line feeds that it has.
+    func printDocument(_ document: String) {
+        write(PrintableText.document(document))
+    }
+
+    /// JSON that somebody else has written, with the line feeds that it has.
+    func printJSONDocument(_ json: String) {
+        write(PrintableText.document(json: json))
     }
 
     func print(_ table: Table) {
@@ -33,12 +56,17 @@ struct Output: Sendable {
     }
 
     func printError(_ message: String) {
-        writeError("\(errorStyle.red("btcall:")) \(message)\n")
+        writeError(errorStyle.red("btcall:").text + " " + PrintableText.line(message, longest: Self.longestLine) + "\n")
     }
 
     /// One document, indented.
     func print(_ json: JSON) {
-        print(json.text(indented: true))
+        write(json.text(indented: true) + "\n")
+    }
+
+    /// One document, on one line.
+    func printLine(_ json: JSON) {
+        write(json.text() + "\n")
     }
 }
 

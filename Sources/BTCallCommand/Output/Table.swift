@@ -1,4 +1,6 @@
-/// Rows of text under headings, every column as wide as its widest cell.
+import ControlLoop
+
+/// Rows of text, which is cleaned, under headings, every column as wide as its widest cell.
 struct Table {
     private let headings: [String]
     private var rows: [[String]] = []
@@ -10,7 +12,7 @@ struct Table {
     }
 
     mutating func add(_ cells: String...) {
-        rows.append(cells)
+        rows.append(cells.map { PrintableText.line($0) })
     }
 
     /// Emphasizes a cell of the last row, for those who read on a terminal.
@@ -20,20 +22,21 @@ struct Table {
     }
 
     /// The lines, the headings first, without spaces at the end.
-    var lines: [String] { lines(in: .plain) }
+    var lines: [String] { lines(in: .plain).map(\.text) }
 
-    func lines(in style: TerminalStyle) -> [String] {
+    func lines(in style: TerminalStyle) -> [StyledText] {
         let all = [headings] + rows
         let widths = headings.indices.map { column in
             all.map { $0.indices.contains(column) ? $0[column].count : 0 }.max() ?? 0
         }
         return all.enumerated().map { row, cells in
-            var line = ""
+            var line: StyledText = ""
             var gap = 0
             for (column, (cell, width)) in zip(cells, widths).enumerated() {
                 if !cell.isEmpty {
                     let emphasis: Emphasis? = row == 0 ? .strong : emphases[row - 1]?[column]
-                    line += String(repeating: " ", count: gap) + (emphasis?.text(cell, in: style) ?? cell)
+                    let spaces = String(repeating: " ", count: gap)
+                    line = "\(line)\(spaces)\(emphasis?.text(cell, in: style) ?? StyledText(cell))"
                     gap = 0
                 }
                 gap += width - cell.count + 2
@@ -43,21 +46,21 @@ struct Table {
     }
 }
 
-/// Labels and values under one another.
+/// Labels and values, which are cleaned, under one another.
 struct Facts {
     private var facts: [(label: String, value: String, emphasis: Emphasis?)] = []
 
     mutating func add(_ label: String, _ value: String, _ emphasis: Emphasis? = nil) {
-        facts.append((label, value, emphasis))
+        facts.append((PrintableText.line(label), value, emphasis))
     }
 
-    var lines: [String] { lines(in: .plain) }
+    var lines: [String] { lines(in: .plain).map(\.text) }
 
-    func lines(in style: TerminalStyle) -> [String] {
+    func lines(in style: TerminalStyle) -> [StyledText] {
         let width = facts.map(\.label.count).max() ?? 0
         return facts.map { label, value, emphasis in
             let gap = String(repeating: " ", count: width - label.count + 2)
-            return style.bold(label) + gap + (emphasis?.text(value, in: style) ?? value)
+            return "\(style.bold(label))\(gap)\(emphasis?.text(value, in: style) ?? StyledText(value))"
         }
     }
 }
@@ -70,7 +73,7 @@ enum Emphasis: Hashable, Sendable {
     /// What is seldom looked for.
     case aside
 
-    func text(_ text: String, in style: TerminalStyle) -> String {
+    func text(_ text: String, in style: TerminalStyle) -> StyledText {
         switch self {
         case .strong: style.bold(text)
         case .good: style.green(text)

@@ -74,7 +74,7 @@ final class LineProvider {
         ends = nil
     }
 
-    private func say(_ json: JSON) { output.print(json.text()) }
+    private func say(_ json: JSON) { output.printLine(json) }
 
     // MARK: From the script
 

@@ -106,6 +106,6 @@ final class ReportedCall {
     }
 
     private func say(_ text: String, _ json: JSON) {
-        output.print(isJSON ? json.text() : text)
+        if isJSON { output.printLine(json) } else { output.print(text) }
     }
 }

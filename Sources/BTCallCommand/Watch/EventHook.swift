@@ -67,7 +67,7 @@ final class EventHook {
                 let line: JSON = [
                     "event": .string(word), "status": JSON(Int(status)), "killed": JSON(wasKilled),
                 ]
-                output.print(line.text())
+                output.printLine(line)
             }
             if wasKilled {
                 output.printError("the hook for \(word) was killed: it took longer than \(limit) (--timeout)")

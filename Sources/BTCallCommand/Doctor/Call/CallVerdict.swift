@@ -112,8 +112,8 @@ struct CallVerdict: Sendable {
 
 extension CallVerdict {
     /// For a person.
-    func lines(in style: TerminalStyle) -> [String] {
-        var lines = findings.flatMap { $0.lines(in: style) + [""] }
+    func lines(in style: TerminalStyle) -> [StyledText] {
+        var lines: [StyledText] = findings.flatMap { $0.lines(in: style) + [""] }
         if let call = measured { lines += Self.facts(call).lines(in: style) + [""] }
         lines.append(isSound ? style.green(summary) : style.red(summary))
         return lines

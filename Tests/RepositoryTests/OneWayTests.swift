@@ -1,0 +1,36 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// What is done in one place only, so that it is right everywhere.
+@Suite struct OneWayTests {
+    /// How often each file says one of the words.
+    private func count(_ words: [String], under folder: String) throws -> [String: Int] {
+        var found: [String: Int] = [:]
+        for path in try Page.paths(withSuffix: ".swift", under: [folder]) {
+            let source = try RepositoryTests.contents(path)
+            let lines = source.split(separator: "\n").map { " " + $0.drop { $0 == " " } }.filter {
+                !$0.hasPrefix(" //")
+            }
+            let count = lines.reduce(0) { sum, line in
+                sum + words.reduce(0) { $0 + line.ranges(of: $1).count }
+            }
+            if count > 0 { found[path] = count }
+        }
+        return found
+    }
+
+    @Test func `what btcall prints goes through Output, which cleans it`() throws {
+        let folder = "Sources/BTCallCommand"
+        let raw = ["output.write(", "terminal.write(", "screen.write(", "talk.write(", ".writeError("]
+        // The script for a shell, a configuration file, and a question in our own words.
+        #expect(
+            try count(raw, under: folder) == [
+                "\(folder)/Commands/CompletionsCommand.swift": 1, "\(folder)/Commands/SetupCommand.swift": 2,
+            ])
+        // The demo plays to itself: nothing in it is called by others.
+        let printing = [" print(", "fputs(", "puts(", "FileHandle.standardOutput", "FileHandle.standardError"]
+        let found = try count(printing, under: folder).filter { !$0.key.hasSuffix("/Output.swift") }
+        #expect(found == ["\(folder)/Commands/DemoCommand.swift": 2])
+    }
+}
