@@ -1,4 +1,5 @@
 import ArgumentParser
+import ControlLoop
 
 /// The command line of btcalld.
 @main
@@ -113,6 +114,7 @@ struct Entry: ParsableCommand {
         ])
 
     static func main() {
+        StandardDescriptors.open()
         let arguments = Array(CommandLine.arguments.dropFirst())
         do {
             var command = try parseAsRoot(arguments)

@@ -36,6 +36,8 @@ package enum DaemonCommand {
     /// SIGHUP does not end it: the log says that the configuration is not read again. Only a daemon that was started at a
     /// terminal ends with that terminal, as by SIGTERM.
     package static func run(_ words: [String]) -> Never {
+        StandardDescriptors.open()
+        StandardDescriptors.detachErrors()
         // Taken by the loop as soon as it runs; what comes before waits.
         _ = btcall_mask_signal(SIGHUP, 1)
         // ALSA's plug-ins lock a mutex for every call unless told otherwise before the first of them.
@@ -99,7 +101,7 @@ package enum DaemonCommand {
 
     private static func check(_ file: String) -> Never {
         do throws(ConfigurationError) {
-            print(try ConfigurationCheck.check(file))
+            print(PrintableText.line(try ConfigurationCheck.check(file)))
         } catch {
             fail(1, "\(error)")
         }
@@ -107,9 +109,8 @@ package enum DaemonCommand {
     }
 
     private static func fail(_ status: Int32, _ message: String) -> Never {
-        let line = Array("btcalld: \(message)\n".utf8)
-        // Nothing is left to be done when standard error is closed.
-        _ = line.withUnsafeBytes { write(2, $0.baseAddress, $0.count) }
+        // The usage has several lines, and a message may quote files of others.
+        LineWriter.standardError.write(PrintableText.document("btcalld: \(message)\n"))
         exit(status)
     }
 

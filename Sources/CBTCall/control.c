@@ -3,14 +3,18 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/uio.h>
 #include <time.h>
 
 int btcall_epoll_wait(int epoll, struct epoll_event *events, int capacity, int64_t timeout)
@@ -398,4 +402,74 @@ int btcall_listen_at(const char *path, unsigned mode)
     close(descriptor);
     errno = code;
     return -1;
+}
+
+int btcall_open_standard_descriptors(void)
+{
+    for (int number = 0; number < 3; number++) {
+        if (fcntl(number, F_GETFD) >= 0 || errno != EBADF)
+            continue;
+        // The lowest free number, so this one. Without /dev (a bare chroot) one that can neither be read nor written.
+        int descriptor = open("/dev/null", O_RDWR);
+        if (descriptor < 0)
+            descriptor = open("/", O_PATH);
+        if (descriptor != number)
+            return -1;
+    }
+    return 0;
+}
+
+// How much a terminal is given at once where only poll says that there is room: it does not say how much. A line feed that needs the
+// room of two characters may still have to wait for one. btcall_detach_descriptor helps where the terminal may be opened.
+static const size_t terminal_piece = 1;
+
+ssize_t btcall_write_now(int descriptor, const void *bytes, size_t length)
+{
+    struct stat found;
+    if (fstat(descriptor, &found) != 0)
+        return -1;
+    ssize_t written;
+    if (S_ISSOCK(found.st_mode)) {
+        do
+            written = send(descriptor, bytes, length, MSG_DONTWAIT | MSG_NOSIGNAL);
+        while (written < 0 && errno == EINTR);
+        return written;
+    }
+    if (!S_ISREG(found.st_mode)) {
+#ifdef RWF_NOWAIT
+        // Pipes since Linux 6.4.
+        struct iovec vector = { (void *)bytes, length };
+        written = pwritev2(descriptor, &vector, 1, -1, RWF_NOWAIT);
+        if (written >= 0 || (errno != EOPNOTSUPP && errno != ENOSYS && errno != EINVAL && errno != EPERM))
+            return written;
+#endif
+        // A pipe has a whole page then; only a foreign writer between the two calls could still take it.
+        struct pollfd ready = { .fd = descriptor, .events = POLLOUT };
+        if (poll(&ready, 1, 0) <= 0 || (ready.revents & (POLLOUT | POLLERR | POLLHUP)) == 0) {
+            errno = EAGAIN;
+            return -1;
+        }
+        size_t most = S_ISCHR(found.st_mode) ? terminal_piece : PIPE_BUF;
+        if (length > most)
+            length = most;
+    }
+    do
+        written = write(descriptor, bytes, length);
+    while (written < 0 && errno == EINTR);
+    return written;
+}
+
+void btcall_detach_descriptor(int descriptor)
+{
+    struct stat found;
+    if (fstat(descriptor, &found) != 0 || !(S_ISFIFO(found.st_mode) || isatty(descriptor)))
+        return;
+    char path[32];
+    snprintf(path, sizeof path, "/proc/self/fd/%d", descriptor);
+    // Refused for another user's pipe, and without /proc.
+    int own = open(path, O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+    if (own < 0)
+        return;
+    dup2(own, descriptor);
+    close(own);
 }

@@ -38,7 +38,7 @@ package struct JournalLogHandler: LogHandler {
         if sent != 0, !isTaken {
             let line = StandardErrorLogHandler.line(
                 "<\(event.level.priority)>", level: event.level, label: label, message: message, metadata: values)
-            StandardErrorLogHandler.write(line)
+            LineWriter.standardError.write(line)
         }
     }
 

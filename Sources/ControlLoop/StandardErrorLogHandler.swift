@@ -1,4 +1,3 @@
-internal import Glibc
 package import Logging
 
 /// Writes a line a message to standard error: "warning btcall.bluez: text key=value"; nothing while `LogSinks` has anybody.
@@ -27,7 +26,7 @@ package struct StandardErrorLogHandler: LogHandler {
         let all = metadata.merging(metadataProvider?.get() ?? [:]) { $1 }
         let (message, values) = event.printable(with: all)
         guard !LogSinks.take(level: event.level, label: label, message: message, metadata: values) else { return }
-        Self.write(Self.line(level: event.level, label: label, message: message, metadata: values))
+        LineWriter.standardError.write(Self.line(level: event.level, label: label, message: message, metadata: values))
     }
 
     /// - Parameter prefix: what the line begins with: the priority, as the journal reads it from standard error (`<4>`).
@@ -37,13 +36,5 @@ package struct StandardErrorLogHandler: LogHandler {
     ) -> String {
         let text = "\(prefix)\(level) \(label): \(message)\(metadata.suffix(behind: message))"
         return PrintableText.line(text, longest: PrintableText.longest - 1) + "\n"
-    }
-
-    /// One `write`, so that lines of several threads do not mix; what a full pipe does not take is lost.
-    static func write(_ line: String) {
-        var line = line
-        line.withUTF8 { bytes in
-            while Glibc.write(2, bytes.baseAddress, bytes.count) < 0 && errno == EINTR {}
-        }
     }
 }

@@ -36,8 +36,7 @@ package struct SystemError: Error, Equatable, Sendable, CustomStringConvertible 
     /// Ends the process with a line that says why. For what cannot happen unless the system is broken: a bare trap
     /// of an optimised static binary would say nothing.
     static func abandon(_ reason: String) -> Never {
-        let line = "btcall: \(reason)\n"
-        _ = line.utf8CString.withUnsafeBytes { write(2, $0.baseAddress, $0.count - 1) }
+        LineWriter.standardError.write("btcall: \(reason)\n")
         abort()
     }
 }

@@ -33,4 +33,10 @@ import Testing
         let found = try count(printing, under: folder).filter { !$0.key.hasSuffix("/Output.swift") }
         #expect(found == ["\(folder)/Commands/DemoCommand.swift": 2])
     }
+
+    @Test func `standard error of the daemon is written to by one that never waits`() throws {
+        for folder in ["Sources/ControlLoop", "Sources/BTCallDaemon", "Sources/btcalld"] {
+            #expect(try count(["write(2,", "STDERR_FILENO", "stderr"], under: folder) == [:])
+        }
+    }
 }

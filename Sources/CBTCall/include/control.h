@@ -95,6 +95,17 @@ int btcall_sealed_memory(const char *name, size_t bytes);
 // at. It does not block.
 int btcall_listen_at(const char *path, unsigned mode);
 
+// Opens /dev/null for each of the descriptors 0, 1 and 2 that is closed. Before any other descriptor is opened.
+int btcall_open_standard_descriptors(void);
+
+// Writes without waiting, whatever the flags of the file, which others may share. Returns how many bytes were taken, perhaps
+// not all; -1 with EAGAIN when there is no room. A regular file is written to as usual.
+ssize_t btcall_write_now(int descriptor, const void *bytes, size_t length);
+
+// Puts a description that does not block in the place of a pipe's or terminal's that others may share. Nothing happens where it
+// may not be opened again.
+void btcall_detach_descriptor(int descriptor);
+
 #ifdef __cplusplus
 }
 #endif

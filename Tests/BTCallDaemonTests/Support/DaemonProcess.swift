@@ -16,10 +16,12 @@ final class DaemonProcess {
     private var program: RunningProgram?
     private var identifier: UInt32 = 0
 
-    /// Nothing is played, and no program finds the ALSA PCM there.
+    /// Nothing is played.
     ///
-    /// - Parameter hasBluetooth: a simulated bluetoothd is on the bus.
-    init(autostart: Bool = true, hasBluetooth: Bool = false) async throws {
+    /// - Parameters:
+    ///   - hasBluetooth: a simulated bluetoothd is on the bus.
+    ///   - pcmSocket: where programs find the ALSA PCM; nil: nowhere.
+    init(autostart: Bool = true, hasBluetooth: Bool = false, pcmSocket: String? = nil) async throws {
         bus = try FakeBlueZBus()
         client = try BusConnection(bus.address)
         bluez = hasBluetooth ? FakeBlueZ(on: bus.address) : nil
@@ -36,7 +38,7 @@ final class DaemonProcess {
             [ring]
             device = none
             [audio]
-            pcmSocket = none
+            pcmSocket = \(pcmSocket ?? "none")
 
             """
         try text.write(to: configuration, atomically: true, encoding: .utf8)
@@ -46,14 +48,18 @@ final class DaemonProcess {
 
     /// Starts it and waits for its name.
     ///
-    /// - Parameter environment: `NAME=VALUE` words that it gets besides.
-    func start(environment: [String] = []) async throws {
+    /// - Parameters:
+    ///   - environment: `NAME=VALUE` words that it gets besides.
+    ///   - script: starts it, in the shell, as `exec "$@"` with other descriptors; empty: as it is.
+    func start(environment: [String] = [], by script: String = "") async throws {
         let directory = URL(filePath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent()
         let path = directory.appending(path: "btcalld").path()
         try #require(FileManager.default.isExecutableFile(atPath: path), "\(path) is not built")
         program = try RunningProgram(
             "/usr/bin/env",
-            environment + [path, "--foreground", "--bus", "\(bus.address)", "--config", configuration.path()],
+            environment + (script.isEmpty ? [] : ["/bin/sh", "-c", script, "sh"]) + [
+                path, "--foreground", "--bus", "\(bus.address)", "--config", configuration.path(),
+            ],
             bus.address)
         try await eventually("btcalld is on the bus") {
             self.identifier = (try? await self.client.processID(of: "org.btcall")) ?? 0
@@ -68,6 +74,11 @@ final class DaemonProcess {
     var errors: String { program?.errors ?? "" }
 
     func signal(_ number: Int32) { kill(pid_t(identifier), number) }
+
+    /// What one of its descriptors is.
+    func file(_ descriptor: Int) throws -> String {
+        try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/\(identifier)/fd/\(descriptor)")
+    }
 
     func stop() async throws {
         program?.terminate()
