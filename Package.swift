@@ -202,7 +202,7 @@ let package = Package(
             name: "BoardInputTests", dependencies: ["BoardInput", "BluetoothTypes", "CBTCall", "ControlLoop"],
             swiftSettings: common),
         .executableTarget(
-            name: "ControlLoopProbe", dependencies: ["BluetoothTypes", "ControlLoop", "DBus"],
+            name: "ControlLoopProbe", dependencies: ["BluetoothTypes", "ControlLoop", "DBus", logging],
             path: "Tests/ControlLoopTests/Probe", swiftSettings: common),
         .testTarget(
             name: "ControlLoopTests",

@@ -88,6 +88,31 @@ extension DaemonTests {
             try await daemon.stop()
         }
 
+        @Test func `Without a descriptor to spare clients of the PCM wait, and the daemon does not spin`() async throws
+        {
+            let path = FileManager.default.temporaryDirectory.appending(path: "btcall-\(UUID().uuidString).sock").path()
+            let daemon = try await DaemonProcess(pcmSocket: path)
+            try await daemon.start()
+            let bridge = try await daemon.bridge()
+            _ = try await bridge.status()
+            let used = try daemon.descriptors()
+            try await daemon.limitDescriptors(used)
+            let clients = try (0..<6).map { _ in try PCMClient(path, PCMClient.hello(BTCALL_PCM_CONTROL)) }
+            try await eventually("it is said") { daemon.errors.contains("no connection can be accepted") }
+            let before = try daemon.processorTime()
+            await ControlLoop.shared.sleep(for: .milliseconds(2500))
+            // One that spins takes all of that.
+            #expect(try daemon.processorTime() - before < 500)
+            #expect(try await bridge.status().state == .active)
+            #expect(clients.contains { !$0.isAnswered() })
+            try await daemon.limitDescriptors(1024)
+            try await eventually("all are served") { clients.allSatisfy { $0.isAnswered() } }
+            #expect(daemon.errors.ranges(of: "no connection can be accepted").count == 1)
+            #expect(daemon.errors.ranges(of: "the ALSA PCM: connections are accepted again").count == 1)
+            await bridge.close()
+            try await daemon.stop()
+        }
+
         // MARK: Text of others
 
         private static let evil = "x\u{1B}[2J\u{9B}m\r\nerror btcalld: FORGED\u{2028}FORGED\u{202E}"

@@ -27,6 +27,14 @@ import Testing
         #expect(try Self.probe("signal") == ["signal": "\(SIGTERM)", "status": "0"])
     }
 
+    @Test func `without a descriptor to spare a listener waits without spinning, says so once, and goes on`() throws {
+        let report = try Self.probe("shortage")
+        // It looked two or three times. One that spins takes all of the two seconds.
+        #expect(try #require(report["busyMilliseconds"].flatMap { Int($0) }) < 200)
+        #expect(report["acceptedWithoutRoom"] == "0" && report["linesWithoutRoom"] == "1")
+        #expect(report["accepted"] == "1" && report["lines"] == "2")
+    }
+
     /// Runs the probe, which is built beside the tests, and returns its `key=value` lines and its exit status.
     static func probe(_ arguments: String...) throws -> [String: String] {
         var buffer = [CChar](repeating: 0, count: 4096)

@@ -10,7 +10,7 @@ final class CallControl {
 
     private let listener: Int32
     private let onMessage: @ControlPlane (ProviderMessage) async throws -> Void
-    private var source: DescriptorSource?
+    private var accepting: Listener?
     private var connections: [Int32: LineSource] = [:]
 
     private nonisolated static func name(_ call: Call.ID) -> String { "@btcall/call/\(call)" }
@@ -22,7 +22,9 @@ final class CallControl {
         self.onMessage = onMessage
         listener = try UnixStream.listen(Self.name(call))
         do throws(SystemError) {
-            source = try ControlLoop.shared.add(listener, .readable) { [weak self] _ in self?.accept() }
+            accepting = try Listener(listener, "the call's owner", logger: nil) { [weak self] connected in
+                if let self { take(connected) } else { Glibc.close(connected) }
+            }
         } catch {
             Glibc.close(listener)
             throw error
@@ -30,7 +32,7 @@ final class CallControl {
     }
 
     isolated deinit {
-        source?.cancel()
+        accepting?.cancel()
         Glibc.close(listener)
         for (descriptor, line) in connections {
             line.stop()
@@ -38,10 +40,7 @@ final class CallControl {
         }
     }
 
-    private func accept() {
-        let descriptor = Glibc.accept(listener, nil, nil)
-        guard descriptor >= 0 else { return }
-        _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
+    private func take(_ descriptor: Int32) {
         let peer = UnixStream.peer(of: descriptor)
         guard peer == geteuid() || peer == 0 else {
             Glibc.close(descriptor)

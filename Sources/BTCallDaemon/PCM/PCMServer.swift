@@ -44,7 +44,7 @@ package final class PCMServer {
     private let problems: ProblemList
     private let logger: Logger
     private var listener: Int32 = -1
-    private var source: DescriptorSource?
+    private var accepting: Listener?
     private var connections: [PCMConnection] = []
     private var lastStream: UInt32 = 0
     private var shown: Values?
@@ -75,7 +75,9 @@ package final class PCMServer {
             logger.notice("\(path) does not get the group \(Self.group): \(SystemError("chown"))")
         }
         do throws(SystemError) {
-            source = try ControlLoop.shared.add(descriptor, .readable) { [weak self] _ in self?.acceptAll() }
+            accepting = try Listener(descriptor, "the ALSA PCM", logger: logger) { [weak self] connected in
+                if let self { take(connected) } else { Glibc.close(connected) }
+            }
         } catch {
             Glibc.close(descriptor)
             return fail(path, error)
@@ -94,8 +96,8 @@ package final class PCMServer {
     }
 
     package func stop() {
-        source?.cancel()
-        source = nil
+        accepting?.cancel()
+        accepting = nil
         for connection in connections { end(connection) }
         guard listener >= 0, let path else { return }
         Glibc.close(listener)
@@ -110,25 +112,19 @@ package final class PCMServer {
         connections.count { $0.running != nil && $0.hello?.role == role && $0.hello?.isCapture == isCapture }
     }
 
-    private func acceptAll() {
-        var left = 16
-        while left > 0 {
-            left -= 1
-            let descriptor = btcall_accept(listener)
-            guard descriptor >= 0 else { return }
-            guard connections.count < Self.maximumConnections else {
-                Glibc.close(descriptor)
-                continue
+    private func take(_ descriptor: Int32) {
+        guard connections.count < Self.maximumConnections else {
+            Glibc.close(descriptor)
+            return
+        }
+        do throws(SystemError) {
+            let connection = try PCMConnection(descriptor)
+            connection.onEvent = { [weak self, weak connection] event in
+                if let connection { self?.take(event, of: connection) }
             }
-            do throws(SystemError) {
-                let connection = try PCMConnection(descriptor)
-                connection.onEvent = { [weak self, weak connection] event in
-                    if let connection { self?.take(event, of: connection) }
-                }
-                connections.append(connection)
-            } catch {
-                logger.warning("a client of the PCM is not served: \(error)")
-            }
+            connections.append(connection)
+        } catch {
+            logger.warning("a client of the PCM is not served: \(error)")
         }
     }
 

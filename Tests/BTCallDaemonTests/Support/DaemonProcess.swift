@@ -80,6 +80,22 @@ final class DaemonProcess {
         try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/\(identifier)/fd/\(descriptor)")
     }
 
+    /// The processor time that it has taken, in ms.
+    func processorTime() throws -> Int {
+        let text = try String(contentsOfFile: "/proc/\(identifier)/stat", encoding: .utf8)
+        // Behind the name: the 12th and 13th are utime and stime (proc(5)), in ticks of 10 ms.
+        let fields = text.split(separator: ") ").last?.split(separator: " ") ?? []
+        let ticks = try #require(
+            fields.count > 12 ? Int(fields[11]).flatMap { user in Int(fields[12]).map { user + $0 } } : nil)
+        return ticks * 10
+    }
+
+    /// Has it so many descriptors at most.
+    func limitDescriptors(_ count: Int) async throws {
+        let status = try await ControlLoop.shared.run(["prlimit", "--pid", "\(identifier)", "--nofile=\(count):"])
+        #expect(status == 0)
+    }
+
     func stop() async throws {
         program?.terminate()
         let status = try await program?.status()

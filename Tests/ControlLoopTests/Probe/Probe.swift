@@ -2,6 +2,8 @@ import BluetoothTypes
 import ControlLoop
 import DBus
 import Glibc
+import Logging
+import Synchronization
 
 /// A small program for what only an own process can show: its threads, its memory, how often it wakes, how it ends.
 @main
@@ -13,9 +15,10 @@ enum Probe {
         case "background": background()
         case "idle": run { await idle() }
         case "signal": signal()
+        case "shortage": run { await shortage() }
         case "bus" where arguments.count == 2: run { await bus(arguments[1]) }
         default:
-            print("usage: ControlLoopProbe tasks|background|idle|signal|bus ADDRESS")
+            print("usage: ControlLoopProbe tasks|background|idle|signal|shortage|bus ADDRESS")
             exit(64)
         }
     }
@@ -115,6 +118,67 @@ enum Probe {
         }
     }
 
+    /// Somebody connects while there is no descriptor to spare, and is accepted as soon as there is one again.
+    @ControlPlane
+    private static func shortage() async {
+        let name = Array("\0btcall-probe-\(getpid())".utf8)
+        let listening = local(name) { bind($0, $1, $2) == 0 ? listen($0, 4) : -1 }
+        let counter = Counter()
+        let logger = Logger(label: "probe") { _ in CountingHandler(counter: counter) }
+        var accepted: [Int32] = []
+        do throws(SystemError) {
+            let listener = try Listener(listening, "the probe", logger: logger) { accepted.append($0) }
+            // The client has its descriptor already, and these take all the others.
+            let client = local(name) { _, _, _ in 0 }
+            var limit = rlimit(rlim_cur: 64, rlim_max: 64)
+            setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
+            var taken: [Int32] = []
+            while case let one = dup(0), one >= 0 { taken.append(one) }
+            _ = connect(client, name)
+            let before = processorMilliseconds()
+            await ControlLoop.shared.sleep(for: .milliseconds(2300))
+            report("busyMilliseconds", processorMilliseconds() - before)
+            report("acceptedWithoutRoom", accepted.count)
+            report("linesWithoutRoom", counter.count.load(ordering: .relaxed))
+            for one in taken { close(one) }
+            await ControlLoop.shared.sleep(for: .milliseconds(1200))
+            report("accepted", accepted.count)
+            report("lines", counter.count.load(ordering: .relaxed))
+            listener.cancel()
+        } catch {
+            report("error", error)
+        }
+    }
+
+    /// A stream socket of the abstract name, with which something is done.
+    private static func local(
+        _ name: [UInt8], _ use: (Int32, UnsafePointer<sockaddr>, socklen_t) -> Int32
+    ) -> Int32 {
+        let descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_NONBLOCK.rawValue), 0)
+        return with(name) { use(descriptor, $0, $1) } == 0 ? descriptor : -1
+    }
+
+    private static func connect(_ descriptor: Int32, _ name: [UInt8]) -> Int32 {
+        with(name) { Glibc.connect(descriptor, $0, $1) }
+    }
+
+    private static func with(_ name: [UInt8], _ body: (UnsafePointer<sockaddr>, socklen_t) -> Int32) -> Int32 {
+        var address = sockaddr_un()
+        address.sun_family = sa_family_t(AF_UNIX)
+        withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: name) }
+        return withUnsafePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                body($0, socklen_t(MemoryLayout<sa_family_t>.size + name.count))
+            }
+        }
+    }
+
+    private static func processorMilliseconds() -> Int {
+        var time = timespec()
+        clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time)
+        return time.tv_sec * 1000 + time.tv_nsec / 1_000_000
+    }
+
     /// Calls per second of the bus' own `GetId`, one after the other and with 32 in flight, then the footprint.
     @ControlPlane
     private static func bus(_ address: String) async {
@@ -183,4 +247,22 @@ enum Probe {
         guard fgets(&buffer, Int32(buffer.count), file) != nil else { return "" }
         return String(decoding: buffer.prefix { $0 != 0 && $0 != 10 }.map(UInt8.init(bitPattern:)), as: UTF8.self)
     }
+}
+
+/// Counts what is logged.
+private struct CountingHandler: LogHandler {
+    let counter: Counter
+    var logLevel = Logger.Level.trace
+    var metadata: Logger.Metadata = [:]
+
+    subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+        get { metadata[key] }
+        set { metadata[key] = newValue }
+    }
+
+    func log(event: LogEvent) { counter.count.add(1, ordering: .relaxed) }
+}
+
+private final class Counter: Sendable {
+    let count = Atomic<Int>(0)
 }
