@@ -34,6 +34,13 @@ import Testing
         #expect(found == ["\(folder)/Commands/DemoCommand.swift": 2])
     }
 
+    @Test func `connections are accepted by listeners that wait for a free descriptor`() throws {
+        #expect(
+            try count(["btcall_accept(", "accept4(", "Glibc.accept("], under: "Sources") == [
+                "Sources/ControlLoop/Listener.swift": 1, "Sources/BluetoothSockets/SocketHandle.swift": 1,
+            ])
+    }
+
     @Test func `standard error of the daemon is written to by one that never waits`() throws {
         for folder in ["Sources/ControlLoop", "Sources/BTCallDaemon", "Sources/btcalld"] {
             #expect(try count(["write(2,", "STDERR_FILENO", "stderr"], under: folder) == [:])

@@ -1,17 +1,19 @@
-import CBTCall
 package import ControlLoop
 import Glibc
 package import Logging
 
 /// Answers monitoring systems on this machine: `GET /metrics` at a port of 127.0.0.1 (`[metrics] port`).
 ///
-/// Nobody is waited for: who has not asked and taken the answer within `patience` is cut off, and more than `mostClients` at
-/// a time are refused.
+/// Nobody is waited for: a client that has not asked and taken the answer within `patience` is cut off. At most `mostClients`
+/// are connected; one more takes the place of one that has its answer, else of the one that has not asked for longest, else of
+/// the oldest.
 @ControlPlane
 package final class MetricsListener {
-    package nonisolated static let mostClients = 4
+    package nonisolated static let mostClients = 8
     package nonisolated static let patience = Duration.seconds(2)
     private static let problem = "metrics"
+    /// Those that connect at the same moment; accepting them takes less time than their next attempt (TCP: a second).
+    private static let backlog: Int32 = 64
 
     /// Makes the text that is answered.
     package var text: @ControlPlane () -> String = { "" }
@@ -19,8 +21,9 @@ package final class MetricsListener {
     private let logger: Logger
     private let patience: Duration
     private var listener: Int32 = -1
-    private var source: DescriptorSource?
-    private var clients: [ObjectIdentifier: Client] = [:]
+    private var accepting: Listener?
+    /// The oldest first.
+    private var clients: [Client] = []
     /// What is asked for; 0: nothing.
     private var wanted = 0
 
@@ -62,12 +65,12 @@ package final class MetricsListener {
 
     package func stop() {
         wanted = 0
-        source?.cancel()
-        source = nil
+        accepting?.cancel()
+        accepting = nil
         if listener >= 0 { close(listener) }
         listener = -1
-        for client in clients.values { client.end() }
-        clients = [:]
+        for client in clients { client.end() }
+        clients = []
         problems.end(Self.problem)
     }
 
@@ -89,8 +92,10 @@ package final class MetricsListener {
                     }
                 }
             }
-            _ = try SystemError.check("listen") { Glibc.listen(descriptor, 8) }
-            source = try ControlLoop.shared.add(descriptor, .readable) { [weak self] _ in self?.accept() }
+            _ = try SystemError.check("listen") { Glibc.listen(descriptor, Self.backlog) }
+            accepting = try Listener(descriptor, "metrics", logger: logger) { [weak self] connected in
+                if let self { take(connected) } else { close(connected) }
+            }
         } catch {
             close(descriptor)
             throw error
@@ -98,39 +103,31 @@ package final class MetricsListener {
         listener = descriptor
     }
 
-    private func accept() {
-        for _ in 0..<8 {
-            let descriptor = btcall_accept(listener)
-            guard descriptor >= 0 else { return pause(errno) }
-            // Those that are refused are told so, as long as they are not many either.
-            guard clients.count < 2 * Self.mostClients else {
-                close(descriptor)
-                continue
-            }
-            let isTooMany = clients.count >= Self.mostClients
-            do throws(SystemError) {
-                let client = try Client(taking: descriptor, patience: patience)
-                let key = ObjectIdentifier(client)
-                clients[key] = client
-                client.text = { [weak self] in self?.text() ?? "" }
-                client.onEnd = { [weak self] in self?.clients[key] = nil }
-                if isTooMany { client.begin(.refused(.busy)) }
-            } catch {
-                close(descriptor)
-            }
+    private func take(_ descriptor: Int32) {
+        if clients.count >= Self.mostClients { displaced.end() }
+        do throws(SystemError) {
+            let client = try Client(taking: descriptor, patience: patience)
+            clients.append(client)
+            client.text = { [weak self] in self?.text() ?? "" }
+            client.onEnd = { [weak self, weak client] in self?.clients.removeAll { $0 === client } }
+            // Who has asked already is answered before others come.
+            client.look(.readable)
+        } catch {
+            close(descriptor)
         }
     }
 
-    /// Without a descriptor to spare the listener stays ready: it is left alone for a moment.
-    private func pause(_ code: Int32) {
-        guard code == EMFILE || code == ENFILE || code == ENOBUFS || code == ENOMEM else { return }
-        source?.update([])
-        ControlLoop.shared.schedule(after: .seconds(1)) { [weak self] in self?.source?.update(.readable) }
+    /// Who makes room for a newcomer; there are clients.
+    private var displaced: Client {
+        clients.first { $0.state == .answered } ?? clients.first { $0.state == .asking } ?? clients[0]
     }
 
     /// One question and its answer.
     @ControlPlane
     private final class Client {
+        enum State { case asking, answering, answered }
+
+        private(set) var state = State.asking
         var text: @ControlPlane () -> String = { "" }
         var onEnd: (@ControlPlane () -> Void)?
         private var descriptor: Int32
@@ -138,12 +135,12 @@ package final class MetricsListener {
         private var timer: Timer?
         private var question: [UInt8] = []
         private var answer: ArraySlice<UInt8> = []
-        private var isAnswering = false
 
         /// - Parameter descriptor: this one's from here on, unless it throws.
         init(taking descriptor: Int32, patience: Duration) throws(SystemError) {
             self.descriptor = descriptor
-            source = try ControlLoop.shared.add(descriptor, .readable) { [weak self] readiness in self?.look(readiness)
+            source = try ControlLoop.shared.add(descriptor, .readable) { [weak self] readiness in
+                self?.look(readiness)
             }
             timer = ControlLoop.shared.schedule(after: patience) { [weak self] in self?.end() }
         }
@@ -158,12 +155,12 @@ package final class MetricsListener {
             onEnd = nil
         }
 
-        private func look(_ readiness: Readiness) {
+        func look(_ readiness: Readiness) {
             if readiness.contains(.readable), !take() { return end() }
             if readiness.contains(.error) || (readiness.contains(.hangup) && !readiness.contains(.readable)) {
                 return end()
             }
-            if isAnswering { write() }
+            if state == .answering { write() }
         }
 
         /// - Returns: false when there is nobody any more.
@@ -173,16 +170,13 @@ package final class MetricsListener {
             guard count != 0 else { return false }
             guard count > 0 else { return errno == EAGAIN || errno == EINTR }
             // What comes behind the question is read and dropped: closing over it would take the answer back.
-            guard !isAnswering else { return true }
+            guard state == .asking else { return true }
             question += piece.prefix(count)
-            if let request = MetricsRequest(question) { begin(request) }
+            if let request = MetricsRequest(question) {
+                answer = request.response(text)[...]
+                state = .answering
+            }
             return true
-        }
-
-        func begin(_ request: MetricsRequest) {
-            answer = request.response(text)[...]
-            isAnswering = true
-            write()
         }
 
         private func write() {
@@ -197,6 +191,7 @@ package final class MetricsListener {
                 }
                 answer = answer.dropFirst(count)
             }
+            state = .answered
             // It closes its end, or its time is over.
             source?.update(.readable)
             shutdown(descriptor, Int32(SHUT_WR))

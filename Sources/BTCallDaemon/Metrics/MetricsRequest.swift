@@ -4,7 +4,7 @@ package enum MetricsRequest: Equatable, Sendable {
     case refused(Status)
 
     package enum Status: Equatable, Sendable {
-        case badRequest, notFound, methodNotAllowed, tooLarge, busy
+        case badRequest, notFound, methodNotAllowed, tooLarge
 
         var line: String {
             switch self {
@@ -12,7 +12,6 @@ package enum MetricsRequest: Equatable, Sendable {
             case .notFound: "404 Not Found"
             case .methodNotAllowed: "405 Method Not Allowed"
             case .tooLarge: "431 Request Header Fields Too Large"
-            case .busy: "503 Service Unavailable"
             }
         }
 
@@ -23,7 +22,6 @@ package enum MetricsRequest: Equatable, Sendable {
             case .notFound: "there is only /metrics"
             case .methodNotAllowed: "only GET is answered"
             case .tooLarge: "a request has at most \(MetricsRequest.longest) bytes"
-            case .busy: "\(MetricsListener.mostClients) others are asking"
             }
         }
     }
