@@ -234,6 +234,14 @@ void btcall_close_elsewhere(int descriptor)
     pthread_mutex_unlock(&closing_lock);
 }
 
+int btcall_closes_waiting(void)
+{
+    pthread_mutex_lock(&closing_lock);
+    int count = closing_threads + closing_waiting;
+    pthread_mutex_unlock(&closing_lock);
+    return count;
+}
+
 void btcall_close_peer(int socket)
 {
     int on = 1;

@@ -11,6 +11,8 @@ package final class Listener {
     package static let pause = Duration.seconds(1)
     /// Connections that are accepted at once; the next ones wait for their turn.
     private static let mostAtOnce = 8
+    /// So many closes that last (`btcall_close_elsewhere`): nobody new is let in who could add to them.
+    private static let mostCloses = 16
 
     private let descriptor: Int32
     private let name: String
@@ -45,6 +47,9 @@ package final class Listener {
 
     private func acceptAll() {
         for _ in 0..<Self.mostAtOnce where source != nil {
+            guard btcall_closes_waiting() < Self.mostCloses else {
+                return rest("a client's descriptors are still being closed: end the program that passed them")
+            }
             let accepted = btcall_accept(descriptor)
             guard accepted < 0 else {
                 if isShort { logger?.notice("\(name): connections are accepted again") }
@@ -56,15 +61,14 @@ package final class Listener {
             case EAGAIN: return
             // Gone before it was accepted, or broken on its way (accept(2)).
             case ECONNABORTED, ENETDOWN, EPROTO, ENOPROTOOPT, EHOSTDOWN, ENONET, EHOSTUNREACH, ENETUNREACH: continue
-            default: return rest(SystemError("accept"))
+            default: return rest("\(SystemError("accept")): see LimitNOFILE of the unit")
             }
         }
     }
 
-    private func rest(_ error: SystemError) {
+    private func rest(_ reason: String) {
         if !isShort {
-            logger?.warning(
-                "\(name): no connection can be accepted, those that come wait (\(error)): see LimitNOFILE of the unit")
+            logger?.warning("\(name): no connection can be accepted, those that come wait: \(reason)")
         }
         isShort = true
         source?.update([])

@@ -60,6 +60,9 @@ ssize_t btcall_receive_descriptors(
 // file system of theirs). Returns at once; a thread that lives for it alone does it.
 void btcall_close_elsewhere(int descriptor);
 
+// How many descriptors are being closed that way, or wait for it.
+int btcall_closes_waiting(void);
+
 // Closes our end of a unix socket whose other end a client has. What the client has sent is dropped; when descriptors are
 // in it, a thread of its own closes them (`btcall_close_elsewhere`). The client sees the end at once.
 void btcall_close_peer(int socket);
