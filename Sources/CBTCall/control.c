@@ -389,9 +389,27 @@ static int remove_stale(const struct sockaddr_un *address)
     return unlink(address->sun_path) == 0 || errno == ENOENT ? 0 : -1;
 }
 
-int btcall_listen_at(const char *path, unsigned mode)
+// By the socket that is held there, if it is ours: the path may lead elsewhere by now.
+static int set_group(const char *path, gid_t group)
+{
+    int place = btcall_open_path(path);
+    struct stat found;
+    int code = 0;
+    if (place < 0 || fstat(place, &found) != 0)
+        code = errno;
+    else if (!S_ISSOCK(found.st_mode) || found.st_uid != geteuid())
+        code = EPERM;
+    else if (fchownat(place, "", (uid_t)-1, group, AT_EMPTY_PATH) != 0)
+        code = errno;
+    if (place >= 0)
+        close(place);
+    return code;
+}
+
+int btcall_listen_at(const char *path, unsigned mode, gid_t group, int *grouped)
 {
     struct sockaddr_un address = { .sun_family = AF_UNIX };
+    *grouped = 0;
     if (strlen(path) == 0 || strlen(path) >= sizeof address.sun_path) {
         errno = ENAMETOOLONG;
         return -1;
@@ -402,11 +420,18 @@ int btcall_listen_at(const char *path, unsigned mode)
     int descriptor = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (descriptor < 0)
         return -1;
-    // Nobody connects before its mode is set: it does not listen yet.
-    if (bind(descriptor, (struct sockaddr *)&address, sizeof address) == 0 && chmod(path, mode) == 0
-        && listen(descriptor, 16) == 0)
-        return descriptor;
+    mode_t mask = umask(0777 & ~mode);
+    int outcome = bind(descriptor, (struct sockaddr *)&address, sizeof address);
     int code = errno;
+    umask(mask);
+    if (outcome == 0) {
+        // Nobody connects before: it does not listen yet.
+        if (group != (gid_t)-1)
+            *grouped = set_group(path, group);
+        if (listen(descriptor, 16) == 0)
+            return descriptor;
+        code = errno;
+    }
     close(descriptor);
     errno = code;
     return -1;
@@ -480,4 +505,9 @@ void btcall_detach_descriptor(int descriptor)
         return;
     dup2(own, descriptor);
     close(own);
+}
+
+int btcall_open_path(const char *path)
+{
+    return open(path, O_PATH | O_NOFOLLOW | O_CLOEXEC);
 }

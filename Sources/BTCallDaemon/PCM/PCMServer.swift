@@ -66,13 +66,13 @@ package final class PCMServer {
         // systemd has made it; a daemon that was started by hand makes its own. What fails shows below.
         let directory = path.split(separator: "/").dropLast().map { "/" + $0 }.joined()
         if !directory.isEmpty { mkdir(directory, 0o755) }
-        let descriptor = btcall_listen_at(path, 0o660)
+        // The unit runs it with that group, and forbids to change it.
+        let group = getgrnam(Self.group).map(\.pointee.gr_gid).flatMap { $0 == getegid() ? nil : $0 } ?? gid_t.max
+        var code: Int32 = 0
+        let descriptor = btcall_listen_at(path, 0o660, group, &code)
         guard descriptor >= 0 else { return fail(path, SystemError("the socket")) }
-        // The unit runs it with that group, and forbids the call.
-        if let entry = getgrnam(Self.group), entry.pointee.gr_gid != getegid(),
-            chown(path, uid_t.max, entry.pointee.gr_gid) != 0
-        {
-            logger.notice("\(path) does not get the group \(Self.group): \(SystemError("chown"))")
+        if code != 0 {
+            logger.notice("\(path) does not get the group \(Self.group): \(SystemError(call: "chown", code: code))")
         }
         do throws(SystemError) {
             accepting = try Listener(descriptor, "the ALSA PCM", logger: logger) { [weak self] connected in

@@ -95,8 +95,12 @@ int btcall_send_datagram(const char *path, const void *bytes, size_t length);
 int btcall_sealed_memory(const char *name, size_t bytes);
 
 // A unix socket that listens at `path` for whole messages; what is there is replaced when it is a socket that nobody listens
-// at. It does not block.
-int btcall_listen_at(const char *path, unsigned mode);
+// at. It does not block. It has its mode from its beginning, and `group`, unless that is -1, before anybody can connect: neither
+// is set by the path, where something else could be meanwhile. *grouped says whether it got the group, 0 or an error number.
+int btcall_listen_at(const char *path, unsigned mode, gid_t group, int *grouped);
+
+// Holds what is at `path` without opening it (O_PATH); a symbolic link is held itself. Close-on-exec.
+int btcall_open_path(const char *path);
 
 // Opens /dev/null for each of the descriptors 0, 1 and 2 that is closed. Before any other descriptor is opened.
 int btcall_open_standard_descriptors(void);

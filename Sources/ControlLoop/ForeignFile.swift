@@ -1,0 +1,185 @@
+internal import CBTCall
+internal import Glibc
+
+/// A file that is not opened, or not read: which one, why, and what is accepted.
+package struct FileRefusal: Error, Equatable, Sendable, CustomStringConvertible {
+    package enum Reason: Equatable, Sendable {
+        case failed(SystemError)
+        /// What it is instead of a regular file: `a FIFO`.
+        case kind(String)
+        /// A symbolic link in a directory to which others may write.
+        case link(directory: String)
+        /// A file of somebody else's in a directory to which everybody may write.
+        case owner(directory: String)
+        /// More bytes than accepted.
+        case tooLong(Int)
+    }
+
+    package let path: String
+    package let reason: Reason
+
+    package init(path: String, reason: Reason) {
+        self.path = path
+        self.reason = reason
+    }
+
+    /// What is wrong, without the file's name.
+    package var problem: String {
+        switch reason {
+        case .failed(let error): "\(error)"
+        case .kind(let kind): "is \(kind)"
+        case .link(let directory): "is a symbolic link, and others may write to \(directory)"
+        case .owner(let directory): "belongs to somebody else, and everybody may write to \(directory)"
+        case .tooLong(let limit): "has more than \(limit) bytes"
+        }
+    }
+
+    package var accepted: String {
+        switch reason {
+        case .failed, .kind: "a regular file"
+        case .link: "a regular file, or a link in a directory to which only root or the program's own user may write"
+        case .owner: "a file of the program's own user, or of root's"
+        case .tooLong(let limit): "a regular file of at most \(limit) bytes"
+        }
+    }
+
+    /// What is wrong and what is accepted, without the file's name.
+    package var what: String { "\(problem); accepted: \(accepted)" }
+
+    package var description: String { "\(path): \(what)" }
+}
+
+/// Files that somebody else may have put there: ring tones, configuration, quirks, what is found in the state directory.
+///
+/// Nothing but a regular file is opened, so that neither a FIFO holds up the caller nor a device does something when it is
+/// opened (a watchdog starts). What the name leads to is held first (`O_PATH`), looked at, and opened only then: nobody can put
+/// something else in its place meanwhile. A symbolic link is followed only out of a directory to which nobody but root and the
+/// program's own user may write; links in front of the last name are the system's.
+package enum ForeignFile {
+    package enum Access: Sendable {
+        case reading, writing
+    }
+
+    /// What becomes of bytes beyond the limit.
+    package enum Excess: Sendable {
+        case refused, leftOut
+    }
+
+    /// What a name may lead to.
+    package enum Kinds: Sendable {
+        case regular
+        /// Pipes and devices as well, which may let the caller wait: for a file that the person names who runs the program.
+        case any
+    }
+
+    private static let mostLinks = 16
+
+    /// Opens a regular file.
+    ///
+    /// - Returns: a descriptor that the caller closes.
+    package static func open(_ path: String, for access: Access = .reading) throws(FileRefusal) -> Int32 {
+        var current = path
+        for _ in 0..<mostLinks {
+            let place = btcall_open_path(current)
+            guard place >= 0 else { throw failure(path, "open") }
+            defer { close(place) }
+            var status = stat()
+            guard fstat(place, &status) == 0 else { throw failure(path, "fstat") }
+            guard status.st_mode & S_IFMT == S_IFLNK else { return try open(place, current, status, access, path) }
+            let directory = directory(of: current)
+            guard !isShared(directory) else { throw FileRefusal(path: path, reason: .link(directory: directory)) }
+            let target = try target(of: current, path)
+            current = target.hasPrefix("/") ? target : directory + "/" + target
+        }
+        throw FileRefusal(path: path, reason: .failed(SystemError(call: "open", code: ELOOP)))
+    }
+
+    /// Reads a file from its beginning.
+    ///
+    /// - Parameter limit: bytes that are accepted; nothing beyond them is held in memory.
+    package static func read(
+        _ path: String, atMost limit: Int, _ excess: Excess = .refused, kinds: Kinds = .regular
+    ) throws(FileRefusal) -> [UInt8] {
+        let descriptor: Int32
+        switch kinds {
+        case .regular: descriptor = try open(path)
+        case .any:
+            descriptor = Glibc.open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY)
+            guard descriptor >= 0 else { throw failure(path, "open") }
+        }
+        defer { close(descriptor) }
+        var bytes: [UInt8] = []
+        var part = [UInt8](repeating: 0, count: min(limit, 1 << 16) + 1)
+        while bytes.count <= limit {
+            let room = min(part.count, limit + 1 - bytes.count)
+            let count = part.withUnsafeMutableBytes { Glibc.read(descriptor, $0.baseAddress, room) }
+            if count < 0, errno == EINTR { continue }
+            guard count >= 0 else { throw failure(path, "read") }
+            guard count > 0 else { return bytes }
+            bytes += part[..<count]
+        }
+        switch excess {
+        case .refused: throw FileRefusal(path: path, reason: .tooLong(limit))
+        case .leftOut: return Array(bytes[..<limit])
+        }
+    }
+
+    /// Whether somebody other than root and the program's own user may make files in a directory, or it cannot be looked at.
+    package static func isShared(_ directory: String) -> Bool {
+        var status = stat()
+        guard stat(directory, &status) == 0 else { return true }
+        return status.st_mode & (S_IWGRP | S_IWOTH) != 0 || (status.st_uid != 0 && status.st_uid != geteuid())
+    }
+
+    /// The directory that a name is in.
+    package static func directory(of path: String) -> String {
+        guard let slash = path.lastIndex(of: "/") else { return "." }
+        return slash == path.startIndex ? "/" : String(path[..<slash])
+    }
+
+    /// - Parameters:
+    ///   - place: holds what was found at `current`, whose status this is.
+    ///   - path: for messages.
+    private static func open(
+        _ place: Int32, _ current: String, _ status: stat, _ access: Access, _ path: String
+    ) throws(FileRefusal) -> Int32 {
+        if let kind = kind(status) { throw FileRefusal(path: path, reason: .kind(kind)) }
+        let flags = (access == .reading ? O_RDONLY : O_WRONLY) | O_NONBLOCK | O_CLOEXEC | O_NOCTTY
+        var descriptor = Glibc.open("/proc/self/fd/\(place)", flags)
+        if descriptor < 0, errno == ENOENT {
+            // Without /proc it is opened by its name once more, and has to be the same file.
+            descriptor = Glibc.open(current, flags | O_NOFOLLOW)
+        }
+        guard descriptor >= 0 else { throw failure(path, "open") }
+        var opened = stat()
+        guard fstat(descriptor, &opened) == 0, opened.st_dev == status.st_dev, opened.st_ino == status.st_ino else {
+            close(descriptor)
+            throw FileRefusal(path: path, reason: .failed(SystemError(call: "open", code: ESTALE)))
+        }
+        return descriptor
+    }
+
+    /// Nil for a regular file.
+    private static func kind(_ status: stat) -> String? {
+        switch status.st_mode & S_IFMT {
+        case S_IFREG: nil
+        case S_IFIFO: "a FIFO"
+        case S_IFSOCK: "a socket"
+        case S_IFDIR: "a directory"
+        case S_IFCHR: "a character device"
+        case S_IFBLK: "a block device"
+        default: "no regular file"
+        }
+    }
+
+    private static func target(of link: String, _ path: String) throws(FileRefusal) -> String {
+        var bytes = [CChar](repeating: 0, count: Int(PATH_MAX))
+        let count = readlink(link, &bytes, bytes.count)
+        guard count >= 0 else { throw failure(path, "readlink") }
+        return String(decoding: bytes[..<count].map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    }
+
+    private static func failure(_ path: String, _ call: String) -> FileRefusal {
+        FileRefusal(path: path, reason: .failed(SystemError(call)))
+    }
+}
