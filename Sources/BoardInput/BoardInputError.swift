@@ -13,6 +13,8 @@ package enum BoardInputError: Error, Equatable, Sendable {
     case busy(device: String)
     /// Its file system is mounted read-only for the daemon.
     case readOnly(path: String)
+    /// What has that name is no file of the kernel's.
+    case unsuitable(device: String, problem: String)
     case failed(device: String, SystemError)
 }
 
@@ -27,6 +29,7 @@ extension BoardInputError: CustomStringConvertible {
         case .denied(let path): "\(path) may not be opened"
         case .busy(let device): "\(device) is in use"
         case .readOnly(let path): "\(path) is read-only for the daemon"
+        case .unsuitable(let device, let problem): "\(device) \(problem)"
         case .failed(let device, let error): "\(device): \(error)"
         }
     }
@@ -38,6 +41,7 @@ extension BoardInputError: CustomStringConvertible {
         case .denied: "let the daemon's user open it: udev/70-btcall.rules shows how"
         case .busy: "see `gpioinfo` for who has it"
         case .readOnly: "take ProtectKernelTunables=yes out of the unit, or mount the file system for writing"
+        case .unsuitable: "name what the kernel shows below /sys"
         case .failed: "see `dmesg`"
         }
     }

@@ -1,3 +1,4 @@
+import ControlLoop
 import Glibc
 
 /// Reading what the kernel shows as files: names in a directory, small texts, where a link leads.
@@ -18,13 +19,9 @@ enum Directory {
 
     /// At most 4 KiB without the last end of line; nil for what cannot be read.
     static func text(_ path: String) -> String? {
-        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
-        guard descriptor >= 0 else { return nil }
-        defer { close(descriptor) }
-        var bytes = [UInt8](repeating: 0, count: 4096)
-        let count = read(descriptor, &bytes, bytes.count)
-        guard count >= 0 else { return nil }
-        let text = String(decoding: bytes.prefix(count), as: UTF8.self)
+        // What cannot be read is nothing, as it says above.
+        guard let bytes = try? ForeignFile.read(path, atMost: 4096, .leftOut) else { return nil }
+        let text = String(decoding: bytes, as: UTF8.self)
         return text.hasSuffix("\n") ? String(text.dropLast()) : text
     }
 

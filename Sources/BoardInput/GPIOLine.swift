@@ -137,7 +137,7 @@ package final class GPIOLine {
     }
 
     private static func chip(_ path: String) throws(BoardInputError) -> (chip: Chip, label: String) {
-        let descriptor = Glibc.open(path, O_RDWR | O_CLOEXEC)
+        let descriptor = Glibc.open(path, O_RDWR | O_NONBLOCK | O_NOCTTY | O_CLOEXEC)
         guard descriptor >= 0 else { throw BoardInputError(opening: path, call: "open", code: errno) }
         var label = [CChar](repeating: 0, count: 32)
         var lines: UInt32 = 0

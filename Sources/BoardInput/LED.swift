@@ -25,10 +25,7 @@ package final class LED {
         self.brightest = brightest
         let trigger = path + "/trigger"
         if access(trigger, F_OK) == 0 { try Self.write("none", toFile: trigger) }
-        brightness = open(path + "/brightness", O_WRONLY | O_CLOEXEC)
-        guard brightness >= 0 else {
-            throw BoardInputError(opening: path + "/brightness", call: "open", code: errno)
-        }
+        brightness = try Self.open(path + "/brightness")
         do throws(BoardInputError) {
             try set(false)
         } catch {
@@ -55,10 +52,20 @@ package final class LED {
         Glibc.close(brightness)
     }
 
+    private static func open(_ path: String) throws(BoardInputError) -> Int32 {
+        do throws(FileRefusal) {
+            return try ForeignFile.open(path, for: .writing)
+        } catch {
+            guard case .failed(let failure) = error.reason else { throw .unsuitable(device: path, problem: error.what) }
+            throw BoardInputError(opening: path, call: failure.call, code: failure.code)
+        }
+    }
+
     private static func write(_ text: String, toFile path: String) throws(BoardInputError) {
-        let descriptor = open(path, O_WRONLY | O_TRUNC | O_CLOEXEC)
-        guard descriptor >= 0 else { throw BoardInputError(opening: path, call: "open", code: errno) }
+        let descriptor = try open(path)
         defer { Glibc.close(descriptor) }
+        // The kernel's attribute has no length.
+        _ = ftruncate(descriptor, 0)
         let count = text.utf8.count
         guard text.withCString({ Glibc.write(descriptor, $0, count) }) == count else {
             throw BoardInputError(opening: path, call: "write", code: errno)

@@ -1,5 +1,6 @@
 import AudioDSP
 import AudioEngine
+import ControlLoop
 import Glibc
 
 /// What is wrong with a WAV file, or with the disk it is on.
@@ -46,18 +47,16 @@ package struct WaveFile: Equatable, Sendable {
         samples = content.samples
     }
 
+    /// As long as the length in a WAV file's header can say.
+    private static let mostBytes = 1 << 32
+
     private static func contents(_ path: String) throws(WaveFileError) -> [UInt8] {
-        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
-        guard descriptor >= 0 else { throw .system(path) }
-        defer { close(descriptor) }
-        var bytes: [UInt8] = []
-        var buffer = [UInt8](repeating: 0, count: 1 << 16)
-        while true {
-            let count = read(descriptor, &buffer, buffer.count)
-            if count < 0 && errno == EINTR { continue }
-            guard count >= 0 else { throw .system(path) }
-            guard count > 0 else { return bytes }
-            bytes += buffer[..<count]
+        do throws(FileRefusal) {
+            // A person names it: it may come through a pipe.
+            return try ForeignFile.read(path, atMost: mostBytes, kinds: .any)
+        } catch {
+            guard case .failed(let failure) = error.reason else { throw WaveFileError(path, error.what) }
+            throw WaveFileError(path, String(cString: strerror(failure.code)))
         }
     }
 }

@@ -2,6 +2,7 @@ import ArgumentParser
 import AudioDSP
 import BTCallBench
 import BluetoothTypes
+import ControlLoop
 import Foundation
 
 /// `btcall decode`: what a captured link sounds like and what is wrong with it; needs no daemon.
@@ -134,12 +135,21 @@ struct DecodeCommand: ParsableCommand {
         let reason: String
     }
 
+    /// A day of a link is 700 MB.
+    private static let mostBytes = 1 << 30
+
     private static func content(of file: String) throws(Unreadable) -> [UInt8] {
-        do {
-            if file == "-" { return [UInt8](try FileHandle.standardInput.readToEnd() ?? Data()) }
-            return [UInt8](try Data(contentsOf: URL(filePath: file)))
+        if file == "-" {
+            do {
+                return [UInt8](try FileHandle.standardInput.readToEnd() ?? Data())
+            } catch {
+                throw Unreadable(file: "standard input", reason: error.localizedDescription)
+            }
+        }
+        do throws(FileRefusal) {
+            return try ForeignFile.read(file, atMost: mostBytes, kinds: .any)
         } catch {
-            throw Unreadable(file: file == "-" ? "standard input" : file, reason: error.localizedDescription)
+            throw Unreadable(file: file, reason: error.problem)
         }
     }
 

@@ -1,5 +1,6 @@
 import ArgumentParser
 import BTCallBench
+import ControlLoop
 import Foundation
 
 /// `btcall replay`: scenarios and incidents on a virtual clock; needs no daemon.
@@ -55,12 +56,21 @@ struct ReplayCommand: ParsableCommand {
         return replay.failed == 0 ? 0 : 1
     }
 
+    /// An incident has some hundred KB.
+    private static let mostBytes = 64 << 20
+
     private static func content(of file: String) throws(Replay.Refusal) -> Data {
-        do {
-            if file == "-" { return try FileHandle.standardInput.readToEnd() ?? Data() }
-            return try Data(contentsOf: URL(filePath: file))
+        if file == "-" {
+            do {
+                return try FileHandle.standardInput.readToEnd() ?? Data()
+            } catch {
+                throw Replay.Refusal("standard input: cannot be read: \(error.localizedDescription)")
+            }
+        }
+        do throws(FileRefusal) {
+            return Data(try ForeignFile.read(file, atMost: mostBytes, kinds: .any))
         } catch {
-            throw Replay.Refusal("\(file): cannot be read: \(error.localizedDescription)")
+            throw Replay.Refusal("\(file): cannot be read: \(error.problem)")
         }
     }
 }

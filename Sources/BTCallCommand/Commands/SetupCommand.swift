@@ -1,6 +1,7 @@
 import ALSA
 import ArgumentParser
 import BTCallDaemon
+import ControlLoop
 import Glibc
 import Routing
 
@@ -165,10 +166,12 @@ struct SetupCommand: ParsableCommand {
     private func merged(_ proposal: SetupProposal) throws -> String {
         var old = ""
         let source = output == "-" ? Self.file : output
-        if let bytes = SetupFile.bytes(of: source) {
-            old = String(decoding: bytes, as: UTF8.self)
-        } else if errno != ENOENT, output != "-" {
-            throw CommandFailure("\(source) cannot be read: \(String(cString: strerror(errno)))")
+        do throws(FileRefusal) {
+            old = String(decoding: try SetupFile.bytes(of: source), as: UTF8.self)
+        } catch {
+            var isAbsent = false
+            if case .failed(let failure) = error.reason { isAbsent = failure.code == ENOENT }
+            guard isAbsent || output == "-" else { throw CommandFailure("\(source) cannot be read: \(error.what)") }
         }
         var edit = ConfigurationEdit(old)
         for device in proposal.devices {

@@ -1,6 +1,7 @@
 import BTCallDaemon
 import BluetoothSockets
 import BluetoothTypes
+import ControlLoop
 import Glibc
 
 /// The machine as the checks see it: files below a directory, what the kernel and the bus have answered.
@@ -63,20 +64,8 @@ struct DoctorSystem: Sendable {
 
     /// At most a megabyte.
     func bytes(_ path: String) -> [UInt8]? {
-        let descriptor = open(root + path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
-        guard descriptor >= 0 else { return nil }
-        defer { close(descriptor) }
-        var result: [UInt8] = []
-        var buffer = [UInt8](repeating: 0, count: 16384)
-        while result.count < 1 << 20 {
-            let count = buffer.withUnsafeMutableBytes { read(descriptor, $0.baseAddress, $0.count) }
-            if count < 0 && errno == EINTR { continue }
-            // A directory, or a file of the kernel's that refuses.
-            guard count >= 0 else { return result.isEmpty ? nil : result }
-            guard count > 0 else { break }
-            result += buffer[..<count]
-        }
-        return result
+        // A directory, a file that is not there or that the kernel refuses: a check says what that means.
+        try? ForeignFile.read(root + path, atMost: 1 << 20, .leftOut)
     }
 
     func exists(_ path: String) -> Bool { access(root + path, F_OK) == 0 }

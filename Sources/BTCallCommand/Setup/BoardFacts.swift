@@ -1,3 +1,4 @@
+import ControlLoop
 import Glibc
 
 /// A sound card, as the kernel shows it in /proc/asound.
@@ -71,60 +72,26 @@ struct BoardFacts: Hashable, Sendable {
 
     /// Nil where there is no such file.
     private static func text(of path: String) -> String? {
-        guard let bytes = SetupFile.bytes(of: path) else { return nil }
+        // What a board does not say is not there.
+        guard let bytes = try? SetupFile.bytes(of: path) else { return nil }
         return String(decoding: bytes, as: UTF8.self)
     }
 }
 
 /// Files of `btcall setup`.
 enum SetupFile {
-    /// Nil where it cannot be read; `errno` says why.
-    static func bytes(of path: String) -> [UInt8]? {
-        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
-        guard descriptor >= 0 else { return nil }
-        defer { close(descriptor) }
-        var bytes: [UInt8] = []
-        var piece = [UInt8](repeating: 0, count: 65536)
-        while bytes.count < 1 << 22 {
-            let count = piece.withUnsafeMutableBytes { Glibc.read(descriptor, $0.baseAddress, $0.count) }
-            if count < 0, errno == EINTR { continue }
-            guard count >= 0 else { return nil }
-            guard count > 0 else { break }
-            bytes += piece[..<count]
-        }
-        return bytes
-    }
+    private static let mostBytes = 1 << 22
+
+    static func bytes(of path: String) throws(FileRefusal) -> [UInt8] { try ForeignFile.read(path, atMost: mostBytes) }
 
     /// Puts a file in the place of another in one step, with the rights of that one.
     static func replace(_ path: String, with text: String) throws {
         var status = stat()
-        let mode = stat(path, &status) == 0 ? status.st_mode & 0o7777 : 0o644
-        let temporary = path + ".new"
-        func failure(_ what: String) -> CommandFailure {
-            let reason = String(cString: strerror(errno))
-            return CommandFailure(
-                "\(path) is not written: \(what): \(reason); run it as root, or name another --output")
-        }
-        let descriptor = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, mode)
-        guard descriptor >= 0 else { throw failure("open") }
-        var rest = Array(text.utf8)[...]
-        while !rest.isEmpty {
-            let count = rest.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
-            if count < 0, errno == EINTR { continue }
-            guard count > 0 else {
-                let error = failure("write")
-                close(descriptor)
-                unlink(temporary)
-                throw error
-            }
-            rest = rest.dropFirst(count)
-        }
-        let isKept = fchmod(descriptor, mode) == 0 && fsync(descriptor) == 0
-        close(descriptor)
-        guard isKept, rename(temporary, path) == 0 else {
-            let error = failure("rename")
-            unlink(temporary)
-            throw error
+        let mode = stat(path, &status) == 0 ? status.st_mode & 0o777 : 0o644
+        do throws(SystemError) {
+            try OwnFile.replace(path, with: Array(text.utf8), exactMode: mode)
+        } catch {
+            throw CommandFailure("\(path) is not written: \(error); run it as root, or name another --output")
         }
     }
 }

@@ -1,7 +1,6 @@
 package import AudioDSP
 import AudioEngine
 package import ControlLoop
-import Glibc
 package import Logging
 package import Routing
 
@@ -125,18 +124,10 @@ package enum RingFile {
 
     /// The beginning of the file, as much as a ring tone may have.
     private static func bytes(_ path: String) throws(RingFileError) -> [UInt8] {
-        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
-        guard descriptor >= 0 else { throw RingFileError(what: "\(SystemError("open"))") }
-        defer { close(descriptor) }
-        var bytes: [UInt8] = []
-        var part = [UInt8](repeating: 0, count: 1 << 16)
-        while bytes.count < mostBytes {
-            let count = part.withUnsafeMutableBytes { Glibc.read(descriptor, $0.baseAddress, $0.count) }
-            if count < 0, errno == EINTR { continue }
-            guard count >= 0 else { throw RingFileError(what: "\(SystemError("read"))") }
-            guard count > 0 else { break }
-            bytes += part[..<count]
+        do throws(FileRefusal) {
+            return try ForeignFile.read(path, atMost: mostBytes, .leftOut)
+        } catch {
+            throw RingFileError(what: error.what)
         }
-        return bytes
     }
 }

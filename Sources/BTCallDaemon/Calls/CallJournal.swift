@@ -38,14 +38,14 @@ package final class CallJournal {
     package func write(_ record: CallRecord, _ reason: CallEndReason) {
         let line = Self.line(record, reason, ended: .now, withNumbers: withNumbers)
         rotate(for: line.utf8.count + 1)
-        do throws(SystemError) {
+        do throws(FileRefusal) {
             try append((isTorn ? "\n" : "") + line + "\n")
             isTorn = false
             problems.end(Self.problem)
         } catch {
             problems.begin(
-                Self.problem, what: "the record of a call is not written to \(path): \(error)",
-                remedy: "name a file in a directory that btcalld may write to ([calls] record), or none")
+                Self.problem, what: "the record of a call is not written to \(path): \(error.problem)",
+                remedy: "name a file in a directory that only btcalld may write to, or none ([calls] record)")
         }
     }
 
@@ -71,20 +71,19 @@ package final class CallJournal {
         problems.end(Self.rotationProblem)
     }
 
-    private func append(_ line: String) throws(SystemError) {
+    private func append(_ line: String) throws(FileRefusal) {
         // Without waiting: a pipe that nobody reads must not hold up the calls.
-        let descriptor = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0o640)
-        guard descriptor >= 0 else { throw SystemError("open") }
+        let descriptor = try OwnFile.openToAppend(path)
         defer { close(descriptor) }
         let bytes = Array(line.utf8)
         while true {
             let count = bytes.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
             if count < 0, errno == EINTR { continue }
-            guard count >= 0 else { throw SystemError("write") }
+            guard count >= 0 else { throw FileRefusal(path: path, reason: .failed(SystemError("write"))) }
             // The rest would come after somebody else's line.
             guard count == bytes.count else {
                 isTorn = count > 0 || isTorn
-                throw SystemError(call: "write", code: ENOSPC)
+                throw FileRefusal(path: path, reason: .failed(SystemError(call: "write", code: ENOSPC)))
             }
             return
         }

@@ -34,34 +34,61 @@ package struct ConfigurationEntry: Equatable, Sendable {
 package enum ConfigurationReader {
     /// Longest line in bytes, without its end (INI_MAX_LINE less the end of line and the terminator).
     package static let maximumLineBytes = 198
+    /// More than this is no configuration.
+    package static let mostBytes = 1 << 20
 
-    /// - Throws: `ConfigurationError` for a file that cannot be opened, a line that is no entry, a line that is too long
-    ///   and a key given twice.
+    /// - Throws: `ConfigurationError` for a file that is not read, a line that is no entry, a line that is too long and a key
+    ///   given twice.
     package static func entries(ofFile path: String) throws(ConfigurationError) -> [ConfigurationEntry] {
-        guard let stream = fopen(path, "re") else {
-            let error = SystemError(call: "open", code: errno)
-            throw ConfigurationError(
-                file: path, line: nil, key: nil, problem: "\(error)",
-                accepted: "give a readable file with --config, or install the example as /etc/btcall/btcalld.conf")
-        }
-        defer { fclose(stream) }
-        return try read(stream, file: path)
+        try read(contents(path), file: path).entries
+    }
+
+    /// The same without the lines that are no entries or too long, and the keys that are given twice.
+    ///
+    /// - Returns: the entries, and what is wrong with the first line of each kind that is left out.
+    /// - Throws: for a file that is not read.
+    package static func understoodEntries(
+        ofFile path: String
+    ) throws(ConfigurationError) -> (entries: [ConfigurationEntry], leftOut: [ConfigurationError]) {
+        try read(contents(path), file: path, leavesOut: true)
     }
 
     /// - Parameters:
     ///   - text: the contents of a configuration file.
     ///   - name: stands for the file in messages.
     package static func entries(ofText text: String, name: String) throws(ConfigurationError) -> [ConfigurationEntry] {
-        var bytes = Array(text.utf8)
-        guard !bytes.isEmpty else { return [] }
-        let outcome: Result<[ConfigurationEntry], ConfigurationError> = bytes.withUnsafeMutableBytes { buffer in
+        try read(Array(text.utf8), file: name).entries
+    }
+
+    private static func contents(_ path: String) throws(ConfigurationError) -> [UInt8] {
+        do throws(FileRefusal) {
+            return try ForeignFile.read(path, atMost: mostBytes)
+        } catch {
+            let advice =
+                switch error.reason {
+                case .failed:
+                    "give a readable file with --config, or install the example as /etc/btcall/btcalld.conf"
+                case .kind, .link, .owner, .tooLong: "accepted: \(error.accepted)"
+                }
+            throw ConfigurationError(file: path, line: nil, key: nil, problem: error.problem, accepted: advice)
+        }
+    }
+
+    private typealias Outcome = (entries: [ConfigurationEntry], leftOut: [ConfigurationError])
+
+    private static func read(
+        _ contents: [UInt8], file: String, leavesOut: Bool = false
+    ) throws(ConfigurationError) -> Outcome {
+        var bytes = contents
+        guard !bytes.isEmpty else { return ([], []) }
+        let outcome: Result<Outcome, ConfigurationError> = bytes.withUnsafeMutableBytes { buffer in
             guard let stream = fmemopen(buffer.baseAddress, buffer.count, "r") else {
                 let error = SystemError(call: "fmemopen", code: errno)
                 return .failure(
-                    ConfigurationError(file: name, line: nil, key: nil, problem: "\(error)", accepted: "try again"))
+                    ConfigurationError(file: file, line: nil, key: nil, problem: "\(error)", accepted: "try again"))
             }
             defer { fclose(stream) }
-            return Result { () throws(ConfigurationError) in try read(stream, file: name) }
+            return Result { () throws(ConfigurationError) in try read(stream, file: file, leavesOut: leavesOut) }
         }
         return try outcome.get()
     }
@@ -73,17 +100,24 @@ package enum ConfigurationReader {
         var line = 0
         var entries: [ConfigurationEntry] = []
         var error: ConfigurationError?
+        let leavesOut: Bool
+        var leftOut: [ConfigurationError] = []
         /// Lines by section and key.
         private var lines: [String: Int] = [:]
 
-        init(stream: UnsafeMutablePointer<FILE>, file: String) {
+        init(stream: UnsafeMutablePointer<FILE>, file: String, leavesOut: Bool) {
             self.stream = stream
             self.file = file
+            self.leavesOut = leavesOut
         }
 
         func refuse(key: String?, _ problem: String, _ accepted: String) {
-            guard error == nil else { return }
-            error = ConfigurationError(file: file, line: line, key: key, problem: problem, accepted: accepted)
+            let refusal = ConfigurationError(file: file, line: line, key: key, problem: problem, accepted: accepted)
+            if leavesOut {
+                if !leftOut.contains(where: { $0.problem == problem }) { leftOut.append(refusal) }
+            } else if error == nil {
+                error = refusal
+            }
         }
 
         func nextLine(_ buffer: UnsafeMutablePointer<CChar>, _ size: Int32) -> UnsafeMutablePointer<CChar>? {
@@ -93,8 +127,16 @@ package enum ConfigurationReader {
             guard length < Int(size) - 1 || buffer[length - 1] == CChar(bitPattern: UInt8(ascii: "\n")) else {
                 refuse(
                     key: nil, "the line is too long", "a line may have \(ConfigurationReader.maximumLineBytes) bytes")
-                return nil
+                return leavesOut ? skipLine(buffer) : nil
             }
+            return buffer
+        }
+
+        /// Makes an empty line of one that is too long.
+        private func skipLine(_ buffer: UnsafeMutablePointer<CChar>) -> UnsafeMutablePointer<CChar> {
+            var byte = getc(stream)
+            while byte != EOF, byte != Int32(UInt8(ascii: "\n")) { byte = getc(stream) }
+            buffer[0] = 0
             return buffer
         }
 
@@ -110,9 +152,9 @@ package enum ConfigurationReader {
     }
 
     private static func read(
-        _ stream: UnsafeMutablePointer<FILE>, file: String
-    ) throws(ConfigurationError) -> [ConfigurationEntry] {
-        let reading = Reading(stream: stream, file: file)
+        _ stream: UnsafeMutablePointer<FILE>, file: String, leavesOut: Bool
+    ) throws(ConfigurationError) -> Outcome {
+        let reading = Reading(stream: stream, file: file, leavesOut: leavesOut)
         let context = Unmanaged.passUnretained(reading).toOpaque()
         let firstBadLine = ini_parse_stream(
             { buffer, size, stream in
@@ -129,10 +171,12 @@ package enum ConfigurationReader {
             }, context)
         if let error = reading.error { throw error }
         guard firstBadLine == 0 else {
-            throw ConfigurationError(
+            let refusal = ConfigurationError(
                 file: file, line: Int(firstBadLine), key: nil, problem: "this is neither a section nor an entry",
                 accepted: "write [section], key = value, or a comment that begins with # or ;")
+            guard leavesOut else { throw refusal }
+            return (reading.entries, reading.leftOut + [refusal])
         }
-        return reading.entries
+        return (reading.entries, reading.leftOut)
     }
 }

@@ -19,30 +19,15 @@ package struct IncidentFiles: Sendable {
     /// - Parameter time: part of the name, `incident-20250301T170405Z.json`.
     /// - Returns: the path.
     package func add(_ text: String, at time: WallClock) throws(SystemError) -> String {
-        let parent = String(directory.prefix(upTo: directory.lastIndex(of: "/") ?? directory.startIndex))
-        if mkdir(parent, 0o755) != 0, errno != EEXIST { throw SystemError("mkdir") }
-        if mkdir(directory, 0o750) != 0, errno != EEXIST { throw SystemError("mkdir") }
+        try OwnFile.makeDirectory(ForeignFile.directory(of: directory))
+        try OwnFile.makeDirectory(directory)
         let digits = time.iso8601.prefix(19).filter { $0 != "-" && $0 != ":" }
         let name = Self.prefix + digits + "Z" + Self.suffix
         let path = directory + "/" + name
-        let temporary = directory + "/new"
-        try Self.write(Array(text.utf8), to: temporary)
-        guard rename(temporary, path) == 0 else { throw SystemError("rename") }
+        // It is of use while the board runs, and the disk is not waited for.
+        try OwnFile.replace(path, with: Array(text.utf8), mode: 0o640, isSynced: false)
         removeOldest(but: name)
         return path
-    }
-
-    private static func write(_ bytes: [UInt8], to path: String) throws(SystemError) {
-        let descriptor = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o640)
-        guard descriptor >= 0 else { throw SystemError("open") }
-        defer { close(descriptor) }
-        var written = 0
-        while written < bytes.count {
-            let count = bytes[written...].withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
-            if count < 0, errno == EINTR { continue }
-            guard count > 0 else { throw SystemError("write") }
-            written += count
-        }
     }
 
     /// The file just written stays, whatever the clock says.

@@ -29,26 +29,18 @@ extension QuirksDatabase {
 
     /// Nil for an optional file that does not exist.
     package static func contents(_ path: String, isOptional: Bool) throws(ConfigurationError) -> [UInt8]? {
-        func failure(_ call: String) -> ConfigurationError {
-            ConfigurationError(
-                file: path, line: nil, key: nil, problem: "\(SystemError(call: call, code: errno))",
-                accepted: "make it readable, or name another one in [quirks]: database, overlay; none is for none")
+        do throws(FileRefusal) {
+            // One byte more says that it is too long.
+            return try ForeignFile.read(path, atMost: mostBytes + 1, .leftOut)
+        } catch {
+            if isOptional, case .failed(let failure) = error.reason, failure.code == ENOENT { return nil }
+            let advice = "name another one in [quirks]: database, overlay; none is for none"
+            let accepted =
+                switch error.reason {
+                case .failed: "make it readable, or \(advice)"
+                case .kind, .link, .owner, .tooLong: "accepted: \(error.accepted); or \(advice)"
+                }
+            throw ConfigurationError(file: path, line: nil, key: nil, problem: error.problem, accepted: accepted)
         }
-        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
-        guard descriptor >= 0 else {
-            if isOptional, errno == ENOENT { return nil }
-            throw failure("open")
-        }
-        defer { close(descriptor) }
-        var bytes: [UInt8] = []
-        var part = [UInt8](repeating: 0, count: 4096)
-        while bytes.count <= mostBytes {
-            let count = part.withUnsafeMutableBytes { read(descriptor, $0.baseAddress, $0.count) }
-            if count < 0, errno == EINTR { continue }
-            guard count >= 0 else { throw failure("read") }
-            guard count > 0 else { break }
-            bytes += part[..<count]
-        }
-        return bytes
     }
 }
