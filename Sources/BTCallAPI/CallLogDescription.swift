@@ -40,7 +40,11 @@ package struct CallLogDescription: Hashable, Sendable {
     }
 
     /// From answer to end in milliseconds, 0 for a call that was not answered.
-    package var durationMs: Int64 { answered.map { max(0, ended - $0) } ?? 0 }
+    package var durationMs: Int64 {
+        guard let answered, answered < ended else { return 0 }
+        let (duration, isTooLong) = ended.subtractingReportingOverflow(answered)
+        return isTooLong ? .max : duration
+    }
 
     /// Somebody called, and nobody here had a hand in its end.
     package var isMissed: Bool {

@@ -28,12 +28,12 @@ package final class CallLog {
         self.withNumbers = withNumbers
         self.problems = problems
         guard let file else { return }
-        do throws(SystemError) {
+        do throws(FileRefusal) {
             let (entries, broken) = try file.load()
             kept = Array(entries.suffix(Self.maximumEntries))
             if broken > 0 { logger.warning("\(file.file.path): \(broken) lines are not understood and left out") }
         } catch {
-            logger.warning("the log of calls begins anew: \(file.file.path) cannot be read: \(error)")
+            logger.warning("the log of calls begins anew: \(file.file.path) \(error.what)")
         }
     }
 

@@ -1,15 +1,14 @@
 package import BTCallAPI
 package import ControlLoop
-import Glibc
 
 /// The file of the call log in the state directory: `calls.log`, a line a call, the oldest first.
 ///
 /// A line is ten fields with tabs between; bytes of a field up to the space, `%` and DEL are `%XX`. What is no such line is left out.
 package struct CallLogFile: Sendable {
-    /// More than this is not ours.
-    private static let maximumBytes = 1 << 20
     /// No clock is there yet: the year 4199.
-    private static let latest: Int64 = 1 << 46
+    private static let times: ClosedRange<Int64> = 0...1 << 46
+    /// Bytes of a field: names on the bus have 255 at most.
+    private static let longestField = 255
     package let file: StateFile
 
     /// - Parameter directory: absolute; made when it does not exist.
@@ -18,11 +17,11 @@ package struct CallLogFile: Sendable {
     }
 
     /// - Returns: what is in the file, and how many of its lines are not understood.
-    package func load() throws(SystemError) -> (entries: [CallLogDescription], broken: Int) {
+    package func load() throws(FileRefusal) -> (entries: [CallLogDescription], broken: Int) {
         guard file.exists else { return ([], 0) }
         var entries: [CallLogDescription] = []
         var broken = 0
-        for line in try read().split(separator: UInt8(ascii: "\n")) {
+        for line in try file.read().split(separator: UInt8(ascii: "\n")) {
             if let entry = Self.entry(line) { entries.append(entry) } else { broken += 1 }
         }
         return (entries, broken)
@@ -30,22 +29,6 @@ package struct CallLogFile: Sendable {
 
     package func save(_ entries: [CallLogDescription]) throws(SystemError) {
         try file.replace(with: entries.map { Self.line($0) }.joined())
-    }
-
-    private func read() throws(SystemError) -> [UInt8] {
-        let descriptor = open(file.path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
-        guard descriptor >= 0 else { throw SystemError("open") }
-        defer { close(descriptor) }
-        var bytes: [UInt8] = []
-        var piece = [UInt8](repeating: 0, count: 16384)
-        while bytes.count < Self.maximumBytes {
-            let count = piece.withUnsafeMutableBytes { Glibc.read(descriptor, $0.baseAddress, $0.count) }
-            if count < 0, errno == EINTR { continue }
-            guard count >= 0 else { throw SystemError("read") }
-            guard count > 0 else { break }
-            bytes += piece[..<count]
-        }
-        return bytes
     }
 
     // MARK: The line
@@ -62,16 +45,24 @@ package struct CallLogFile: Sendable {
     /// Nil for what is no line of a log.
     private static func entry(_ line: ArraySlice<UInt8>) -> CallLogDescription? {
         let fields = line.split(separator: UInt8(ascii: "\t"), omittingEmptySubsequences: false).map(unescaped)
-        guard fields.count == 10, let began = Int64(fields[0]), let ended = Int64(fields[2]), began >= 0,
-            ended >= began, ended < latest, let direction = CallDescription.Direction(rawValue: fields[3]),
-            !fields[4].isEmpty
+        guard fields.count == 10, fields.allSatisfy(isAccepted), let began = time(fields[0]),
+            let ended = time(fields[2]), ended >= began,
+            let direction = CallDescription.Direction(rawValue: fields[3]), !fields[4].isEmpty
         else { return nil }
-        let answered = Int64(fields[1])
+        // The clock may have been set back between the beginning and the answer.
+        let answered = time(fields[1])
         guard answered != nil || fields[1].isEmpty, answered ?? ended <= ended else { return nil }
         return CallLogDescription(
             id: fields[7].nonEmpty, direction: direction, number: fields[8].nonEmpty, name: fields[9].nonEmpty,
             provider: fields[5], began: began, answered: answered, ended: ended, reason: fields[4],
             device: fields[6].nonEmpty)
+    }
+
+    private static func time(_ field: String) -> Int64? { Int64(field).flatMap { times.contains($0) ? $0 : nil } }
+
+    /// What the bus can carry: no text there has a NUL.
+    private static func isAccepted(_ field: String) -> Bool {
+        field.utf8.count <= longestField && !field.utf8.contains(0)
     }
 
     private static func escaped(_ text: String) -> String {
