@@ -82,10 +82,12 @@ extension Daemon {
     }
 
     /// Who wants no record of calls wants none in the state directory either.
-    static func callLog(_ configuration: Configuration, _ problems: ProblemList, _ logger: Logger) -> CallLog {
+    static func callLog(
+        _ configuration: Configuration, _ writer: StateWriter, _ problems: ProblemList, _ logger: Logger
+    ) -> CallLog {
         let directory = configuration.callRecord == nil ? nil : configuration.stateDirectory
         return CallLog(
             file: directory.map { CallLogFile(directory: $0) }, withNumbers: configuration.recordsNumbers,
-            problems: problems, logger: logger)
+            writer: writer, problems: problems, logger: logger)
     }
 }

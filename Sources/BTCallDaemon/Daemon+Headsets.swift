@@ -17,10 +17,12 @@ extension Daemon {
         return ProfileRegistration(bus: bus, configuration: registration, logger: logger)
     }
 
-    static func codecMemories(_ configuration: Configuration, _ logger: Logger) -> CodecMemories {
+    static func codecMemories(
+        _ configuration: Configuration, _ writer: StateWriter, _ logger: Logger
+    ) -> CodecMemories {
         CodecMemories(
             store: configuration.stateDirectory.map { CodecMemoryStore(directory: $0) }, codecs: configuration.codecs,
-            logger: logger)
+            writer: writer, logger: logger)
     }
 
     /// The adapter that a headset is known to.

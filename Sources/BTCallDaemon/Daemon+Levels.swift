@@ -9,13 +9,13 @@ import Logging
 // Volumes and batteries: what headsets are told of ours, and who is told of theirs.
 extension Daemon {
     static func levels(
-        _ configuration: Configuration, _ bus: BusConnection, _ registry: DeviceRegistry, _ problems: ProblemList,
-        _ logger: Logger
+        _ configuration: Configuration, _ bus: BusConnection, _ registry: DeviceRegistry, _ writer: StateWriter,
+        _ problems: ProblemList, _ logger: Logger
     ) -> HeadsetLevels {
         HeadsetLevels(
             memory: VolumeMemory(
-                directory: configuration.stateDirectory, pause: configuration.waits.volumes, problems: problems,
-                logger: logger),
+                directory: configuration.stateDirectory, pause: configuration.waits.volumes, writer: writer,
+                problems: problems, logger: logger),
             ceilings: configuration.headsets.compactMapValues(\.volumeCeiling),
             provider: BatteryProvider(bus: bus, registry: registry, logger: logger))
     }

@@ -9,11 +9,11 @@ import Routing
 extension Daemon {
     static func reconnector(
         _ configuration: Configuration, _ registry: DeviceRegistry, _ ends: (any RadioLinkEnds)?,
-        _ problems: ProblemList, _ logger: Logger
+        _ writer: StateWriter, _ problems: ProblemList, _ logger: Logger
     ) -> Reconnector {
         Reconnector(
             registry: registry, problems: problems,
-            store: configuration.stateDirectory.map { ReconnectStore(directory: $0) }, ends: ends,
+            store: configuration.stateDirectory.map { ReconnectStore(directory: $0) }, writer: writer, ends: ends,
             settings: configuration.reconnectSettings, logger: logger)
     }
 

@@ -54,7 +54,9 @@ extension Daemon {
     static func load(_ store: PreferenceStore?, _ logger: Logger) -> PreferenceStore.Preferences {
         guard let store else { return .init() }
         do throws(ConfigurationError) {
-            return try store.load()
+            let (preferences, leftOut) = try store.load()
+            for error in leftOut { logger.warning("a preference kept from before is ignored: \(error)") }
+            return preferences
         } catch {
             logger.error("preferences are not restored: \(error)")
             return .init()
@@ -70,17 +72,16 @@ extension Daemon {
     func keepPreferences() {
         guard let store else { return }
         let policy = router.policy
-        do throws(PreferenceStore.Failure) {
-            var preferences = PreferenceStore.Preferences(
-                preferred: policy.preferred.description, standard: policy.defaultDevice.description,
-                settings: settings.runtime)
-            preferences.muteMode = mute.mode.rawValue
-            preferences.microphoneVolume = applicationAudio.microphoneVolume
-            preferences.applicationVolume = applicationAudio.applicationVolume
-            try store.save(preferences)
-            problems.end("state")
-        } catch {
-            problems.begin("state", what: "preferences are not kept", remedy: "\(error)")
+        var preferences = PreferenceStore.Preferences(
+            preferred: policy.preferred.description, standard: policy.defaultDevice.description,
+            settings: settings.runtime)
+        preferences.muteMode = mute.mode.rawValue
+        preferences.microphoneVolume = applicationAudio.microphoneVolume
+        preferences.applicationVolume = applicationAudio.applicationVolume
+        writer.write(PreferenceStore.text(preferences), to: store.file) { [problems] error in
+            guard let error else { return problems.end("state") }
+            let failure = PreferenceStore.Failure(path: store.file.path, error: error)
+            problems.begin("state", what: "preferences are not kept", remedy: "\(failure)")
         }
     }
 }

@@ -94,6 +94,8 @@ package final class Daemon: Activating {
     package let microphone: MicrophoneControl
     let store: PreferenceStore?
     let kept: PreferenceStore.Preferences
+    /// Writes what is kept in the state directory.
+    let writer: StateWriter
     let logger: Logger
     private(set) var manager: ManagerObject?
     var routerObject: RouterObject?
@@ -125,6 +127,8 @@ package final class Daemon: Activating {
         logger: Logger
     ) throws(DaemonError) {
         store = base.stateDirectory.map { PreferenceStore(directory: $0) }
+        let writer = StateWriter(pause: base.waits.state)
+        self.writer = writer
         kept = Self.load(store, logger)
         settings = Settings(base: base, kept: kept.settings)
         for line in settings.ignored { logger.warning("a setting kept from before is ignored: \(line)") }
@@ -193,7 +197,7 @@ package final class Daemon: Activating {
         metricsListener = MetricsListener(problems: problems, patience: configuration.waits.metrics, logger: logger)
         hookRunner = HookRunner(limit: configuration.waits.hook, problems: problems, logger: logger)
         presses = Self.presses(configuration)
-        callLog = Self.callLog(configuration, problems, logger)
+        callLog = Self.callLog(configuration, writer, problems, logger)
         mute = MuteState()
         microphone = MicrophoneControl(
             configuration, graph: graph, mute: mute, paths: outside.paths, problems: problems, logger: logger)
@@ -207,12 +211,13 @@ package final class Daemon: Activating {
         audioConfigurator = AudioConfigurator(
             bus: bus, budget: configuration.waits.audioSettings, patience: configuration.waits.provider, logger: logger)
         boardBattery = BoardBattery(bus: bus, source: configuration.boardBattery, logger: logger)
-        levels = Self.levels(configuration, bus, registry, problems, logger)
+        levels = Self.levels(configuration, bus, registry, writer, problems, logger)
         let admission = LinkAdmission(
             opener: outside.opener, graph: graph, pause: configuration.routing.reopenPause, logger: logger)
         headsets = HeadsetDirectory(
             registry: registry, calls: calls, graph: graph, admission: admission, opener: outside.opener,
-            configuration: gateway, codecMemories: Self.codecMemories(configuration, logger), logger: logger)
+            configuration: gateway, codecMemories: Self.codecMemories(configuration, writer, logger),
+            logger: logger)
         headsets.levels = levels
         self.admission = admission
         mediaSource = MediaSource(
@@ -223,7 +228,8 @@ package final class Daemon: Activating {
         expectedProfiles = ExpectedProfiles(
             registry: registry, headsets: headsets, problems: problems, waits: configuration.profileWaits,
             logger: logger)
-        reconnector = Self.reconnector(configuration, registry, outside.radioLinkEnds, problems, logger)
+        reconnector = Self.reconnector(
+            configuration, registry, outside.radioLinkEnds, writer, problems, logger)
         pairing = PairingControl(
             bus: bus, registry: registry, light: PairingLight(configuration.pairing.light, problems: problems),
             logger: logger)
@@ -342,6 +348,7 @@ package final class Daemon: Activating {
         joinHooks()
         settings.onChange = { [weak self] old, new in self?.apply(new, replacing: old) }
         settings.onRuntimeChange = { [weak self] in self?.keepPreferences() }
+        settings.settle = { [writer] in await writer.settle() }
         joinSounds()
     }
 
@@ -615,6 +622,7 @@ package final class Daemon: Activating {
         graph.close()
         microphone.stop()
         bus.flush()
+        await writer.finish()
     }
 
     private func takeName() async {

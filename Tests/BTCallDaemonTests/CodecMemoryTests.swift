@@ -30,16 +30,17 @@ import Testing
             #expect(try store.load(codecs: [.mSBC, .cvsd]).isEmpty)
             let other = CodecMemories.Key(adapter: key.headset, headset: key.adapter)
             let all = [key: memory, other: CodecMemory(unanswered: 1)]
-            try store.save(all, codecs: [.mSBC, .cvsd])
+            try store.file.replace(with: store.text(all, codecs: [.mSBC, .cvsd]))
             #expect(try store.load(codecs: [.mSBC, .cvsd]) == all)
-            try store.save([:], codecs: [.mSBC, .cvsd])
+            try store.file.replace(with: store.text([:], codecs: [.mSBC, .cvsd]))
             #expect(try store.load(codecs: [.mSBC, .cvsd]).isEmpty)
         }
     }
 
     @Test func `with another kernel, or other codecs of ours, it is void`() throws {
         try inDirectory { directory in
-            try CodecMemoryStore(directory: directory, kernel: "6.1.0").save([key: memory], codecs: [.mSBC, .cvsd])
+            let store = CodecMemoryStore(directory: directory, kernel: "6.1.0")
+            try store.file.replace(with: store.text([key: memory], codecs: [.mSBC, .cvsd]))
             #expect(try CodecMemoryStore(directory: directory, kernel: "6.2.0").load(codecs: [.mSBC, .cvsd]).isEmpty)
             #expect(try CodecMemoryStore(directory: directory, kernel: "6.1.0").load(codecs: [.cvsd]).isEmpty)
             #expect(
@@ -64,7 +65,8 @@ import Testing
             let error = try #require(throws: ConfigurationError.self) { try store.load(codecs: [.cvsd]) }
             #expect(error.line != nil && "\(error)".contains("codecs.conf"), "\(error)")
             let log = LogLines()
-            let memories = CodecMemories(store: store, codecs: [.cvsd], logger: log.logger)
+            let memories = CodecMemories(
+                store: store, codecs: [.cvsd], writer: StateWriter(isImmediate: true), logger: log.logger)
             #expect(!log.containing("error", "not restored", "codecs.conf").isEmpty)
             memories.learn(memory, of: key.headset, on: key.adapter)
             #expect(try store.load(codecs: [.cvsd]) == [key: memory])
@@ -74,7 +76,8 @@ import Testing
     @Test @ControlPlane func `a directory that cannot be written is told, and what was learnt holds meanwhile`() throws
     {
         let store = CodecMemoryStore(directory: "/proc/btcall", kernel: "6.1.0")
-        let memories = CodecMemories(store: store, codecs: [.cvsd], logger: LogLines().logger)
+        let memories = CodecMemories(
+            store: store, codecs: [.cvsd], writer: StateWriter(isImmediate: true), logger: LogLines().logger)
         var told: [String?] = []
         memories.onKept = { told.append($0) }
         memories.learn(memory, of: key.headset, on: key.adapter)
@@ -85,7 +88,8 @@ import Testing
     }
 
     @Test @ControlPlane func `what is learnt on one adapter is not held against a headset on another`() throws {
-        let memories = CodecMemories(store: nil, codecs: [.mSBC, .cvsd], logger: LogLines().logger)
+        let memories = CodecMemories(
+            store: nil, codecs: [.mSBC, .cvsd], writer: StateWriter(isImmediate: true), logger: LogLines().logger)
         memories.learn(memory, of: key.headset, on: key.adapter)
         #expect(memories.memory(of: key.headset, on: key.headset) == CodecMemory())
         #expect(memories.memory(of: key.headset, on: nil) == CodecMemory())
@@ -184,12 +188,14 @@ extension DaemonTests {
             let folder = FileManager.default.temporaryDirectory.appending(path: "btcall-state-\(UUID().uuidString)")
             defer { try? FileManager.default.removeItem(at: folder) }  // It may stay in the temporary directory.
             let stranger = BluetoothAddress(value: 0x0000_5E00_5399)
-            try CodecMemoryStore(directory: folder.path()).save(
-                [
-                    .init(adapter: Box.adapter, headset: stranger): CodecMemory(unanswered: 1),
-                    .init(adapter: Box.adapter, headset: Box.first): CodecMemory(unanswered: 1),
-                    .init(adapter: stranger, headset: stranger): CodecMemory(unanswered: 2),
-                ], codecs: [.mSBC, .cvsd])
+            let store = CodecMemoryStore(directory: folder.path())
+            try store.file.replace(
+                with: store.text(
+                    [
+                        .init(adapter: Box.adapter, headset: stranger): CodecMemory(unanswered: 1),
+                        .init(adapter: Box.adapter, headset: Box.first): CodecMemory(unanswered: 1),
+                        .init(adapter: stranger, headset: stranger): CodecMemory(unanswered: 2),
+                    ], codecs: [.mSBC, .cvsd]))
             try await Box.run(
                 configure: { configuration in
                     configuration.stateDirectory = folder.path()

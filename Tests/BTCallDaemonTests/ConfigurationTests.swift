@@ -153,18 +153,21 @@ import Testing
 
     @Test func `keeps preferences over a restart`() throws {
         let store = PreferenceStore(directory: directory)
-        #expect(try store.load() == PreferenceStore.Preferences())
+        #expect(try store.load().preferences == PreferenceStore.Preferences())
         let preferences = PreferenceStore.Preferences(preferred: "bluetooth", standard: "earpiece")
-        try store.save(preferences)
-        #expect(try PreferenceStore(directory: directory).load() == preferences)
-        try store.save(PreferenceStore.Preferences(preferred: "none"))
-        #expect(try store.load() == PreferenceStore.Preferences(preferred: "none"))
+        try store.file.replace(with: PreferenceStore.text(preferences))
+        #expect(try PreferenceStore(directory: directory).load().preferences == preferences)
+        let other = PreferenceStore.Preferences(preferred: "none")
+        try store.file.replace(with: PreferenceStore.text(other))
+        let (read, leftOut) = try store.load()
+        #expect(read == other && leftOut.isEmpty)
     }
 
     @Test func `names the directory that cannot be written`() throws {
         let store = PreferenceStore(directory: "/proc/btcall")
-        let error = try #require(throws: PreferenceStore.Failure.self) { try store.save(.init()) }
-        #expect("\(error)".contains("/proc/btcall"))
-        #expect("\(error)".contains("stateDirectory"))
+        let error = try #require(throws: SystemError.self) { try store.file.replace(with: "") }
+        let failure = PreferenceStore.Failure(path: store.file.path, error: error)
+        #expect("\(failure)".contains("/proc/btcall"))
+        #expect("\(failure)".contains("stateDirectory"))
     }
 }

@@ -24,25 +24,28 @@ import Testing
                 first: .init(used: 12, left: .byHeadset, quarantine: Instant(milliseconds: 4321)),
                 second: .init(used: 7, left: .byHand),
             ]
-            try store.save(all)
+            try store.file.replace(with: store.text(all))
             #expect(try store.load() == all)
-            try store.save([:])
+            try store.file.replace(with: store.text([:]))
             #expect(try store.load().isEmpty)
         }
     }
 
     @Test func `another start of the board keeps the order and what was done by hand, and nothing else`() throws {
         try inDirectory { directory in
-            try ReconnectStore(directory: directory, boot: "a").save([
-                first: .init(used: 12, left: .byHeadset, quarantine: Instant(milliseconds: 4321)),
-                second: .init(used: 7, left: .byHand),
-            ])
+            let store = ReconnectStore(directory: directory, boot: "a")
+            try store.file.replace(
+                with: store.text([
+                    first: .init(used: 12, left: .byHeadset, quarantine: Instant(milliseconds: 4321)),
+                    second: .init(used: 7, left: .byHand),
+                ]))
             #expect(
                 try ReconnectStore(directory: directory, boot: "b").load() == [
                     first: .init(used: 12), second: .init(used: 7, left: .byHand),
                 ])
             // Where the kernel does not say which start this is, it may be another one.
-            try ReconnectStore(directory: directory, boot: "").save([first: .init(used: 1, left: .byHeadset)])
+            let unknown = ReconnectStore(directory: directory, boot: "")
+            try unknown.file.replace(with: unknown.text([first: .init(used: 1, left: .byHeadset)]))
             #expect(try ReconnectStore(directory: directory, boot: "").load() == [first: .init(used: 1)])
         }
         #expect(ReconnectStore.presentBoot.count == 36 && ReconnectStore.presentBoot == ReconnectStore.presentBoot)
@@ -66,7 +69,7 @@ import Testing
 
     @Test func `a directory that cannot be written is an error with its call`() {
         let error = #expect(throws: SystemError.self) {
-            try ReconnectStore(directory: "/proc/btcall").save([first: .init(used: 1)])
+            try ReconnectStore(directory: "/proc/btcall").file.replace(with: "")
         }
         #expect(error?.call == "mkdir")
     }

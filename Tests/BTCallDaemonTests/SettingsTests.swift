@@ -107,8 +107,8 @@ import Testing
                 "routing.headsetOrder": order.joined(separator: ", "), "daemon.logLevel": "debug",
                 "routing.exclude": "", "bluetooth.codecs": "cvsd",
             ])
-        try store.save(kept)
-        #expect(try store.load() == kept)
+        try store.file.replace(with: PreferenceStore.text(kept))
+        #expect(try store.load().preferences == kept)
         let text = try String(contentsOfFile: directory + "/preferences.conf", encoding: .utf8)
         #expect(text.split(separator: "\n").allSatisfy { $0.utf8.count <= ConfigurationReader.maximumLineBytes })
         #expect(text.contains("headsetOrder.2 = "))

@@ -18,7 +18,9 @@ import Testing
     }
 
     private func memory(pause: Duration = .seconds(3600)) -> VolumeMemory {
-        VolumeMemory(directory: folder.path, pause: pause, problems: problems, logger: log.logger)
+        VolumeMemory(
+            directory: folder.path, pause: pause, writer: StateWriter(isImmediate: true), problems: problems,
+            logger: log.logger)
     }
 
     private var file: URL { folder.appending(path: "volumes.conf") }

@@ -11,16 +11,20 @@ extension ManagerObject {
                 [.vardicts(settings.list.map(\.fields))]
             },
             .init(Name.setSetting, in: [("key", "s"), ("value", "s")]) { call async throws(BusError) in
-                try reply { () throws(APIError) in
+                let answer = try reply { () throws(APIError) in
                     try settings.set(text(call, 0), text(call, 1))
                     return []
                 }
+                await settings.settle?()
+                return answer
             },
             .init(Name.resetSetting, in: [("key", "s")]) { call async throws(BusError) in
-                try reply { () throws(APIError) in
+                let answer = try reply { () throws(APIError) in
                     try settings.reset(text(call, 0))
                     return []
                 }
+                await settings.settle?()
+                return answer
             },
         ]
     }

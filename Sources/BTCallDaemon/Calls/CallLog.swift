@@ -18,13 +18,17 @@ package final class CallLog {
     private var kept: [CallLogDescription] = []
     private let file: CallLogFile?
     private let withNumbers: Bool
+    private let writer: StateWriter
     private let problems: ProblemList
 
     /// - Parameters:
     ///   - file: nil keeps nothing over a restart.
     ///   - withNumbers: the other party's number and name are in the file.
-    package init(file: CallLogFile?, withNumbers: Bool, problems: ProblemList, logger: Logger) {
+    package init(
+        file: CallLogFile?, withNumbers: Bool, writer: StateWriter, problems: ProblemList, logger: Logger
+    ) {
         self.file = file
+        self.writer = writer
         self.withNumbers = withNumbers
         self.problems = problems
         guard let file else { return }
@@ -69,13 +73,12 @@ package final class CallLog {
     private func add(_ entry: CallLogDescription) {
         kept.append(entry)
         if kept.count > Self.maximumEntries { kept.removeFirst(kept.count - Self.maximumEntries) }
-        guard let file else { return }
-        do throws(SystemError) {
-            try file.save(withNumbers ? kept : kept.map { $0.withoutParty })
-            problems.end(Self.problem)
-        } catch {
+        guard let file = file?.file else { return }
+        let text = CallLogFile.text(withNumbers ? kept : kept.map { $0.withoutParty })
+        writer.write(text, to: file) { [problems] error in
+            guard let error else { return problems.end(Self.problem) }
             problems.begin(
-                Self.problem, what: "the log of calls is not kept in \(file.file.path): \(error)",
+                Self.problem, what: "the log of calls is not kept in \(file.path): \(error)",
                 remedy: "make the directory writable for the daemon's user ([daemon] stateDirectory)")
         }
     }

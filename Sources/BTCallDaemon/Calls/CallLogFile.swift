@@ -27,9 +27,7 @@ package struct CallLogFile: Sendable {
         return (entries, broken)
     }
 
-    package func save(_ entries: [CallLogDescription]) throws(SystemError) {
-        try file.replace(with: entries.map { Self.line($0) }.joined())
-    }
+    package static func text(_ entries: [CallLogDescription]) -> String { entries.map { line($0) }.joined() }
 
     // MARK: The line
 

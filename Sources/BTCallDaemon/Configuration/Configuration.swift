@@ -69,6 +69,8 @@ package struct Configuration: Sendable {
         package var incident = Duration.seconds(1)
         /// Between a change of a headset's volume and the file, and between two writes of it.
         package var volumes = Duration.seconds(5)
+        /// Between two attempts at what could not be written to the state directory.
+        package var state = StateWriter.pause
         /// Between two looks at the quality of a call, and over how long it is.
         package var quality = Duration.seconds(1)
         package var qualityWindow = Duration.seconds(5)

@@ -21,9 +21,14 @@ package struct PreferenceStore: Sendable {
     }
 
     /// What could not be kept, and what to do.
-    package struct Failure: Error, CustomStringConvertible {
-        package let path: String
-        package let error: SystemError
+    package struct Failure: CustomStringConvertible {
+        let path: String
+        let error: SystemError
+
+        package init(path: String, error: SystemError) {
+            self.path = path
+            self.error = error
+        }
 
         package var description: String {
             "cannot keep preferences in \(path): \(error); make the directory writable for the daemon's user "
@@ -31,7 +36,7 @@ package struct PreferenceStore: Sendable {
         }
     }
 
-    private let file: StateFile
+    package let file: StateFile
 
     /// - Parameter directory: absolute; made when it does not exist.
     package init(directory: String) {
@@ -40,12 +45,16 @@ package struct PreferenceStore: Sendable {
 
     /// What was kept; an absent file is no preferences.
     ///
-    /// - Throws: `ConfigurationError` for a file that cannot be read (edited by hand, or damaged). Whether the settings in
-    ///   it are accepted is not looked at.
-    package func load() throws(ConfigurationError) -> Preferences {
-        guard file.exists else { return Preferences() }
+    /// Lines that are not understood (edited by hand, or damaged) are left out. Whether the settings in the file are accepted is
+    /// not looked at.
+    ///
+    /// - Returns: what is in the file, and what is wrong with what is left out.
+    /// - Throws: `ConfigurationError` for a file that is not read.
+    package func load() throws(ConfigurationError) -> (preferences: Preferences, leftOut: [ConfigurationError]) {
+        guard file.exists else { return (Preferences(), []) }
         var preferences = Preferences()
-        for entry in try ConfigurationReader.entries(ofFile: file.path) {
+        let (entries, leftOut) = try ConfigurationReader.understoodEntries(ofFile: file.path)
+        for entry in entries {
             switch (entry.section, entry.key) {
             case ("routing", "preferred"): preferences.preferred = entry.value
             case ("routing", "default"): preferences.standard = entry.value
@@ -63,11 +72,11 @@ package struct PreferenceStore: Sendable {
                 }
             }
         }
-        return preferences
+        return (preferences, leftOut)
     }
 
     /// The file's text. A list that is longer than a line may be goes on under further keys.
-    private static func text(_ preferences: Preferences) -> String {
+    package static func text(_ preferences: Preferences) -> String {
         var text = "[routing]\n"
         if let preferred = preferences.preferred { text += "preferred = \(preferred)\n" }
         if let standard = preferences.standard { text += "default = \(standard)\n" }
@@ -110,13 +119,5 @@ package struct PreferenceStore: Sendable {
             }
         }
         return parts
-    }
-
-    package func save(_ preferences: Preferences) throws(Failure) {
-        do throws(SystemError) {
-            try file.replace(with: Self.text(preferences))
-        } catch {
-            throw Failure(path: file.path, error: error)
-        }
     }
 }

@@ -19,6 +19,8 @@ package final class Settings {
     package var onRuntimeChange: (@ControlPlane () -> Void)?
     /// Why a key with this condition cannot be changed now; nil: it can.
     package var obstacle: (@ControlPlane (ConfigurationKey.Condition, _ name: String) -> APIError?)?
+    /// Returns when what was set has been written, or could not be.
+    package var settle: (@ControlPlane () async -> Void)?
     private let base: Configuration
 
     /// - Parameters:

@@ -24,6 +24,7 @@ package final class CodecMemories {
     /// What keeps them from being kept; nil: they are.
     package var onKept: (@ControlPlane (String?) -> Void)?
     private let store: CodecMemoryStore?
+    private let writer: StateWriter
     private var codecs: [VoiceCodec]
     private var memories: [Key: CodecMemory]
     /// Of headsets on an adapter that bluetoothd has not named: as long as the daemon runs.
@@ -32,8 +33,9 @@ package final class CodecMemories {
     /// - Parameters:
     ///   - store: nil keeps nothing.
     ///   - codecs: ours; what was learnt with others is void.
-    package init(store: CodecMemoryStore?, codecs: [VoiceCodec], logger: Logger) {
+    package init(store: CodecMemoryStore?, codecs: [VoiceCodec], writer: StateWriter, logger: Logger) {
         self.store = store
+        self.writer = writer
         self.codecs = codecs
         do throws(ConfigurationError) {
             memories = try store?.load(codecs: codecs) ?? [:]
@@ -85,11 +87,8 @@ package final class CodecMemories {
 
     private func save() {
         guard let store else { return }
-        do throws(SystemError) {
-            try store.save(memories, codecs: codecs)
-            onKept?(nil)
-        } catch {
-            onKept?("cannot keep \(store.file.path): \(error)")
+        writer.write(store.text(memories, codecs: codecs), to: store.file) { [weak self] error in
+            self?.onKept?(error.map { "cannot keep \(store.file.path): \($0)" })
         }
     }
 }

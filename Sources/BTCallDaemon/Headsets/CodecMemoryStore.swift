@@ -1,5 +1,4 @@
 package import BluetoothTypes
-package import ControlLoop
 import Glibc
 package import HandsFree
 
@@ -51,9 +50,8 @@ package struct CodecMemoryStore: Sendable {
         return Dictionary(sections.map { ($0.key, $0.reading.memory) }) { _, last in last }
     }
 
-    package func save(
-        _ memories: [CodecMemories.Key: CodecMemory], codecs: [VoiceCodec]
-    ) throws(SystemError) {
+    /// The file's text.
+    package func text(_ memories: [CodecMemories.Key: CodecMemory], codecs: [VoiceCodec]) -> String {
         var text = "[\(Self.origin)]\nkernel = \(kernel)\ncodecs = \(Self.text(codecs))\n"
         for (key, memory) in memories.sorted(by: { $0.key < $1.key }) {
             text += "[\(key.adapter) \(key.headset)]\n"
@@ -64,7 +62,7 @@ package struct CodecMemoryStore: Sendable {
             if let ceiling = memory.ceiling { text += "ceiling = \(Self.text([ceiling]))\n" }
             text += "failures = \(memory.failures)\nunanswered = \(memory.unanswered)\n"
         }
-        try file.replace(with: text)
+        return text
     }
 
     // MARK: Reading

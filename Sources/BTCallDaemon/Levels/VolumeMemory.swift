@@ -13,17 +13,22 @@ package final class VolumeMemory {
 
     private let file: StateFile?
     private let pause: Duration
+    private let writer: StateWriter
     private let problems: ProblemList
     private let logger: Logger
     /// The one that was changed last comes last.
     private var entries: [(address: BluetoothAddress, volumes: HeadsetVolumes)] = []
-    private var written = ""
+    /// What the writer was asked for last; nil: it could not write that.
+    private var written: String? = ""
     private var timer: Timer?
 
     /// - Parameters:
     ///   - directory: absolute; nil remembers as long as the daemon runs.
     ///   - pause: between a change and the write, and between two writes.
-    package init(directory: String?, pause: Duration, problems: ProblemList, logger: Logger) {
+    package init(
+        directory: String?, pause: Duration, writer: StateWriter, problems: ProblemList, logger: Logger
+    ) {
+        self.writer = writer
         file = directory.map { StateFile("volumes.conf", in: $0) }
         self.pause = pause
         self.problems = problems
@@ -56,17 +61,16 @@ package final class VolumeMemory {
         writeLater()
     }
 
-    /// Writes what has changed, at once.
+    /// Has the writer write what has changed, without another pause.
     package func flush() {
         timer?.cancel()
         timer = nil
         let text = text
         guard let file, text != written else { return }
-        do throws(SystemError) {
-            try file.replace(with: text)
-            written = text
-            problems.end("volumes")
-        } catch {
+        written = text
+        writer.write(text, to: file) { [weak self, problems] error in
+            guard let error else { return problems.end("volumes") }
+            if self?.written == text { self?.written = nil }
             problems.begin(
                 "volumes", what: "the volumes of headsets are not kept",
                 remedy: "cannot write \(file.path): \(error); make the directory writable for the daemon's user "

@@ -1,5 +1,4 @@
 package import BluetoothTypes
-package import ControlLoop
 import Glibc
 
 /// The file of `ReconnectManager`: `reconnect.conf` in the state directory.
@@ -55,7 +54,8 @@ package struct ReconnectStore: Sendable {
         }
     }
 
-    package func save(_ memories: [BluetoothAddress: ReconnectManager.Memory]) throws(SystemError) {
+    /// The file's text.
+    package func text(_ memories: [BluetoothAddress: ReconnectManager.Memory]) -> String {
         var text = "[\(Self.origin)]\nid = \(boot)\n"
         for (address, memory) in memories.sorted(by: { $0.key < $1.key }) {
             text += "[\(address)]\nused = \(memory.used)\n"
@@ -63,7 +63,7 @@ package struct ReconnectStore: Sendable {
             // Of the monotonic clock, which goes on over restarts of the daemon.
             if let quarantine = memory.quarantine { text += "quarantine = \(quarantine.nanoseconds / 1_000_000)\n" }
         }
-        try file.replace(with: text)
+        return text
     }
 
     private func take(

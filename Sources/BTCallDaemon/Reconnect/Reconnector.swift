@@ -29,6 +29,7 @@ package final class Reconnector {
     private let registry: DeviceRegistry
     private let problems: ProblemList
     private let store: ReconnectStore?
+    private let writer: StateWriter
     private let ends: (any RadioLinkEnds)?
     private let logger: Logger
     private var manager: ReconnectManager
@@ -42,9 +43,10 @@ package final class Reconnector {
     ///   - store: nil keeps nothing.
     ///   - ends: nil: only bluetoothd says why radio links end.
     package init(
-        registry: DeviceRegistry, problems: ProblemList, store: ReconnectStore?, ends: (any RadioLinkEnds)?,
-        settings: ReconnectManager.Settings, logger: Logger
+        registry: DeviceRegistry, problems: ProblemList, store: ReconnectStore?, writer: StateWriter,
+        ends: (any RadioLinkEnds)?, settings: ReconnectManager.Settings, logger: Logger
     ) {
+        self.writer = writer
         self.registry = registry
         self.problems = problems
         self.store = store
@@ -245,10 +247,8 @@ package final class Reconnector {
 
     private func keep() {
         guard let store else { return }
-        do throws(SystemError) {
-            try store.save(manager.memories)
-            problems.end("reconnectMemory")
-        } catch {
+        writer.write(store.text(manager.memories), to: store.file) { [problems] error in
+            guard let error else { return problems.end("reconnectMemory") }
             problems.begin(
                 "reconnectMemory",
                 what: "which headsets were used and left alone is not kept: cannot write \(store.file.path): \(error)",

@@ -1,0 +1,161 @@
+import BTCall
+import BTCallDaemon
+import ControlLoop
+import Foundation
+import Glibc
+import Synchronization
+import TestSupport
+import Testing
+
+/// A disk that a test holds up and fills.
+private final class Disk: Sendable {
+    struct State {
+        var isFull = false
+        /// In the order of the attempts: the file's last name and what was to be in it.
+        var attempts: [String] = []
+    }
+
+    private let state = Mutex(State())
+    private let pipe: (read: Int32, write: Int32)
+
+    init() {
+        var ends: [Int32] = [-1, -1]
+        Glibc.pipe(&ends)
+        pipe = (ends[0], ends[1])
+    }
+
+    deinit {
+        close(pipe.read)
+        close(pipe.write)
+    }
+
+    var attempts: [String] { state.withLock { $0.attempts } }
+
+    func fill(_ isFull: Bool) { state.withLock { $0.isFull = isFull } }
+
+    /// Lets a number of attempts come to their end.
+    func release(_ count: Int) {
+        let bytes = [UInt8](repeating: 0, count: count)
+        _ = bytes.withUnsafeBytes { write(pipe.write, $0.baseAddress, $0.count) }
+    }
+
+    func replacement(isHeld: Bool) -> StateWriter.Replacement {
+        { [self] file, text in
+            state.withLock { $0.attempts.append("\(file.path.split(separator: "/").last ?? ""):\(text)") }
+            var byte: UInt8 = 0
+            if isHeld { _ = read(pipe.read, &byte, 1) }
+            return state.withLock { $0.isFull } ? SystemError(call: "write", code: ENOSPC) : nil
+        }
+    }
+}
+
+@Suite(.timeLimit(.minutes(1))) @ControlPlane struct StateWriterTests {
+    private let first = StateFile("a", in: "/nowhere")
+    private let second = StateFile("b", in: "/nowhere")
+
+    @Test func `a disk that hangs does not hold up the loop, and of what waits the latest is written, in order`()
+        async throws
+    {
+        let disk = Disk()
+        let writer = StateWriter(replace: disk.replacement(isHeld: true))
+        var outcomes: [String] = []
+        writer.write("1", to: first) { _ in outcomes.append("1") }
+        try await eventually("the first is being written") { disk.attempts == ["a:1"] }
+        // The loop runs on: this very code is on it.
+        for text in ["2", "3", "4"] { writer.write(text, to: first) { _ in outcomes.append(text) } }
+        for text in ["5", "6"] { writer.write(text, to: second) { _ in outcomes.append(text) } }
+        writer.write("7", to: first) { _ in outcomes.append("7") }
+        #expect(outcomes.isEmpty && disk.attempts == ["a:1"])
+        disk.release(3)
+        await writer.settle()
+        #expect(disk.attempts == ["a:1", "a:7", "b:6"])
+        // Of the first, something newer waited when it was done: that tells.
+        #expect(outcomes == ["7", "6"])
+        await writer.settle()
+    }
+
+    @Test func `what was asked for later is not waited for`() async throws {
+        let disk = Disk()
+        let writer = StateWriter(replace: disk.replacement(isHeld: true))
+        var isSettled = false
+        writer.write("1", to: first) { _ in }
+        let waiting = Task { @ControlPlane in
+            await writer.settle()
+            isSettled = true
+        }
+        try await eventually("it is being written") { disk.attempts == ["a:1"] }
+        writer.write("2", to: second) { _ in }
+        disk.release(1)
+        await waiting.value
+        #expect(isSettled && disk.attempts == ["a:1", "b:2"])
+        disk.release(1)
+        await writer.settle()
+    }
+
+    @Test func `what did not fit is written once there is room, and not after something newer`() async throws {
+        let disk = Disk()
+        disk.fill(true)
+        let writer = StateWriter(pause: .milliseconds(20), replace: disk.replacement(isHeld: false))
+        var errors: [SystemError?] = []
+        writer.write("1", to: first) { errors.append($0) }
+        try await eventually("it is tried again") { errors.count >= 3 }
+        #expect(errors.allSatisfy { $0?.code == ENOSPC } && disk.attempts.allSatisfy { $0 == "a:1" })
+        writer.write("2", to: first) { errors.append($0) }
+        disk.fill(false)
+        try await eventually("it is written") { errors.last == .some(nil) }
+        let attempts = disk.attempts
+        #expect(attempts.last == "a:2" && attempts.drop { $0 == "a:1" }.allSatisfy { $0 == "a:2" })
+        await writer.finish()
+        #expect(disk.attempts == attempts)
+    }
+
+    @Test func `at the end what did not fit is tried a last time`() async {
+        let disk = Disk()
+        disk.fill(true)
+        let writer = StateWriter(replace: disk.replacement(isHeld: false))
+        writer.write("1", to: first) { _ in }
+        await writer.settle()
+        disk.fill(false)
+        await writer.finish()
+        #expect(disk.attempts == ["a:1", "a:1"])
+    }
+}
+
+extension DaemonTests {
+    @Suite(.timeLimit(.minutes(2))) @ControlPlane struct FullDiskTests {
+        private let folder = FileManager.default.temporaryDirectory.appending(path: "btcall-full-\(UUID().uuidString)")
+        private var state: String { folder.path + "/state" }
+
+        @Test func `A setting made while nothing could be written is kept once it can, without another change`()
+            async throws
+        {
+            defer { try? FileManager.default.removeItem(at: folder) }  // A folder in the temporary directory may stay.
+            try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+            // In the place of the directory.
+            try Data().write(to: URL(filePath: state))
+            let old = umask(0)
+            defer { umask(old) }
+            try await Box.run(
+                configure: {
+                    $0.stateDirectory = state
+                    $0.waits.state = .milliseconds(50)
+                },
+                body: { box in
+                    try await box.bridge.setSetting("routing.newHeadset", to: "take")
+                    let problem = try #require(try await box.bridge.status().problems.first { $0.id == "state" })
+                    #expect(problem.remedy.contains("\(state)/preferences.conf: "))
+                    try FileManager.default.removeItem(atPath: state)
+                    try await box.noProblem("state")
+                    let text = try String(contentsOfFile: state + "/preferences.conf", encoding: .utf8)
+                    #expect(text.contains("newHeadset = take\n"))
+                    // The answer to a later one comes when the disk has it.
+                    try await box.bridge.setSetting("routing.newHeadset", to: "stay")
+                    let later = try String(contentsOfFile: state + "/preferences.conf", encoding: .utf8)
+                    #expect(!later.contains("newHeadset = take\n"))
+                    var status = stat()
+                    #expect(lstat(state, &status) == 0 && status.st_mode & 0o7777 == 0o750)
+                    #expect(lstat(state + "/preferences.conf", &status) == 0 && status.st_mode & 0o7777 == 0o600)
+                })
+        }
+    }
+}
