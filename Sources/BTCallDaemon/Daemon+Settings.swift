@@ -84,4 +84,14 @@ extension Daemon {
             problems.begin("state", what: "preferences are not kept", remedy: "\(failure)")
         }
     }
+
+    /// Shows which settings from before are not in force any more, until each is set again or given back.
+    func showDropped() {
+        settings.onDropped = { [weak self] in self?.showDropped() }
+        let names = settings.dropped.sorted()
+        guard let first = names.first else { return problems.end("settings") }
+        problems.begin(
+            "settings", what: "settings kept from before are not accepted any more: \(names.joined(separator: ", "))",
+            remedy: "set them anew, or give them back to the configuration file (`btcall config \(first) --reset`)")
+    }
 }

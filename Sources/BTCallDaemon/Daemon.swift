@@ -348,6 +348,7 @@ package final class Daemon: Activating {
         joinHooks()
         settings.onChange = { [weak self] old, new in self?.apply(new, replacing: old) }
         settings.onRuntimeChange = { [weak self] in self?.keepPreferences() }
+        showDropped()
         settings.settle = { [writer] in await writer.settle() }
         joinSounds()
     }

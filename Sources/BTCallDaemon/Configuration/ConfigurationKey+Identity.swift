@@ -41,7 +41,7 @@ extension ConfigurationSection {
     ) -> ConfigurationKey {
         text(name, summary, "an absolute path of at most 150 bytes; empty for none", path) {
             $0.isEmpty || $0.hasPrefix("/") && $0.utf8.count <= 150
-        }
+        }.atRuntime(keptPath, isKeptPath)
     }
 
     private static func text(

@@ -1,3 +1,4 @@
+import ALSA
 import BTCallAPI
 import Routing
 
@@ -48,7 +49,10 @@ extension ConfigurationSection {
             effect: .nextCall, read: { $0.ring.playback ?? "" },
             apply: { configuration, value throws(ConfigurationValueError) in
                 configuration.ring.playback = value.isEmpty ? nil : value
-            })
+            }
+        ).atRuntime("\(PCMName.accepted); other names only in the configuration file; empty for none") {
+            $0.isEmpty || PCMName.isAccepted($0)
+        }
     }
 
     private static var pageDeviceKey: ConfigurationKey {
@@ -76,7 +80,22 @@ extension ConfigurationSection {
             apply: { configuration, value throws(ConfigurationValueError) in
                 guard value.isEmpty || value.hasPrefix("/") else { throw ConfigurationValueError(accepted: accepted) }
                 configuration.ring.file = value.isEmpty ? nil : value
-            })
+            }
+        ).atRuntime(keptPath, isKeptPath)
+    }
+
+    /// A path that a line of `preferences.conf` has room for, and gives back as it was.
+    static let keptPath =
+        "an absolute path of at most 150 bytes, without spaces at its end and without a semicolon after a space; empty for none"
+
+    @Sendable static func isKeptPath(_ value: String) -> Bool {
+        guard !value.isEmpty else { return true }
+        return value.hasPrefix("/") && value.utf8.count <= 150 && value.last != " " && !mentionsComment(value)
+    }
+
+    /// What follows is a comment in the file.
+    private static func mentionsComment(_ value: String) -> Bool {
+        zip(value.utf8, value.utf8.dropFirst()).contains { $0 == UInt8(ascii: " ") && $1 == UInt8(ascii: ";") }
     }
 
     private static var cadenceKey: ConfigurationKey {

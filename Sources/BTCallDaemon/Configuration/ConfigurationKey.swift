@@ -19,6 +19,7 @@ package struct ConfigurationKey {
     package enum Condition: Sendable { case always, inactive, noCalls }
 
     package private(set) var condition = Condition.always
+    private var runtimeForm: RuntimeForm?
     /// When a change at run time acts.
     package let effect: SettingDescription.Effect
     /// The value of a configuration, as it would be written; empty when nothing is.
@@ -40,7 +41,29 @@ package struct ConfigurationKey {
     }
 }
 
+/// What programs on the bus may set a key to, where that is less than the configuration file may.
+struct RuntimeForm: Sendable {
+    let accepted: String
+    let isAccepted: @Sendable (String) -> Bool
+}
+
 extension ConfigurationKey {
+    /// The values that it takes at run time, for people.
+    var acceptedAtRuntime: String { runtimeForm?.accepted ?? accepted }
+
+    /// Refuses what only the file may say; the file's own value is accepted.
+    func checkAtRuntime(_ value: String, _ file: Configuration) throws(ConfigurationValueError) {
+        guard let runtimeForm, value != read(file), !runtimeForm.isAccepted(value) else { return }
+        throw ConfigurationValueError(accepted: runtimeForm.accepted)
+    }
+
+    /// The same, with fewer values at run time than in the file.
+    func atRuntime(_ accepted: String, _ isAccepted: @escaping @Sendable (String) -> Bool) -> ConfigurationKey {
+        var key = self
+        key.runtimeForm = RuntimeForm(accepted: accepted, isAccepted: isAccepted)
+        return key
+    }
+
     /// The same, to be changed at run time only when that is so.
     func only(_ condition: Condition) -> ConfigurationKey {
         var key = self

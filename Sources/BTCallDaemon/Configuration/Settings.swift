@@ -19,6 +19,8 @@ package final class Settings {
     package var onRuntimeChange: (@ControlPlane () -> Void)?
     /// Why a key with this condition cannot be changed now; nil: it can.
     package var obstacle: (@ControlPlane (ConfigurationKey.Condition, _ name: String) -> APIError?)?
+    /// Other settings than before are in `dropped`.
+    package var onDropped: (@ControlPlane () -> Void)?
     /// Returns when what was set has been written, or could not be.
     package var settle: (@ControlPlane () async -> Void)?
     private let base: Configuration
@@ -35,16 +37,20 @@ package final class Settings {
                 continue
             }
             do throws(ConfigurationValueError) {
+                try key.checkAtRuntime(value, base)
                 try key.apply(&configuration, value)
                 runtime[name] = key.read(configuration)
             } catch {
                 ignored.append("\(name): '\(value)' is not accepted any more; it is \(error.accepted)")
+                dropped.insert(name)
             }
         }
     }
 
     /// What of that is not understood any more, for the log.
     package private(set) var ignored: [String] = []
+    /// Names of settings whose values from before are not accepted any more, and that were neither set nor reset since.
+    package private(set) var dropped: Set<String> = []
 
     /// Every key of every section, in the order of the example file; of headsets those that have a section.
     package var list: [SettingDescription] {
@@ -67,6 +73,7 @@ package final class Settings {
     package func set(_ name: String, _ value: String) throws(APIError) {
         var changed = configuration
         let key = try apply(name, value, to: &changed)
+        settleDropped([name])
         let text = key.read(changed)
         guard runtime[name] != text else { return }
         runtime[name] = text
@@ -87,6 +94,7 @@ package final class Settings {
             keys.append(key)
             texts[name] = text
         }
+        settleDropped(values.map { $0.name })
         guard !keys.isEmpty else { return }
         runtime.merge(texts) { $1 }
         replace(changed, keys)
@@ -123,6 +131,7 @@ package final class Settings {
             throw Self.refusal(name, value, key.accepted)
         }
         do throws(ConfigurationValueError) {
+            try key.checkAtRuntime(value, base)
             try key.apply(&changed, value)
         } catch {
             throw Self.refusal(name, value, error.accepted)
@@ -141,6 +150,7 @@ package final class Settings {
     /// - Throws: as `set`.
     package func reset(_ name: String) throws(APIError) {
         let key = try Self.changeable(name)
+        settleDropped([name])
         guard runtime[name] != nil else { return }
         var changed = configuration
         do throws(ConfigurationValueError) {
@@ -151,6 +161,13 @@ package final class Settings {
         try permit(key, name, changed)
         runtime[name] = nil
         replace(changed, [key])
+    }
+
+    private func settleDropped(_ names: [String]) {
+        let left = dropped.subtracting(names)
+        guard left != dropped else { return }
+        dropped = left
+        onDropped?()
     }
 
     private func replace(_ new: Configuration, _ keys: [ConfigurationKey]) {
@@ -171,7 +188,7 @@ package final class Settings {
                 .default
             }
         return SettingDescription(
-            key: name, value: value, defaultValue: key.standard, accepted: key.accepted, effect: key.effect,
+            key: name, value: value, defaultValue: key.standard, accepted: key.acceptedAtRuntime, effect: key.effect,
             origin: origin, summary: key.summary)
     }
 
