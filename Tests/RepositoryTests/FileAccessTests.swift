@@ -1,0 +1,61 @@
+import Foundation
+import Testing
+
+/// Files are opened in few places, each with its reason: what somebody else has put there goes through `ForeignFile`, and what is
+/// written goes through `OwnFile`.
+@Suite struct FileAccessTests {
+    /// Sources by their paths, without comments.
+    private func sources() throws -> [(path: String, lines: [Substring])] {
+        let folder = RepositoryTests.root.appending(path: "Sources")
+        let names = try #require(FileManager.default.enumerator(atPath: folder.path)).compactMap { $0 as? String }
+        return try names.filter { $0.hasSuffix(".swift") || $0.hasSuffix(".c") }.sorted().map { name in
+            let text = try String(contentsOf: folder.appending(path: name), encoding: .utf8)
+            return (name, text.split(separator: "\n").filter { !$0.drop { $0 == " " }.hasPrefix("//") })
+        }
+    }
+
+    /// Sources with a line that has the one and not the other.
+    private func places(of pattern: some RegexComponent, but exception: Regex<Substring>? = nil) throws -> Set<String> {
+        let places = try sources().filter { source in
+            source.lines.contains { line in
+                line.contains(pattern) && exception.map { !line.contains($0) } != false
+            }
+        }
+        return Set(places.map(\.path))
+    }
+
+    @Test func `Files are read through ForeignFile, but for what the kernel shows and what a person names`() throws {
+        let opening = try places(
+            of: /\bO_RD(ONLY|WR)\b|\bfopen\(|Data\(contentsOf|contentsOfFile/, but: /"\/proc\/|"\/dev\/null"/)
+        #expect(
+            opening == [
+                // The one place.
+                "ControlLoop/ForeignFile.swift",
+                // A directory, to sync it.
+                "ControlLoop/OwnFile.swift",
+                // Below /sys and /dev.
+                "BTCallDaemon/Quirks/ControllerFacts.swift", "BoardInput/GPIOLine.swift",
+                "BoardInput/InputDevice.swift",
+                // A FIFO that a person names, without waiting.
+                "BTCallCommand/Provider/RawAudio.swift",
+                // The limits of `btcall bench`, and what a speech synthesiser has just written, for developers.
+                "BTCallCommand/Commands/BenchCommand.swift", "BTCallBench/Demo/SpeechSource.swift",
+            ])
+    }
+
+    @Test func `Files are made through OwnFile, but for those that a person names`() throws {
+        let making = try places(of: /\bO_CREAT\b|createFile\(|atomically: true/)
+        #expect(
+            making.subtracting([
+                // Recordings, pages and pictures of a program that a person runs.
+                "BTCallBench/CallAudio/WaveFile.swift", "BTCallCommand/Provider/RawAudio.swift",
+                "IntercomExample/Main.swift", "BTCallBench/Demo/DemoResult.swift",
+                "BTCallCommand/Commands/ManualCommand.swift",
+                "BTCallSimulator/FakeBlueZBus.swift",
+            ]) == ["ControlLoop/OwnFile.swift"])
+    }
+
+    @Test func `Nothing gets its mode or its owner by a path that may lead elsewhere meanwhile`() throws {
+        #expect(try places(of: /\b(chmod|chown|lchown)\(/).isEmpty)
+    }
+}
