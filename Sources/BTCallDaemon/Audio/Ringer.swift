@@ -8,8 +8,6 @@ package import Routing
 /// in-band (routing policy §9). Never where a call is heard, unless the board has one device for both.
 @ControlPlane
 package final class Ringer {
-    /// Longest ring tone that is taken from a file, in seconds; the rest of a longer one is left out.
-    private static let longestSeconds = 60
     /// The built-in tone: two sines that small loudspeakers play well.
     private static let frequencies = [880, 1_109]
     private static let peak = 0.9
@@ -18,9 +16,19 @@ package final class Ringer {
     private let problems: ProblemList
     private let logger: Logger
     package var configuration: RingConfiguration
+    /// One place where it rings.
+    private enum Ring {
+        /// The file is being read; the number tells this from an earlier one.
+        case reading(UInt64)
+        /// The graph's number of it.
+        case playing(UInt32)
+    }
+
+    private let reader: RingToneReader
     private var present = Ringing.none
-    private var local: UInt32?
-    private var headset: UInt32?
+    private var local: Ring?
+    private var headset: Ring?
+    private var lastReading: UInt64 = 0
 
     /// A telephony application rings by itself, on the ALSA PCM `btcall:ring`: the board's own ringer is silent meanwhile.
     package var isReplaced = false {
@@ -28,6 +36,7 @@ package final class Ringer {
     }
 
     package init(graph: AudioGraph, configuration: RingConfiguration, problems: ProblemList, logger: Logger) {
+        reader = RingToneReader { file, rate in RingFile.tone(file, atRate: rate) }
         self.graph = graph
         self.configuration = configuration
         self.problems = problems
@@ -42,55 +51,69 @@ package final class Ringer {
 
     private func update() {
         let isInband = present.headset == .inband && !isReplaced
-        let device = present.local && !isReplaced ? configuration.output : nil
-        if let device {
+        if let device = present.local && !isReplaced ? configuration.output : nil {
             // In the headset's link it rings already.
-            if local == nil { local = ring(at: .output(device, joins: !isInband)) }
-        } else if let playing = local {
-            graph.endPlayback(playing)
-            local = nil
+            if local == nil { begin(\.local, at: .output(device, joins: !isInband)) }
+        } else {
+            end(\.local)
         }
         if isInband {
-            if headset == nil { headset = ring(at: .route) }
-        } else if let playing = headset {
-            graph.endPlayback(playing)
-            headset = nil
+            if headset == nil { begin(\.headset, at: .route) }
+        } else {
+            end(\.headset)
         }
     }
 
-    private func ring(at place: PlaybackPlace) -> UInt32? {
+    private func end(_ ring: ReferenceWritableKeyPath<Ringer, Ring?>) {
+        if case .playing(let playing) = self[keyPath: ring] { graph.endPlayback(playing) }
+        self[keyPath: ring] = nil
+    }
+
+    private func begin(_ ring: ReferenceWritableKeyPath<Ringer, Ring?>, at place: PlaybackPlace) {
+        guard let file = configuration.file else {
+            self[keyPath: ring] = play(builtIn, at: place)
+            return
+        }
+        lastReading += 1
+        let number = lastReading
+        self[keyPath: ring] = .reading(number)
+        reader.read(file, atRate: graph.busRate) { [weak self] outcome in
+            // It may have stopped meanwhile, and begun again.
+            guard let self, case .reading(number) = self[keyPath: ring] else { return }
+            self[keyPath: ring] = play(source(file, outcome), at: place)
+        }
+    }
+
+    private func play(_ source: PlaybackSource, at place: PlaybackPlace) -> Ring? {
         var manner = PlaybackManner()
         manner.volume = configuration.gain
         do throws(AudioEngineError) {
-            return try graph.play(source(), manner, at: place)
+            return .playing(try graph.play(source, manner, at: place))
         } catch {
             logger.error("it does not ring: \(error)")
             return nil
         }
     }
 
-    private func source() -> PlaybackSource {
-        if let file = configuration.file, let samples = samples(file) { return .samples(samples, loops: true) }
-        return .tone(ToneSpecification(Self.frequencies, cadence: configuration.cadence, peak: Self.peak))
+    private var builtIn: PlaybackSource {
+        .tone(ToneSpecification(Self.frequencies, cadence: configuration.cadence, peak: Self.peak))
     }
 
-    /// Nil when the file cannot be used, which is a problem of the daemon until it can.
-    private func samples(_ file: String) -> [Int16]? {
-        do throws(RingFileError) {
-            let content = try RingFile.read(file)
+    /// The built-in tone when the file cannot be used, which is a problem of the daemon until it can.
+    private func source(_ file: String, _ outcome: RingToneReader.Outcome) -> PlaybackSource {
+        switch outcome {
+        case .success(let tone):
             problems.end("ring.file")
-            let longest = content.rate * Self.longestSeconds
-            guard content.samples.count <= longest else {
-                logger.notice("\(file) is longer than \(Self.longestSeconds) s: the rest does not ring")
-                return Array(content.samples(atRate: graph.busRate).prefix(graph.busRate * Self.longestSeconds))
+            if tone.isCut {
+                logger.notice("\(file) is longer than \(RingFile.longestSeconds) s: the rest does not ring")
             }
-            return content.samples(atRate: graph.busRate)
-        } catch {
+            return .samples(tone.samples, loops: true)
+        case .failure(let error):
             problems.begin(
                 "ring.file", what: "\(file): \(error.what)",
                 remedy:
                     "name a WAV file in [ring] file that btcalld can read; it rings with the built-in tone meanwhile")
-            return nil
+            return builtIn
         }
     }
 }
@@ -98,6 +121,10 @@ package final class Ringer {
 /// What is wrong with a ring tone's file.
 package struct RingFileError: Error, Equatable {
     package let what: String
+
+    package init(what: String) {
+        self.what = what
+    }
 }
 
 /// A WAV file as a ring tone.
@@ -105,6 +132,21 @@ package enum RingFile {
     /// 60 s of two channels at 48 kHz, and what stands before them.
     private static let mostBytes = 12 << 20
     private static let rates = 8_000...48_000
+    /// Longest ring tone in seconds; the rest of a longer one is left out.
+    static let longestSeconds = 60
+
+    /// The beginning of a file, as it is played.
+    static func tone(_ path: String, atRate rate: Int) -> RingToneReader.Outcome {
+        do throws(RingFileError) {
+            let content = try read(path)
+            let isCut = content.samples.count > content.rate * longestSeconds
+            let samples = content.samples(atRate: rate)
+            return .success(
+                RingTone(samples: isCut ? Array(samples.prefix(rate * longestSeconds)) : samples, isCut: isCut))
+        } catch {
+            return .failure(error)
+        }
+    }
 
     /// - Throws: for what is no 16-bit PCM with one or two channels and 8000 to 48000 frames per second, or has none.
     package static func read(_ path: String) throws(RingFileError) -> WaveContent {

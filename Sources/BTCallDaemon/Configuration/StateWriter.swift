@@ -1,4 +1,3 @@
-import CBTCall
 package import ControlLoop
 
 /// Writes the files of the state directory beside the control loop: a slow disk holds up no call.
@@ -9,7 +8,6 @@ package import ControlLoop
 @ControlPlane
 package final class StateWriter {
     package nonisolated static let pause = Duration.seconds(30)
-    private nonisolated static let stackBytes = 256 << 10
 
     /// What became of one attempt; nil: the disk has the file.
     package typealias Outcome = @ControlPlane (SystemError?) -> Void
@@ -102,28 +100,19 @@ package final class StateWriter {
         while current == nil, !waiting.isEmpty {
             let job = waiting.removeFirst()
             current = job
-            guard isImmediate || !Self.start(job) else { return }
+            guard isImmediate || !start(job) else { return }
             finished(job, job.run())
         }
     }
 
     /// - Returns: false when there is no thread to be had.
-    private nonisolated static func start(_ job: Job) -> Bool {
-        let context = Unmanaged.passRetained(job)
-        let code = btcall_start_thread(
-            stackBytes,
-            { context in
-                guard let context else { return }
-                btcall_set_thread_name("btcall-state")
-                let job = Unmanaged<Job>.fromOpaque(context).takeRetainedValue()
-                let error = job.run()
-                Task { @ControlPlane in
-                    job.writer.finished(job, error)
-                    job.writer.next()
-                }
-            }, context.toOpaque())
-        if code != 0 { context.release() }
-        return code == 0
+    private func start(_ job: Job) -> Bool {
+        ControlLoop.runBeside(
+            "btcall-state", { job.run() },
+            then: { [self] error in
+                finished(job, error)
+                next()
+            })
     }
 
     private func finished(_ job: Job, _ error: SystemError?) {

@@ -1,0 +1,78 @@
+import BTCallDaemon
+import ControlLoop
+import Glibc
+import Synchronization
+import Testing
+
+@Suite(.timeLimit(.minutes(1))) @ControlPlane struct RingToneReaderTests {
+    private let tone = RingTone(samples: [1, 2, 3], isCut: false)
+
+    /// A disk that gives nothing until it is let go.
+    private final class Disk: Sendable {
+        let reads = Mutex<[String]>([])
+        private let pipe: (read: Int32, write: Int32)
+
+        init() {
+            var ends: [Int32] = [-1, -1]
+            Glibc.pipe(&ends)
+            pipe = (ends[0], ends[1])
+        }
+
+        deinit {
+            close(pipe.read)
+            close(pipe.write)
+        }
+
+        func wait(_ file: String) {
+            reads.withLock { $0.append(file) }
+            var byte: UInt8 = 0
+            _ = read(pipe.read, &byte, 1)
+        }
+
+        func release() {
+            var byte: UInt8 = 0
+            _ = write(pipe.write, &byte, 1)
+        }
+    }
+
+    @Test func `a file that is read in time is handed to all that wait for it`() async throws {
+        let disk = Disk()
+        let tone = tone
+        let reader = RingToneReader { file, _ in
+            disk.wait(file)
+            return .success(tone)
+        }
+        var outcomes: [RingToneReader.Outcome] = []
+        reader.read("/a", atRate: 48_000) { outcomes.append($0) }
+        reader.read("/a", atRate: 48_000) { outcomes.append($0) }
+        #expect(outcomes.isEmpty)
+        disk.release()
+        try await eventually("both have it") { outcomes == [.success(tone), .success(tone)] }
+        #expect(disk.reads.withLock { $0 } == ["/a"])
+    }
+
+    @Test func `a disk that hangs costs the file alone, holds up nobody, and one thread at most`() async throws {
+        let disk = Disk()
+        let tone = tone
+        let reader = RingToneReader(patience: .milliseconds(50)) { file, _ in
+            disk.wait(file)
+            return .success(tone)
+        }
+        var outcomes: [RingToneReader.Outcome] = []
+        reader.read("/a", atRate: 48_000) { outcomes.append($0) }
+        try await eventually("it is given up") { !outcomes.isEmpty }
+        #expect(outcomes == [.failure(RingFileError(what: "is not read within 0.05 seconds"))])
+        // The next rings do not wait at all.
+        reader.read("/a", atRate: 48_000) { outcomes.append($0) }
+        reader.read("/b", atRate: 48_000) { outcomes.append($0) }
+        #expect(outcomes.count == 3 && outcomes.last == .failure(RingFileError(what: "is not read while /a still is")))
+        #expect(disk.reads.withLock { $0 } == ["/a"])
+        disk.release()
+        disk.release()
+        try await eventually("the next is read") {
+            if outcomes.last == .success(tone) { return true }
+            reader.read("/b", atRate: 48_000) { outcomes.append($0) }
+            return false
+        }
+    }
+}
