@@ -247,6 +247,8 @@ package final class Daemon: Activating {
     }
 
     let admission: LinkAdmission
+    /// For how long programs that ask for all objects get the same answer: what no signal tells of is as old at most.
+    private static let answerAge = Duration.milliseconds(100)
     package let expectedProfiles: ExpectedProfiles
     package let reconnector: Reconnector
     package let peace: MediaPeace
@@ -379,7 +381,8 @@ package final class Daemon: Activating {
     }
 
     private func export() {
-        bus.exportObjectManager(at: BTCallPath.manager)
+        bus.prefer(DeviceRegistry.serviceName)
+        bus.exportObjectManager(at: BTCallPath.manager, answerAge: Self.answerAge)
         manager = ManagerObject(
             bus: bus, daemon: self, problems: problems, settings: settings, quirks: quirks, headsets: headsets,
             boardBattery: boardBattery, logReaders: logReaders, metrics: { [weak self] in self?.metricsText ?? "" })

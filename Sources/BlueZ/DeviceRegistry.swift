@@ -9,6 +9,8 @@ package import Logging
 /// the documented type is left out with a line in the log.
 @ControlPlane
 package final class DeviceRegistry {
+    /// bluetoothd's name on the bus.
+    package nonisolated static let serviceName = BlueZNames.service
     package enum Event: Equatable, Sendable {
         /// bluetoothd is there and the lists are filled; events for each adapter and device follow.
         case serviceAppeared

@@ -115,7 +115,7 @@ extension BusConnection {
 
     // MARK: Owners of names
 
-    private func follow(_ name: String) -> NameOwner {
+    func follow(_ name: String) -> NameOwner {
         let owner = names[name] ?? NameOwner(name: name)
         owner.users += 1
         if names[name] == nil {

@@ -1,29 +1,40 @@
+internal import CDBus
 internal import ControlLoop
 
 extension BusConnection {
     static let introspectableName = "org.freedesktop.DBus.Introspectable"
     static let propertiesName = "org.freedesktop.DBus.Properties"
     static let managerName = "org.freedesktop.DBus.ObjectManager"
+    static let peerName = "org.freedesktop.DBus.Peer"
 
-    /// What every object has (`Peer` is libdbus' own), and what object managers have besides.
+    /// What every object has, and what object managers have besides.
     func makeStandardInterfaces() {
         // The handlers run in tasks that hold the connection, so it is alive whenever they are.
         standard = [
             ExportedInterface(
                 Self.introspectableName,
                 methods: [
-                    .init("Introspect", out: [("xml_data", "s")]) { [unowned self] call throws(BusError) in
+                    .init("Introspect", out: [("xml_data", "s")], isReading: true) {
+                        [unowned self] call throws(BusError) in
                         [.string(introspection(of: call.path))]
                     }
                 ]),
-            ExportedInterface("org.freedesktop.DBus.Peer", methods: [.init("Ping") { _ throws(BusError) in [] }]),
+            ExportedInterface(
+                Self.peerName,
+                methods: [
+                    .init("Ping", isReading: true) { _ throws(BusError) in [] },
+                    .init("GetMachineId", out: [("machine_uuid", "s")], isReading: true) { _ throws(BusError) in
+                        [.string(try Self.machineID())]
+                    },
+                ]),
             ExportedInterface(
                 Self.propertiesName,
                 methods: [
                     .init(
-                        "Get", in: [("interface_name", "s"), ("property_name", "s")], out: [("value", "v")]
-                    ) { [unowned self] call throws(BusError) in
-                        [.variant(try property(call))]
+                        "Get", in: [("interface_name", "s"), ("property_name", "s")], out: [("value", "v")],
+                        isReading: true
+                    ) { [unowned self] call async throws(BusError) in
+                        [.variant(try await property(call))]
                     },
                     .init(
                         "Set", in: [("interface_name", "s"), ("property_name", "s"), ("value", "v")]
@@ -32,9 +43,9 @@ extension BusConnection {
                         return []
                     },
                     .init(
-                        "GetAll", in: [("interface_name", "s")], out: [("properties", "a{sv}")]
-                    ) { [unowned self] call throws(BusError) in
-                        [try allProperties(call)]
+                        "GetAll", in: [("interface_name", "s")], out: [("properties", "a{sv}")], isReading: true
+                    ) { [unowned self] call async throws(BusError) in
+                        [try await allProperties(call)]
                     },
                 ],
                 signals: [
@@ -49,11 +60,8 @@ extension BusConnection {
         manager = ExportedInterface(
             Self.managerName,
             methods: [
-                .init(
-                    "GetManagedObjects", out: [("objects", "a{oa{sa{sv}}}")]
-                ) { [unowned self] call throws(BusError) in
-                    [managedObjects(below: call.path)]
-                }
+                // Answered by `managedObjects(for:_:)`, which gives an answer again.
+                .init("GetManagedObjects", out: [("objects", "a{oa{sa{sv}}}")], isReading: true) { _ in [] }
             ],
             signals: [
                 .init("InterfacesAdded", [("object", "o"), ("interfaces", "a{sa{sv}}")]),
@@ -73,19 +81,24 @@ extension BusConnection {
         return xml + "</node>\n"
     }
 
-    private func managedObjects(below root: String) -> Value {
-        .dictionary(
-            "o", "a{sa{sv}}",
-            tree.paths(below: root).map { path in
-                let interfaces = (tree.objects[path] ?? [:]).values.sorted { $0.name < $1.name }
-                return DictionaryEntry(.objectPath(path), description(of: interfaces))
-            })
+    private static func machineID() throws(BusError) -> String {
+        let text = try BusError.check { dbus_try_get_local_machine_id($0) }
+        defer { dbus_free(text) }
+        guard let text else { throw .failed("this machine has no identifier: see systemd-machine-id-setup(1)") }
+        return String(cString: text)
     }
 
     // MARK: Properties
 
-    private func property(_ call: MethodCall) throws(BusError) -> Value {
-        let (interface, property) = try findProperty(call)
+    private func property(_ call: MethodCall) async throws(BusError) -> Value {
+        var (interface, property) = try findProperty(call)
+        if property.isConfidential, let readers {
+            guard await readers.contains(call.sender) else {
+                throw .accessDenied("\(interface.name).\(property.name) is for \(readers.description)")
+            }
+            // The object may have gone meanwhile.
+            (interface, property) = try findProperty(call)
+        }
         guard let value = value(of: property, interface.name) else {
             throw .fault("\(interface.name).\(property.name) has a value of a wrong type")
         }
@@ -108,13 +121,23 @@ extension BusConnection {
         try set(value)
     }
 
-    private func allProperties(_ call: MethodCall) throws(BusError) -> Value {
+    /// Without those that the caller may not read, as the specification has it.
+    private func allProperties(_ call: MethodCall) async throws(BusError) -> Value {
         let wanted = call.arguments.first?.stringValue ?? ""
-        let interfaces = interfaces(at: call.path).filter { wanted.isEmpty || $0.name == wanted }
-        guard !interfaces.isEmpty else { throw unknownInterface(wanted, call.path) }
+        func found() throws(BusError) -> [ExportedInterface] {
+            let interfaces = interfaces(at: call.path).filter { wanted.isEmpty || $0.name == wanted }
+            guard !interfaces.isEmpty else { throw unknownInterface(wanted, call.path) }
+            return interfaces
+        }
+        let isFull =
+            if try found().contains(where: { $0.properties.contains(where: \.isConfidential) }) {
+                await isReader(call.sender)
+            } else { true }
         var values: [String: Value] = [:]
-        for interface in interfaces {
-            for property in interface.properties { values[property.name] = value(of: property, interface.name) }
+        for interface in try found() {
+            for property in interface.properties where isFull || !property.isConfidential {
+                values[property.name] = value(of: property, interface.name)
+            }
         }
         return .vardict(values)
     }

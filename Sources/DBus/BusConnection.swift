@@ -16,6 +16,14 @@ package final class BusConnection {
     static let busPath = "/org/freedesktop/DBus"
     private static let retryInterval = Duration.seconds(1)
     private static let helloTimeout = Duration.seconds(5)
+    /// Reads of a turn, of 2 KiB each, and messages taken in it: what is left in the socket keeps everybody waiting, and too many
+    /// would keep headsets and timers waiting.
+    private static let readsPerTurn = 16
+    private static let messagesPerTurn = 256
+    /// Descriptors in messages that are read and not done with; then no more is read until they are. A message has 16 at most, so
+    /// that this, one message that is being read and the next one take less than `DescriptorReserve.count`: one that cannot be
+    /// taken ends the connection.
+    private static let maximumReceivedDescriptors = 16
 
     package let address: BusAddress
     package private(set) var uniqueName: String?
@@ -44,7 +52,27 @@ package final class BusConnection {
     var tree = ObjectTree()
     var standard: [ExportedInterface] = []
     var manager: ExportedInterface?
-    var runningHandlers = 0
+    /// Calls of others that wait for their turn.
+    var waitingCalls = FairQueue<WaitingMessage>(limits: BusConnection.waitingLimits)
+    var isTurnScheduled = false
+    /// By the callers' unique names; those who have none are left out.
+    var handlers: [String: RunningHandlers] = [:]
+    /// Whose calls go before all others.
+    var preferred: [NameOwner] = []
+    var lastRefusalNote: Instant?
+    /// Who may read confidential properties; nil: everybody.
+    package var readers: ConfidentialReaders? {
+        didSet { forgetAnswers() }
+    }
+    var peerCredentials: [String: PeerCredentials] = [:]
+    /// In the order in which they were asked for.
+    var credentialOrder: [String] = []
+    /// By the path and who asks.
+    var managedAnswers: [String: ManagedAnswer] = [:]
+    /// For how long an object manager gives the same answer.
+    var answerAges: [String: Duration] = [:]
+    /// Messages that have come.
+    private var arrivals: UInt64 = 0
 
     /// Connects and registers; waits for the bus, which is the only time that it does.
     ///
@@ -85,6 +113,7 @@ package final class BusConnection {
         requestedNames = []
         detach()
         tree = ObjectTree()
+        forgetAnswers()
         standard = []
         manager = nil
     }
@@ -121,6 +150,9 @@ package final class BusConnection {
             dbus_connection_add_filter(connection, Self.filter, data, nil) != 0
         else { return log.critical("out of memory: the bus connection does not work") }
         dbus_connection_set_dispatch_status_function(connection, Self.dispatchStatus, data, nil)
+        dbus_connection_set_max_received_unix_fds(connection, Self.maximumReceivedDescriptors)
+        // libdbus would answer `org.freedesktop.DBus.Peer` itself, before others have their turn, and also who wants no reply.
+        dbus_connection_set_route_peer_messages(connection, 1)
     }
 
     /// Closes libdbus' connection, if there is one, and fails the pending calls.
@@ -136,6 +168,11 @@ package final class BusConnection {
         dbus_connection_unref(connection)
         handle = nil
         uniqueName = nil
+        // The next bus gives the same unique names to others.
+        waitingCalls = FairQueue(limits: Self.waitingLimits)
+        handlers = [:]
+        peerCredentials = [:]
+        credentialOrder = []
         let failed = pending.values
         pending = [:]
         for call in failed { call.finish(.failure(.disconnected("the connection to the bus was lost"))) }
@@ -218,7 +255,8 @@ package final class BusConnection {
 
     private static let filter: DBusHandleMessageFunction = { _, message, data in
         let handled = BusConnection.enter(data, message, false) { connection, message in
-            connection.received(Message(sharing: message))
+            connection.arrivals &+= 1
+            return connection.isIdleQuestion(message) || connection.received(Message(sharing: message))
         }
         return handled != 0 ? DBUS_HANDLER_RESULT_HANDLED : DBUS_HANDLER_RESULT_NOT_YET_HANDLED
     }
@@ -261,6 +299,18 @@ package final class BusConnection {
     }
 
     private func ready(_ key: UInt, _ readiness: Readiness) {
+        let connection = handle
+        for _ in 0..<Self.readsPerTurn {
+            let before = arrivals
+            handleWatch(key, readiness)
+            // A message that is longer than what one read takes comes with the loop's next turn.
+            guard readiness.contains(.readable), arrivals != before else { break }
+            guard handle == connection, watches[key] != nil else { return }
+        }
+        runTurn()
+    }
+
+    private func handleWatch(_ key: UInt, _ readiness: Readiness) {
         guard let watch = OpaquePointer(bitPattern: key) else { return }
         var flags: UInt32 = 0
         if readiness.contains(.readable) { flags |= DBUS_WATCH_READABLE.rawValue }
@@ -278,21 +328,22 @@ package final class BusConnection {
         loop.perform {
             self.isDispatchScheduled = false
             self.dispatch()
+            self.runTurn()
         }
     }
 
-    /// Handles messages that have arrived, not so many that others must wait.
+    /// Takes messages that have arrived, not so many that others must wait.
     private func dispatch() {
         guard let connection = handle else { return }
         dbus_connection_ref(connection)
         defer { dbus_connection_unref(connection) }
-        for _ in 0..<64 {
+        for _ in 0..<Self.messagesPerTurn {
             guard handle == connection else { return }
             switch dbus_connection_get_dispatch_status(connection) {
             case DBUS_DISPATCH_COMPLETE: return
             case DBUS_DISPATCH_DATA_REMAINS: dbus_connection_dispatch(connection)
             default:
-                loop.schedule(after: .milliseconds(50)) { self.dispatch() }
+                loop.schedule(after: .milliseconds(50)) { self.scheduleDispatch() }
                 return
             }
         }
@@ -303,10 +354,9 @@ package final class BusConnection {
     private func received(_ message: Message) -> Bool {
         switch message.kind {
         case .reply, .error:
-            replyReceived(message)
+            takeReply(message)
             return true
         case .call:
-            // libdbus answers `org.freedesktop.DBus.Peer` itself before it asks here.
             callReceived(message)
             return true
         case .signal:

@@ -12,18 +12,22 @@ package struct ExportedInterface: Sendable {
         package let name: String
         package let inArguments: [Argument]
         package let outArguments: [Argument]
+        /// It only answers: without anybody who wants the answer there is nothing to do.
+        package let isReading: Bool
         let handler: @ControlPlane (MethodCall) async throws(BusError) -> [Value]
 
         /// - Parameters:
         ///   - arguments: a call with others is refused (`InvalidArgs`) before the handler runs.
         ///   - results: what the handler returns; anything else is our fault and is answered so.
+        ///   - isReading: it only answers. A call that wants no reply is dropped then.
         ///   - handler: what it throws is the error reply. Calls start in the order in which they arrived.
         package init(
             _ name: String, in arguments: [(name: String, signature: String)] = [],
-            out results: [(name: String, signature: String)] = [],
+            out results: [(name: String, signature: String)] = [], isReading: Bool = false,
             _ handler: @escaping @ControlPlane (MethodCall) async throws(BusError) -> [Value]
         ) {
             self.name = name
+            self.isReading = isReading
             inArguments = arguments.map { Argument(name: $0.name, signature: $0.signature) }
             outArguments = results.map { Argument(name: $0.name, signature: $0.signature) }
             self.handler = handler
@@ -40,21 +44,25 @@ package struct ExportedInterface: Sendable {
         package let name: String
         package let signature: String
         package let changes: Changes
+        /// Not for everybody: see `BusConnection.readers`.
+        package let isConfidential: Bool
         let get: @ControlPlane () -> Value
         let set: (@ControlPlane (Value) throws(BusError) -> Void)?
 
         /// - Parameters:
+        ///   - isConfidential: only for those whom `BusConnection.readers` lets read it.
         ///   - get: gives a value of the signature; anything else is our fault.
         ///   - set: nil for a read-only property. Called with a value of the signature. Says itself that the property
         ///     has changed, by `BusConnection.propertiesChanged`.
         package init(
-            _ name: String, _ signature: String, changes: Changes = .signalled,
+            _ name: String, _ signature: String, changes: Changes = .signalled, isConfidential: Bool = false,
             get: @escaping @ControlPlane () -> Value,
             set: (@ControlPlane (Value) throws(BusError) -> Void)? = nil
         ) {
             self.name = name
             self.signature = signature
             self.changes = changes
+            self.isConfidential = isConfidential
             self.get = get
             self.set = set
         }

@@ -60,6 +60,15 @@ final class Message {
         return reply
     }
 
+    /// The same answer to another call.
+    func copy(to call: Message) throws(BusError) -> Message {
+        let copy = try Message(dbus_message_copy(handle))
+        guard dbus_message_set_reply_serial(copy.handle, dbus_message_get_serial(call.handle)) != 0,
+            dbus_message_set_destination(copy.handle, dbus_message_get_sender(call.handle)) != 0
+        else { throw Self.noMemory }
+        return copy
+    }
+
     func reply(_ error: BusError) throws(BusError) -> Message {
         try NameRule.errorName.check(error.name)
         let text = error.message.utf8.contains(0) ? String(error.message.filter { $0 != "\0" }) : error.message
@@ -105,14 +114,31 @@ final class Message {
     var error: BusError {
         let name = Self.text(dbus_message_get_error_name(handle)) ?? BusError.Name.failed
         // A message that cannot be read leaves the text empty; the name says enough.
-        let text = (try? arguments())?.first?.stringValue
-        return BusError(name: name, message: text ?? "")
+        let text = (try? arguments())?.first?.stringValue ?? ""
+        // It goes into the log and to others.
+        return BusError(name: name, message: text.utf8.count <= Self.longestErrorText ? text : Self.shortened(text))
+    }
+
+    /// Bytes of the text of an error of another program; what is more is cut off.
+    private static let longestErrorText = 1024
+
+    private static func shortened(_ text: String) -> String {
+        String(decoding: text.utf8.prefix(longestErrorText), as: UTF8.self) + "…"
     }
 
     /// - Throws: `LimitsExceeded` for more values than anybody has a reason to send.
     func arguments() throws(BusError) -> [Value] {
-        try MessageReader.read(handle)
+        try MessageReader.read(handle, .wide).values
     }
+
+    /// The same for a call of any program on the bus, within narrower limits.
+    ///
+    /// - Returns: the values, and about how many bytes they take.
+    func callArguments() throws(BusError) -> (values: [Value], size: Int) {
+        try MessageReader.read(handle, .call)
+    }
+
+    var hasDescriptors: Bool { dbus_message_contains_unix_fds(handle) != 0 }
 
     /// The first argument if it is a string, without reading the others.
     var firstString: String? {

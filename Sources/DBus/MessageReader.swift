@@ -1,17 +1,38 @@
 internal import CDBus
+internal import Glibc
 
 /// Reads the arguments of a message that libdbus has received, and therefore checked.
 struct MessageReader {
-    /// More values than this in one message are refused: nobody who means well sends them, and each takes memory.
-    static let maximumCount = 1 << 18
+    /// How much of a message is read; more is refused, because nobody who means well sends it and each value takes memory.
+    struct Limits: Sendable {
+        var values: Int
+        /// Bytes of one text, and of all.
+        var text: Int
+        var texts: Int
 
-    private var room = MessageReader.maximumCount
+        /// For replies and signals, which come from programs that were asked or subscribed to.
+        static let wide = Limits(values: 1 << 18, text: .max, texts: .max)
+        /// For calls of any program on the bus.
+        static let call = Limits(values: 4096, text: 16 << 10, texts: 64 << 10)
+    }
 
-    static func read(_ message: OpaquePointer) throws(BusError) -> [Value] {
+    private let limits: Limits
+    private var count = 0
+    /// Bytes of text that were read.
+    private(set) var bytes = 0
+
+    private init(_ limits: Limits) {
+        self.limits = limits
+    }
+
+    /// - Returns: the values, and about how many bytes they take.
+    /// - Throws: `LimitsExceeded` for more than `limits` allow.
+    static func read(_ message: OpaquePointer, _ limits: Limits) throws(BusError) -> (values: [Value], size: Int) {
         var iterator = DBusMessageIter()
-        guard dbus_message_iter_init(message, &iterator) != 0 else { return [] }
-        var reader = MessageReader()
-        return try reader.values(&iterator, depth: 0)
+        guard dbus_message_iter_init(message, &iterator) != 0 else { return ([], 0) }
+        var reader = MessageReader(limits)
+        let values = try reader.values(&iterator, depth: 0)
+        return (values, reader.bytes + reader.count * MemoryLayout<Value>.stride)
     }
 
     private mutating func values(_ iterator: inout DBusMessageIter, depth: Int) throws(BusError) -> [Value] {
@@ -24,9 +45,9 @@ struct MessageReader {
     }
 
     private mutating func value(_ iterator: inout DBusMessageIter, depth: Int) throws(BusError) -> Value {
-        room -= 1
-        guard room >= 0, depth <= 2 * Value.maximumDepth else {
-            throw .limitsExceeded("a message has more than \(Self.maximumCount) values")
+        count += 1
+        guard count <= limits.values, depth <= 2 * Value.maximumDepth else {
+            throw .limitsExceeded("a message has too many values; accepted: at most \(limits.values)")
         }
         switch dbus_message_iter_get_arg_type(&iterator) {
         case TypeCode.byte: return .byte(Self.basic(&iterator, 0))
@@ -38,9 +59,9 @@ struct MessageReader {
         case TypeCode.int64: return .int64(Self.basic(&iterator, 0))
         case TypeCode.uint64: return .uint64(Self.basic(&iterator, 0))
         case TypeCode.double: return .double(Self.basic(&iterator, 0))
-        case TypeCode.string: return .string(Self.text(&iterator))
-        case TypeCode.objectPath: return .objectPath(Self.text(&iterator))
-        case TypeCode.signature: return .signature(Self.text(&iterator))
+        case TypeCode.string: return .string(try text(&iterator))
+        case TypeCode.objectPath: return .objectPath(try text(&iterator))
+        case TypeCode.signature: return .signature(try text(&iterator))
         case TypeCode.unixDescriptor:
             // libdbus gives a close-on-exec duplicate, or -1 when the process has no descriptor left.
             return .unixDescriptor(PassedDescriptor(taking: Self.basic(&iterator, -1)))
@@ -86,6 +107,18 @@ struct MessageReader {
         var value = initial
         withUnsafeMutablePointer(to: &value) { dbus_message_iter_get_basic(&iterator, $0) }
         return value
+    }
+
+    private mutating func text(_ iterator: inout DBusMessageIter) throws(BusError) -> String {
+        let start: UnsafePointer<CChar>? = Self.basic(&iterator, nil)
+        guard let pointer = start else { return "" }
+        let length = strlen(pointer)
+        guard length <= limits.text, length <= limits.texts - bytes else {
+            throw .limitsExceeded(
+                "a text of \(length) bytes is too long; accepted: \(limits.text) bytes, and \(limits.texts) in all")
+        }
+        bytes += length
+        return String(cString: pointer)
     }
 
     /// The text of a string, object path or signature argument.

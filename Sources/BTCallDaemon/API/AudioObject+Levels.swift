@@ -7,7 +7,7 @@ import DBus
 extension AudioObject {
     static func levelMethods(_ graph: AudioGraph) -> [ExportedInterface.Method] {
         [
-            .init(BTCallName.Audio.levels, out: [("levels", "a{sv}")]) { _ in
+            .init(BTCallName.Audio.levels, out: [("levels", "a{sv}")], isReading: true) { _ in
                 [.vardict(graph.levels().map { LevelsDescription($0).fields } ?? [:])]
             }
         ]

@@ -5,6 +5,10 @@ import DBus
 // Figures for monitoring systems.
 extension ManagerObject {
     static func metricsMethods(_ text: @escaping @ControlPlane () -> String) -> [ExportedInterface.Method] {
-        [.init(BTCallName.Manager.metrics, out: [("text", "s")]) { _ async throws(BusError) in [.string(text())] }]
+        [
+            .init(BTCallName.Manager.metrics, out: [("text", "s")], isReading: true) { _ async throws(BusError) in
+                [.string(text())]
+            }
+        ]
     }
 }

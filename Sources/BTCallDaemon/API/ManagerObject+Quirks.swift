@@ -9,10 +9,10 @@ extension ManagerObject {
     static func methods(of quirks: HeadsetQuirks) -> [ExportedInterface.Method] {
         typealias Name = BTCallName.Manager
         return [
-            .init(Name.listQuirks, out: [("quirks", "a{sv}")]) { _ async throws(BusError) in
+            .init(Name.listQuirks, out: [("quirks", "a{sv}")], isReading: true) { _ async throws(BusError) in
                 [.vardict(quirks.description.fields)]
             },
-            .init(Name.explainQuirks, in: [("address", "s")], out: [("explanation", "a{sv}")]) {
+            .init(Name.explainQuirks, in: [("address", "s")], out: [("explanation", "a{sv}")], isReading: true) {
                 call async throws(BusError) in
                 try reply { () throws(APIError) in
                     let word = text(call, 0)

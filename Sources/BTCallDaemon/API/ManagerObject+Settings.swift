@@ -7,7 +7,7 @@ extension ManagerObject {
     static func methods(of settings: Settings) -> [ExportedInterface.Method] {
         typealias Name = BTCallName.Manager
         return [
-            .init(Name.listSettings, out: [("settings", "aa{sv}")]) { _ async throws(BusError) in
+            .init(Name.listSettings, out: [("settings", "aa{sv}")], isReading: true) { _ async throws(BusError) in
                 [.vardicts(settings.list.map(\.fields))]
             },
             .init(Name.setSetting, in: [("key", "s"), ("value", "s")]) { call async throws(BusError) in

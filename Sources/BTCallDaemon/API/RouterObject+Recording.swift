@@ -22,7 +22,7 @@ extension RouterObject {
 
     /// `Incident(a{sv} options) -> (s json)`
     func incidentMethod() -> ExportedInterface.Method {
-        .init(BTCallName.Router.incident, in: [("options", "a{sv}")], out: [("json", "s")]) {
+        .init(BTCallName.Router.incident, in: [("options", "a{sv}")], out: [("json", "s")], isReading: true) {
             [weak self] call async throws(BusError) in
             try reply { () throws(APIError) in
                 let options = try Fields(argument(call, 0), of: "the options of Incident")

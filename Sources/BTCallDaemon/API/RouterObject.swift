@@ -198,7 +198,7 @@ package final class RouterObject {
                     }
                 },
                 simple(Name.clearSelection, .clearSelection), simple(Name.refresh, .refresh),
-                .init(Name.explain, in: [("options", "a{sv}")], out: [("explanation", "a{sv}")]) {
+                .init(Name.explain, in: [("options", "a{sv}")], out: [("explanation", "a{sv}")], isReading: true) {
                     [weak self] call async throws(BusError) in
                     try reply { () throws(APIError) in
                         let options = try Fields(argument(call, 0), of: "the options of Explain")
