@@ -42,6 +42,21 @@ extension FakeBlueZ {
         return headset.take()
     }
 
+    /// Hands the program that serves a profile something as the connection of a headset, which it is not.
+    ///
+    /// - Throws: what the program answers.
+    package func handOver(
+        _ descriptor: PassedDescriptor, of address: BluetoothAddress, to service: ServiceUUID = .handsFreeAudioGateway
+    ) async throws(BusError) {
+        guard let bus, let path = devicePath(address) else { throw bluezError("DoesNotExist", "no such device") }
+        guard let profile = profiles.first(where: { $0.uuid == service && !$0.owner.isEmpty }) else {
+            throw bluezError("NotAvailable", "br-connection-profile-unavailable")
+        }
+        _ = try await bus.call(
+            profile.owner, profile.path, FakeBlueZNames.profile, "NewConnection",
+            [.objectPath(path), .unixDescriptor(descriptor), .vardict([:])])
+    }
+
     /// The headset says good-bye, as when it is switched off: both ends are closed, `Connected` is false at once.
     package func disconnect(_ address: BluetoothAddress) {
         cut(address)

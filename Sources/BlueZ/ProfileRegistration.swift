@@ -1,6 +1,7 @@
 package import BluetoothTypes
 package import ControlLoop
 package import DBus
+import Glibc
 package import Logging
 
 /// Keeps one profile registered with bluetoothd and receives the connections that it hands over
@@ -250,6 +251,11 @@ extension ProfileRegistration {
         guard call.arguments.count == 3, let descriptor = call.arguments[1].descriptorValue,
             let properties = call.arguments[2].vardictValue
         else { throw .invalidArguments("NewConnection takes a device, a descriptor and properties") }
+        guard Self.isSocket(descriptor.descriptor) else {
+            throw .invalidArguments(
+                "NewConnection without a usable descriptor: it has to be a socket, and the daemon needs one to spare (LimitNOFILE)"
+            )
+        }
         guard let onConnection else {
             throw BusError(name: BlueZNames.errorPrefix + "Rejected", message: "nobody takes connections here")
         }
@@ -260,6 +266,12 @@ extension ProfileRegistration {
             throw BusError(name: BlueZNames.errorPrefix + "Rejected", message: error.reason)
         }
         logger.info("\(address) has connected \(configuration.name)")
+    }
+
+    /// A message that came while no descriptor was free has -1.
+    private static func isSocket(_ descriptor: Int32) -> Bool {
+        var status = stat()
+        return descriptor >= 0 && fstat(descriptor, &status) == 0 && status.st_mode & S_IFMT == S_IFSOCK
     }
 
     private func disconnectionRequested(_ call: MethodCall) throws(BusError) {

@@ -137,6 +137,22 @@ struct ProfileRegistrationTests {
         }
     }
 
+    @Test func `a connection without a usable descriptor is refused, and nobody hears of it`() async throws {
+        let fixture = try await BlueZFixture()
+        defer { fixture.stop() }
+        let registration = try await registered(fixture)
+        let file = PassedDescriptor(taking: open("/dev/null", O_RDWR))
+        let error = await #expect(throws: BusError.self) { try await fixture.fake.handOver(file, of: first) }
+        #expect(error?.message.contains("without a usable descriptor") == true)
+        let headset = try await fixture.fake.connect(first)
+        defer { close(headset) }
+        // The first that anybody hears of.
+        let connection = try await connections.next()
+        #expect(connection.address == first)
+        #expect(connection.descriptor.descriptor >= 0)
+        _ = registration
+    }
+
     @Test func `a connection that is refused is closed, with the reason to bluetoothd and in the log`() async throws {
         let fixture = try await BlueZFixture()
         defer { fixture.stop() }

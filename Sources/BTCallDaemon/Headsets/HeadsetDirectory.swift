@@ -105,15 +105,15 @@ package final class HeadsetDirectory: LinkOpening {
         by profile: AudioGatewayConfiguration.Profile = .handsFree
     ) throws(ConnectionRefusal) {
         if profile == .headset { try checkHeadsetProfile(address) }
-        sessions[address]?.close("replaced by a new connection")
-        makeRoom()
         let channel: RFCOMMChannel
         do throws(SystemError) {
             channel = try RFCOMMChannel(descriptor: descriptor.take())
         } catch {
-            logger.error("\(address): the connection cannot be used: \(error)")
-            return
+            // What the headset has goes on.
+            throw ConnectionRefusal("the connection cannot be used: \(error)")
         }
+        sessions[address]?.close("replaced by a new connection")
+        makeRoom()
         logger.info("\(address): connected")
         var ours = configuration(of: address)
         ours.profile = profile
