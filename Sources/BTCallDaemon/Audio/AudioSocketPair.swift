@@ -13,12 +13,18 @@ struct AudioSocketPair {
     let theirs: PassedDescriptor
 
     /// - Parameter isStream: SOCK_STREAM instead of SOCK_SEQPACKET.
-    /// - Throws: what `socketpair` says (`EMFILE`: too many descriptors).
+    /// - Throws: what `socketpair` says (`EMFILE`: too many descriptors, also when only the reserve is left).
     init(isStream: Bool = false) throws(SystemError) {
         var ends: [Int32] = [-1, -1]
         let kind = isStream ? SOCK_STREAM : SOCK_SEQPACKET
         let type = Int32(kind.rawValue) | Int32(SOCK_NONBLOCK.rawValue) | Int32(SOCK_CLOEXEC.rawValue)
         guard socketpair(AF_UNIX, type, 0, &ends) == 0 else { throw SystemError("socketpair") }
+        do throws(SystemError) {
+            try DescriptorReserve.check(ends)
+        } catch {
+            for end in ends { close(end) }
+            throw error
+        }
         _ = fcntl(ends[1], F_SETFL, fcntl(ends[1], F_GETFL) & ~O_NONBLOCK)
         ours = ends[0]
         theirs = PassedDescriptor(taking: ends[1])

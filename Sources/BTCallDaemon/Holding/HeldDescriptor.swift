@@ -17,7 +17,7 @@ package final class HeldDescriptor {
     ///
     /// - Parameter onReleased: called once, from the control loop, when the holder's end is closed; not after `cancel`.
     /// - Returns: the hold, and the end that goes to the holder: the caller must not keep it.
-    /// - Throws: what `pipe` or `epoll_ctl` says (`EMFILE`: too many descriptors).
+    /// - Throws: what `pipe` or `epoll_ctl` says (`EMFILE`: too many descriptors, also when only the reserve is left).
     package static func make(
         onReleased: @escaping @ControlPlane () -> Void
     ) throws(SystemError) -> (held: HeldDescriptor, holdersEnd: PassedDescriptor) {
@@ -28,6 +28,7 @@ package final class HeldDescriptor {
         let holdersEnd = PassedDescriptor(taking: ends[1])
         let held = HeldDescriptor(ends[0], onReleased)
         do throws(SystemError) {
+            try DescriptorReserve.check(ends)
             held.source = try ControlLoop.shared.add(ends[0], .readable) { [weak held] readiness in
                 held?.look(readiness)
             }

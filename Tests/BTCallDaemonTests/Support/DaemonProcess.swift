@@ -11,7 +11,7 @@ final class DaemonProcess {
     let bus: FakeBlueZBus
     /// With one headset, when there is one.
     let bluez: FakeBlueZ?
-    private let client: BusConnection
+    let client: BusConnection
     private let folder = FileManager.default.temporaryDirectory.appending(path: "btcalld-\(UUID().uuidString)")
     private var program: RunningProgram?
     private var identifier: UInt32 = 0
@@ -105,6 +105,18 @@ final class DaemonProcess {
         client.close()
         bus.stop()
         try? FileManager.default.removeItem(at: folder)  // A folder in the temporary directory may stay.
+    }
+
+    /// Stops it, as a debugger does, or lets it go on.
+    func pause(_ isPaused: Bool) { kill(pid_t(identifier), isPaused ? SIGSTOP : SIGCONT) }
+
+    /// Seconds of the processor that it has used.
+    func processorSeconds() throws -> Double {
+        let text = try String(contentsOfFile: "/proc/\(identifier)/stat", encoding: .utf8)
+        // Its name, in parentheses, may have spaces.
+        let fields = try #require(text.split(separator: ")").last).split(separator: " ")
+        let ticks = try #require(Int(fields[11])) + #require(Int(fields[12]))
+        return Double(ticks) / Double(sysconf(Int32(_SC_CLK_TCK)))
     }
 
     /// How many descriptors it has open.
