@@ -72,7 +72,7 @@ extension AudioFormat {
 extension AudioFormat {
     /// - Throws: `.invalidArgument` for a format that this version does not know.
     package init(_ fields: Fields) throws(APIError) {
-        let word = try fields.optionalString("format") ?? Sample.s16.announced
+        let word = try fields.optionalString("format", .word) ?? Sample.s16.announced
         guard let sample = Sample.allCases.first(where: { $0.announced == word }) else {
             let accepted = Sample.allCases.map(\.announced).joined(separator: ", ")
             throw APIError(.invalidArgument, "format in \(fields.subject) is \"\(word)\"; accepted: \(accepted)")

@@ -36,6 +36,12 @@ package struct Fields {
         try optional(name, "s") { $0.stringValue }
     }
 
+    /// The same for a text that the daemon keeps.
+    package func optionalString(_ name: String, _ limit: TextLimit) throws(APIError) -> String? {
+        guard let text = try optionalString(name) else { return nil }
+        return try limit.check(text, "\(name) in \(subject)")
+    }
+
     package func optionalBool(_ name: String) throws(APIError) -> Bool? {
         try optional(name, "b") { $0.boolValue }
     }
@@ -96,7 +102,7 @@ package struct Fields {
 
     /// - Returns: a device word; nil when there is no such entry.
     package func optionalDevice(_ name: String) throws(APIError) -> DeviceWord? {
-        guard let text = try optionalString(name) else { return nil }
+        guard let text = try optionalString(name, .word) else { return nil }
         guard let device = DeviceWord(text) else {
             throw APIError(
                 .invalidArgument, "\(name) in \(subject) is \"\(text)\"; accepted: \(DeviceWord.accepted)")
@@ -110,7 +116,7 @@ package struct Fields {
     package func optionalWord<Word: RawRepresentable<String> & CaseIterable>(_ name: String, of type: Word.Type)
         throws(APIError) -> Word?
     {
-        guard let text = try optionalString(name) else { return nil }
+        guard let text = try optionalString(name, .word) else { return nil }
         guard let word = Word(rawValue: text) else {
             let accepted = Word.allCases.map(\.rawValue).joined(separator: ", ")
             throw APIError(.invalidArgument, "\(name) in \(subject) is \"\(text)\"; accepted: \(accepted)")

@@ -15,6 +15,9 @@ package struct ProviderOptions: Hashable, Sendable {
         case hold, swap, conference, dtmf, mute, dial, video
     }
 
+    /// More calls than there can be at once.
+    private static let mostCalls = 64
+
     /// What people call the application.
     package var name: String
     package var audio: Audio
@@ -42,12 +45,17 @@ package struct ProviderOptions: Hashable, Sendable {
 
     /// - Throws: `.invalidArgument` for a word or number that is not accepted, naming those that are.
     package init(_ fields: Fields) throws(APIError) {
-        name = try fields.optionalString("name")?.nonEmpty ?? "unnamed"
+        name = try fields.optionalString("name", .name)?.nonEmpty ?? "unnamed"
         audio = try fields.optionalWord("audio", of: Audio.self) ?? .descriptor
         format = try AudioFormat(options: fields)
         hasCallState = try fields.optionalBool("callState") ?? true
         schemes = try Self.schemes(fields)
         calls = try fields.objectPaths("calls")
+        guard calls.count <= Self.mostCalls else {
+            throw APIError(
+                .invalidArgument,
+                "calls in \(fields.subject) has \(calls.count) paths; accepted: at most \(Self.mostCalls)")
+        }
         capabilities = try Self.capabilities(fields) ?? []
     }
 
@@ -56,7 +64,7 @@ package struct ProviderOptions: Hashable, Sendable {
         guard fields.values["capabilities"] != nil else { return nil }
         var capabilities: Set<Capability> = []
         for word in try fields.strings("capabilities") {
-            guard let capability = Capability(rawValue: word) else {
+            guard let capability = Capability(rawValue: try TextLimit.word.check(word, "a word in capabilities")) else {
                 let accepted = Capability.allCases.map(\.rawValue).joined(separator: ", ")
                 throw APIError(
                     .invalidArgument, "capabilities in \(fields.subject) has \"\(word)\"; accepted: \(accepted)")
@@ -119,12 +127,12 @@ package struct ReportOptions: Hashable, Sendable {
 
     /// - Throws: `.invalidArgument` for a state other than `dialing`, `alerting` and `active`.
     package init(_ fields: Fields) throws(APIError) {
-        name = try fields.optionalString("name")?.nonEmpty
-        remoteAddress = try fields.optionalString("remoteAddress")?.nonEmpty
+        name = try fields.optionalString("name", .name)?.nonEmpty
+        remoteAddress = try fields.optionalString("remoteAddress", .address)?.nonEmpty
         media = try MediaOptions(fields)
         isVideo = media.video.map { $0 != .direction(.off) } ?? false
         if fields.values["video"]?.boolValue != nil { media.video = nil }
-        let word = try fields.optionalString("state") ?? CallDescription.State.dialing.rawValue
+        let word = try fields.optionalString("state", .word) ?? CallDescription.State.dialing.rawValue
         let accepted: [CallDescription.State] = [.dialing, .alerting, .active]
         guard let state = CallDescription.State(rawValue: word), accepted.contains(state) else {
             throw APIError(

@@ -235,7 +235,13 @@ extension DaemonTests {
             try await Box.run { box in
                 let manager = box.bridge.audioDeviceManager
                 var holds: [Hold] = []
-                for _ in 0..<64 { holds.append(try await manager.acquireSelection(.earpiece)) }
+                // Four programs, for none may hold more than 16.
+                var bridges: [CallBridge] = []
+                for _ in 0..<4 {
+                    let bridge = try await CallBridge(bus: .address("\(box.address)"))
+                    bridges.append(bridge)
+                    for _ in 0..<16 { holds.append(try await bridge.audioDeviceManager.acquireSelection(.earpiece)) }
+                }
                 let refused = await refusal { () throws(BridgeError) in
                     _ = try await manager.acquireSelection(.speakerphone)
                 }
@@ -248,6 +254,7 @@ extension DaemonTests {
                         try await manager.acquireSelection(.speakerphone).release()
                     } == nil
                 }
+                for bridge in bridges { await bridge.close() }
             }
         }
     }

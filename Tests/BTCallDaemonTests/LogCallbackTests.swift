@@ -166,8 +166,10 @@ extension DaemonTests {
             try await Box.run { box in
                 var held: [PassedDescriptor] = []
                 let interface = BTCallName.Interface.manager
-                for _ in 0..<8 {
-                    let answer = try await box.client.call(
+                let programs = try (0..<4).map { _ in try BusConnection(box.address) }
+                defer { for program in programs { program.close() } }
+                for number in 0..<8 {
+                    let answer = try await programs[number / 2].call(
                         BTCallName.bus, BTCallPath.manager, interface, BTCallName.Manager.subscribeLog)
                     held.append(try #require(answer.first?.descriptorValue))
                 }

@@ -9,8 +9,10 @@ func argument(_ call: MethodCall, _ index: Int) -> Value {
     call.arguments.indices.contains(index) ? call.arguments[index] : .string("")
 }
 
-func text(_ call: MethodCall, _ index: Int) -> String {
-    argument(call, index).stringValue ?? ""
+/// - Parameter what: the argument, for the message.
+/// - Throws: `invalidArgument` for one that is longer than the limit.
+func text(_ call: MethodCall, _ index: Int, _ what: String, _ limit: TextLimit) throws(APIError) -> String {
+    try limit.check(argument(call, index).stringValue ?? "", what)
 }
 
 /// Runs a handler that refuses with `APIError` as one that refuses with the bus error of the same name.

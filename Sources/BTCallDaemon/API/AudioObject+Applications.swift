@@ -27,14 +27,16 @@ extension AudioObject {
                 call async throws(BusError) in
                 do throws(APIError) {
                     let options = try TapOptions(Fields(argument(call, 1), of: "options"))
-                    return [.unixDescriptor(try await taps.open(text(call, 0), options, of: call.sender))]
+                    let path = try text(call, 0, "call", .address)
+                    return [.unixDescriptor(try await taps.open(path, options, of: call.sender))]
                 } catch {
                     throw error.busError
                 }
             },
             .init(Name.allowRecording, in: [("call", "o"), ("allowed", "b")]) { call async throws(BusError) in
                 try reply { () throws(APIError) in
-                    try taps.allow(text(call, 0), argument(call, 1).boolValue ?? false, from: call.sender)
+                    let path = try text(call, 0, "call", .address)
+                    try taps.allow(path, argument(call, 1).boolValue ?? false, from: call.sender)
                     return []
                 }
             },

@@ -80,18 +80,22 @@ package final class AudioObject {
                 .init(
                     Name.muteMode, "s", get: { .string(mute.mode.rawValue) },
                     set: { [weak self] value throws(BusError) in
-                        let word = value.stringValue ?? ""
-                        guard let mode = MuteMode(rawValue: word) else {
-                            let accepted = MuteMode.allCases.map(\.rawValue).joined(separator: ", ")
-                            throw APIError(
-                                .invalidArgument, "the mute mode \"\(word)\" is not accepted; accepted: \(accepted)"
-                            ).busError
-                        }
-                        mute.mode = mode
+                        mute.mode = try Self.muteMode(value)
                         self?.changed(Name.muteMode)
                         self?.onPreference()
                     }),
             ] + microphoneProperties(microphone, enabled))
+    }
+
+    private static func muteMode(_ value: Value) throws(BusError) -> MuteMode {
+        do throws(APIError) {
+            let word = try TextLimit.word.check(value.stringValue ?? "", BTCallName.Audio.muteMode)
+            if let mode = MuteMode(rawValue: word) { return mode }
+            let accepted = MuteMode.allCases.map(\.rawValue).joined(separator: ", ")
+            throw APIError(.invalidArgument, "the mute mode \"\(word)\" is not accepted; accepted: \(accepted)")
+        } catch {
+            throw error.busError
+        }
     }
 
     private func volume(

@@ -9,13 +9,13 @@ extension CallsObject {
         return [
             .init(BTCallName.Calls.registerContactResolver, in: [("resolver", "o")]) { call throws(BusError) in
                 try reply { () throws(APIError) in
-                    try contacts.register(busName: call.sender, path: text(call, 0))
+                    try contacts.register(busName: call.sender, path: text(call, 0, "resolver", .address))
                     return []
                 }
             },
             .init(BTCallName.Calls.unregisterContactResolver, in: [("resolver", "o")]) { call throws(BusError) in
                 try reply { () throws(APIError) in
-                    try contacts.unregister(busName: call.sender, path: text(call, 0))
+                    try contacts.unregister(busName: call.sender, path: text(call, 0, "resolver", .address))
                     return []
                 }
             },

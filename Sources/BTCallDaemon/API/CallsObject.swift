@@ -117,13 +117,14 @@ package final class CallsObject {
                     call async throws(BusError) in
                     try reply { () throws(APIError) in
                         let options = try ProviderOptions(Fields(argument(call, 1), of: "options"))
-                        try calls.register(busName: call.sender, path: text(call, 0), options: options)
+                        try calls.register(
+                            busName: call.sender, path: text(call, 0, "provider", .address), options: options)
                         return []
                     }
                 },
                 .init(Name.unregisterProvider, in: [("provider", "o")]) { call async throws(BusError) in
                     try reply { () throws(APIError) in
-                        try calls.unregister(busName: call.sender, path: text(call, 0))
+                        try calls.unregister(busName: call.sender, path: text(call, 0, "provider", .address))
                         return []
                     }
                 },
@@ -133,7 +134,8 @@ package final class CallsObject {
                 ) { call async throws(BusError) in
                     do throws(APIError) {
                         let given = try ReportOptions(Fields(argument(call, 2), of: "options"))
-                        let (path, number) = (text(call, 0), text(call, 1))
+                        let path = try text(call, 0, "provider", .address)
+                        let number = try text(call, 1, "number", .name)
                         let options = await calls.named(given, number, busName: call.sender, path: path)
                         let record = try calls.reportIncoming(
                             busName: call.sender, path: path, number: number, options: options)
@@ -149,7 +151,8 @@ package final class CallsObject {
                     try reply { () throws(APIError) in
                         let options = try ReportOptions(Fields(argument(call, 2), of: "options"))
                         let record = try calls.reportOutgoing(
-                            busName: call.sender, path: text(call, 0), number: text(call, 1), options: options)
+                            busName: call.sender, path: text(call, 0, "provider", .address),
+                            number: text(call, 1, "number", .name), options: options)
                         return [.objectPath(record.path)]
                     }
                 },
@@ -157,9 +160,10 @@ package final class CallsObject {
                     call async throws(BusError) in
                     do throws(APIError) {
                         let options = try Fields(argument(call, 1), of: "options")
-                        let provider = try options.optionalString("provider")
+                        let provider = try options.optionalString("provider", .provider)
                         let media = try MediaOptions(options)
-                        return [.objectPath(try await calls.place(text(call, 0), provider: provider, media).path)]
+                        let number = try text(call, 0, "number", .name)
+                        return [.objectPath(try await calls.place(number, provider: provider, media).path)]
                     } catch {
                         throw error.busError
                     }
@@ -188,6 +192,18 @@ package final class CallsObject {
             } catch {
                 if error.code == .notSupported, let capability { throw record.lacks(capability).busError }
                 throw reworded(error, right).busError
+    private static func tones(_ call: MethodCall) throws(BusError) -> String {
+        do throws(APIError) {
+            let tones = try text(call, 0, "tones", .word)
+            guard !tones.isEmpty, tones.allSatisfy("0123456789*#ABCD".contains) else {
+                throw APIError(.invalidArgument, "\"\(tones)\" is not made of DTMF tones: 0-9, *, #, A-D")
+            }
+            return tones
+        } catch {
+            throw error.busError
+        }
+    }
+
             }
         }
         func property(_ name: String) -> Value { record.description.properties[name] ?? .vardict([:]) }
@@ -222,11 +238,7 @@ package final class CallsObject {
                     return try await perform(.setHeld(id, isHeld), right, needs: .hold)
                 },
                 .init(Name.sendDTMF, in: [("tones", "s")]) { call async throws(BusError) in
-                    let tones = text(call, 0)
-                    guard !tones.isEmpty, tones.allSatisfy("0123456789*#ABCD".contains) else {
-                        throw APIError(.invalidArgument, "\"\(tones)\" is not made of DTMF tones: 0-9, *, #, A-D")
-                            .busError
-                    }
+                    let tones = try Self.tones(call)
                     let right = "tones go to an active call"
                     for tone in tones {
                         guard record.call.state == .active else {
@@ -239,7 +251,7 @@ package final class CallsObject {
                 .init(Name.update, in: [("state", "s"), ("options", "a{sv}")]) { call async throws(BusError) in
                     try reply { () throws(APIError) in
                         let options = try Fields(argument(call, 1), of: "options")
-                        let state = try callState(text(call, 0), options)
+                        let state = try callState(text(call, 0, "state", .word), options)
                         let ssrcs = try synchronisationSources(options)
                         let capabilities = try ProviderOptions.capabilities(options)
                         try calls.update(record, state, from: call.sender, at: options.optionalInteger("time"))
@@ -301,7 +313,7 @@ private func callState(_ word: String, _ options: Fields) throws(APIError) -> Ca
     case "active": return .active
     case "held": return .held
     case "ended":
-        let reason = try options.optionalString("reason") ?? CallEndReason.remoteHangUp.rawValue
+        let reason = try options.optionalString("reason", .word) ?? CallEndReason.remoteHangUp.rawValue
         guard let known = CallEndReason(rawValue: reason) else {
             let accepted = CallEndReason.allCases.map(\.rawValue).joined(separator: ", ")
             throw APIError(.invalidArgument, "\"\(reason)\" is no reason; accepted: \(accepted)")

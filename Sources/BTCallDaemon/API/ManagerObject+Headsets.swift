@@ -9,9 +9,10 @@ extension ManagerObject {
         [
             .init(BTCallName.Manager.forgetCodecs, in: [("address", "s")]) { call async throws(BusError) in
                 try reply { () throws(APIError) in
-                    guard let address = BluetoothAddress(text(call, 0)) else {
+                    let word = try text(call, 0, "address", .word)
+                    guard let address = BluetoothAddress(word) else {
                         throw APIError(
-                            .invalidArgument, "\"\(text(call, 0))\" is no address; accepted: AA:BB:CC:DD:EE:FF")
+                            .invalidArgument, "\"\(word)\" is no address; accepted: AA:BB:CC:DD:EE:FF")
                     }
                     try headsets.forgetCodecs(of: address)
                     return []

@@ -15,7 +15,7 @@ extension ManagerObject {
             .init(Name.explainQuirks, in: [("address", "s")], out: [("explanation", "a{sv}")], isReading: true) {
                 call async throws(BusError) in
                 try reply { () throws(APIError) in
-                    let word = text(call, 0)
+                    let word = try text(call, 0, "address", .word)
                     guard let address = BluetoothAddress(word) else {
                         throw APIError(
                             .invalidArgument,

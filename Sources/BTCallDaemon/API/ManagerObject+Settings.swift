@@ -12,7 +12,7 @@ extension ManagerObject {
             },
             .init(Name.setSetting, in: [("key", "s"), ("value", "s")]) { call async throws(BusError) in
                 let answer = try reply { () throws(APIError) in
-                    try settings.set(text(call, 0), text(call, 1))
+                    try settings.set(text(call, 0, "key", .name), text(call, 1, "value", .value))
                     return []
                 }
                 await settings.settle?()
@@ -20,7 +20,7 @@ extension ManagerObject {
             },
             .init(Name.resetSetting, in: [("key", "s")]) { call async throws(BusError) in
                 let answer = try reply { () throws(APIError) in
-                    try settings.reset(text(call, 0))
+                    try settings.reset(text(call, 0, "key", .name))
                     return []
                 }
                 await settings.settle?()

@@ -91,7 +91,7 @@ package final class PairingObject {
     }
 
     private static func address(_ call: MethodCall) throws(APIError) -> BluetoothAddress {
-        let word = text(call, 0)
+        let word = try text(call, 0, "address", .word)
         guard let address = BluetoothAddress(word) else {
             throw APIError(
                 .invalidArgument,

@@ -12,7 +12,7 @@ extension RouterObject {
             ) { [weak self] call async throws(BusError) in
                 try reply { () throws(APIError) in
                     guard let self else { return [] }
-                    let device = try Self.device(text(call, 0))
+                    let device = try Self.device(text(call, 0, "device", .word))
                     try self.checkSelection(of: device)
                     return [.unixDescriptor(try self.selections.select(device, for: call.sender))]
                 }
@@ -26,7 +26,8 @@ extension RouterObject {
                     let resumes = try options.optionalBool("resume") ?? true
                     return [
                         .unixDescriptor(
-                            try self.interruptions.begin(text(call, 0), resumes: resumes, of: call.sender))
+                            try self.interruptions.begin(
+                                text(call, 0, "source", .word), resumes: resumes, of: call.sender))
                     ]
                 }
             },

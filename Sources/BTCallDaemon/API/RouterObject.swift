@@ -179,7 +179,7 @@ package final class RouterObject {
                 name, "s", get: { [weak self] in self?.state().properties[name] ?? "" },
                 set: { [weak self] value throws(BusError) in
                     do throws(APIError) {
-                        let device = try Self.device(value.stringValue ?? "")
+                        let device = try Self.device(TextLimit.word.check(value.stringValue ?? "", name))
                         self?.router.handle(event(device))
                         self?.onPreference()
                     } catch {
@@ -193,7 +193,7 @@ package final class RouterObject {
                 simple(Name.start, .start), simple(Name.stop, .stop),
                 .init(Name.select, in: [("device", "s")]) { [weak self] call async throws(BusError) in
                     try reply { () throws(APIError) in
-                        try self?.select(Self.device(text(call, 0)))
+                        try self?.select(Self.device(text(call, 0, "device", .word)))
                         return []
                     }
                 },

@@ -9,13 +9,13 @@ extension SessionObject {
         return [
             .init(BTCallName.Session.registerConfigurator, in: [("configurator", "o")]) { call throws(BusError) in
                 try reply { () throws(APIError) in
-                    try configurator.register(busName: call.sender, path: text(call, 0))
+                    try configurator.register(busName: call.sender, path: text(call, 0, "configurator", .address))
                     return []
                 }
             },
             .init(BTCallName.Session.unregisterConfigurator, in: [("configurator", "o")]) { call throws(BusError) in
                 try reply { () throws(APIError) in
-                    try configurator.unregister(busName: call.sender, path: text(call, 0))
+                    try configurator.unregister(busName: call.sender, path: text(call, 0, "configurator", .address))
                     return []
                 }
             },

@@ -60,6 +60,8 @@ package final class CallTaps {
     private var lastIdentifier: UInt32 = 0
     /// Most programs that wait to be allowed at once.
     private static let mostQuestions = 8
+    /// Of one program, so that none keeps all others out.
+    private static let mostQuestionsPerClient = 2
 
     /// - Parameter patience: for somebody to allow it.
     package init(
@@ -150,6 +152,12 @@ package final class CallTaps {
     }
 
     private func ask(_ call: CallRecord, _ busName: String) async throws(APIError) -> Outcome {
+        guard questions.count(where: { $0.busName == busName }) < Self.mostQuestionsPerClient else {
+            throw APIError(
+                .wrongState,
+                "\(Self.mostQuestionsPerClient) of your requests to record wait already, the most for one program: "
+                    + "wait for an answer")
+        }
         guard questions.count < Self.mostQuestions else {
             throw APIError(.wrongState, "\(questions.count) programs wait to be allowed to record: try again")
         }

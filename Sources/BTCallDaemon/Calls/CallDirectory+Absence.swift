@@ -18,9 +18,8 @@ extension CallDirectory {
     private func keep(_ busName: String) {
         absence?.cancel()
         absence = nil
+        unwatch(busName)
         for index in providers.indices where providers[index].owner.busName == busName {
-            providers[index].watch?.cancel()
-            providers[index].watch = nil
             (providers[index].owner as? CallProviderProxy)?.leave()
             let count = calls.count { $0.provider === providers[index].owner }
             logger.notice("the bus has gone, and \(providers[index].owner.name) with it: its calls go on (\(count))")
@@ -35,10 +34,11 @@ extension CallDirectory {
 
     private func endAbsence() {
         absence = nil
-        while let index = providers.firstIndex(where: { ($0.owner as? CallProviderProxy)?.isAbsent ?? false }) {
+        remove { owner in
+            guard (owner as? CallProviderProxy)?.isAbsent ?? false else { return false }
             logger.notice(
-                "\(providers[index].owner.name) has not come back to the bus within \(absencePatience): its calls end")
-            remove(at: index)
+                "\(owner.name) has not come back to the bus within \(absencePatience): its calls end")
+            return true
         }
     }
 
@@ -51,7 +51,7 @@ extension CallDirectory {
             let own = calls.filter { $0.provider === proxy }
             guard own.contains(where: { options.calls.contains($0.path) }) else { continue }
             proxy.comeBack(as: busName)
-            providers[index].watch = watch(busName)
+            watch(busName)
             let over = own.filter { !options.calls.contains($0.path) }
             logger.notice("\(proxy.name) has come back to the bus with its calls (\(own.count - over.count))")
             for record in over { try update(record, .ended(.remoteHangUp), from: busName) }

@@ -40,8 +40,9 @@ package final class CallDirectory {
     let logger: Logger
     var table = CallTable()
     private var isSpeakingUnshown = false
-    /// `watch`: of an application on the bus, which may leave it.
-    var providers: [(key: String, owner: any CallOwner, watch: Subscription?)] = []
+    var providers: [(key: String, owner: any CallOwner)] = []
+    /// Of applications on the bus, which may leave it; one for each, whatever it has registered.
+    var clients: [String: Subscription] = [:]
     var records: [CallRecord] = []
     private var shown = CallSnapshot.empty
     private var nextRequest: UInt64 = 1
@@ -73,7 +74,7 @@ package final class CallDirectory {
     }
     /// Providers have come or gone, or may come from now on.
     package var onProviders: (@ControlPlane () -> Void)?
-    private let deadline: Duration
+    let deadline: Duration
     /// For applications to come back after the bus, and until when that is.
     package var absencePatience = Duration.seconds(15)
     var absence: Timer?
@@ -106,102 +107,6 @@ package final class CallDirectory {
 
     package func record(at path: String) -> CallRecord? { records.first { $0.path == path } }
     package func record(_ id: CallID) -> CallRecord? { records.first { $0.identifier == id } }
-
-    // MARK: Providers
-
-    package func register(busName: String, path: String, options: ProviderOptions) throws(APIError) {
-        guard acceptsProviders else {
-            throw APIError(.wrongState, "the daemon is not active: call Manager1.Activate first")
-        }
-        if !options.calls.isEmpty { return try takeBack(busName, path, options) }
-        let proxy = CallProviderProxy(bus: bus, busName: busName, path: path, options: options, deadline: deadline)
-        if let index = index(of: busName, path) {
-            providers[index].owner = proxy
-            table.register(Self.provider(providers[index].key, options))
-            onProviders?()
-            return
-        }
-        let watch = watch(busName)
-        let key = providers.contains { $0.key == options.name } ? "\(options.name) (\(busName)\(path))" : options.name
-        add(proxy, key, watch)
-        logger.notice("\(options.name) registered as call provider at \(path)")
-    }
-
-    /// Takes a part of the daemon as the owner of calls; its name has to be its own.
-    package func register(_ owner: any CallOwner) {
-        let isTaken = providers.contains { $0.key == owner.name }
-        add(owner, isTaken ? "\(owner.name) (btcalld)" : owner.name, nil)
-        logger.notice("\(owner.name) is a call provider")
-    }
-
-    /// Its calls end.
-    package func unregister(_ owner: any CallOwner) {
-        if let index = index(of: owner) { remove(at: index) }
-    }
-
-    private func add(_ owner: any CallOwner, _ key: String, _ watch: Subscription?) {
-        table.register(Self.provider(key, owner.options))
-        providers.append((key, owner, watch))
-        onProviders?()
-    }
-
-    package func hasProvider(_ fits: (any CallOwner) -> Bool) -> Bool { providers.contains { fits($0.owner) } }
-
-    private static func provider(_ key: String, _ options: ProviderOptions) -> CallProvider {
-        // `CallProvider1` has no method for a transfer, and no word: no headset is offered one.
-        CallProvider(
-            name: key, capabilities: CallCapabilities(options.capabilities), hasCallState: options.hasCallState,
-            dialsNumbers: options.schemes.isEmpty || options.schemes.contains(CallAddress.numbers))
-    }
-
-    package func unregister(busName: String, path: String) throws(APIError) {
-        guard let index = index(of: busName, path) else { throw Self.noSuchProvider(path) }
-        remove(at: index)
-    }
-
-    /// Ends all registrations: their applications are told.
-    package func releaseProviders() {
-        while let last = providers.indices.last {
-            providers[last].owner.released()
-            remove(at: last)
-        }
-    }
-
-    func watch(_ busName: String) -> Subscription {
-        bus.watchName(busName) { [weak self] owner in
-            if owner == nil { self?.left(busName) }
-        }
-    }
-
-    func gone(_ busName: String) {
-        while let index = providers.firstIndex(where: { $0.owner.busName == busName }) {
-            logger.notice("\(providers[index].owner.name) left the bus: its calls end")
-            remove(at: index)
-        }
-    }
-
-    func remove(at index: Int) {
-        finishFailures()
-        let provider = providers.remove(at: index)
-        provider.watch?.cancel()
-        run(table.providerGone(provider.key))
-        onProviders?()
-    }
-
-    private func index(of busName: String, _ path: String) -> Int? {
-        providers.firstIndex { provider in
-            guard let proxy = provider.owner as? CallProviderProxy else { return false }
-            return proxy.sender == busName && proxy.path == path
-        }
-    }
-
-    private func index(of owner: any CallOwner) -> Int? {
-        providers.firstIndex { $0.owner === owner }
-    }
-
-    private static func noSuchProvider(_ path: String) -> APIError {
-        APIError(.noSuchProvider, "you have registered no provider at \(path): call Calls1.RegisterProvider first")
-    }
 
     // MARK: Reports of providers
 

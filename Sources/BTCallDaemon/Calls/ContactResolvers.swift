@@ -12,6 +12,8 @@ package import Logging
 package final class ContactResolvers {
     /// Programs at a time.
     private static let maximumResolvers = 8
+    /// Objects of one program, so that none keeps all others out.
+    private static let maximumPerProgram = 2
 
     private final class Resolver: AskedProgram {
         /// It has `ResolveContact`, as far as is known.
@@ -50,6 +52,12 @@ package final class ContactResolvers {
     /// A program at a path of its own; once more it changes nothing. It ends with its connection to the bus.
     package func register(busName: String, path: String) throws(APIError) {
         guard index(busName, path) == nil else { return }
+        guard resolvers.count(where: { $0.busName == busName }) < Self.maximumPerProgram else {
+            throw APIError(
+                .wrongState,
+                "you have registered \(Self.maximumPerProgram) contact resolvers, the most for one program: "
+                    + "unregister one first")
+        }
         guard resolvers.count < Self.maximumResolvers else {
             throw APIError(
                 .wrongState, "\(Self.maximumResolvers) contact resolvers are registered, the most there can be")

@@ -8,8 +8,11 @@ package import Logging
 @ControlPlane
 package final class LogReaders {
     private static let most = 8
+    /// Of one program, so that none keeps all others out.
+    private static let mostPerClient = 2
 
     private struct Place {
+        let busName: String
         let reader: LogReader
         let sink: LogSink
     }
@@ -20,8 +23,13 @@ package final class LogReaders {
     package init(logger: Logger) { self.logger = logger }
 
     /// - Returns: the program's end of the socket.
-    /// - Throws: `wrongState` when there are too many, `fault` without a descriptor to give.
+    /// - Throws: `wrongState` when there are too many, of all or of this program, `fault` without a descriptor to give.
     package func add(_ busName: String) throws(APIError) -> PassedDescriptor {
+        guard places.count(where: { $0.busName == busName }) < Self.mostPerClient else {
+            throw APIError(
+                .wrongState,
+                "you have the log \(Self.mostPerClient) times, the most for one program: close one first")
+        }
         guard places.count < Self.most else {
             throw APIError(.wrongState, "\(Self.most) programs have the log, the most there can be: close one first")
         }
@@ -30,7 +38,7 @@ package final class LogReaders {
             let reader = LogReader(taking: pair.ours)
             try reader.start { [weak self] reader in self?.left(reader, busName) }
             logger.notice("the log goes to \(busName)")
-            places.append(Place(reader: reader, sink: LogSinks.add { reader.take($0) }))
+            places.append(Place(busName: busName, reader: reader, sink: LogSinks.add { reader.take($0) }))
             return pair.theirs
         } catch {
             throw APIError(.fault, "no descriptor for the log: \(error); see LimitNOFILE of the daemon")

@@ -18,16 +18,25 @@ package final class HolderList<Claim> {
     /// A holder has closed its descriptor, and is no longer in the list.
     package var onReleased: (@ControlPlane (Holder) -> Void)?
     private let limit: Int
+    private let limitPerClient: Int
     private var lastIdentifier: UInt64 = 0
 
-    /// - Parameter limit: most holders at once; each costs a descriptor.
-    package init(limit: Int = 64) {
+    /// - Parameters:
+    ///   - limit: most holders at once; each costs a descriptor.
+    ///   - limitPerClient: most of one program, so that none keeps all others out.
+    package init(limit: Int = 64, limitPerClient: Int = 16) {
         self.limit = limit
+        self.limitPerClient = limitPerClient
     }
 
     /// - Returns: the descriptor that the holder gets.
-    /// - Throws: `wrongState` when the list is full, `fault` without a descriptor to give.
+    /// - Throws: `wrongState` when the list is full or the program has its share of it, `fault` without a descriptor to give.
     package func add(_ claim: Claim, of busName: String) throws(APIError) -> PassedDescriptor {
+        guard holders.count(where: { $0.busName == busName }) < limitPerClient else {
+            throw APIError(
+                .wrongState,
+                "you hold this \(limitPerClient) times already, which is the most for one program: close one first")
+        }
         guard holders.count < limit else {
             throw APIError(
                 .wrongState, "\(limit) programs hold this already, which is the most there can be: close one first")

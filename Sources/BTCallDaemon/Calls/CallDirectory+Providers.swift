@@ -1,0 +1,140 @@
+package import BTCallAPI
+import ControlLoop
+import DBus
+import Logging
+import Telephony
+
+// The applications that own calls, and parts of the daemon that do.
+extension CallDirectory {
+    /// Registrations of applications at once, of all and of one.
+    private static let mostProviders = 64
+    private static let mostProvidersPerClient = 8
+
+    package func register(busName: String, path: String, options: ProviderOptions) throws(APIError) {
+        guard acceptsProviders else {
+            throw APIError(.wrongState, "the daemon is not active: call Manager1.Activate first")
+        }
+        if !options.calls.isEmpty { return try takeBack(busName, path, options) }
+        let proxy = CallProviderProxy(bus: bus, busName: busName, path: path, options: options, deadline: deadline)
+        if let index = index(of: busName, path) {
+            providers[index].owner = proxy
+            table.register(Self.provider(providers[index].key, options))
+            onProviders?()
+            return
+        }
+        try checkRoom(for: busName)
+        watch(busName)
+        let key = providers.contains { $0.key == options.name } ? "\(options.name) (\(busName)\(path))" : options.name
+        add(proxy, key)
+        logger.notice("\(options.name) registered as call provider at \(path)")
+    }
+
+    /// Takes a part of the daemon as the owner of calls; its name has to be its own.
+    package func register(_ owner: any CallOwner) {
+        let isTaken = providers.contains { $0.key == owner.name }
+        add(owner, isTaken ? "\(owner.name) (btcalld)" : owner.name)
+        logger.notice("\(owner.name) is a call provider")
+    }
+
+    /// Its calls end.
+    package func unregister(_ owner: any CallOwner) {
+        if let index = index(of: owner) { remove(at: index) }
+    }
+
+    private func add(_ owner: any CallOwner, _ key: String) {
+        table.register(Self.provider(key, owner.options))
+        providers.append((key, owner))
+        onProviders?()
+    }
+
+    package func hasProvider(_ fits: (any CallOwner) -> Bool) -> Bool { providers.contains { fits($0.owner) } }
+
+    private static func provider(_ key: String, _ options: ProviderOptions) -> CallProvider {
+        // `CallProvider1` has no method for a transfer, and no word: no headset is offered one.
+        CallProvider(
+            name: key, capabilities: CallCapabilities(options.capabilities), hasCallState: options.hasCallState,
+            dialsNumbers: options.schemes.isEmpty || options.schemes.contains(CallAddress.numbers))
+    }
+
+    package func unregister(busName: String, path: String) throws(APIError) {
+        guard let index = index(of: busName, path) else { throw Self.noSuchProvider(path) }
+        remove(at: index)
+    }
+
+    /// Ends all registrations: their applications are told.
+    package func releaseProviders() {
+        while let last = providers.indices.last {
+            providers[last].owner.released()
+            remove(at: last)
+        }
+    }
+
+    func watch(_ busName: String) {
+        guard clients[busName] == nil else { return }
+        clients[busName] = bus.watchName(busName) { [weak self] owner in
+            if owner == nil { self?.left(busName) }
+        }
+    }
+
+    /// No registration of this application is left.
+    func unwatch(_ busName: String) { clients.removeValue(forKey: busName)?.cancel() }
+
+    func gone(_ busName: String) {
+        remove { owner in
+            guard owner.busName == busName else { return false }
+            logger.notice("\(owner.name) left the bus: its calls end")
+            return true
+        }
+    }
+
+    func remove(at index: Int) {
+        let owner = providers[index].owner
+        remove { $0 === owner }
+    }
+
+    /// Ends registrations, and the calls of their applications.
+    func remove(_ isLeaving: (any CallOwner) -> Bool) {
+        finishFailures()
+        var leaving: [(key: String, owner: any CallOwner)] = []
+        providers.removeAll { provider in
+            guard isLeaving(provider.owner) else { return false }
+            leaving.append(provider)
+            return true
+        }
+        guard !leaving.isEmpty else { return }
+        let present = Set(providers.compactMap(\.owner.busName))
+        for (key, owner) in leaving {
+            if let busName = owner.busName, !present.contains(busName) { unwatch(busName) }
+            run(table.providerGone(key))
+        }
+        onProviders?()
+    }
+
+    private func checkRoom(for busName: String) throws(APIError) {
+        let registered = providers.compactMap { $0.owner as? CallProviderProxy }
+        guard registered.count(where: { $0.sender == busName }) < Self.mostProvidersPerClient else {
+            throw APIError(
+                .wrongState,
+                "you have registered \(Self.mostProvidersPerClient) providers, the most for one program: "
+                    + "unregister one first")
+        }
+        guard registered.count < Self.mostProviders else {
+            throw APIError(.wrongState, "\(Self.mostProviders) call providers are registered, the most there can be")
+        }
+    }
+
+    func index(of busName: String, _ path: String) -> Int? {
+        providers.firstIndex { provider in
+            guard let proxy = provider.owner as? CallProviderProxy else { return false }
+            return proxy.sender == busName && proxy.path == path
+        }
+    }
+
+    func index(of owner: any CallOwner) -> Int? {
+        providers.firstIndex { $0.owner === owner }
+    }
+
+    static func noSuchProvider(_ path: String) -> APIError {
+        APIError(.noSuchProvider, "you have registered no provider at \(path): call Calls1.RegisterProvider first")
+    }
+}
