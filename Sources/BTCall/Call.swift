@@ -35,7 +35,8 @@ public struct Call: Hashable, Sendable, Identifiable {
     public let id: ID
     public let state: State
     public let direction: Direction
-    /// Nil when it is withheld or unknown.
+    /// Nil when it is withheld or unknown, and for programs that may not know it (`[privacy] callers`): neither root nor in the
+    /// group `btcall`. The same holds for ``name``, ``contact``, ``handle`` and ``remoteAddress``.
     public let number: String?
     /// The other party's name; nil when unknown.
     public let name: String?

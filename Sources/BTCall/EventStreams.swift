@@ -46,6 +46,11 @@ final class EventSource: StreamSource {
     private var isAsking = false
     /// What came of unknown calls meanwhile.
     private var held: [BridgeEvent] = []
+    /// Signals from the first on that does not say with whom a call is, in order: the daemon is asked for that.
+    private var incomplete: [Signal] = []
+    /// With whom calls are, by their paths, as the daemon has answered.
+    private var identities: [String: [String: Value]] = [:]
+    private var isCompleting = false
     private(set) var isCancelled = false
 
     init(on connection: BridgeConnection, of call: Call.ID?, _ continuation: AsyncStream<BridgeEvent>.Continuation) {
@@ -71,6 +76,7 @@ final class EventSource: StreamSource {
             subscription.cancel()
         }
         subscriptions = []
+        incomplete = []
         continuation.finish()
     }
 
@@ -82,6 +88,7 @@ final class EventSource: StreamSource {
         }
         let isPresent = owner != nil
         wasPresent = isPresent
+        flush()
         if call == nil { continuation.yield(isPresent ? .daemonAppeared : .daemonVanished) }
         known = []
         held = []
@@ -115,6 +122,50 @@ final class EventSource: StreamSource {
     }
 
     private func received(_ signal: Signal) {
+        guard incomplete.isEmpty, signal.callWithoutIdentity == nil else {
+            incomplete.append(signal)
+            return complete()
+        }
+        take(signal)
+    }
+
+    /// Takes the signals that wait, as far as the daemon has said with whom their calls are.
+    private func complete() {
+        while !isCompleting, let signal = incomplete.first {
+            guard let path = signal.callWithoutIdentity, identities[path] == nil else {
+                incomplete.removeFirst()
+                take(completed(signal))
+                continue
+            }
+            isCompleting = true
+            Task { @ControlPlane [weak self, weak connection] in
+                let identity = await connection?.identity(ofCallAt: path) ?? [:]
+                guard let self, !isCancelled else { return }
+                isCompleting = false
+                // The daemon may have gone meanwhile.
+                if !incomplete.isEmpty { identities[path] = identity }
+                complete()
+            }
+        }
+    }
+
+    /// The daemon has gone: what it has said last is taken as it is.
+    private func flush() {
+        let waiting = incomplete
+        incomplete = []
+        for signal in waiting { take(completed(signal)) }
+        identities = [:]
+    }
+
+    private func completed(_ signal: Signal) -> Signal {
+        guard let path = signal.callWithoutIdentity else { return signal }
+        return signal.with(identities[path] ?? [:])
+    }
+
+    private func take(_ signal: Signal) {
+        if signal.member == BTCallName.Calls.callRemoved, let path = signal.arguments.first?.stringValue {
+            identities[path] = nil
+        }
         for event in BridgeEvent.events(of: signal) where concerns(event) {
             if isAsking, let id = event.call, !known.contains(id) {
                 held.append(event)
@@ -142,6 +193,53 @@ final class EventSource: StreamSource {
         if case .callAdded = event { return known.insert(id).inserted }
         return true
     }
+}
+
+extension Signal {
+    /// The path of the call that is added, or comes in, where the signal does not say with whom it is: a signal goes to everybody.
+    fileprivate var callWithoutIdentity: String? {
+        guard interface == BTCallName.Interface.calls, arguments.count >= 2,
+            member == BTCallName.Calls.callAdded || member == BTCallName.Calls.incomingCall,
+            let values = arguments[1].vardictValue, values[BTCallName.Call.number] == nil
+        else { return nil }
+        return arguments[0].stringValue
+    }
+
+    /// The same with more properties of its call.
+    fileprivate func with(_ properties: [String: Value]) -> Signal {
+        let values = (arguments[1].vardictValue ?? [:]).merging(properties) { said, _ in said }
+        return Signal(
+            sender: sender, path: path, interface: interface, member: member,
+            arguments: [arguments[0], .vardict(values)])
+    }
+}
+
+extension BridgeConnection {
+    /// With whom a call is; nothing where this program may not know.
+    fileprivate func identity(ofCallAt path: String) async -> [String: Value] {
+        // One that has ended within the moment has no object any more.
+        guard let fields = try? await properties(path, BTCallName.Interface.call) else { return await past(path) }
+        return fields.values.filter { CallDescription.identity.contains($0.key) }
+    }
+
+    /// The same of a call that has just ended, from the log of calls.
+    private func past(_ path: String) async -> [String: Value] {
+        guard let id = BTCallPath.callID(at: path),
+            // Who may not ask for the log may not know.
+            let answer = try? await request(
+                BTCallPath.calls, BTCallName.Interface.calls, BTCallName.Calls.log, [.uint32(Self.latest)]),
+            let entry = answer.first?.arrayValue?.first(where: { $0["id"]?.stringValue == id }),
+            let number = entry["number"]?.stringValue
+        else { return [:] }
+        let uri = CallAddress(number).uri
+        return [
+            BTCallName.Call.number: .string(number), BTCallName.Call.name: entry["name"] ?? "",
+            BTCallName.Call.handle: .string(uri), BTCallName.Call.remoteAddress: .string(uri),
+        ]
+    }
+
+    /// More calls than end within a moment.
+    private static var latest: UInt32 { 8 }
 }
 
 extension BridgeEvent {

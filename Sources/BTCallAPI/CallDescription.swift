@@ -106,6 +106,15 @@ package struct CallDescription: Hashable, Sendable {
         return part.values.isEmpty ? nil : part
     }
 
+    /// The properties that say with whom the call is. Signals that go to everybody have them only with `[privacy] callers = everybody`.
+    package static let identity: Set = [
+        BTCallName.Call.number, BTCallName.Call.name, BTCallName.Call.contact, BTCallName.Call.handle,
+        BTCallName.Call.remoteAddress,
+    ]
+
+    /// All properties by name, without those of ``identity``.
+    package var publicProperties: [String: Value] { properties.filter { !Self.identity.contains($0.key) } }
+
     /// All properties by name.
     package var properties: [String: Value] {
         [

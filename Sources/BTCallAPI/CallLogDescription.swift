@@ -66,6 +66,9 @@ package struct CallLogDescription: Hashable, Sendable {
         device = try fields.optionalString("device")?.nonEmpty
     }
 
+    /// Without what says with whom the call was.
+    package var publicFields: [String: Value] { fields.filter { !["number", "name"].contains($0.key) } }
+
     package var fields: [String: Value] {
         [
             "id": .string(id ?? ""), "direction": .string(direction.rawValue), "number": .string(number ?? ""),

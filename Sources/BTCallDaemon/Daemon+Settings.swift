@@ -1,5 +1,6 @@
 import BTCallAPI
 import ControlLoop
+import DBus
 import Logging
 import Routing
 
@@ -30,6 +31,7 @@ extension Daemon {
         microphone.follow(new, replacing: old)
         boardBattery.source = new.boardBattery
         taps.consent = new.recording
+        followCallers(new)
         updateGateway(new)
         if new.headsetProfile != old.headsetProfile { followHeadsetProfile() }
         voiceRouting.follow(new.scoRouting)
@@ -46,6 +48,11 @@ extension Daemon {
         if new.callPolicy != old.callPolicy { follow(new.callPolicy, replacing: old.callPolicy) }
         applyMedia(new)
         applyIdentity(new, replacing: old)
+    }
+
+    /// Who reads with whom calls are.
+    func followCallers(_ configuration: Configuration) {
+        bus.readers = configuration.callers == .everybody ? nil : callerReaders.readers
     }
 
     // MARK: What is kept

@@ -141,6 +141,7 @@ package final class Daemon: Activating {
         self.registry = registry
         self.outside = outside
         self.logger = logger
+        callerReaders = CallerReaders(bus: bus, group: configuration.group)
         activation = Activation(patience: configuration.waits.activation)
         adapterNames = AdapterNames(registry: registry, logger: logger)
         problems = ProblemList(logger: logger)
@@ -246,9 +247,10 @@ package final class Daemon: Activating {
         export()
     }
 
-    let admission: LinkAdmission
     /// For how long programs that ask for all objects get the same answer: what no signal tells of is as old at most.
     private static let answerAge = Duration.milliseconds(100)
+    let callerReaders: CallerReaders
+    let admission: LinkAdmission
     package let expectedProfiles: ExpectedProfiles
     package let reconnector: Reconnector
     package let peace: MediaPeace
@@ -383,6 +385,7 @@ package final class Daemon: Activating {
     private func export() {
         bus.prefer(DeviceRegistry.serviceName)
         bus.exportObjectManager(at: BTCallPath.manager, answerAge: Self.answerAge)
+        followCallers(configuration)
         manager = ManagerObject(
             bus: bus, daemon: self, problems: problems, settings: settings, quirks: quirks, headsets: headsets,
             boardBattery: boardBattery, logReaders: logReaders, metrics: { [weak self] in self?.metricsText ?? "" })

@@ -13,7 +13,9 @@ package final class FakeBlueZBus {
     private var lifeline: Int32 = -1
     private let configuration: String
 
-    private static func configuration(_ path: String, _ rules: String, _ services: String?) -> String {
+    private static func configuration(
+        _ path: String, _ rules: String, _ policies: String, _ services: String?
+    ) -> String {
         """
         <!DOCTYPE busconfig PUBLIC "-//freedesktop//DTD D-Bus Bus Configuration 1.0//EN"
          "http://www.freedesktop.org/standards/dbus/1.0/busconfig.dtd">
@@ -27,6 +29,7 @@ package final class FakeBlueZBus {
             <allow own="*"/>
             \(rules)
           </policy>
+          \(policies)
           \(services.map { "<servicedir>\($0)</servicedir>" } ?? "")
         </busconfig>
         """
@@ -45,10 +48,11 @@ package final class FakeBlueZBus {
     ///
     /// - Parameters:
     ///   - rules: further rules of its policy, such as `<deny own="org.btcall"/>`.
+    ///   - policies: `<policy>` elements besides, as of a service's own file.
     ///   - services: a directory of service files, whose programs it starts when they are called; nil has none.
-    package init(rules: String = "", services: String? = nil) throws(SystemError) {
+    package init(rules: String = "", policies: String = "", services: String? = nil) throws(SystemError) {
         let path = "/tmp/btcall-bus-\(getpid())-\(UInt32.random(in: 0...UInt32.max))"
-        configuration = Self.configuration(path, rules, services)
+        configuration = Self.configuration(path, rules, policies, services)
         guard let address = BusAddress("unix:path=\(path)") else {
             throw SystemError(call: "name a bus \(path)", code: EINVAL)
         }

@@ -305,24 +305,29 @@ extension DaemonTests {
         }
 
         @Test func `S2.31 IncomingCall comes once for each incoming call, with all that is known of it`() async throws {
-            try await Box.run { box in
-                let registration = try await box.register([.hold])
-                let signals = try await CallSignals(box.client)
-                let call = try await registration.reportIncoming(number: "5550100", name: "Gate")
-                try await registration.update(call, .active)
-                try await registration.update(call, .held)
-                _ = try await registration.reportIncoming(number: "5550101")
-                let out = try await registration.reportOutgoing(number: "5550102")
-                try await registration.update(out, .ended)
-                try await eventually("the last call is over") { signals.heard.last?.hasPrefix("CallRemoved") == true }
-                #expect(signals.heard.count { $0 == "IncomingCall" } == 2)
-                #expect(signals.heard.prefix(2) == ["CallAdded", "IncomingCall"])
-                #expect(signals.properties[1]["Number"] == .string("5550100"))
-                #expect(signals.properties[1]["Name"] == .string("Gate"))
-                #expect(signals.properties[1]["Handle"] == .string("tel:5550100"))
-                #expect(signals.properties[1]["Id"] == .string(call.description))
-                signals.close()
-            }
+            try await Box.run(
+                // Signals go to everybody.
+                configure: { $0.callers = .everybody },
+                body: { box in
+                    let registration = try await box.register([.hold])
+                    let signals = try await CallSignals(box.client)
+                    let call = try await registration.reportIncoming(number: "5550100", name: "Gate")
+                    try await registration.update(call, .active)
+                    try await registration.update(call, .held)
+                    _ = try await registration.reportIncoming(number: "5550101")
+                    let out = try await registration.reportOutgoing(number: "5550102")
+                    try await registration.update(out, .ended)
+                    try await eventually("the last call is over") {
+                        signals.heard.last?.hasPrefix("CallRemoved") == true
+                    }
+                    #expect(signals.heard.count { $0 == "IncomingCall" } == 2)
+                    #expect(signals.heard.prefix(2) == ["CallAdded", "IncomingCall"])
+                    #expect(signals.properties[1]["Number"] == .string("5550100"))
+                    #expect(signals.properties[1]["Name"] == .string("Gate"))
+                    #expect(signals.properties[1]["Handle"] == .string("tel:5550100"))
+                    #expect(signals.properties[1]["Id"] == .string(call.description))
+                    signals.close()
+                })
         }
 
         @Test func `S4.15 Who observes one call is told of that one: its states, its quality, muted, and its end`()

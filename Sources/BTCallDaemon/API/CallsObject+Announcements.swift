@@ -15,7 +15,7 @@ extension CallsObject {
     /// Once for each incoming call, after `CallAdded`.
     func announceIncoming(_ record: CallRecord) {
         guard record.call.direction == .incoming else { return }
-        emit(BTCallName.Calls.incomingCall, [.objectPath(record.path), .vardict(record.description.properties)])
+        emit(BTCallName.Calls.incomingCall, [.objectPath(record.path), .vardict(signalled(record.description))])
     }
 
     static func cameraMethod(

@@ -65,8 +65,9 @@ package final class CallsObject {
             bus.export([interface(of: record)], at: record.path)
             var description = record.description
             description.isMuted = mute.isMuted
-            emit(BTCallName.Calls.callAdded, [.objectPath(record.path), .vardict(description.properties)])
+            emit(BTCallName.Calls.callAdded, [.objectPath(record.path), .vardict(signalled(description))])
             record.shownState = record.call.state
+            record.shownIdentity = Self.identity(of: description)
             changed(BTCallName.Calls.calls)
             announceIncoming(record)
         case .changed(let record): emitState(record, reason: "")
@@ -83,14 +84,26 @@ package final class CallsObject {
         bus.propertiesChanged(path: record.path, interface: BTCallName.Interface.call, properties)
     }
 
+    /// What a signal that goes to everybody says of a call.
+    func signalled(_ description: CallDescription) -> [String: Value] {
+        bus.readers == nil ? description.properties : description.publicProperties
+    }
+
+    private static func identity(of description: CallDescription) -> [String: Value] {
+        description.properties.filter { CallDescription.identity.contains($0.key) }
+    }
+
     private func emitState(_ record: CallRecord, reason: String) {
+        let identity = Self.identity(of: record.description)
+        // Where they come without their values, whoever may know them has to ask: only for those that are others.
+        let shown = bus.readers == nil ? [:] : record.shownIdentity
+        record.shownIdentity = identity
         bus.propertiesChanged(
             path: record.path, interface: BTCallName.Interface.call,
             [
-                BTCallName.Call.state, BTCallName.Call.number, BTCallName.Call.name, BTCallName.Call.startedAt,
-                BTCallName.Call.handle, BTCallName.Call.remoteAddress, BTCallName.Call.hasVideo,
-                BTCallName.Call.capabilities, BTCallName.Call.contact,
-            ])
+                BTCallName.Call.state, BTCallName.Call.startedAt, BTCallName.Call.hasVideo,
+                BTCallName.Call.capabilities,
+            ] + identity.keys.sorted().filter { identity[$0] != shown[$0] })
         // A name that became known is no change of the state.
         guard record.shownState != record.call.state else { return }
         record.shownState = record.call.state
@@ -179,6 +192,18 @@ package final class CallsObject {
             ] + policyProperties)
     }
 
+    private static func tones(_ call: MethodCall) throws(BusError) -> String {
+        do throws(APIError) {
+            let tones = try text(call, 0, "tones", .word)
+            guard !tones.isEmpty, tones.allSatisfy("0123456789*#ABCD".contains) else {
+                throw APIError(.invalidArgument, "\"\(tones)\" is not made of DTMF tones: 0-9, *, #, A-D")
+            }
+            return tones
+        } catch {
+            throw error.busError
+        }
+    }
+
     private func interface(of record: CallRecord) -> ExportedInterface {
         let (calls, bus) = (calls, bus)
         let id = record.identifier
@@ -192,18 +217,6 @@ package final class CallsObject {
             } catch {
                 if error.code == .notSupported, let capability { throw record.lacks(capability).busError }
                 throw reworded(error, right).busError
-    private static func tones(_ call: MethodCall) throws(BusError) -> String {
-        do throws(APIError) {
-            let tones = try text(call, 0, "tones", .word)
-            guard !tones.isEmpty, tones.allSatisfy("0123456789*#ABCD".contains) else {
-                throw APIError(.invalidArgument, "\"\(tones)\" is not made of DTMF tones: 0-9, *, #, A-D")
-            }
-            return tones
-        } catch {
-            throw error.busError
-        }
-    }
-
             }
         }
         func property(_ name: String) -> Value { record.description.properties[name] ?? .vardict([:]) }
@@ -274,9 +287,9 @@ package final class CallsObject {
                 .init(Name.id, "s", changes: .constant, get: { .string(record.uuid) }),
                 .init(Name.state, "s", get: { .string(record.description.state.rawValue) }),
                 .init(Name.direction, "s", changes: .constant, get: { .string(record.description.direction.rawValue) }),
-                .init(Name.number, "s", get: { .string(record.description.number ?? "") }),
-                .init(Name.name, "s", get: { .string(record.description.name ?? "") }),
-                .init(Name.contact, "a{sv}", get: { property(Name.contact) }),
+                .init(Name.number, "s", isConfidential: true, get: { .string(record.description.number ?? "") }),
+                .init(Name.name, "s", isConfidential: true, get: { .string(record.description.name ?? "") }),
+                .init(Name.contact, "a{sv}", isConfidential: true, get: { property(Name.contact) }),
                 .init(Name.provider, "s", changes: .constant, get: { .string(record.provider.name) }),
                 .init(Name.index, "y", changes: .constant, get: { .byte(record.description.index) }),
                 .init(Name.startedAt, "t", get: { .uint64(record.startedAt) }),
@@ -286,8 +299,10 @@ package final class CallsObject {
                 .init(Name.qualityParts, "a{sv}", changes: .silent, get: { property(Name.qualityParts) }),
                 .init(Name.qualityTotal, "a{sv}", changes: .silent, get: { property(Name.qualityTotal) }),
                 .init(Name.recording, "b", get: { .bool(record.isRecorded) }),
-                .init(Name.handle, "s", get: { .string(record.description.handle) }),
-                .init(Name.remoteAddress, "s", get: { .string(record.description.remoteAddress) }),
+                .init(Name.handle, "s", isConfidential: true, get: { .string(record.description.handle) }),
+                .init(
+                    Name.remoteAddress, "s", isConfidential: true,
+                    get: { .string(record.description.remoteAddress) }),
                 .init(Name.hasVideo, "b", get: { .bool(record.description.hasVideo) }),
                 .init(Name.capabilities, "as", get: { property(Name.capabilities) }),
                 mutedProperty,

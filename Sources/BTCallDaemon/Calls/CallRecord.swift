@@ -2,6 +2,7 @@ import AudioDSP
 package import BTCallAPI
 import BluetoothTypes
 package import ControlLoop
+import DBus
 import Routing
 package import Telephony
 
@@ -32,6 +33,8 @@ package final class CallRecord {
     package internal(set) var contact: ContactDescription?
     /// What clients were told last.
     var shownState: CallState?
+    /// With whom it is, as the bus had it last.
+    var shownIdentity: [String: Value] = [:]
 
     /// Why it could not be made, while the tone says so: it has ended for its application, and soon for all.
     package internal(set) var failure: CallEndReason?

@@ -180,6 +180,10 @@ package struct Configuration: Sendable {
     package var pcmSocket: String? = "/run/btcall/pcm.sock"
     /// Whether programs may record calls.
     package var recording = RecordingConsent.deny
+    /// Who is told with whom calls are.
+    package var callers = CallerAudience.group
+    /// The group whose members may do everything, as the bus's policy has it.
+    package var group = "btcall"
     /// Period asked of a sound card in milliseconds, 5…40.
     package var periodMilliseconds = 10
     /// Who takes the echo and the noise out of the microphone.

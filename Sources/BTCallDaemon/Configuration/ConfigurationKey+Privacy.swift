@@ -2,7 +2,21 @@ import BTCallAPI
 
 /// `[privacy]`: who may hear what beside the two ends of a call.
 extension ConfigurationSection {
-    static var privacyKeys: [ConfigurationKey] { microphoneKeys + recordingKeys }
+    static var privacyKeys: [ConfigurationKey] { microphoneKeys + recordingKeys + [callersKey] }
+
+    private static var callersKey: ConfigurationKey {
+        let words = CallerAudience.allCases.map(\.rawValue).joined(separator: ", ")
+        return ConfigurationKey(
+            "callers", CallerAudience.group.rawValue,
+            "who reads with whom calls are: group (root and members of btcall) or everybody", accepted: words,
+            effect: .now, read: { $0.callers.rawValue },
+            apply: { configuration, value throws(ConfigurationValueError) in
+                guard let audience = CallerAudience(rawValue: value) else {
+                    throw ConfigurationValueError(accepted: words)
+                }
+                configuration.callers = audience
+            })
+    }
 
     private static var recordingKeys: [ConfigurationKey] {
         let words = RecordingConsent.allCases.map(\.rawValue).joined(separator: ", ")

@@ -42,19 +42,20 @@ final class Box {
     ///
     /// - Parameters:
     ///   - rules: further rules of the bus's policy.
+    ///   - policies: `<policy>` elements besides.
     ///   - isBlueZRunning: whether bluetoothd is there when the daemon starts.
     ///   - board: nil has no jacks, hooks and mixers.
     ///   - prepare: before the daemon starts.
     ///   - outside: changes what the daemon is given besides.
     static func run(
-        isBlueZRunning: Bool = true, rules: String = "", board: SimulatedBoard? = nil,
+        isBlueZRunning: Bool = true, rules: String = "", policies: String = "", board: SimulatedBoard? = nil,
         configure: (inout Configuration) -> Void = { _ in }, prepare: (Box) async throws -> Void = { _ in },
         outside: @escaping (inout Daemon.Outside) -> Void = { _ in },
         body: (Box) async throws -> Void
     ) async throws {
         var configuration = Self.configuration
         configure(&configuration)
-        let box = try await Box(configuration, rules, board, outside)
+        let box = try await Box(configuration, rules, policies, board, outside)
         if isBlueZRunning { try await box.bluez.start() }
         try await prepare(box)
         try await box.start()
@@ -114,13 +115,13 @@ final class Box {
     }
 
     private init(
-        _ configuration: Configuration, _ rules: String, _ board: SimulatedBoard?,
+        _ configuration: Configuration, _ rules: String, _ policies: String, _ board: SimulatedBoard?,
         _ change: @escaping (inout Daemon.Outside) -> Void
     ) async throws {
         self.configuration = configuration
         self.board = board
         self.change = change
-        bus = try FakeBlueZBus(rules: rules)
+        bus = try FakeBlueZBus(rules: rules, policies: policies)
         address = bus.address
         bluez = FakeBlueZ(on: address)
         bluez.addAdapter(address: Self.adapter)
