@@ -5,11 +5,15 @@ import Glibc
 enum UnixStream {
     /// Connects to a socket that somebody listens on.
     ///
-    /// - Parameter path: at most 107 bytes.
-    /// - Returns: the descriptor, blocking; the caller closes it.
+    /// - Parameters:
+    ///   - path: at most 107 bytes.
+    ///   - waits: for a listener that has too many connections to accept; otherwise that is `EAGAIN`, and the descriptor does not
+    ///     block.
+    /// - Returns: the descriptor; the caller closes it.
     /// - Throws: `ENAMETOOLONG`, or what the system says.
-    static func connect(_ path: String) throws(SystemError) -> Int32 {
-        try open(path, "connect", SOCK_STREAM.rawValue) { Glibc.connect($0, $1, $2) }
+    static func connect(_ path: String, waits: Bool = true) throws(SystemError) -> Int32 {
+        let flags = waits ? 0 : SOCK_NONBLOCK.rawValue
+        return try open(path, "connect", SOCK_STREAM.rawValue | flags) { Glibc.connect($0, $1, $2) }
     }
 
     /// Listens.
@@ -23,13 +27,45 @@ enum UnixStream {
         }
     }
 
-    /// The user at the other end of a connected socket; nil when the system does not say.
-    static func peer(of descriptor: Int32) -> uid_t? {
+    /// Who is at the other end of a connected socket: who connected, or who listens.
+    struct Peer: Equatable {
+        var user: uid_t
+        /// Of the process, supplementary ones as well (from Linux 4.13 on).
+        var groups: Set<gid_t>
+    }
+
+    /// Nil when the system does not say.
+    static func peer(of descriptor: Int32) -> Peer? {
         // As struct ucred, which is not imported: process, user, group.
         var credentials: [UInt32] = [0, 0, 0]
         var length = socklen_t(MemoryLayout<UInt32>.size * credentials.count)
         guard getsockopt(descriptor, SOL_SOCKET, SO_PEERCRED, &credentials, &length) == 0 else { return nil }
-        return credentials[1]
+        var groups = [gid_t](repeating: credentials[2], count: mostGroups)
+        length = socklen_t(MemoryLayout<gid_t>.size * groups.count)
+        let isKnown = getsockopt(descriptor, SOL_SOCKET, SO_PEERGROUPS, &groups, &length) == 0
+        let count = isKnown ? Int(length) / MemoryLayout<gid_t>.size : 0
+        return Peer(user: credentials[1], groups: Set(groups.prefix(count) + [credentials[2]]))
+    }
+
+    /// The abstract names in use here that begin so, in order. Everybody may have taken one.
+    static func names(withPrefix prefix: String) -> [String] {
+        let start = Array(" \(prefix)".utf8)
+        let lines = list().split(separator: UInt8(ascii: "\n"))
+        // A name of others may have anything in it: it is then one at which nobody listens.
+        let names = lines.compactMap { line in
+            line.firstRange(of: start).map { String(decoding: line[$0.lowerBound...].dropFirst(), as: UTF8.self) }
+        }
+        return Set(names).sorted()
+    }
+
+    /// NGROUPS_MAX of the kernel.
+    private static let mostGroups = 65536
+    /// Far beyond what all descriptors of some users take in the kernel's list, about 100 bytes each.
+    private static let longestList = 256 << 20
+
+    private static func list() -> [UInt8] {
+        // Without the list no name is known.
+        (try? ForeignFile.read("/proc/self/net/unix", atMost: longestList, .leftOut)) ?? []
     }
 
     private static func open(

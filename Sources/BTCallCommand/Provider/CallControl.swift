@@ -1,26 +1,30 @@
 import BTCall
+import BluetoothTypes
 import ControlLoop
 import Glibc
 
-/// How `btcall call update` reaches the process that owns a call: a socket with the call's id for a name, at which one line
-/// comes, as `btcall provider` reads it, and one line answers. For the same user, and for root.
+/// How `btcall call update` reaches the process that owns a call: a socket whose name begins with the call's id, at which one
+/// line comes, as `btcall provider` reads it, and one line answers. For the same user, and for root.
+///
+/// Everybody may take abstract names and knows the ids of calls. The end of the name is therefore random, so that nobody can take
+/// it first, and an update looks who listens before it writes anything.
 @ControlPlane
 final class CallControl {
-    private static let answerTime = Duration.seconds(10)
+    private nonisolated static let answerTime = Duration.seconds(10)
 
     private let listener: Int32
     private let onMessage: @ControlPlane (ProviderMessage) async throws -> Void
     private var accepting: Listener?
     private var connections: [Int32: LineSource] = [:]
 
-    private nonisolated static func name(_ call: Call.ID) -> String { "@btcall/call/\(call)" }
+    nonisolated static func prefix(_ call: Call.ID) -> String { "@btcall/call/\(call)/" }
 
     /// - Parameter onMessage: carries a message out, or throws why not.
     init(
         _ call: Call.ID, onMessage: @escaping @ControlPlane (ProviderMessage) async throws -> Void
     ) throws(SystemError) {
         self.onMessage = onMessage
-        listener = try UnixStream.listen(Self.name(call))
+        listener = try UnixStream.listen(Self.prefix(call) + String(UInt64.random(in: 0...(.max)), radix: 16))
         do throws(SystemError) {
             accepting = try Listener(listener, "the call's owner", logger: nil) { [weak self] connected in
                 if let self { take(connected) } else { Glibc.close(connected) }
@@ -41,8 +45,7 @@ final class CallControl {
     }
 
     private func take(_ descriptor: Int32) {
-        let peer = UnixStream.peer(of: descriptor)
-        guard peer == geteuid() || peer == 0 else {
+        guard let peer = UnixStream.peer(of: descriptor), peer.user == geteuid() || peer.user == 0 else {
             Glibc.close(descriptor)
             return
         }
@@ -85,11 +88,31 @@ final class CallControl {
 
     // MARK: The other side
 
+    /// Whether somebody may be the owner of a call for who updates it: the same user; for root everybody whom btcalld lets report
+    /// calls as well.
+    ///
+    /// - Parameter group: whose members may report calls; nil when there is no such group.
+    nonisolated static func isTrusted(_ peer: UnixStream.Peer, by user: uid_t, group: gid_t?) -> Bool {
+        if peer.user == user { return true }
+        guard user == 0, let group else { return false }
+        return peer.groups.contains(group)
+    }
+
+    private nonisolated static func isTrusted(_ peer: UnixStream.Peer) -> Bool {
+        isTrusted(peer, by: geteuid(), group: getgrnam("btcall")?.pointee.gr_gid)
+    }
+
     /// Has the owner of a call carry out an update.
     ///
-    /// - Throws: `SystemError` when the call's owner does not listen; ``CommandFailure`` with what it answers.
-    static func update(_ call: Call.ID, _ state: Call.State, _ reason: Call.EndReason?) async throws {
-        let descriptor = try UnixStream.connect(name(call))
+    /// - Parameters:
+    ///   - limit: after which it has not answered.
+    ///   - trust: who may get the update.
+    /// - Throws: `SystemError` when no owner listens; ``CommandFailure`` with what it answers.
+    static func update(
+        _ call: Call.ID, _ state: Call.State, _ reason: Call.EndReason?, within limit: Duration = answerTime,
+        trusting trust: (UnixStream.Peer) -> Bool = { isTrusted($0) }
+    ) async throws {
+        let descriptor = try await connect(call, limit, trust)
         defer { Glibc.close(descriptor) }
         var message: [(String, JSON)] = [("update", .string(state.rawValue))]
         if let reason { message.append(("reason", .string(reason.rawValue))) }
@@ -102,7 +125,7 @@ final class CallControl {
             answer.finish()
         }
         source.start()
-        let timer = ControlLoop.shared.schedule(after: answerTime) { answer.finish() }
+        let timer = ControlLoop.shared.schedule(after: limit) { answer.finish() }
         await answer.wait()
         timer.cancel()
         source.stop()
@@ -110,6 +133,30 @@ final class CallControl {
             throw CommandFailure("the call's owner did not answer: the call may have ended, see `btcall calls`")
         }
         if let why = refusal(bytes) { throw CommandFailure(why) }
+    }
+
+    /// Finds who is trusted among those that listen for a call. Who accepts nobody holds nobody up for longer than `limit`.
+    private static func connect(
+        _ call: Call.ID, _ limit: Duration, _ trust: (UnixStream.Peer) -> Bool
+    ) async throws -> Int32 {
+        let end = ControlLoop.now.advanced(by: limit)
+        while true {
+            var failure = SystemError(call: "connect", code: ECONNREFUSED)
+            for name in UnixStream.names(withPrefix: prefix(call)) {
+                do throws(SystemError) {
+                    let descriptor = try UnixStream.connect(name, waits: false)
+                    if let peer = UnixStream.peer(of: descriptor), trust(peer) { return descriptor }
+                    Glibc.close(descriptor)
+                } catch  where error.code == EAGAIN {
+                    // As many connections wait for it as may; it may be the one.
+                    failure = error
+                } catch {
+                    // It has just ended.
+                }
+            }
+            guard failure.code == EAGAIN, ControlLoop.now < end else { throw failure }
+            await ControlLoop.shared.sleep(for: .milliseconds(50))
+        }
     }
 
     /// What is wrong, as an answer has it; nil: nothing.
