@@ -160,7 +160,7 @@ package enum ForeignFile {
     }
 
     /// Nil for a regular file.
-    private static func kind(_ status: stat) -> String? {
+    static func kind(_ status: stat) -> String? {
         switch status.st_mode & S_IFMT {
         case S_IFREG: nil
         case S_IFIFO: "a FIFO"

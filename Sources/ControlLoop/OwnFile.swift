@@ -92,4 +92,63 @@ package enum OwnFile {
         }
         return descriptor
     }
+
+    /// Opens a file for what is said in a call, to write it from its beginning; made when it does not exist. It is for its owner
+    /// alone, whatever the umask is and whoever could read it before.
+    ///
+    /// It never waits, and nothing is changed of what is refused. In a directory to which others may write, a link is refused, and
+    /// what is no file; where everybody may, also a file of somebody else's, who could read what is written.
+    ///
+    /// - Parameter acceptsFIFO: opens a FIFO for reading as well: it needs no reader then.
+    /// - Returns: a descriptor that does not block, which the caller closes.
+    package static func openToRecord(
+        _ path: String, acceptsFIFO: Bool = false
+    ) throws(FileRefusal) -> (descriptor: Int32, isFIFO: Bool) {
+        let directory = ForeignFile.directory(of: path)
+        let isShared = ForeignFile.isShared(directory)
+        var found = stat()
+        let kind = stat(path, &found) == 0 ? ForeignFile.kind(found) : nil
+        let flags = acceptsFIFO && found.st_mode & S_IFMT == S_IFIFO ? O_RDWR : O_WRONLY | O_CREAT
+        let descriptor = open(path, flags | O_NONBLOCK | O_NOCTTY | O_CLOEXEC | (isShared ? O_NOFOLLOW : 0), 0o600)
+        guard descriptor >= 0 else {
+            let error = SystemError("open")
+            // Nobody reads the FIFO, and nobody is waited for.
+            if error.code == ENXIO, let kind { throw FileRefusal(path: path, reason: .kind(kind)) }
+            let isLink = isShared && error.code == ELOOP
+            throw FileRefusal(path: path, reason: isLink ? .link(directory: directory) : .failed(error))
+        }
+        do throws(FileRefusal) {
+            return (descriptor, try beginRecording(descriptor, path, isShared, acceptsFIFO))
+        } catch {
+            close(descriptor)
+            throw error
+        }
+    }
+
+    /// - Returns: whether it is a FIFO.
+    private static func beginRecording(
+        _ descriptor: Int32, _ path: String, _ isShared: Bool, _ acceptsFIFO: Bool
+    ) throws(FileRefusal) -> Bool {
+        let directory = ForeignFile.directory(of: path)
+        var (file, parent) = (stat(), stat())
+        guard fstat(descriptor, &file) == 0 else {
+            throw FileRefusal(path: path, reason: .failed(SystemError("fstat")))
+        }
+        let type = file.st_mode & S_IFMT
+        let isAccepted = (type == S_IFIFO && acceptsFIFO) || (type == S_IFCHR && !isShared)
+        if !isAccepted, let kind = ForeignFile.kind(file) { throw FileRefusal(path: path, reason: .kind(kind)) }
+        let isOwn = file.st_uid == geteuid()
+        if isShared, stat(directory, &parent) == 0, parent.st_mode & S_IWOTH != 0, !isOwn, file.st_uid != 0 {
+            throw FileRefusal(path: path, reason: .owner(directory: directory))
+        }
+        guard type == S_IFREG else { return type == S_IFIFO }
+        // The mode of somebody else's file, which root may write, is that one's affair.
+        if isOwn, file.st_mode & 0o177 != 0, fchmod(descriptor, 0o600) != 0 {
+            throw FileRefusal(path: path, reason: .failed(SystemError("fchmod")))
+        }
+        guard ftruncate(descriptor, 0) == 0 else {
+            throw FileRefusal(path: path, reason: .failed(SystemError("ftruncate")))
+        }
+        return false
+    }
 }

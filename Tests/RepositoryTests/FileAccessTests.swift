@@ -47,8 +47,7 @@ import Testing
         let making = try places(of: /\bO_CREAT\b|createFile\(|atomically: true/)
         #expect(
             making.subtracting([
-                // Recordings, pages and pictures of a program that a person runs.
-                "BTCallBench/CallAudio/WaveFile.swift", "BTCallCommand/Provider/RawAudio.swift",
+                // Pages and pictures of a program that a person runs.
                 "IntercomExample/Main.swift", "BTCallBench/Demo/DemoResult.swift",
                 "BTCallCommand/Commands/ManualCommand.swift",
                 "BTCallSimulator/FakeBlueZBus.swift",

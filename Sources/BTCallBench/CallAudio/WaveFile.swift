@@ -1,6 +1,6 @@
 import AudioDSP
 import AudioEngine
-import ControlLoop
+package import ControlLoop
 import Glibc
 
 /// What is wrong with a WAV file, or with the disk it is on.
@@ -9,6 +9,13 @@ package struct WaveFileError: Error, Hashable, CustomStringConvertible {
 
     package init(_ path: String, _ problem: String) {
         description = "\(path): \(problem)"
+    }
+
+    package init(_ refusal: FileRefusal) {
+        switch refusal.reason {
+        case .failed(let error): self.init(refusal.path, String(cString: strerror(error.code)))
+        case .kind, .link, .owner, .tooLong: self.init(refusal.path, refusal.what)
+        }
     }
 
     static func system(_ path: String) -> WaveFileError { WaveFileError(path, String(cString: strerror(errno))) }
@@ -55,8 +62,7 @@ package struct WaveFile: Equatable, Sendable {
             // A person names it: it may come through a pipe.
             return try ForeignFile.read(path, atMost: mostBytes, kinds: .any)
         } catch {
-            guard case .failed(let failure) = error.reason else { throw WaveFileError(path, error.what) }
-            throw WaveFileError(path, String(cString: strerror(failure.code)))
+            throw WaveFileError(error)
         }
     }
 }
@@ -71,16 +77,26 @@ package struct WaveWriter: ~Copyable {
     private let descriptor: Int32
     private var dataBytes = 0
 
-    /// Replaces the file at `path`.
+    /// Begins the file at `path` anew, for its owner alone (``OwnFile``).
     ///
     /// - Parameter channels: interleaved.
     package init(path: String, rate: Int, channels: Int = 1) throws(WaveFileError) {
         self.path = path
         self.rate = rate
         self.channels = channels
-        descriptor = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o644)
-        guard descriptor >= 0 else { throw .system(path) }
+        let (opened, problem) = Self.begin(path)
+        descriptor = opened
+        if let problem { throw problem }
         try write(header, at: 0)
+    }
+
+    /// - Returns: -1 and the reason when there is no file.
+    private static func begin(_ path: String) -> (descriptor: Int32, problem: WaveFileError?) {
+        do throws(FileRefusal) {
+            return (try OwnFile.openToRecord(path).descriptor, nil)
+        } catch {
+            return (-1, WaveFileError(error))
+        }
     }
 
     deinit {

@@ -1,4 +1,5 @@
 import BTCall
+import BTCallBench
 import ControlLoop
 import Glibc
 
@@ -23,10 +24,10 @@ final class RawAudio {
 
     /// - Parameters:
     ///   - farEnd: what the other party says; nil is silence.
-    ///   - recording: where what the call sends goes; a file is made, or begun anew. nil drops it.
+    ///   - recording: where what the call sends goes; a file is made, or begun anew, for its owner alone. nil drops it.
     init(farEnd: String?, recording: String?) throws(CommandFailure) {
         if let farEnd {
-            self.farEnd = try Self.open(farEnd, O_RDONLY)
+            self.farEnd = try Self.open(farEnd)
         } else {
             self.farEnd = -1
         }
@@ -34,14 +35,12 @@ final class RawAudio {
             (self.recording, isFIFO) = (-1, false)
             return
         }
-        var information = stat()
-        isFIFO = stat(recording, &information) == 0 && information.st_mode & S_IFMT == S_IFIFO
-        do throws(CommandFailure) {
-            // Open for reading as well, it needs no reader yet, and drops what is too old.
-            self.recording = try Self.open(recording, isFIFO ? O_RDWR : O_WRONLY | O_CREAT | O_TRUNC)
+        do throws(FileRefusal) {
+            // A FIFO drops what is too old, which it is read for.
+            (self.recording, isFIFO) = try OwnFile.openToRecord(recording, acceptsFIFO: true)
         } catch {
             if self.farEnd >= 0 { close(self.farEnd) }
-            throw error
+            throw CommandFailure(WaveFileError(error).description)
         }
         if isFIFO { _ = fcntl(self.recording, Self.setPipeSize, Self.waitingBytes) }
     }
@@ -51,8 +50,8 @@ final class RawAudio {
         for descriptor in [farEnd, recording] where descriptor >= 0 { close(descriptor) }
     }
 
-    private static func open(_ path: String, _ flags: Int32) throws(CommandFailure) -> Int32 {
-        let descriptor = Glibc.open(path, flags | O_NONBLOCK | O_CLOEXEC, 0o644)
+    private static func open(_ path: String) throws(CommandFailure) -> Int32 {
+        let descriptor = Glibc.open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC)
         guard descriptor >= 0 else { throw CommandFailure("\(path): \(String(cString: strerror(errno)))") }
         return descriptor
     }
