@@ -26,17 +26,20 @@ public struct CallQuality: Hashable, Sendable {
 
     init(_ description: QualityDescription) {
         score = description.score
-        durationMs = Int(clamping: description.durationMs)
-        packets = Int(clamping: description.packets)
-        lost = Int(clamping: description.lost)
-        concealedMs = Int(clamping: description.concealedMs)
-        droppedMs = Int(clamping: description.droppedMs)
-        gaps = Int(clamping: description.gaps)
+        durationMs = Self.figure(description.durationMs)
+        packets = Self.figure(description.packets)
+        lost = Self.figure(description.lost)
+        concealedMs = Self.figure(description.concealedMs)
+        droppedMs = Self.figure(description.droppedMs)
+        gaps = Self.figure(description.gaps)
         jitterMs = description.jitterMs
         driftPPM = description.driftPPM
-        retries = Int(clamping: description.retries)
-        xruns = Int(clamping: description.xruns)
+        retries = Self.figure(description.retries)
+        xruns = Self.figure(description.xruns)
     }
+
+    /// At most 2^53, so that sums and products of what a daemon says are numbers still.
+    private static func figure(_ number: UInt64) -> Int { Int(min(number, 1 << 53)) }
 }
 
 /// What carries the audio of a call.

@@ -34,7 +34,7 @@ struct LiveViewTests {
     }
 
     /// A call on a headset, another one held, a problem.
-    private static func inCall(name: String = "headset 1", party: String = "Alice") -> LiveView {
+    static func inCall(name: String = "headset 1", party: String = "Alice") -> LiveView {
         var call = CallDescription(
             id: "1", state: .active, direction: .incoming, number: "5550100", name: party, provider: "phone", index: 1,
             startedAt: 1_700_000_033_000)

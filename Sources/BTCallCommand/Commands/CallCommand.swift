@@ -90,7 +90,7 @@ extension CallQuality {
             ("dropped here", "\(droppedMs) ms"),
             ("gaps", String(gaps)),
             ("jitter", "\(jitterMs) ms"),
-            ("drift", "\(Int(driftPPM.rounded())) ppm"),
+            ("drift", "\(driftPPM.whole) ppm"),
             ("retries", String(retries)),
             ("xruns", String(xruns)),
         ]

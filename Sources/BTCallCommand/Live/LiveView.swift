@@ -269,15 +269,15 @@ struct LiveView: Sendable {
             line.add(" muted", .warning)
         } else if let level {
             let isSilent = level.peakDecibels <= -96
-            line.add(isSilent ? " silent" : " \(right(Int(level.rmsDecibels.rounded()), 3)) dB")
-            if !isSilent { line.add(", peak \(right(Int(level.peakDecibels.rounded()), 3))", .faint) }
+            line.add(isSilent ? " silent" : " \(right(level.rmsDecibels.whole, 3)) dB")
+            if !isSilent { line.add(", peak \(right(level.peakDecibels.whole, 3))", .faint) }
         } else {
             line.add(" no audio", .faint)
         }
     }
 
     private static func columns(_ decibels: Double?, _ width: Int) -> Int {
-        guard let decibels else { return 0 }
+        guard let decibels, !decibels.isNaN else { return 0 }
         let share = (decibels - meterFloor) / -meterFloor
         return Int((min(max(share, 0), 1) * Double(width)).rounded())
     }

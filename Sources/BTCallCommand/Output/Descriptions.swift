@@ -1,4 +1,5 @@
 import BTCall
+import BluetoothTypes
 import ControlLoop
 
 extension Call {
@@ -146,7 +147,7 @@ extension RouteExplanation.Next {
     var json: JSON {
         [
             "action": .string(action), "device": JSON(device),
-            "remainingMs": JSON(remaining.map { Int($0 / .milliseconds(1)) }),
+            "remainingMs": JSON(remaining.map { Int($0.milliseconds) }),
         ]
     }
 }

@@ -161,7 +161,7 @@ final class TestCallReport {
         guard peak > 0 else { return "..........  silent" }
         let decibels = 20 * log10(Double(peak) / 32768)
         let steps = max(0, min(10, 10 + Int((decibels / 6).rounded(.up))))
-        let number = String(Int(decibels.rounded()))
+        let number = decibels.whole
         return String(repeating: "#", count: steps) + String(repeating: ".", count: 10 - steps)
             + String(repeating: " ", count: max(1, 5 - number.count)) + number + " dB"
     }
