@@ -70,6 +70,22 @@ import Testing
         for bad in ["\r\n\r\n", "GET /metrics\r\n\r\n", "GET  /metrics HTTP/1.1\r\n\r\n", "GET x HTTP/1.1\r\n\r\n"] {
             #expect(request(bad) == .refused(.badRequest), "\(bad)")
         }
+        let own = [
+            "127.0.0.1", "127.0.0.1:9464", "localhost", "LOCALHOST:1", "\tlocalhost ",
+            "localhost\r\nX-Host: example.org",
+        ]
+        for host in own { #expect(request("GET /metrics HTTP/1.1\r\nhOST:\(host)\r\n\r\n") == .metrics, "\(host)") }
+        let others = [
+            "example.org", "example.org:9464", "127.0.0.1.example.org", "localhost.", "localhost:", "localhost:x",
+            "localhost:1:2", "localhost:123456", "", "[::1]:9464", "127.0.0.1\r\nHost: example.org", "local host",
+        ]
+        for host in others {
+            for path in ["/metrics", "/"] {
+                let text = "GET \(path) HTTP/1.1\nAccept: x\nHost: \(host)\n\n"
+                #expect(request(text) == .refused(.misdirected), "\(host)")
+            }
+        }
+        #expect(request("GET /metrics HTTP/1.1\nHost : example.org\n\n") == .refused(.misdirected))
         #expect(request(String(repeating: "x", count: MetricsRequest.longest)) == nil)
         #expect(request(String(repeating: "x", count: MetricsRequest.longest + 1)) == .refused(.tooLarge))
     }
@@ -139,7 +155,8 @@ extension DaemonTests {
             try await Box.run(
                 configure: { $0.metricsPort = port },
                 body: { box in
-                    let answer = try await TCPClient.ask(port, "GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n")
+                    let answer = try await TCPClient.ask(
+                        port, "GET /metrics HTTP/1.1\r\nHost: 127.0.0.1:\(port)\r\n\r\n")
                     #expect(answer.head.first == "HTTP/1.1 200 OK")
                     let type = "Content-Type: application/openmetrics-text; version=1.0.0; charset=utf-8"
                     #expect(answer.head.contains(type))
@@ -149,6 +166,10 @@ extension DaemonTests {
                     #expect(missing.head.first == "HTTP/1.1 404 Not Found" && missing.body.contains("only /metrics"))
                     let posted = try await TCPClient.ask(port, "POST /metrics HTTP/1.1\r\n\r\nbody")
                     #expect(posted.head.first?.contains("405") == true && posted.head.contains("Allow: GET"))
+                    let page = try await TCPClient.ask(
+                        port, "GET /metrics HTTP/1.1\r\nHost: example.org\r\n\r\n")
+                    #expect(page.head.first == "HTTP/1.1 421 Misdirected Request")
+                    #expect(page.body.hasPrefix("btcalld: the field Host is neither 127.0.0.1 nor localhost"))
                     let long = String(repeating: "x", count: 3 * MetricsRequest.longest)
                     #expect(try await TCPClient.ask(port, long).head.first?.contains("431") == true)
                     // Off, and on again.

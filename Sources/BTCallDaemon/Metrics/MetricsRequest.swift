@@ -1,16 +1,20 @@
 /// A request to the port of metrics, as far as it is understood: `GET /metrics` of HTTP/1.0 or 1.1 (RFC 9112 §3).
+///
+/// A web page that has its own name lead to 127.0.0.1 (DNS rebinding) makes a browser on this machine ask here, with that name as
+/// the host, and could read the answer: only the names of this machine's loopback are answered. Without a host it was no browser.
 package enum MetricsRequest: Equatable, Sendable {
     case metrics
     case refused(Status)
 
     package enum Status: Equatable, Sendable {
-        case badRequest, notFound, methodNotAllowed, tooLarge
+        case badRequest, notFound, methodNotAllowed, misdirected, tooLarge
 
         var line: String {
             switch self {
             case .badRequest: "400 Bad Request"
             case .notFound: "404 Not Found"
             case .methodNotAllowed: "405 Method Not Allowed"
+            case .misdirected: "421 Misdirected Request"
             case .tooLarge: "431 Request Header Fields Too Large"
             }
         }
@@ -21,6 +25,7 @@ package enum MetricsRequest: Equatable, Sendable {
             case .badRequest: "this is no request of HTTP/1.1"
             case .notFound: "there is only /metrics"
             case .methodNotAllowed: "only GET is answered"
+            case .misdirected: "the field Host is neither 127.0.0.1 nor localhost, with or without a port"
             case .tooLarge: "a request has at most \(MetricsRequest.longest) bytes"
             }
         }
@@ -45,12 +50,41 @@ package enum MetricsRequest: Equatable, Sendable {
             self = .refused(.badRequest)
             return
         }
+        guard Self.hosts(bytes).allSatisfy(Self.isLoopback) else {
+            self = .refused(.misdirected)
+            return
+        }
         let path = words[1].prefix { $0 != UInt8(ascii: "?") }
         guard path.elementsEqual("/metrics".utf8) else {
             self = .refused(.notFound)
             return
         }
         self = words[0].elementsEqual("GET".utf8) ? .metrics : .refused(.methodNotAllowed)
+    }
+
+    /// The values of the fields `Host`, without the spaces around them.
+    private static func hosts(_ bytes: [UInt8]) -> [[UInt8]] {
+        let isSpace: (UInt8) -> Bool = { $0 == 0x20 || $0 == 0x09 || $0 == 0x0D }
+        return bytes.split(separator: 0x0A).dropFirst().compactMap { line in
+            guard let colon = line.firstIndex(of: UInt8(ascii: ":")) else { return nil }
+            let name = line[..<colon].filter { !isSpace($0) }
+            guard lowercased(name).elementsEqual("host".utf8) else { return nil }
+            let value = line[line.index(after: colon)...].drop(while: isSpace)
+            return Array(value.reversed().drop(while: isSpace).reversed())
+        }
+    }
+
+    private static func isLoopback(_ host: [UInt8]) -> Bool {
+        let parts = host.split(separator: UInt8(ascii: ":"), maxSplits: 1, omittingEmptySubsequences: false)
+        let name = lowercased(parts[0])
+        guard name.elementsEqual("127.0.0.1".utf8) || name.elementsEqual("localhost".utf8) else { return false }
+        return parts.dropFirst().allSatisfy { port in
+            (1...5).contains(port.count) && port.allSatisfy { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
+        }
+    }
+
+    private static func lowercased(_ text: some Sequence<UInt8>) -> [UInt8] {
+        text.map { (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains($0) ? $0 | 0x20 : $0 }
     }
 
     /// An empty line ends the fields; there is no body.
