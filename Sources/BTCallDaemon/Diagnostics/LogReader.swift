@@ -8,17 +8,22 @@ import Synchronization
 package final class LogReader: Sendable {
     /// Lines that wait for room in the socket.
     package static let mostWaiting = 256
+    /// Bytes that wait: all the lines with half a kilobyte each, as hardly any has, or any single one.
+    package static let mostBytes = 128 << 10
 
     private struct State {
         /// -1: closed.
         var descriptor: Int32
         /// In order; not empty means that the loop waits for room.
         var waiting: [[UInt8]] = []
+        var waitingBytes = 0
         /// Lines that came before the first that waits.
         var lost = 0
         var isWaitingForRoom = false
     }
 
+    /// Bytes that wait for room in the socket.
+    package var waitingBytes: Int { state.withLock(\.waitingBytes) }
     private let state: Mutex<State>
     @ControlPlane private var source: DescriptorSource?
     @ControlPlane private var onEnd: (@ControlPlane (LogReader) -> Void)?
@@ -46,6 +51,7 @@ package final class LogReader: Sendable {
             Self.close(state.descriptor)
             state.descriptor = -1
             state.waiting = []
+            state.waitingBytes = 0
         }
     }
 
@@ -56,8 +62,9 @@ package final class LogReader: Sendable {
             let packet = line.packet
             if state.waiting.isEmpty, Self.send(packet, on: state.descriptor) { return false }
             state.waiting.append(packet)
-            if state.waiting.count > Self.mostWaiting {
-                state.waiting.removeFirst()
+            state.waitingBytes += packet.count
+            while state.waiting.count > Self.mostWaiting || state.waitingBytes > Self.mostBytes {
+                state.waitingBytes -= state.waiting.removeFirst().count
                 state.lost += 1
             }
             defer { state.isWaitingForRoom = true }
@@ -91,7 +98,7 @@ package final class LogReader: Sendable {
             }
             while let packet = state.waiting.first {
                 guard Self.send(packet, on: state.descriptor) else { return false }
-                state.waiting.removeFirst()
+                state.waitingBytes -= state.waiting.removeFirst().count
             }
             state.isWaitingForRoom = false
             return true

@@ -39,6 +39,7 @@ package final class LinkAdmission {
     private var isCancelled = false
     /// Set-ups that wait for another headset's to end; true once they were cancelled.
     private var waiting: [BluetoothAddress: Bool] = [:]
+    /// Of headsets whose pause is not over, and of those that were closed since the last one was.
     private var closedAt: [BluetoothAddress: Instant] = [:]
     private var firstPacket: (address: BluetoothAddress, continuation: CheckedContinuation<Bool, Never>, timer: Timer)?
 
@@ -88,9 +89,18 @@ package final class LinkAdmission {
 
     /// The link is gone: the pause begins.
     package func linkClosed(_ address: BluetoothAddress) {
-        closedAt[address] = ControlLoop.now
+        beginPause(address)
         // The end of an earlier link says nothing about the one that is awaited.
         if !graph.hasLink(address) { decideFirstPacket(of: address, came: false) }
+    }
+
+    /// How many closed links are remembered.
+    package var pauseCount: Int { closedAt.count }
+
+    private func beginPause(_ address: BluetoothAddress) {
+        let now = ControlLoop.now
+        closedAt = closedAt.filter { $0.value.advanced(by: pause) > now }
+        closedAt[address] = now
     }
 
     private func setUp(
@@ -110,7 +120,7 @@ package final class LinkAdmission {
                 let link = try await openWhenFree(open)
                 guard !isCancelled else {
                     link.close()
-                    closedAt[address] = ControlLoop.now
+                    beginPause(address)
                     return .cancelled
                 }
                 graph.add(link: link, of: address)
@@ -122,7 +132,7 @@ package final class LinkAdmission {
             if await waitForFirstPacket(address) { return nil }
             let isUp = graph.hasLink(address)
             graph.closeLink(address)
-            closedAt[address] = ControlLoop.now
+            beginPause(address)
             if isCancelled { return .cancelled }
             noteSilence(of: address, isUp: isUp, isLast: attempt == attempts)
         }

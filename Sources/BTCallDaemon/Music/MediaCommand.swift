@@ -18,7 +18,9 @@ package final class MediaCommand {
     private let limit: Duration
     private let problems: ProblemList
     private let logger: Logger
+    /// Those whose music is suspended, or about to be, or to be restored.
     private var headsets: [BluetoothAddress: Headset] = [:]
+    package var headsetCount: Int { headsets.count }
 
     /// - Parameters:
     ///   - program: nil does nothing.
@@ -32,6 +34,7 @@ package final class MediaCommand {
 
     /// It runs once at a time for a headset; what was taken back before it ran is not done.
     package func set(_ address: BluetoothAddress, isSuspended: Bool) {
+        guard program != nil else { return }
         headsets[address, default: Headset(isWanted: isSuspended)].isWanted = isSuspended
         step(address)
     }
@@ -43,7 +46,10 @@ package final class MediaCommand {
 
     private func step(_ address: BluetoothAddress) {
         guard let program, let headset = headsets[address], !headset.isRunning else { return }
-        guard headset.isWanted != headset.isSuspended else { return }
+        guard headset.isWanted != headset.isSuspended else {
+            if !headset.isWanted { headsets[address] = nil }
+            return
+        }
         headsets[address]?.isRunning = true
         headsets[address]?.isSuspended = headset.isWanted
         Task { @ControlPlane in
