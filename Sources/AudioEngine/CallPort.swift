@@ -23,6 +23,10 @@ struct CallPort: ~Copyable {
     static var patience: Int64 { @_noLocks get { 1_000_000_000 } }
     /// A provider that comes late answers everything at once; what is too much then is no loss.
     static var settling: Int64 { @_noLocks get { 500_000_000 } }
+    /// Messages that a provider may send in 10 ms beside its answers. More wait in its socket until the 10 ms are over, so that
+    /// whoever writes without end wakes the thread no more often than this.
+    static var mostUnasked: Int { @_noLocks get { 8 } }
+    static var unaskedNanoseconds: Int64 { @_noLocks get { 10_000_000 } }
 
     let id: UInt32
     let descriptor: Int32
@@ -40,6 +44,13 @@ struct CallPort: ~Copyable {
     private(set) var startedAt: Int64 = 0
     /// Where its descriptor stands in the poll set.
     var pollIndex = -1
+    /// Blocks that were sent and have no answer yet, at most a queue.
+    private var unanswered = 0
+    /// Messages that were no answers, until the time when they are counted anew.
+    private var unasked = 0
+    private var unaskedUntil: Int64 = 0
+    /// Nothing is taken from the provider for now, unless it has closed.
+    var isResting: Bool { @_noLocks get { unasked >= Self.mostUnasked } }
 
     /// What the far end says, and what it hears, where the call goes one way only.
     var hearing: Gain
@@ -83,10 +94,25 @@ struct CallPort: ~Copyable {
         received.deallocate()
     }
 
-    /// When something has to happen without an answer of the provider; `Int64.max` for never.
+    /// When something has to happen without an answer of the provider; `Int64.max` for never. A rest that is over ends here.
     @_noLocks
-    func deadline() -> Int64 {
-        isWaiting ? primedAt &+ Self.patience : Int64.max
+    mutating func deadline(now: Int64) -> Int64 {
+        if now >= unaskedUntil { unasked = 0 }
+        let rest = isResting ? unaskedUntil : Int64.max
+        return isWaiting ? min64(rest, primedAt &+ Self.patience) : rest
+    }
+
+    @_noLocks
+    private mutating func countMessage(now: Int64) {
+        if unanswered > 0 {
+            unanswered &-= 1
+            return
+        }
+        if now >= unaskedUntil {
+            unasked = 0
+            unaskedUntil = now &+ Self.unaskedNanoseconds
+        }
+        unasked &+= 1
     }
 
     /// Starts the clocking: sends `blocks` of silence, whose answers will fill the queue. Returns 0 or an errno.
@@ -147,6 +173,7 @@ struct CallPort: ~Copyable {
             if bytes == -Int(EAGAIN) { return 0 }
             return -1 &+ bytes
         }
+        countMessage(now: now)
         if bytes != blockBytes {
             counters.pointee.blocksBad.add(1)
             return 1
@@ -213,8 +240,11 @@ struct CallPort: ~Copyable {
 
     /// A provider that does not read is no failure.
     @_noLocks
-    private func count(_ code: Int32) -> Int32 {
-        if code == 0 { counters.pointee.blocksSent.add(1) }
+    private mutating func count(_ code: Int32) -> Int32 {
+        if code == 0 {
+            counters.pointee.blocksSent.add(1)
+            if unanswered < Self.ringBlocks { unanswered &+= 1 }
+        }
         if code == BlockSender.dropped {
             counters.pointee.blocksUnsent.add(1)
             return 0

@@ -12,6 +12,8 @@ struct InjectionPort: ~Copyable {
     static var queueBlocks: Int { @_noLocks get { 2 } }
     /// Taken in one tick at most.
     static var mostMessages: Int { @_noLocks get { 16 } }
+    /// Thrown away in one turn of the thread at most.
+    static var mostForgotten: Int { @_noLocks get { 32 } }
 
     let id: UInt32
     let descriptor: Int32
@@ -35,6 +37,8 @@ struct InjectionPort: ~Copyable {
     private var isPlaying = false
     /// The last tick found a part of a block.
     private var isPartial = false
+    /// Bytes that wait in the socket and are still to be thrown away.
+    private var forgotten = 0
 
     /// - Parameter counters: owned by the control side, which frees it after this port.
     init(
@@ -69,23 +73,41 @@ struct InjectionPort: ~Copyable {
     @_noLocks
     mutating func forget() {
         // What is there now: a writer that waited for room goes on meanwhile.
-        var left = btcall_waiting_bytes(descriptor)
-        while left > 0 {
-            let bytes = receive()
-            if bytes <= 0 { break }
-            left &-= bytes
-            dropQueue()
-        }
-        enqueuePart()
-        dropQueue()
+        forgotten = btcall_waiting_bytes(descriptor)
         isPlaying = false
         isPartial = false
+        throwAway()
+    }
+
+    /// Nothing is heard of it before all that is to be thrown away has been.
+    var isForgetting: Bool { @_noLocks get { forgotten > 0 } }
+
+    /// A socket full of tiny messages takes more than one turn of the thread.
+    @_noLocks
+    mutating func goOnForgetting() {
+        if isForgetting { throwAway() }
+    }
+
+    @_noLocks
+    private mutating func throwAway() {
+        var turns = Self.mostForgotten
+        while turns > 0 && forgotten > 0 {
+            turns &-= 1
+            let bytes = receive()
+            forgotten = bytes > 0 ? forgotten &- bytes : 0
+            dropQueue()
+        }
+        if isForgetting { return }
+        forgotten = 0
+        enqueuePart()
+        dropQueue()
     }
 
     /// The socket says that the other end is closed, while nobody hears what is in it.
     @_noLocks
     mutating func hungUp() {
         isClosed = true
+        forgotten = 0
         isPlaying = false
         dropQueue()
     }
@@ -93,6 +115,7 @@ struct InjectionPort: ~Copyable {
     /// Makes the next 10 ms, as `frames` of the bus; false when the application has nothing to say.
     @_noLocks
     mutating func takeBlock(_ output: UnsafeMutablePointer<Int16>, _ frames: Int) -> Bool {
+        if isForgetting { return false }
         fill()
         // The rest of a block was waited for once, and has not come.
         if isPartial && queue.available < blockFrames { enqueuePart() }

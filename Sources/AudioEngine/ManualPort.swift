@@ -69,6 +69,11 @@ struct ManualPort: ~Copyable {
     @_noLocks
     mutating func forget() { uplink.forget() }
 
+    var isForgetting: Bool { @_noLocks get { uplink.isForgetting } }
+
+    @_noLocks
+    mutating func goOnForgetting() { uplink.goOnForgetting() }
+
     /// An end was closed while there is nobody who could hear what is left.
     @_noLocks
     mutating func hungUp() { isOver = true }

@@ -96,7 +96,7 @@ extension RealtimeThread {
         var index = 0
         while index < Self.maximumCalls {
             if let call = calls[index], call.pointee.pollIndex > 0, polls[call.pointee.pollIndex].revents != 0 {
-                drain(call)
+                drain(call, isOver: Int32(polls[call.pointee.pollIndex].revents) & (POLLHUP | POLLERR) != 0)
             }
             index += 1
         }
@@ -107,15 +107,16 @@ extension RealtimeThread {
     mutating func serviceCalls() {
         var index = 0
         while index < Self.maximumCalls {
-            if let call = calls[index] { drain(call) }
+            if let call = calls[index] { drain(call, isOver: false) }
             index += 1
         }
     }
 
+    /// - Parameter isOver: the provider has closed its end: what is left is read up to it.
     @_noLocks
-    private mutating func drain(_ call: CallPointer) {
+    private mutating func drain(_ call: CallPointer, isOver: Bool) {
         var left = CallPort.ringBlocks
-        while left > 0 {
+        while left > 0 && (isOver || !call.pointee.isResting) {
             left -= 1
             let result = call.pointee.receive(now: now)
             if result == 0 { break }

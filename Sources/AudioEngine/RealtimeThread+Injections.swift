@@ -98,6 +98,27 @@ extension RealtimeThread {
         manual?.pointee.forget()
     }
 
+    /// Something that is to be thrown away still waits in a socket.
+    @_noLocks
+    func isForgetting() -> Bool {
+        var index = 0
+        while index < Self.maximumInjections {
+            if let injection = injections[index], injection.pointee.isForgetting { return true }
+            index += 1
+        }
+        return manual?.pointee.isForgetting ?? false
+    }
+
+    @_noLocks
+    mutating func goOnForgetting() {
+        var index = 0
+        while index < Self.maximumInjections {
+            if let injection = injections[index] { injection.pointee.goOnForgetting() }
+            index += 1
+        }
+        manual?.pointee.goOnForgetting()
+    }
+
     @_noLocks
     func hasClockedCall() -> Bool {
         isPCMClocked || hasClockedDescriptor()

@@ -259,6 +259,7 @@ struct RealtimeThread: ~Copyable {
         serviceTimers()
         cutIfReady()
         finishEndings()
+        goOnForgetting()
         endInjections()
         finishCaptures()
         noteMicrophone()
@@ -290,9 +291,10 @@ struct RealtimeThread: ~Copyable {
         }
         index = 0
         while index < Self.maximumCalls {
-            if let call = calls[index] { result = min64(result, call.pointee.deadline()) }
+            if let call = calls[index] { result = min64(result, call.pointee.deadline(now: now)) }
             index += 1
         }
+        if isForgetting() { result = min64(result, now &+ Self.tickNanoseconds) }
         return result
     }
 
@@ -342,7 +344,8 @@ struct RealtimeThread: ~Copyable {
         while index < Self.maximumCalls {
             if let call = calls[index] {
                 call.pointee.pollIndex = count
-                polls[count] = pollfd(fd: call.pointee.descriptor, events: Int16(POLLIN), revents: 0)
+                let events = call.pointee.isResting ? 0 : Int16(POLLIN)
+                polls[count] = pollfd(fd: call.pointee.descriptor, events: events, revents: 0)
                 count += 1
             }
             index += 1
