@@ -191,22 +191,35 @@ extension ControlLoop {
         return value[..<end]
     }
 
+    /// Returns when `waitpid` does not wait any more.
+    ///
+    /// - Parameter watch: adds the child's descriptor to the loop, which the kernel may refuse (`ENOSPC`, epoll_ctl(2)).
     @ControlPlane
-    private func waitUntilEnded(_ child: pid_t) async {
+    func waitUntilEnded(
+        _ child: pid_t,
+        watching watch: (Int32, @escaping @ControlPlane (Readiness) -> Void) throws(SystemError) -> DescriptorSource
+    ) async {
         let descriptor = btcall_open_process(child)
         guard descriptor >= 0 else { return await pollUntilEnded(child) }
         defer { close(descriptor) }
         var source: DescriptorSource?
-        await withCheckedContinuation { continuation in
+        let isWatched: Bool = await withCheckedContinuation { continuation in
             do throws(SystemError) {
-                source = try add(descriptor, .readable) { _ in
+                source = try watch(descriptor) { _ in
                     source?.cancel()
-                    continuation.resume()
+                    continuation.resume(returning: true)
                 }
             } catch {
-                // Then the wait that follows is a blocking one.
-                continuation.resume()
+                continuation.resume(returning: false)
             }
+        }
+        if !isWatched { await pollUntilEnded(child) }
+    }
+
+    @ControlPlane
+    private func waitUntilEnded(_ child: pid_t) async {
+        await waitUntilEnded(child) { descriptor, handler throws(SystemError) in
+            try add(descriptor, .readable, handler)
         }
     }
 
