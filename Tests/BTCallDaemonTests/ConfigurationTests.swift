@@ -2,6 +2,7 @@ import AudioDSP
 import BTCallDaemon
 import BluetoothTypes
 import ControlLoop
+import Glibc
 import Logging
 import Routing
 import Testing
@@ -127,6 +128,18 @@ import Testing
         let fits = "stateDirectory = /" + String(repeating: "a", count: 180)
         #expect(fits.utf8.count == ConfigurationReader.maximumLineBytes)
         #expect(refusal("[daemon]\n\(fits)\n") == nil)
+    }
+
+    @Test func `a line with a NUL is refused, and is the only one that a kept file loses`() throws {
+        let text = "[routing]\nopenAttempts = 3\0retryBaseMs = 1\nretryBaseMs = 200\n[audio]\n\0\0"
+        let error = try #require(refusal(text))
+        #expect(error.line == 2 && error.problem == "the line has a NUL character")
+        let path = "/tmp/btcall-nul-\(getpid()).conf"
+        defer { unlink(path) }
+        try OwnFile.replace(path, with: Array(text.utf8), isSynced: false)
+        let (entries, leftOut) = try ConfigurationReader.understoodEntries(ofFile: path)
+        #expect(entries.map { "\($0.section).\($0.key)=\($0.value) \($0.line)" } == ["routing.retryBaseMs=200 3"])
+        #expect(leftOut.map(\.line) == [2])
     }
 
     @Test func `refuses a device without any direction`() throws {

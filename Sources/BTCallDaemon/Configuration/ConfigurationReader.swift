@@ -81,6 +81,13 @@ package enum ConfigurationReader {
     ) throws(ConfigurationError) -> Outcome {
         var bytes = contents
         guard !bytes.isEmpty else { return ([], []) }
+        if let refusal = nul(in: bytes, file: file) {
+            guard leavesOut else { throw refusal }
+            let lines = bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
+            let others = lines.map { $0.contains(0) ? [] : $0 }.joined(separator: [UInt8(ascii: "\n")])
+            let outcome = try read(Array(others), file: file, leavesOut: true)
+            return (outcome.entries, [refusal] + outcome.leftOut)
+        }
         let outcome: Result<Outcome, ConfigurationError> = bytes.withUnsafeMutableBytes { buffer in
             guard let stream = fmemopen(buffer.baseAddress, buffer.count, "r") else {
                 let error = SystemError(call: "fmemopen", code: errno)
@@ -91,6 +98,14 @@ package enum ConfigurationReader {
             return Result { () throws(ConfigurationError) in try read(stream, file: file, leavesOut: leavesOut) }
         }
         return try outcome.get()
+    }
+
+    /// A line with a NUL would end there, and what follows would be read as the next one.
+    private static func nul(in bytes: [UInt8], file: String) -> ConfigurationError? {
+        guard let place = bytes.firstIndex(of: 0) else { return nil }
+        let line = bytes[..<place].count { $0 == UInt8(ascii: "\n") } + 1
+        return ConfigurationError(
+            file: file, line: line, key: nil, problem: "the line has a NUL character", accepted: "text without it")
     }
 
     /// What the callbacks of libinih work on.
