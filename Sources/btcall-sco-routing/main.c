@@ -68,6 +68,14 @@ static int read_line(int stream, char *line, size_t size)
     return -1;
 }
 
+// The journal has what was asked for, which may be anything.
+static void clean(char *text)
+{
+    for (; *text != '\0'; text++)
+        if (*text < ' ' || *text > '~')
+            *text = '?';
+}
+
 // Standard input and output are a socket: a line with the controller comes in, the exit status and a line go out.
 static int serve(void)
 {
@@ -76,6 +84,7 @@ static int serve(void)
         fprintf(stderr, "btcall-sco-routing: no controller was asked for\n");
         return 1;
     }
+    clean(controller);
     enum sco_routing_outcome outcome = route(controller, text, sizeof text);
     printf("%d %s\n", status(outcome), text);
     fprintf(stderr, "%s: %s\n", controller, text);

@@ -41,6 +41,9 @@ import Testing
         // As systemd runs it: the answer's first word is the status.
         let served = try run(helper.path, ["--serve"], input: "eth0\n")
         #expect(served.status == 1 && served.output.hasPrefix("1 'eth0' is not a controller"))
+        let hostile = try run(helper.path, ["--serve"], input: "\u{1B}[2J\r\u{9B}1m\n")
+        #expect(hostile.output == "1 '?[2J???1m' is not a controller: hci0, hci1, ... (see `bluetoothctl list`)\n")
+        #expect(hostile.errors == "?[2J???1m: " + hostile.output.dropFirst(2))
         for input in ["", "hci0", "hci0000000000000000000000000000000000000000000\n"] {
             let result = try run(helper.path, ["--serve"], input: input)
             #expect(result.status == 1 && result.output == "" && result.errors.contains("no controller was asked for"))
