@@ -146,7 +146,7 @@ private struct PCMSetup {
         }
         channels = count
         try check(snd_pcm_hw_params_set_channels(pcm, parameters, UInt32(count)), "snd_pcm_hw_params_set_channels")
-        let ratesInOrder = PCMHandle.rates.sorted { abs($0 - wanted.rate) < abs($1 - wanted.rate) }
+        let ratesInOrder = PCMHandle.rates.sorted { ($0 - wanted.rate).magnitude < ($1 - wanted.rate).magnitude }
         guard
             let found = ratesInOrder.first(where: {
                 snd_pcm_hw_params_test_rate(pcm, parameters, UInt32($0), 0) == 0

@@ -208,11 +208,11 @@ package struct AdaptiveResampler: ~Copyable {
     }
 
     private static func sinc(_ value: Double) -> Double {
-        abs(value) < 1e-9 ? 1 : sin(.pi * value) / (.pi * value)
+        value.magnitude < 1e-9 ? 1 : sin(.pi * value) / (.pi * value)
     }
 
     private static func kaiser(_ value: Double, beta: Double) -> Double {
-        abs(value) >= 1 ? 0 : bessel(beta * (1 - value * value).squareRoot()) / bessel(beta)
+        value.magnitude >= 1 ? 0 : bessel(beta * (1 - value * value).squareRoot()) / bessel(beta)
     }
 
     /// The modified Bessel function of the first kind, order 0.

@@ -45,7 +45,7 @@ package struct LinkQuality: Equatable, Sendable {
         score -= Self.bounded(5 * Double(xruns), 30)
         score -= Self.bounded(5 * Double(retries), 15)
         score -= Self.bounded(jitter / .milliseconds(1) - 5, 15)
-        score -= Self.bounded((abs(driftPPM) - 500) / 50, 10)
+        score -= Self.bounded((driftPPM.magnitude - 500) / 50, 10)
         return Int(Self.bounded(score, 100).rounded())
     }
 

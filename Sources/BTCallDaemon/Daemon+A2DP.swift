@@ -53,7 +53,7 @@ extension Daemon {
             headsetObjects?.follow(address)
         case .volumeChanged(let address, _): headsetObjects?.follow(address)
         case .delayChanged(let address, let delay):
-            graph.setStreamDelay(Int(delay / .milliseconds(1)), of: address)
+            graph.setStreamDelay(Int(delay.milliseconds), of: address)
         case .buttonPressed(let button): pressed(button)
         case .foreignPlaying(let address, _):
             peace.streamsChanged()

@@ -201,7 +201,7 @@ package final class AudioExchange: Sendable {
     }
 
     private static func peak(_ samples: ArraySlice<Int16>) -> Int {
-        samples.reduce(0) { max($0, abs(Int($1))) }
+        samples.reduce(0) { max($0, Int($1.magnitude)) }
     }
 
     private static var milliseconds: Int {

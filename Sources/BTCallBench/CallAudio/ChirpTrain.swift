@@ -70,7 +70,7 @@ package struct ChirpTrain: Sendable {
                 let (new, old) = (recorded[delay + chirp.count - 1], recorded[delay - 1])
                 power += new * new - old * old
             }
-            let likeness = abs(product(recorded, delay)) / (energy * max(power, 1)).squareRoot()
+            let likeness = product(recorded, delay).magnitude / (energy * max(power, 1)).squareRoot()
             if likeness > best.likeness { best = (delay, likeness) }
         }
         return best.likeness >= Self.leastLikeness ? Echo(delay: best.delay, likeness: min(best.likeness, 1)) : nil

@@ -57,7 +57,7 @@ package struct ContinuityAnalysis {
             lag = found
             let start = position - found
             if let last = segments.last,
-                abs((last.recorded.upperBound - last.reference.upperBound) - found) <= rate / 500,
+                (last.recorded.upperBound - last.reference.upperBound - found).magnitude <= rate / 500,
                 position <= last.recorded.upperBound
             {
                 segments[segments.count - 1].recorded = last.recorded.lowerBound..<position + window
@@ -101,8 +101,8 @@ package struct ContinuityAnalysis {
         let most = longestPause * rate / 1000 + 2 * window
         func next(_ edge: Int, _ step: Int, _ isFree: (Int) -> Bool) -> Int? {
             var (frame, paused) = (edge + step, false)
-            while isFree(frame), abs(frame - edge) <= most {
-                if isReference(frame) { return abs(frame - edge) == hop || paused ? frame : nil }
+            while isFree(frame), (frame - edge).magnitude <= most {
+                if isReference(frame) { return (frame - edge).magnitude == hop || paused ? frame : nil }
                 paused = paused || isPause(frame)
                 frame += step
             }

@@ -82,7 +82,7 @@ package enum TimelineDrawing {
         var upper: [String] = []
         var lower: [String] = []
         for start in stride(from: 0, to: samples.count, by: block) {
-            let peak = samples[start..<min(start + block, samples.count)].reduce(0) { max($0, abs(Int($1))) }
+            let peak = samples[start..<min(start + block, samples.count)].reduce(0) { max($0, Int($1.magnitude)) }
             let height = Double(peak) / 32768 * (rowHeight / 2 - 8)
             let place = number(x(Double(start) / Double(DemoRecordings.rate) + offset))
             upper.append("\(place),\(number(y + rowHeight / 2 - 2 - height))")

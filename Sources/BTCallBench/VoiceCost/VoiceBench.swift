@@ -40,7 +40,9 @@ package struct VoiceBench {
             let who = "\(kind.rawValue), \(rate) Hz"
             var lines: [String] = []
             if let allocations, allocations > 0 { lines.append("\(who): asked for memory \(allocations) times") }
-            if abs(speechLevel + 20) > 3 { lines.append("\(who): speech of -35 dB comes out with \(speechLevel) dB") }
+            if (speechLevel + 20).magnitude > 3 {
+                lines.append("\(who): speech of -35 dB comes out with \(speechLevel) dB")
+            }
             return lines
         }
     }

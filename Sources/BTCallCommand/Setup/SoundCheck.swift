@@ -64,7 +64,7 @@ enum SoundCheck {
             } else if count < 0 {
                 throw CommandFailure("\(device): snd_pcm_readi: \(text(Int32(count)))")
             } else {
-                for sample in samples.prefix(count * handle.channels) { peak = max(peak, abs(Int(sample))) }
+                for sample in samples.prefix(count * handle.channels) { peak = max(peak, Int(sample.magnitude)) }
                 left -= count
             }
         }

@@ -128,7 +128,7 @@ package final class AudioObject {
         let counters = graph.counters()
         var statistics = AudioStatistics()
         statistics.isRealtime = graph.isRealtime
-        statistics.cardQueueMs = UInt64((graph.playbackQueue / .milliseconds(1)).rounded())
+        statistics.cardQueueMs = UInt64(clamping: graph.playbackQueue.milliseconds)
         statistics.lateTicks = UInt64(clamping: counters.lateWakeUps)
         for counter in counters.terminals {
             guard let endpoint = graph.endpoint(ofTerminal: counter.id), let word = DeviceWord(endpoint.description)

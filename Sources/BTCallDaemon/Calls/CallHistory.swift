@@ -110,7 +110,7 @@ extension QualityDescription {
     }
 
     private static func milliseconds(_ duration: Duration) -> UInt64 {
-        UInt64(clamping: duration.components.seconds * 1000 + duration.components.attoseconds / 1_000_000_000_000_000)
+        UInt64(clamping: duration.milliseconds)
     }
 }
 

@@ -357,7 +357,7 @@ package final class MediaLinks {
     }
 
     private func delayMilliseconds(of address: BluetoothAddress) -> Int {
-        source.transport(of: address)?.delay.map { Int($0 / .milliseconds(1)) } ?? 0
+        source.transport(of: address)?.delay.map { Int($0.milliseconds) } ?? 0
     }
 
     /// Rate, mode and bitpool of what was acquired.

@@ -16,7 +16,7 @@ package struct HeadsetBattery: Hashable, Sendable {
 
     /// Whether they differ by no more than one level of the coarser.
     private static func agree(_ coarse: BatteryReport, _ fine: BatteryReport) -> Bool {
-        abs(coarse.percent - fine.percent) <= 100 / max(coarse.levels - 1, 1)
+        (coarse.percent - fine.percent).magnitude <= 100 / max(coarse.levels - 1, 1)
     }
 }
 

@@ -13,7 +13,7 @@ struct CallMeasurement: Equatable, Sendable {
         static let silence = 2
 
         init(_ samples: some Collection<Int16>) {
-            let highest = samples.reduce(0) { max($0, abs(Int($1))) }
+            let highest = samples.reduce(0) { max($0, Int($1.magnitude)) }
             guard highest > Self.silence else {
                 (level, peak) = (nil, nil)
                 return
