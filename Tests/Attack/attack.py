@@ -1,0 +1,86 @@
+"""attack.py [--seconds N] [--seed N] [NAME...]: see `run`, which gives it a mount name space of its own."""
+import argparse
+import os
+import shutil
+import signal
+import sys
+import tempfile
+import time
+import unittest
+
+import judge
+import users
+import world
+
+# Seconds of a round of all tests at scale 1, and of the longest one: longer runs are several of them, each with another seed.
+ROUND, LONGEST = 90, 300
+
+
+def cases(suite):
+    for test in suite:
+        yield from cases(test) if isinstance(test, unittest.TestSuite) else [test]
+
+
+def chosen(names):
+    """The tests whose names contain one of these; all without any."""
+    found = unittest.defaultTestLoader.discover(os.path.dirname(os.path.realpath(__file__)))
+    return [test for test in cases(found) if not names or any(name in test.id() for name in names)]
+
+
+class Result(unittest.TextTestResult):
+    """Says of each test how long it took."""
+
+    def startTest(self, test):
+        self.begun = time.monotonic()
+        super().startTest(test)
+
+    def stopTest(self, test):
+        print("# %s: %.1f s" % (test.id().split(".")[-1], time.monotonic() - self.begun), flush=True)
+        super().stopTest(test)
+
+
+def play(names):
+    """One round: (passed, failed, skipped)."""
+    runner = unittest.TextTestRunner(stream=sys.stdout, verbosity=2, resultclass=Result)
+    tests = chosen(names)
+    result = runner.run(unittest.TestSuite(tests))
+    bad = {test.id() for test, _ in result.failures + result.errors if hasattr(test, "id")}
+    skipped = len(result.skipped)
+    if not tests:
+        print("not ok - no test has such a name")
+        return 0, 1, 0
+    return max(0, len(tests) - len(bad) - skipped), len(bad), skipped
+
+
+def main():
+    parser = argparse.ArgumentParser(prog="run")
+    parser.add_argument("--seconds", type=float, default=ROUND)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("names", nargs="*")
+    options = parser.parse_args()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    work = tempfile.mkdtemp(prefix="btcall-attack-")
+    os.chmod(work, 0o755)
+    os.environ["ATTACK_WORK"] = work
+    counts, end = [0, 0, 0], time.monotonic() + options.seconds
+    try:
+        users.make(work)
+        judge.Plan.scale = min(options.seconds, LONGEST) / ROUND
+        number = 0
+        while number == 0 or time.monotonic() + LONGEST < end + ROUND:
+            judge.Plan.seed = options.seed * 1000 + number
+            print("# seed %d, round %d" % (options.seed, number + 1), flush=True)
+            counts = [sum(pair) for pair in zip(counts, play(options.names))]
+            number += 1
+    except Exception as failure:
+        print("not ok - the world does not start: %s: %s" % (type(failure).__name__, failure))
+        counts[1] += 1
+    finally:
+        world.World.discard()
+        shutil.rmtree(work, ignore_errors=True)
+    print("%d passed, %d failed%s" % (counts[0], counts[1], ", %d skipped" % counts[2] if counts[2] else ""))
+    sys.exit(0 if counts[1] == 0 else 1)
+
+
+if __name__ == "__main__":
+    main()
