@@ -68,9 +68,10 @@ import Testing
         #expect(outcomes.count == 3 && outcomes.last == .failure(RingFileError(what: "is not read while /a still is")))
         #expect(disk.reads.withLock { $0 } == ["/a"])
         disk.release()
-        disk.release()
         try await eventually("the next is read") {
             if outcomes.last == .success(tone) { return true }
+            // A busy machine may be too late for the first one.
+            disk.release()
             reader.read("/b", atRate: 48_000) { outcomes.append($0) }
             return false
         }

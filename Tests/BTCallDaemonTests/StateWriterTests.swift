@@ -77,13 +77,14 @@ private final class Disk: Sendable {
     @Test func `what was asked for later is not waited for`() async throws {
         let disk = Disk()
         let writer = StateWriter(replace: disk.replacement(isHeld: true))
-        var isSettled = false
+        var (isWaiting, isSettled) = (false, false)
         writer.write("1", to: first) { _ in }
         let waiting = Task { @ControlPlane in
+            isWaiting = true
             await writer.settle()
             isSettled = true
         }
-        try await eventually("it is being written") { disk.attempts == ["a:1"] }
+        try await eventually("it is being written and waited for") { disk.attempts == ["a:1"] && isWaiting }
         writer.write("2", to: second) { _ in }
         disk.release(1)
         await waiting.value
