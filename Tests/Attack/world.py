@@ -171,7 +171,12 @@ def programs(copied={}):
 class Box:
     """A bus, bluetoothd and btcalld in a directory of their own."""
 
+    # How many have failed to start one after the other, and the most that are waited for.
+    failures, PATIENT = 0, 3
+
     def __init__(self, configuration=CONFIGURATION, prepare=None, error=None, start=True):
+        if Box.failures >= self.PATIENT:
+            raise Broken("no world starts, as before")
         self.work = tempfile.mkdtemp(prefix="world-", dir=os.environ["ATTACK_WORK"])
         os.chmod(self.work, 0o755)
         self.bus_path, self.daemon, self.bluez, self.bus = os.path.join(self.work, "bus"), None, None, None
@@ -184,7 +189,9 @@ class Box:
             self.start_bus()
             self.bluez = bluez.start(self.bus_path)
             self.open(start, prepare, error)
+            Box.failures = 0
         except BaseException:
+            Box.failures += 1
             self.end()
             raise
 
