@@ -5,7 +5,8 @@ package import Logging
 /// Pauses the players on the bus (MPRIS 2, `org.mpris.MediaPlayer2.Player`) for calls and has those go on that nobody else
 /// touched meanwhile.
 ///
-/// Without a player on the bus there are three match rules, and nothing else.
+/// Signals are those of known players alone: the bus keeps away what others say at their path. Without a player on the bus there
+/// are two match rules, and nothing else.
 @ControlPlane
 package final class MusicPlayers {
     private static let namespace = "org.mpris.MediaPlayer2"
@@ -28,6 +29,7 @@ package final class MusicPlayers {
 
     private struct Player {
         let owner: String
+        let changes: Subscription
         var status: String?
         var part = Part.untouched
     }
@@ -95,7 +97,7 @@ package final class MusicPlayers {
     package func stop() {
         for subscription in subscriptions { subscription.cancel() }
         subscriptions = []
-        players = [:]
+        forgetAll()
     }
 
     private func resume(_ name: String) {
@@ -128,9 +130,6 @@ package final class MusicPlayers {
         guard isOn else { return }
         subscriptions = [
             bus.subscribe(
-                path: Self.path, interface: Self.properties, member: "PropertiesChanged", argument0: Self.interface
-            ) { [weak self] in self?.changed($0) },
-            bus.subscribe(
                 sender: Self.busName, interface: Self.busName, member: "NameOwnerChanged",
                 argument0Namespace: Self.namespace
             ) { [weak self] signal in
@@ -141,7 +140,7 @@ package final class MusicPlayers {
             },
             // After a restart of the bus they are others.
             bus.watchName(Self.busName) { [weak self] owner in
-                self?.players = [:]
+                self?.forgetAll()
                 if owner != nil { self?.list() }
             },
         ]
@@ -162,22 +161,29 @@ package final class MusicPlayers {
 
     private func owned(_ name: String, _ owner: String?) {
         guard isOn, players[name]?.owner != owner else { return }
-        players[name] = nil
+        players.removeValue(forKey: name)?.changes.cancel()
         guard let owner, players.count < Self.limit else { return }
-        players[name] = Player(owner: owner)
+        let changes = bus.subscribe(
+            sender: owner, path: Self.path, interface: Self.properties, member: "PropertiesChanged",
+            argument0: Self.interface
+        ) { [weak self] in self?.changed(name, $0) }
+        players[name] = Player(owner: owner, changes: changes)
         readStatus(of: name, owner) {}
+    }
+
+    private func forgetAll() {
+        for player in players.values { player.changes.cancel() }
+        players = [:]
     }
 
     // MARK: What they do
 
-    private func changed(_ signal: Signal) {
-        guard signal.arguments.count == 3 else { return }
-        for name in players.keys.sorted() where players[name]?.owner == signal.sender {
-            if let status = signal.arguments[1]["PlaybackStatus"]?.stringValue {
-                take(status, of: name)
-            } else if signal.arguments[2].stringsValue?.contains("PlaybackStatus") == true {
-                readStatus(of: name, signal.sender) {}
-            }
+    private func changed(_ name: String, _ signal: Signal) {
+        guard signal.arguments.count == 3, players[name]?.owner == signal.sender else { return }
+        if let status = signal.arguments[1]["PlaybackStatus"]?.stringValue {
+            take(status, of: name)
+        } else if signal.arguments[2].stringsValue?.contains("PlaybackStatus") == true {
+            readStatus(of: name, signal.sender) {}
         }
     }
 
