@@ -251,10 +251,12 @@ extension ProfileRegistration {
         guard call.arguments.count == 3, let descriptor = call.arguments[1].descriptorValue,
             let properties = call.arguments[2].vardictValue
         else { throw .invalidArguments("NewConnection takes a device, a descriptor and properties") }
-        guard Self.isSocket(descriptor.descriptor) else {
+        guard Self.isConnection(descriptor.descriptor) else {
             throw .invalidArguments(
-                "NewConnection without a usable descriptor: it has to be a socket, and the daemon needs one to spare (LimitNOFILE)"
-            )
+                """
+                NewConnection without a usable descriptor: it has to be a connected stream socket, and the daemon needs a \
+                descriptor to spare (LimitNOFILE)
+                """)
         }
         guard let onConnection else {
             throw BusError(name: BlueZNames.errorPrefix + "Rejected", message: "nobody takes connections here")
@@ -268,10 +270,15 @@ extension ProfileRegistration {
         logger.info("\(address) has connected \(configuration.name)")
     }
 
-    /// A message that came while no descriptor was free has -1.
-    private static func isSocket(_ descriptor: Int32) -> Bool {
-        var status = stat()
-        return descriptor >= 0 && fstat(descriptor, &status) == 0 && status.st_mode & S_IFMT == S_IFSOCK
+    /// Whether a descriptor is a stream socket that does not listen. A message that came while no descriptor was free has -1.
+    private static func isConnection(_ descriptor: Int32) -> Bool {
+        option(SO_TYPE, descriptor) == Int32(bitPattern: SOCK_STREAM.rawValue) && option(SO_ACCEPTCONN, descriptor) == 0
+    }
+
+    private static func option(_ name: Int32, _ descriptor: Int32) -> Int32? {
+        var value: Int32 = 0
+        var size = socklen_t(MemoryLayout<Int32>.size)
+        return getsockopt(descriptor, SOL_SOCKET, name, &value, &size) == 0 ? value : nil
     }
 
     private func disconnectionRequested(_ call: MethodCall) throws(BusError) {

@@ -141,9 +141,22 @@ struct ProfileRegistrationTests {
         let fixture = try await BlueZFixture()
         defer { fixture.stop() }
         let registration = try await registered(fixture)
-        let file = PassedDescriptor(taking: open("/dev/null", O_RDWR))
-        let error = await #expect(throws: BusError.self) { try await fixture.fake.handOver(file, of: first) }
-        #expect(error?.message.contains("without a usable descriptor") == true)
+        let listening = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
+        var address = sockaddr_un()
+        address.sun_family = sa_family_t(AF_UNIX)
+        // Without a name it gets one of its own.
+        let isListening = withUnsafeMutablePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                bind(listening, $0, socklen_t(MemoryLayout<sa_family_t>.size)) == 0 && listen(listening, 1) == 0
+            }
+        }
+        #expect(isListening)
+        let datagrams = socket(AF_UNIX, Int32(SOCK_DGRAM.rawValue), 0)
+        for descriptor in [open("/dev/null", O_RDWR), datagrams, listening] {
+            let file = PassedDescriptor(taking: descriptor)
+            let error = await #expect(throws: BusError.self) { try await fixture.fake.handOver(file, of: first) }
+            #expect(error?.message.contains("without a usable descriptor") == true)
+        }
         let headset = try await fixture.fake.connect(first)
         defer { close(headset) }
         // The first that anybody hears of.
