@@ -83,10 +83,10 @@ class Descriptors(Attack):
 
     def test_audio_sockets_that_are_flooded_and_not_read_interrupt_no_call(self):
         def attack(path):
-            client = Client(path)
-            call = client.get(CALLS, "org.btcall.Calls1", "Calls")[0]
-            sockets = []
-            for _ in range(8):
+            # One client has four of each at most.
+            clients, sockets = [Client(path), Client(path)], []
+            call = clients[0].get(CALLS, "org.btcall.Calls1", "Calls")[0]
+            for client in clients * 4:
                 sockets += handed(client, AUDIO, "org.btcall.Audio1", "OpenInjection", "a{sv}", ({},))
                 sockets += handed(client, AUDIO, "org.btcall.Audio1", "OpenTap", "oa{sv}", (call, {}))
             end, sizes = time.monotonic() + self.seconds(1.5), [0, 1, 319, 320, 321, 4096, 65536]

@@ -138,13 +138,24 @@ extension DaemonTests {
                 }
                 #expect(error?.message.contains("accepted: 8000, 16000") == true)
                 var held: [AudioInjection] = []
-                for _ in 1...8 { held.append(try await box.bridge.audio.openInjection()) }
+                let second = try await CallBridge(bus: .address("\(box.address)"))
+                let third = try await CallBridge(bus: .address("\(box.address)"))
+                for _ in 1...4 { held.append(try await box.bridge.audio.openInjection()) }
                 error = await refusal { () throws(BridgeError) in _ = try await box.bridge.audio.openInjection() }
-                #expect(error?.code == .wrongState && error?.message.contains("close one first") == true)
+                #expect(error?.code == .wrongState && error?.message.contains("the most for one program") == true)
+                for _ in 1...4 { held.append(try await second.audio.openInjection()) }
+                error = await refusal { () throws(BridgeError) in _ = try await third.audio.openInjection() }
+                #expect(error?.code == .wrongState && error?.message.contains("8 programs add audio") == true)
                 held.removeLast()
                 try await eventually("its place is free again") {
+                    (try? await third.audio.openInjection()) != nil
+                }
+                held.removeFirst()
+                try await eventually("one of the first program's is") {
                     (try? await box.bridge.audio.openInjection()) != nil
                 }
+                await second.close()
+                await third.close()
             }
         }
     }

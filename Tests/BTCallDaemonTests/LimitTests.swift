@@ -3,8 +3,10 @@ import BTCallAPI
 import BTCallDaemon
 import BTCallSimulator
 import BluetoothTypes
+import CBTCall
 import ControlLoop
 import DBus
+import Foundation
 import Glibc
 import TestSupport
 import Testing
@@ -141,6 +143,11 @@ extension DaemonTests {
                         (BTCallPath.session, BTCallName.Interface.session, "Activate", 16, { _ in [.vardict([:])] }),
                         (BTCallPath.manager, BTCallName.Interface.manager, "SubscribeLog", 2, { _ in [] }),
                         (BTCallPath.calls, calls, "RegisterContactResolver", 2, resolver),
+                        (BTCallPath.audio, BTCallName.Interface.audio, "OpenInjection", 4, { _ in [.vardict([:])] }),
+                        (
+                            BTCallPath.audio, BTCallName.Interface.audio, "OpenPlayback", 4,
+                            { _ in [.vardict(["to": "page"])] }
+                        ),
                     ]
                     for (path, interface, member, most, arguments) in cases {
                         // The descriptors are held with the answers.
@@ -171,6 +178,40 @@ extension DaemonTests {
                         [.objectPath(call), .vardict([:])]
                     ) { _ in }
                     try await eventually("another program is") { box.log.containing("asks to record it").count == 3 }
+                })
+        }
+
+        @Test func `One process has 8 streams and 24 connections of the PCM at most, and another one gets its own`()
+            async throws
+        {
+            let path = FileManager.default.temporaryDirectory.appending(path: "btcall-\(UUID().uuidString).sock").path()
+            try await Box.run(
+                configure: { $0.pcmSocket = path },
+                body: { box in
+                    func ask(_ role: btcall_pcm_role) async throws -> PCMClient {
+                        let client = try PCMClient(path, PCMClient.hello(role))
+                        try await eventually("it is answered") { client.isAnswered() }
+                        return client
+                    }
+                    var clients: [PCMClient] = []
+                    for _ in 1...8 { clients.append(try await ask(BTCALL_PCM_CALL)) }
+                    let ninth = try await ask(BTCALL_PCM_CALL)
+                    #expect(ninth.answer?.error == EBUSY && ninth.reason.contains("8 streams of this process"))
+                    for _ in 9...24 { clients.append(try await ask(BTCALL_PCM_CONTROL)) }
+                    #expect(clients.allSatisfy { $0.answer?.error == 0 })
+                    let late = try await ask(BTCALL_PCM_CONTROL)
+                    #expect(late.answer?.error == EBUSY && late.reason.contains("24 connections of this process"))
+                    #expect(box.log.containing("(process \(getpid())) is not served: 24 connections").count == 1)
+                    // All these are of the test's own process.
+                    let own = box.daemon.pcm.process
+                    box.daemon.pcm.process = { _ in 1 }
+                    let other = try await ask(BTCALL_PCM_CALL)
+                    #expect(other.answer?.error == 0)
+                    box.daemon.pcm.process = own
+                    clients.removeFirst().close()
+                    try await eventually("there is room again") {
+                        try await ask(BTCALL_PCM_CALL).answer?.error == 0
+                    }
                 })
         }
 

@@ -418,7 +418,11 @@ extension DaemonTests {
         @Test func `sixteen streams are open at most`() async throws {
             try await run { box, path in
                 var clients: [PCMClient] = []
-                for _ in 1...16 { clients.append(try await open(path).client) }
+                for process in Int32(1)...2 {
+                    box.daemon.pcm.process = { _ in process }
+                    for _ in 1...8 { clients.append(try await open(path).client) }
+                }
+                box.daemon.pcm.process = { _ in 3 }
                 let late = try PCMClient(path, PCMClient.hello(BTCALL_PCM_CALL))
                 try await eventually("it is answered") { late.isAnswered() }
                 #expect(late.answer?.error == EBUSY && late.reason.contains("16 streams"))

@@ -437,11 +437,20 @@ extension DaemonTests {
                     }
                     #expect(error?.code == .invalidArgument)
                     var held: [AudioInjection] = []
-                    for _ in 1...8 { held.append(try await audio.play(to: .page)) }
+                    let second = try await CallBridge(bus: .address("\(box.address)"))
+                    let third = try await CallBridge(bus: .address("\(box.address)"))
+                    for _ in 1...4 { held.append(try await audio.play(to: .page)) }
                     error = await refusal { () throws(BridgeError) in _ = try await audio.play(to: .page) }
-                    #expect(error?.code == .wrongState && error?.message.contains("close one first") == true)
+                    #expect(error?.code == .wrongState && error?.message.contains("the most for one program") == true)
+                    for _ in 1...4 { held.append(try await second.audio.play(to: .page)) }
+                    error = await refusal { () throws(BridgeError) in _ = try await third.audio.play(to: .page) }
+                    #expect(error?.code == .wrongState && error?.message.contains("8 programs play already") == true)
                     held.removeLast()
-                    try await eventually("its place is free again") { (try? await audio.play(to: .page)) != nil }
+                    try await eventually("its place is free again") { (try? await third.audio.play(to: .page)) != nil }
+                    held.removeFirst()
+                    try await eventually("one of the first program's is") { (try? await audio.play(to: .page)) != nil }
+                    await second.close()
+                    await third.close()
                 })
         }
 

@@ -219,10 +219,17 @@ extension DaemonTests {
                     #expect(await name(["side": "local", "channels": .uint32(2)]) == invalid)
                     #expect(await name(["rate": .uint32(11_025)]) == invalid)
                     var held: [AudioTap] = []
-                    for _ in 1...8 { held.append(try await box.bridge.audio.openTap(call: call)) }
+                    let second = try await CallBridge(bus: .address("\(box.address)"))
+                    for _ in 1...4 { held.append(try await box.bridge.audio.openTap(call: call)) }
+                    let error = await refusal { () throws(BridgeError) in
+                        _ = try await box.bridge.audio.openTap(call: call)
+                    }
+                    #expect(error?.code == .wrongState && error?.message.contains("the most for one program") == true)
+                    for _ in 1...4 { held.append(try await second.audio.openTap(call: call)) }
                     #expect(await name([:]) == APIError(.wrongState, "").name)
                     held.removeAll()
                     try await eventually("their places are free again") { await name([:]) == nil }
+                    await second.close()
                 })
         }
 

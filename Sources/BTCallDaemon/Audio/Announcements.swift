@@ -13,12 +13,15 @@ package final class Announcements {
     private static let aheadBlocks = 8
     /// Most programs at once; the ringer and the tones of calls have places of their own.
     private static let limit = 8
+    /// Of one program, so that none keeps all others out.
+    private static let mostPerClient = 4
 
     private let graph: AudioGraph
     private let playable: Set<LocalDevice>
     private let logger: Logger
     package var configuration: RingConfiguration
-    private var count = 0
+    /// Who plays, each as often as it does.
+    private var players: [String] = []
 
     /// - Parameter playable: local devices that can be heard.
     package init(graph: AudioGraph, configuration: RingConfiguration, playable: Set<LocalDevice>, logger: Logger) {
@@ -34,12 +37,18 @@ package final class Announcements {
     ///   - wish: to `ring` or `page`.
     ///   - isStream: without borders between messages.
     ///   - busName: who asks.
-    /// - Throws: `wrongState` when there are too many or there is no such device, `fault` without a descriptor to give.
+    /// - Throws: `wrongState` when there are too many, of all or of this program, or there is no such device, `fault`
+    ///   without a descriptor to give.
     package func open(
         _ wish: PlaybackWish, _ format: AudioFormat, isStream: Bool, of busName: String
     ) throws(APIError) -> PassedDescriptor {
         let place = try place(wish.destination)
-        guard count < Self.limit else {
+        guard players.count(where: { $0 == busName }) < Self.mostPerClient else {
+            throw APIError(
+                .wrongState,
+                "you play \(Self.mostPerClient) times already, which is the most for one program: close one first")
+        }
+        guard players.count < Self.limit else {
             throw APIError(
                 .wrongState, "\(Self.limit) programs play already, which is the most there can be: close one first")
         }
@@ -54,15 +63,19 @@ package final class Announcements {
             descriptor: pair.ours, rate: format.rate, layout: format.layout, isStream: isStream)
         do throws(AudioEngineError) {
             _ = try graph.play(source, Self.manner(wish), at: place) { [weak self] in
-                self?.count -= 1
-                self?.logger.info("\(busName) has nothing more to play")
+                self?.ended(busName)
             }
         } catch {
             throw APIError(.fault, "the audio engine: \(error)")
         }
-        count += 1
+        players.append(busName)
         logger.info("\(busName) plays to \(wish.destination.rawValue): \(format)\(isStream ? ", as a stream" : "")")
         return pair.theirs
+    }
+
+    private func ended(_ busName: String) {
+        if let index = players.firstIndex(of: busName) { players.remove(at: index) }
+        logger.info("\(busName) has nothing more to play")
     }
 
     /// Lets the person hear what a program plays on the ALSA PCM, until the graph ends it; priority and lowering as where

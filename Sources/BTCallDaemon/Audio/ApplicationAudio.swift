@@ -10,6 +10,8 @@ package import Logging
 package final class ApplicationAudio {
     /// What is asked for to be written ahead of what is heard. The kernel counts its own part, too: it becomes 40 to 130 ms.
     private static let aheadBlocks = 8
+    /// Of one program, so that none keeps all others out.
+    private static let mostPerClient = 4
     private let graph: AudioGraph
     private let logger: Logger
     /// Who opened which, by the engine's number.
@@ -30,10 +32,15 @@ package final class ApplicationAudio {
     /// - Parameters:
     ///   - isStream: without borders between messages.
     ///   - busName: who asks.
-    /// - Throws: `wrongState` when there are too many, `fault` without a descriptor to give.
+    /// - Throws: `wrongState` when there are too many, of all or of this program, `fault` without a descriptor to give.
     package func open(
         _ format: AudioFormat, isStream: Bool, of busName: String
     ) throws(APIError) -> PassedDescriptor {
+        guard owners.values.count(where: { $0 == busName }) < Self.mostPerClient else {
+            throw APIError(
+                .wrongState,
+                "you add audio \(Self.mostPerClient) times already, which is the most for one program: close one first")
+        }
         let pair: AudioSocketPair
         do throws(SystemError) {
             pair = try AudioSocketPair(isStream: isStream)

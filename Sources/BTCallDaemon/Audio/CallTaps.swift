@@ -62,6 +62,7 @@ package final class CallTaps {
     private static let mostQuestions = 8
     /// Of one program, so that none keeps all others out.
     private static let mostQuestionsPerClient = 2
+    private static let mostTapsPerClient = 4
 
     /// - Parameter patience: for somebody to allow it.
     package init(
@@ -81,7 +82,8 @@ package final class CallTaps {
     /// - Parameters:
     ///   - path: of the call.
     ///   - busName: who asks.
-    /// - Throws: `noSuchCall`; `accessDenied` when it may not; `wrongState` when there are too many.
+    /// - Throws: `noSuchCall`; `accessDenied` when it may not; `wrongState` when there are too many, of all or of this
+    ///   program.
     package func open(
         _ path: String, _ options: TapOptions, of busName: String
     ) async throws(APIError) -> PassedDescriptor {
@@ -92,6 +94,8 @@ package final class CallTaps {
             throw denied(
                 call, busName, "calls may not be recorded here: [privacy] recording = allow or ask would let them be")
         case .ask:
+            // Nobody is asked in vain.
+            try checkShare(busName)
             switch try await ask(call, busName) {
             case .allowed:
                 // Recording may have been denied to everybody since.
@@ -145,6 +149,14 @@ package final class CallTaps {
         return call
     }
 
+    private func checkShare(_ busName: String) throws(APIError) {
+        guard taps.values.count(where: { $0.owner == busName }) < Self.mostTapsPerClient else {
+            throw APIError(
+                .wrongState,
+                "you record \(Self.mostTapsPerClient) times already, the most for one program: close one first")
+        }
+    }
+
     private func denied(_ call: CallRecord, _ busName: String, _ message: String) -> APIError {
         logger.notice("call \(call.uuid): \(busName) may not record it")
         onEvent?(.denied(call, busName: busName))
@@ -185,6 +197,7 @@ package final class CallTaps {
     ) throws(APIError) -> PassedDescriptor {
         // It may have ended since it was allowed.
         _ = try self.call(call.path)
+        try checkShare(busName)
         let pair: AudioSocketPair
         do throws(SystemError) {
             pair = try AudioSocketPair(isStream: options.isStream)

@@ -27,14 +27,17 @@ final class PCMConnection {
     private(set) var hello: PCMHello?
     var memory: PCMMemory?
     var running: Running?
+    /// The program at the other end, as `PCMServer.process` says.
+    let process: Int32
     private let descriptor: Int32
     private var source: DescriptorSource?
     private var silence: Timer?
     private var isClosed = false
 
     /// - Parameter descriptor: owned from now on, also when this throws.
-    init(_ descriptor: Int32) throws(SystemError) {
+    init(_ descriptor: Int32, of process: Int32) throws(SystemError) {
         self.descriptor = descriptor
+        self.process = process
         do throws(SystemError) {
             source = try ControlLoop.shared.add(descriptor, .readable) { [weak self] _ in self?.receive() }
         } catch {
@@ -56,7 +59,15 @@ final class PCMConnection {
         btcall_close_peer(descriptor)
     }
 
-    func send(_ refusal: PCMRefusal) { _ = send(refusal.answer, []) }
+    func send(_ refusal: PCMRefusal) { _ = Self.send(refusal.answer, [], to: descriptor) }
+
+    /// For one that is not even listened to; what it says is not waited for.
+    ///
+    /// - Parameter descriptor: is closed.
+    static func send(_ refusal: PCMRefusal, closing descriptor: Int32) {
+        _ = send(refusal.answer, [], to: descriptor)
+        btcall_close_peer(descriptor)
+    }
 
     /// Accepts it, with what its stream is made of.
     ///
@@ -76,8 +87,12 @@ final class PCMConnection {
         send(btcall_pcm_message(kind: BTCALL_PCM_VALUE.rawValue, element: element, value: value), [])
     }
 
-    /// - Returns: false when there is no room: whoever does not read is not waited for.
     private func send<Message>(_ message: Message, _ descriptors: [Int32]) -> Bool {
+        Self.send(message, descriptors, to: descriptor)
+    }
+
+    /// - Returns: false when there is no room: whoever does not read is not waited for.
+    private static func send<Message>(_ message: Message, _ descriptors: [Int32], to descriptor: Int32) -> Bool {
         let length = MemoryLayout<Message>.size
         let sent = withUnsafeBytes(of: message) {
             btcall_send_descriptors(

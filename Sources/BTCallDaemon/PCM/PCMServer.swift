@@ -12,6 +12,9 @@ package final class PCMServer {
     package static let maximumStreams = 16
     /// Streams, mixers and those that have not said which.
     private static let maximumConnections = 48
+    /// Of one process, so that none keeps all others out.
+    private static let maximumStreamsPerProcess = 8
+    private static let maximumConnectionsPerProcess = 24
     private static let group = "btcall"
     private static let problem = "pcm"
 
@@ -37,6 +40,8 @@ package final class PCMServer {
     package var onChange: (@ControlPlane () -> Void)?
     package var values: @ControlPlane () -> Values = { Values(playback: 100, capture: 100, isHeard: true) }
     package var onWish: (@ControlPlane (Wish) -> Void)?
+    /// Which process has connected this socket. Those that cannot be told apart (0, of another container) count as one.
+    package var process: @ControlPlane (_ socket: Int32) -> Int32 = { PCMServer.peer(of: $0) }
     /// Where clients connect; nil serves nobody.
     package let path: String?
     private let graph: AudioGraph
@@ -112,13 +117,24 @@ package final class PCMServer {
         connections.count { $0.running != nil && $0.hello?.role == role && $0.hello?.isCapture == isCapture }
     }
 
+    private static func peer(of socket: Int32) -> Int32 {
+        var process: pid_t = 0
+        var user: uid_t = 0
+        return btcall_peer_credentials(socket, &process, &user) == 0 ? process : 0
+    }
+
     private func take(_ descriptor: Int32) {
-        guard connections.count < Self.maximumConnections else {
-            Glibc.close(descriptor)
+        let client = process(descriptor)
+        if let reason = fullness(
+            connections.map { $0.process }, of: client, "connections", Self.maximumConnections,
+            perProcess: Self.maximumConnectionsPerProcess)
+        {
+            logger.notice("a client of the PCM (process \(client)) is not served: \(reason)")
+            PCMConnection.send(PCMRefusal(EBUSY, reason), closing: descriptor)
             return
         }
         do throws(SystemError) {
-            let connection = try PCMConnection(descriptor)
+            let connection = try PCMConnection(descriptor, of: client)
             connection.onEvent = { [weak self, weak connection] event in
                 if let connection { self?.take(event, of: connection) }
             }
@@ -126,6 +142,18 @@ package final class PCMServer {
         } catch {
             logger.warning("a client of the PCM is not served: \(error)")
         }
+    }
+
+    /// - Parameter processes: one for each that is open.
+    /// - Returns: why this process gets no further one, or nil.
+    private func fullness(
+        _ processes: [Int32], of client: Int32, _ what: String, _ most: Int, perProcess: Int
+    ) -> String? {
+        if processes.count(where: { $0 == client }) >= perProcess {
+            return "\(perProcess) \(what) of this process are open, which is the most for one: close one"
+        }
+        guard processes.count >= most else { return nil }
+        return "\(most) \(what) are open, which is the most there can be: close one"
     }
 
     private func take(_ event: PCMConnection.Event, of connection: PCMConnection) {
@@ -149,8 +177,11 @@ package final class PCMServer {
             if shown == nil { shown = values() }
             return
         }
-        guard connections.count(where: { $0.memory != nil }) < Self.maximumStreams else {
-            let reason = "\(Self.maximumStreams) streams are open, which is the most there can be: close one"
+        let streams = connections.filter { $0.memory != nil }
+        if let reason = fullness(
+            streams.map { $0.process }, of: connection.process, "streams", Self.maximumStreams,
+            perProcess: Self.maximumStreamsPerProcess)
+        {
             return refuse(connection, PCMRefusal(EBUSY, reason))
         }
         let memory: PCMMemory
