@@ -53,13 +53,14 @@ class Attack(unittest.TestCase):
             print("# not judged: attack: %s: %s" % (name, what), flush=True)
 
     @contextlib.contextmanager
-    def watched(self, audio=True, headset=True, latency=True, settles=20):
+    def watched(self, audio=True, headset=True, latency=True, settles=20, ping=PING):
         """Judges what happens inside.
 
         - Parameters:
           - audio: no block of the call may be missing; False where the attacker may rightly end or move it.
           - headset: it stays connected and is answered in time.
           - latency: False where the attacker may rightly keep the daemon busy; that answers come is judged always.
+          - ping: the limit of pings and reads, in seconds.
           - settles: seconds until what the attacker has used is free again.
         """
         there = self.world()
@@ -83,7 +84,7 @@ class Attack(unittest.TestCase):
                 problems.append("%s: %.2000s" % (type(failure).__name__, failure))
         took = time.monotonic() - begin
         try:
-            problems += self.judge_answers(there, headset, latency)
+            problems += self.judge_answers(there, headset, latency, ping)
             if audio:
                 problems += self.judge_audio(there, path, counted)
             problems += self.judge_rest(daemon, before, descriptors, settles)
@@ -100,7 +101,7 @@ class Attack(unittest.TestCase):
             world.World.discard()
             raise self.failureException("%s (%.1f s)\n btcalld says at last:\n  %s" % ("; ".join(problems), took, tail)) from None
 
-    def judge_answers(self, there, headset, latency):
+    def judge_answers(self, there, headset, latency, ping):
         problems = []
         # What is late is waited for, for as long as an answer may take.
         eventually(lambda: all(there.watch.ask("end")[0][name]["outstanding"] < 0.2 for name in ("ping", "reads", "AT")), ANSWER)
@@ -128,7 +129,7 @@ class Attack(unittest.TestCase):
         if not latency:
             return problems
         for name in ("ping", "reads"):
-            problems += self.limit(name + " (99 %)", seen[name]["99"], PING, max(seen["bus"]["99"], seen["overshoot"]))
+            problems += self.limit(name + " (99 %)", seen[name]["99"], ping, max(seen["bus"]["99"], seen["overshoot"]))
         if headset:
             problems += self.limit("AT", seen["AT"]["worst"], AT, max(seen["bus"]["worst"], seen["overshoot"]))
         return problems
