@@ -1,4 +1,5 @@
 package import BluetoothTypes
+import CBTCall
 
 /// A stream to a headset over A2DP that the control side has acquired (`org.bluez.MediaTransport1.Acquire`).
 package struct MediaStream: Sendable {

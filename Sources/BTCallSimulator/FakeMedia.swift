@@ -1,4 +1,5 @@
 package import BluetoothTypes
+import CBTCall
 package import ControlLoop
 package import DBus
 import Glibc

@@ -1,5 +1,6 @@
 import AudioDSP
 package import BluetoothTypes
+import CBTCall
 import Glibc
 import Synchronization
 

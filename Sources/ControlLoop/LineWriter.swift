@@ -69,3 +69,12 @@ package enum StandardDescriptors {
         btcall_detach_descriptor(2)
     }
 }
+
+extension SystemError {
+    /// Ends the process with a line that says why. For what cannot happen unless the system is broken: a bare trap
+    /// of an optimised static binary would say nothing.
+    static func abandon(_ reason: String) -> Never {
+        LineWriter.standardError.write("btcall: \(reason)\n")
+        abort()
+    }
+}

@@ -32,11 +32,4 @@ package struct SystemError: Error, Equatable, Sendable, CustomStringConvertible 
         let name = btcall_error_name(code).map { String(cString: $0) } ?? "errno \(code)"
         return "\(call): \(text) (\(name))"
     }
-
-    /// Ends the process with a line that says why. For what cannot happen unless the system is broken: a bare trap
-    /// of an optimised static binary would say nothing.
-    static func abandon(_ reason: String) -> Never {
-        LineWriter.standardError.write("btcall: \(reason)\n")
-        abort()
-    }
 }

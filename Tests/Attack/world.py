@@ -109,15 +109,26 @@ class Daemon:
         with open("/proc/%d/status" % self.process) as status:
             return int(re.search(r"VmRSS:\s+(\d+)", status.read()).group(1))
 
-    def scheduled(self):
-        """Of its control loop: how long it ran, and how long it waited for a processor; nanoseconds."""
+    def scheduled(self, thread=None):
+        """Of its control loop, or of that thread: how long it ran, and how long it waited for a processor; nanoseconds."""
         try:
-            with open("/proc/%d/schedstat" % self.process) as times:
+            with open("/proc/%d/task/%d/schedstat" % (self.process, thread or self.process)) as times:
                 ran, waited, _ = times.read().split()
         except FileNotFoundError:
             # A kernel that does not count it, or a daemon that has ended.
             return 0, 0
         return int(ran), int(waited)
+
+    def audio_waited(self):
+        """How long its audio thread waited for a processor; nanoseconds."""
+        for thread in os.listdir("/proc/%d/task" % self.process):
+            try:
+                with open("/proc/%d/task/%s/comm" % (self.process, thread)) as name:
+                    if name.read().strip() == "btcall-rt":
+                        return self.scheduled(int(thread))[1]
+            except FileNotFoundError:
+                pass
+        return 0
 
     def descriptors(self):
         return len(os.listdir("/proc/%d/fd" % self.process))

@@ -1,6 +1,7 @@
 import BTCall
 import BTCallAPI
 import BTCallDaemon
+import CBTCall
 import ControlLoop
 import DBus
 import Glibc

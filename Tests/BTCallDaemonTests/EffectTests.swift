@@ -1,6 +1,7 @@
 import BTCall
 import BTCallBench
 import BTCallDaemon
+import CBTCall
 import ControlLoop
 import Glibc
 import Routing

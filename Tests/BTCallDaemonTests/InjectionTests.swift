@@ -3,6 +3,7 @@ import BTCall
 import BTCallAPI
 import BTCallBench
 import BTCallDaemon
+import CBTCall
 import ControlLoop
 import DBus
 import Glibc

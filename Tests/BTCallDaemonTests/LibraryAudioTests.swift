@@ -4,6 +4,7 @@ import BTCallBench
 import BTCallDaemon
 import BTCallSimulator
 import BluetoothTypes
+import CBTCall
 import ControlLoop
 import Glibc
 import Routing

@@ -3,6 +3,7 @@ import BTCallAPI
 import BTCallBench
 import BTCallDaemon
 import BluetoothTypes
+import CBTCall
 import ControlLoop
 import DBus
 import Glibc

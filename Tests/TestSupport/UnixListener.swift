@@ -1,3 +1,4 @@
+import CBTCall
 package import ControlLoop
 import Glibc
 

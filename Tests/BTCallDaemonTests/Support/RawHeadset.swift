@@ -1,3 +1,4 @@
+import CBTCall
 import ControlLoop
 import Glibc
 import Testing

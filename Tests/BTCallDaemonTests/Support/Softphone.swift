@@ -1,5 +1,6 @@
 import BTCallDaemon
 import BluetoothSockets
+import CBTCall
 import ControlLoop
 import Foundation
 import Glibc

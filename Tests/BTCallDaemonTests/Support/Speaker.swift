@@ -1,4 +1,5 @@
 import BTCall
+import CBTCall
 import Foundation
 import Synchronization
 

@@ -1,4 +1,5 @@
 import BluetoothTypes
+import CBTCall
 import ControlLoop
 import DBus
 import Glibc
