@@ -2,7 +2,7 @@
 import PackageDescription
 
 // Every target is written in language mode 6 with warnings as errors. Pure targets add strict memory safety: nothing in
-// them may touch a pointer. Docs: Sources/BTCallDaemon/BTCallDaemon.docc/Architecture.md.
+// them may touch a pointer. Docs: Sources/Daemon/BTCallDaemon/BTCallDaemon.docc/Architecture.md.
 let common: [SwiftSetting] = [
     .swiftLanguageMode(.v6),
     .enableUpcomingFeature("ExistentialAny"),
@@ -48,28 +48,38 @@ let package = Package(
     ],
     targets: [
         // System libraries and C.
-        .systemLibrary(name: "CDBus", pkgConfig: "dbus-1", providers: [.apt(["libdbus-1-dev"])]),
-        .systemLibrary(name: "CALSA", pkgConfig: "alsa", providers: [.apt(["libasound2-dev"])]),
-        .systemLibrary(name: "CSBC", pkgConfig: "sbc", providers: [.apt(["libsbc-dev"])]),
-        .systemLibrary(name: "CSpeexDSP", pkgConfig: "speexdsp", providers: [.apt(["libspeexdsp-dev"])]),
-        .systemLibrary(name: "CBluetooth", pkgConfig: "bluez", providers: [.apt(["libbluetooth-dev"])]),
+        .systemLibrary(
+            name: "CDBus", path: "Sources/C/CDBus", pkgConfig: "dbus-1", providers: [.apt(["libdbus-1-dev"])]),
+        .systemLibrary(
+            name: "CALSA", path: "Sources/C/CALSA", pkgConfig: "alsa", providers: [.apt(["libasound2-dev"])]),
+        .systemLibrary(name: "CSBC", path: "Sources/C/CSBC", pkgConfig: "sbc", providers: [.apt(["libsbc-dev"])]),
+        .systemLibrary(
+            name: "CSpeexDSP", path: "Sources/C/CSpeexDSP", pkgConfig: "speexdsp",
+            providers: [.apt(["libspeexdsp-dev"])]),
+        .systemLibrary(
+            name: "CBluetooth", path: "Sources/C/CBluetooth", pkgConfig: "bluez",
+            providers: [.apt(["libbluetooth-dev"])]),
         // Without pkgConfig: the default build would ask for it.
-        .systemLibrary(name: "CLC3", providers: [.apt(["liblc3-dev"])]),
-        .systemLibrary(name: "CINIH", pkgConfig: "inih", providers: [.apt(["libinih-dev"])]),
-        .target(name: "CBTCall"),
+        .systemLibrary(name: "CLC3", path: "Sources/C/CLC3", providers: [.apt(["liblc3-dev"])]),
+        .systemLibrary(name: "CINIH", path: "Sources/C/CINIH", pkgConfig: "inih", providers: [.apt(["libinih-dev"])]),
+        .target(name: "CBTCall", path: "Sources/C/CBTCall"),
         // Empty without the trait.
         .target(
-            name: "CVoiceProcessing", cSettings: [.define("BTCALL_WEBRTC", .when(traits: ["WebRTC"]))],
+            name: "CVoiceProcessing", path: "Sources/C/CVoiceProcessing",
+            cSettings: [.define("BTCALL_WEBRTC", .when(traits: ["WebRTC"]))],
             linkerSettings: [.linkedLibrary("webrtc_audio_processing", .when(traits: ["WebRTC"]))]),
         // Has no Swift in it and does not come with the daemon's size: scripts/build-sco-routing builds what ships.
-        .target(name: "CSCORouting"),
-        .executableTarget(name: "btcall-sco-routing", dependencies: ["CSCORouting"]),
+        .target(name: "CSCORouting", path: "Sources/C/CSCORouting"),
+        .executableTarget(
+            name: "btcall-sco-routing", dependencies: ["CSCORouting"], path: "Sources/Programs/btcall-sco-routing"),
 
         // Pure: decide.
-        .target(name: "BluetoothTypes", swiftSettings: pure),
-        .target(name: "Telephony", swiftSettings: pure),
-        .target(name: "HandsFree", dependencies: ["BluetoothTypes", "Telephony"], swiftSettings: pure),
-        .target(name: "Routing", dependencies: ["BluetoothTypes"], swiftSettings: pure),
+        .target(name: "BluetoothTypes", path: "Sources/Pure/BluetoothTypes", swiftSettings: pure),
+        .target(name: "Telephony", path: "Sources/Pure/Telephony", swiftSettings: pure),
+        .target(
+            name: "HandsFree", dependencies: ["BluetoothTypes", "Telephony"], path: "Sources/Pure/HandsFree",
+            swiftSettings: pure),
+        .target(name: "Routing", dependencies: ["BluetoothTypes"], path: "Sources/Pure/Routing", swiftSettings: pure),
 
         // Real time: move samples.
         .target(
@@ -78,50 +88,63 @@ let package = Package(
                 "BluetoothTypes", "CBTCall", "CSBC", "CSpeexDSP",
                 .target(name: "CLC3", condition: .when(traits: ["LC3"])),
                 .target(name: "CVoiceProcessing", condition: .when(traits: ["WebRTC"])),
-            ],
+            ], path: "Sources/RealTime/AudioDSP",
             swiftSettings: common + computing),
         .target(
             name: "AudioEngine", dependencies: ["AudioDSP", "BluetoothTypes", "CALSA", "CBTCall"],
+            path: "Sources/RealTime/AudioEngine",
             swiftSettings: common + computing),
 
         // Shells: act.
         .target(
-            name: "ControlLoop", dependencies: ["BluetoothTypes", "CBTCall", logging], swiftSettings: common),
+            name: "ControlLoop", dependencies: ["BluetoothTypes", "CBTCall", logging],
+            path: "Sources/Shells/ControlLoop", swiftSettings: common),
         .target(
-            name: "DBus", dependencies: ["BluetoothTypes", "CDBus", "ControlLoop", logging], swiftSettings: common),
+            name: "DBus", dependencies: ["BluetoothTypes", "CDBus", "ControlLoop", logging],
+            path: "Sources/Shells/DBus", swiftSettings: common),
         .target(
-            name: "BlueZ", dependencies: ["DBus", "ControlLoop", "BluetoothTypes", logging], swiftSettings: common),
+            name: "BlueZ", dependencies: ["DBus", "ControlLoop", "BluetoothTypes", logging],
+            path: "Sources/Shells/BlueZ", swiftSettings: common),
         .target(
             name: "BluetoothSockets", dependencies: ["BluetoothTypes", "CBluetooth", "CBTCall", "ControlLoop"],
+            path: "Sources/Shells/BluetoothSockets",
             swiftSettings: common),
-        .target(name: "ALSA", dependencies: ["CALSA", "CBTCall", "ControlLoop"], swiftSettings: common),
-        .target(name: "BoardInput", dependencies: ["BluetoothTypes", "CBTCall", "ControlLoop"], swiftSettings: common),
-        .target(name: "BTCallAPI", dependencies: ["BluetoothTypes", "DBus"], swiftSettings: common),
+        .target(
+            name: "ALSA", dependencies: ["CALSA", "CBTCall", "ControlLoop"], path: "Sources/Shells/ALSA",
+            swiftSettings: common),
+        .target(
+            name: "BoardInput", dependencies: ["BluetoothTypes", "CBTCall", "ControlLoop"],
+            path: "Sources/Shells/BoardInput", swiftSettings: common),
+        .target(
+            name: "BTCallAPI", dependencies: ["BluetoothTypes", "DBus"], path: "Sources/Client/BTCallAPI",
+            swiftSettings: common),
         .target(
             name: "BTCall", dependencies: ["BTCallAPI", "BluetoothTypes", "DBus", "ControlLoop"],
+            path: "Sources/Client/BTCall",
             swiftSettings: common),
         .target(
             name: "BTCallDaemon",
             dependencies: [
                 "BluetoothTypes", "Telephony", "HandsFree", "Routing", "AudioDSP", "AudioEngine", "ControlLoop", "DBus",
                 "BlueZ", "BluetoothSockets", "ALSA", "BoardInput", "BTCallAPI", "CINIH", "CBTCall", logging,
-            ],
+            ], path: "Sources/Daemon/BTCallDaemon",
             swiftSettings: common),
         .target(
             name: "BTCallSimulator",
             dependencies: [
                 "BluetoothTypes", "Telephony", "HandsFree", "Routing", "AudioDSP", "ControlLoop", "DBus", "CBTCall",
-            ],
+            ], path: "Sources/Simulator/BTCallSimulator",
             swiftSettings: common),
         .target(
             name: "BTCallBench",
             dependencies: [
                 "BTCallDaemon", "BTCallSimulator", "BTCall", "BluetoothTypes", "BluetoothSockets", "BlueZ",
                 "AudioDSP", "AudioEngine", "ControlLoop", "DBus", "Routing", "ConcealmentTrial", "VoiceTrial", logging,
-            ],
+            ], path: "Sources/Programs/BTCallBench",
             swiftSettings: common + computing),
         .executableTarget(
-            name: "btcalld", dependencies: ["BTCallDaemon"], swiftSettings: common, linkerSettings: small),
+            name: "btcalld", dependencies: ["BTCallDaemon"], path: "Sources/Programs/btcalld", swiftSettings: common,
+            linkerSettings: small),
         .executableTarget(
             name: "BTCallCommand",
             dependencies: [
@@ -129,25 +152,33 @@ let package = Package(
                 "BluetoothSockets", "BluetoothTypes", "CALSA", "ControlLoop", "DBus", "HandsFree", "Routing",
                 "Telephony", "VoiceTrial",
                 argumentParser,
-            ],
+            ], path: "Sources/Programs/BTCallCommand",
             swiftSettings: common),
 
         // An application on the library, walked through in BTCall.docc.
-        .executableTarget(name: "IntercomExample", dependencies: ["BTCall"], swiftSettings: common),
+        .executableTarget(
+            name: "IntercomExample", dependencies: ["BTCall"], path: "Sources/Programs/IntercomExample",
+            swiftSettings: common),
 
         // Tests, one to one with the sources, and what several of them use.
         .target(
             name: "TestSupport", dependencies: ["CALSA", "CBTCall", "CSBC", "ControlLoop", logging],
             path: "Tests/TestSupport", swiftSettings: common + computing),
-        .testTarget(name: "BluetoothTypesTests", dependencies: ["BluetoothTypes"], swiftSettings: common),
-        .testTarget(name: "SCORoutingTests", dependencies: ["CSCORouting"], swiftSettings: common),
-        .testTarget(name: "TelephonyTests", dependencies: ["Telephony"], swiftSettings: common),
+        .testTarget(
+            name: "BluetoothTypesTests", dependencies: ["BluetoothTypes"], path: "Tests/Pure/BluetoothTypesTests",
+            swiftSettings: common),
+        .testTarget(
+            name: "SCORoutingTests", dependencies: ["CSCORouting"], path: "Tests/C/SCORoutingTests",
+            swiftSettings: common),
+        .testTarget(
+            name: "TelephonyTests", dependencies: ["Telephony"], path: "Tests/Pure/TelephonyTests",
+            swiftSettings: common),
         .testTarget(
             name: "HandsFreeTests",
             dependencies: [
                 "HandsFree", "Telephony", "BluetoothTypes", "BluetoothSockets", "ControlLoop", "BTCallCommand",
                 "TestSupport",
-            ],
+            ], path: "Tests/Pure/HandsFreeTests",
             resources: [.copy("Dialogues")], swiftSettings: common),
         // What is fuzzed, as libFuzzer runs it too: Tests/Fuzz/README.md.
         .testTarget(
@@ -159,6 +190,7 @@ let package = Package(
             swiftSettings: common),
         .testTarget(
             name: "RoutingTests", dependencies: ["BluetoothTypes", "Routing", "BTCallSimulator"],
+            path: "Tests/Pure/RoutingTests",
             resources: [.copy("Scenarios")], swiftSettings: common),
         .executableTarget(
             name: "RoutingBench", dependencies: ["BluetoothTypes", "Routing"], path: "Tests/Benchmarks/RoutingBench",
@@ -189,46 +221,54 @@ let package = Package(
         .testTarget(
             name: "AudioDSPTests",
             dependencies: ["AudioDSP", "BluetoothTypes", "CBTCall", "ConcealmentTrial", "TestSupport", "VoiceTrial"],
+            path: "Tests/RealTime/AudioDSPTests",
             swiftSettings: common),
         .testTarget(
             name: "AudioEngineTests",
             dependencies: [
                 "AudioEngine", "AudioDSP", "BluetoothTypes", "CALSA", "CBTCall", "ConcealmentTrial", "TestSupport",
                 "VoiceTrial",
-            ],
+            ], path: "Tests/RealTime/AudioEngineTests",
             swiftSettings: common),
-        .testTarget(name: "ALSATests", dependencies: ["ALSA", "CALSA", "ControlLoop"], swiftSettings: common),
+        .testTarget(
+            name: "ALSATests", dependencies: ["ALSA", "CALSA", "ControlLoop"], path: "Tests/Shells/ALSATests",
+            swiftSettings: common),
         .testTarget(
             name: "BoardInputTests", dependencies: ["BoardInput", "BluetoothTypes", "CBTCall", "ControlLoop"],
+            path: "Tests/Shells/BoardInputTests",
             swiftSettings: common),
         .executableTarget(
             name: "ControlLoopProbe", dependencies: ["BluetoothTypes", "ControlLoop", "DBus", logging],
-            path: "Tests/ControlLoopTests/Probe", swiftSettings: common),
+            path: "Tests/Shells/ControlLoopTests/Probe", swiftSettings: common),
         .testTarget(
             name: "ControlLoopTests",
             dependencies: ["BluetoothTypes", "ControlLoop", "CBTCall", "ControlLoopProbe", "TestSupport", logging],
+            path: "Tests/Shells/ControlLoopTests",
             exclude: ["Probe"], swiftSettings: common),
         .testTarget(
             name: "DBusTests",
             dependencies: [
                 "BluetoothTypes", "ControlLoop", "CBTCall", "CDBus", "DBus", "ControlLoopProbe", "TestSupport", logging,
-            ],
+            ], path: "Tests/Shells/DBusTests",
             exclude: ["Fixtures"], swiftSettings: common),
         .testTarget(
             name: "BlueZTests",
             dependencies: [
                 "BlueZ", "BTCallSimulator", "BluetoothTypes", "ControlLoop", "DBus", "TestSupport", logging,
-            ],
+            ], path: "Tests/Shells/BlueZTests",
             swiftSettings: common),
         .testTarget(
             name: "BluetoothSocketsTests",
             dependencies: ["BluetoothSockets", "BluetoothTypes", "ControlLoop", "TestSupport"],
+            path: "Tests/Shells/BluetoothSocketsTests",
             swiftSettings: common),
         .testTarget(
             name: "BTCallAPITests", dependencies: ["BTCallAPI", "BluetoothTypes", "DBus", "TestSupport"],
+            path: "Tests/Client/BTCallAPITests",
             swiftSettings: common),
         .testTarget(
             name: "BTCallTests", dependencies: ["BTCall", "BTCallAPI", "BluetoothTypes", "DBus", "ControlLoop"],
+            path: "Tests/Client/BTCallTests",
             swiftSettings: common),
         .testTarget(
             name: "BTCallDaemonTests",
@@ -238,14 +278,16 @@ let package = Package(
                 "BluetoothTypes", "BoardInput", "ControlLoop", "DBus", "HandsFree", "Routing", "Telephony",
                 "TestSupport", "ConcealmentTrial", "CBTCall", "IntercomExample",
                 logging,
-            ], swiftSettings: common),
-        .testTarget(name: "BTCallBenchTests", dependencies: ["AudioDSP", "BTCallBench"], swiftSettings: common),
+            ], path: "Tests/Daemon/BTCallDaemonTests", swiftSettings: common),
+        .testTarget(
+            name: "BTCallBenchTests", dependencies: ["AudioDSP", "BTCallBench"],
+            path: "Tests/Programs/BTCallBenchTests", swiftSettings: common),
         .testTarget(
             name: "BTCallCommandTests",
             dependencies: [
                 "AudioDSP", "BTCallCommand", "BTCall", "BTCallAPI", "BTCallBench", "BTCallDaemon", "BTCallSimulator",
                 "BluetoothSockets", "BluetoothTypes", "DBus", "ControlLoop", "Routing", "TestSupport", argumentParser,
-            ], swiftSettings: common),
+            ], path: "Tests/Programs/BTCallCommandTests", swiftSettings: common),
         .testTarget(
             name: "RepositoryTests",
             dependencies: [

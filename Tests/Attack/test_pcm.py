@@ -11,7 +11,7 @@ import descriptors
 from judge import Attack
 from users import MEMBER, STRANGER
 
-# Sources/CBTCall/include/pcm_protocol.h
+# Sources/C/CBTCall/include/pcm_protocol.h
 MAGIC, VERSION = 0x4D435042, 1
 HELLO = struct.Struct("=IIBBBBIII32s")
 ANSWER = struct.Struct("=IIiII112s")

@@ -30,16 +30,16 @@ import Testing
         #expect(
             opening == [
                 // The one place.
-                "ControlLoop/ForeignFile.swift",
+                "Shells/ControlLoop/ForeignFile.swift",
                 // A directory, to sync it.
-                "ControlLoop/OwnFile.swift",
+                "Shells/ControlLoop/OwnFile.swift",
                 // Below /sys and /dev.
-                "BTCallDaemon/Quirks/ControllerFacts.swift", "BoardInput/GPIOLine.swift",
-                "BoardInput/InputDevice.swift",
+                "Daemon/BTCallDaemon/Quirks/ControllerFacts.swift", "Shells/BoardInput/GPIOLine.swift",
+                "Shells/BoardInput/InputDevice.swift",
                 // A FIFO that a person names, without waiting.
-                "BTCallCommand/Provider/RawAudio.swift",
+                "Programs/BTCallCommand/Provider/RawAudio.swift",
                 // The limits of `btcall bench`, and what a speech synthesiser has just written, for developers.
-                "BTCallCommand/Commands/BenchCommand.swift", "BTCallBench/Demo/SpeechSource.swift",
+                "Programs/BTCallCommand/Commands/BenchCommand.swift", "Programs/BTCallBench/Demo/SpeechSource.swift",
             ])
     }
 
@@ -48,10 +48,10 @@ import Testing
         #expect(
             making.subtracting([
                 // Pages and pictures of a program that a person runs.
-                "IntercomExample/Main.swift", "BTCallBench/Demo/DemoResult.swift",
-                "BTCallCommand/Commands/ManualCommand.swift",
-                "BTCallSimulator/FakeBlueZBus.swift",
-            ]) == ["ControlLoop/OwnFile.swift"])
+                "Programs/IntercomExample/Main.swift", "Programs/BTCallBench/Demo/DemoResult.swift",
+                "Programs/BTCallCommand/Commands/ManualCommand.swift",
+                "Simulator/BTCallSimulator/FakeBlueZBus.swift",
+            ]) == ["Shells/ControlLoop/OwnFile.swift"])
     }
 
     @Test func `Nothing gets its mode or its owner by a path that may lead elsewhere meanwhile`() throws {

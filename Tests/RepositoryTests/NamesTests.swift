@@ -4,12 +4,12 @@ import Testing
 /// The page of names that programs for other voice kits look for, and the library.
 @Suite struct NamesTests {
     @Test func `every name that the page has is public in the library`() throws {
-        let folder = "Sources/BTCall"
+        let folder = "Sources/Client/BTCall"
         let files = try FileManager.default.contentsOfDirectory(
             atPath: RepositoryTests.root.appending(path: folder).path)
         let library = try files.filter { $0.hasSuffix(".swift") }
             .map { try RepositoryTests.contents("\(folder)/\($0)") }.joined()
-        let page = try RepositoryTests.contents("Sources/BTCallDaemon/BTCallDaemon.docc/Names.md")
+        let page = try RepositoryTests.contents("Sources/Daemon/BTCallDaemon/BTCallDaemon.docc/Names.md")
         var names: [String] = []
         for line in page.split(separator: "\n") where line.hasPrefix("| `") {
             let cell = line.split(separator: "|").first ?? ""

@@ -21,7 +21,7 @@ import Testing
     }
 
     @Test func `what btcall prints goes through Output, which cleans it`() throws {
-        let folder = "Sources/BTCallCommand"
+        let folder = "Sources/Programs/BTCallCommand"
         let raw = ["output.write(", "terminal.write(", "screen.write(", "talk.write(", ".writeError("]
         // The script for a shell, a configuration file, and a question in our own words.
         #expect(
@@ -37,12 +37,12 @@ import Testing
     @Test func `connections are accepted by listeners that wait for a free descriptor`() throws {
         #expect(
             try count(["btcall_accept(", "accept4(", "Glibc.accept("], under: "Sources") == [
-                "Sources/ControlLoop/Listener.swift": 1, "Sources/BluetoothSockets/SocketHandle.swift": 1,
+                "Sources/Shells/ControlLoop/Listener.swift": 1, "Sources/Shells/BluetoothSockets/SocketHandle.swift": 1,
             ])
     }
 
     @Test func `standard error of the daemon is written to by one that never waits`() throws {
-        for folder in ["Sources/ControlLoop", "Sources/BTCallDaemon", "Sources/btcalld"] {
+        for folder in ["Sources/Shells/ControlLoop", "Sources/Daemon/BTCallDaemon", "Sources/Programs/btcalld"] {
             #expect(try count(["write(2,", "STDERR_FILENO", "stderr"], under: folder) == [:])
         }
     }

@@ -51,10 +51,10 @@ import Testing
     }
 
     @Test func `the daemon, the helper and its units name the same files`() throws {
-        let source = try RepositoryTests.contents("Sources/btcall-sco-routing/main.c")
+        let source = try RepositoryTests.contents("Sources/Programs/btcall-sco-routing/main.c")
         let socket = try RepositoryTests.contents("dbus/btcall-sco-routing.socket")
         let service = try RepositoryTests.contents("dbus/btcall-sco-routing@.service")
-        let daemon = try RepositoryTests.contents("Sources/BTCallDaemon/Headsets/VoiceRouting.swift")
+        let daemon = try RepositoryTests.contents("Sources/Daemon/BTCallDaemon/Headsets/VoiceRouting.swift")
         #expect(source.contains("SERVICE[] = \"/run/btcall-sco-routing.sock\""))
         #expect(socket.contains("ListenStream=/run/btcall-sco-routing.sock\n") && socket.contains("Accept=yes\n"))
         #expect(service.contains("ExecStart=/usr/libexec/btcall-sco-routing --serve\n"))

@@ -42,21 +42,27 @@ import Testing
     }
 
     private static let bounded: [Bounded] = [
-        Bounded("BTCallCommand/Output/Double+Tenths.swift", "Int((self * 10).rounded())", "below 10^9"),
-        Bounded("BTCallCommand/Output/Double+Tenths.swift", "String(Int(rounded()))", "below 10^9"),
+        Bounded("Programs/BTCallCommand/Output/Double+Tenths.swift", "Int((self * 10).rounded())", "below 10^9"),
+        Bounded("Programs/BTCallCommand/Output/Double+Tenths.swift", "String(Int(rounded()))", "below 10^9"),
         Bounded(
-            "BTCallCommand/Live/LiveView.swift", "min(max(share, 0), 1) * Double(width)", "0…1 of a width, not NaN"),
-        Bounded("BTCallCommand/TestCall/TestCallReport.swift", "(decibels / 6).rounded(.up)", "of a sample of 16 bits"),
-        Bounded("BTCallCommand/Commands/WatchCommand.swift", "Int64(seconds * 1000)", "0.1…3600, two lines before"),
-        Bounded("BTCallCommand/Commands/TestCallCommand.swift", "Int64(seconds * 1000)", "0…86400, two lines before"),
-        Bounded("BTCallCommand/Setup/SoundCheck.swift", "Int16(value * 32767)", "a sine of ours, far below 1"),
-        Bounded("BTCallDaemon/Daemon+PCM.swift", "microphoneVolume * 100", "0…1, as it is accepted"),
-        Bounded("BTCallDaemon/Levels/BoardBattery.swift", "Int($0.rounded())", "0…100, in the same line"),
+            "Programs/BTCallCommand/Live/LiveView.swift", "min(max(share, 0), 1) * Double(width)",
+            "0…1 of a width, not NaN"),
+        Bounded(
+            "Programs/BTCallCommand/TestCall/TestCallReport.swift", "(decibels / 6).rounded(.up)",
+            "of a sample of 16 bits"),
+        Bounded(
+            "Programs/BTCallCommand/Commands/WatchCommand.swift", "Int64(seconds * 1000)", "0.1…3600, two lines before"),
+        Bounded(
+            "Programs/BTCallCommand/Commands/TestCallCommand.swift", "Int64(seconds * 1000)",
+            "0…86400, two lines before"),
+        Bounded("Programs/BTCallCommand/Setup/SoundCheck.swift", "Int16(value * 32767)", "a sine of ours, far below 1"),
+        Bounded("Daemon/BTCallDaemon/Daemon+PCM.swift", "microphoneVolume * 100", "0…1, as it is accepted"),
+        Bounded("Daemon/BTCallDaemon/Levels/BoardBattery.swift", "Int($0.rounded())", "0…100, in the same line"),
     ]
 
     @Test func `A number with a fraction becomes an integer only where it is known to be one`() throws {
         // Samples and clocks of our own: the real-time code is proven by its tests, the bench measures and draws.
-        let measured = ["AudioDSP", "AudioEngine", "BTCallBench", "IntercomExample"]
+        let measured = ["RealTime", "Programs/BTCallBench", "Programs/IntercomExample"]
         let conversion = /\bU?Int(8|16|32|64)?\(.*(\brounded\(|\bDouble\(|\bseconds \*|\/ \.(milli)?seconds\(|\* 32767)/
         var unused = Set(Self.bounded.map { "\($0.path): \($0.code)" })
         for place in try places(of: conversion, except: measured) {
@@ -76,7 +82,7 @@ import Testing
         compiler.arguments = [
             "swiftc", "-frontend", "-typecheck", "-target", "armv7-unknown-linux-gnueabihf", "-parse-stdlib",
             "-disable-implicit-concurrency-module-import", "-disable-implicit-string-processing-module-import",
-            RepositoryTests.root.appending(path: "Sources/BluetoothTypes/WordSize.swift").path,
+            RepositoryTests.root.appending(path: "Sources/Pure/BluetoothTypes/WordSize.swift").path,
         ]
         compiler.standardError = output
         try compiler.run()

@@ -6,7 +6,7 @@ import Testing
 @Suite struct TroubleshootingTests {
     /// What is printed on the page as a heading: `**`…`**`, in which words in capitals stand for others and … for anything.
     static func headings() throws -> [String] {
-        let page = try RepositoryTests.contents("Sources/BTCallDaemon/BTCallDaemon.docc/Troubleshooting.md")
+        let page = try RepositoryTests.contents("Sources/Daemon/BTCallDaemon/BTCallDaemon.docc/Troubleshooting.md")
         return page.components(separatedBy: "**`").dropFirst().compactMap { part in
             guard let heading = part.components(separatedBy: "`**").first, !heading.contains("\n") else { return nil }
             return heading.replacing("` `", with: "")
@@ -33,15 +33,15 @@ import Testing
 
     private static let sources: [(folder: String, calls: [MessageReader.Call])] = [
         (
-            "Sources/BTCallDaemon",
+            "Sources/Daemon/BTCallDaemon",
             [
                 .init(name: "APIError"), .init(name: "problems.begin", label: "what"),
                 .init(name: "PathError", label: "what"), .init(name: "BoardError", label: "what"),
                 .init(name: "DaemonError", label: "what"),
             ]
         ),
-        ("Sources/BTCallAPI", [.init(name: "APIError")]),
-        ("Sources/BTCall", [.init(name: "BridgeError"), .init(name: "APIError"), .init(name: "self.init")]),
+        ("Sources/Client/BTCallAPI", [.init(name: "APIError")]),
+        ("Sources/Client/BTCall", [.init(name: "BridgeError"), .init(name: "APIError"), .init(name: "self.init")]),
     ]
 
     /// One that hands on another's message does not.

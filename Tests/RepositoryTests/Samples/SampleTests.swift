@@ -70,20 +70,20 @@ import Testing
     }
 
     @Test func `The walk through the intercom shows all of it, in order`() throws {
-        let page = try Page("Sources/BTCall/BTCall.docc/Intercom.md")
+        let page = try Page("Sources/Client/BTCall/BTCall.docc/Intercom.md")
         let shown = page.samples.filter { $0.kind == "swift" }.flatMap { Self.code($0.text) }
         let program = try ["Intercom", "Main"].flatMap { name in
-            Self.code(try RepositoryTests.contents("Sources/IntercomExample/\(name).swift"))
+            Self.code(try RepositoryTests.contents("Sources/Programs/IntercomExample/\(name).swift"))
         }
         #expect(shown == program)
     }
 
     @Test func `The pages of the library name what there is`() throws {
-        let code = try Page.paths(withSuffix: ".swift", under: ["Sources/BTCall"]).map {
+        let code = try Page.paths(withSuffix: ".swift", under: ["Sources/Client/BTCall"]).map {
             try RepositoryTests.contents($0)
         }
         let words = Set(code.flatMap { $0.split { !($0.isLetter || $0.isNumber) } }.map(String.init))
-        let pages = try Page.paths(withSuffix: ".md", under: ["Sources/BTCall/BTCall.docc"])
+        let pages = try Page.paths(withSuffix: ".md", under: ["Sources/Client/BTCall/BTCall.docc"])
         #expect(pages.count >= 2)
         for path in pages {
             let text = try RepositoryTests.contents(path).replacing("```", with: "")
@@ -95,7 +95,7 @@ import Testing
                 }
             }
             for link in try Self.links(path) {
-                #expect(pages.contains("Sources/BTCall/BTCall.docc/\(link).md"), "\(path): \(link)")
+                #expect(pages.contains("Sources/Client/BTCall/BTCall.docc/\(link).md"), "\(path): \(link)")
             }
         }
     }

@@ -1,0 +1,93 @@
+import BTCallAPI
+import BTCallSimulator
+import BluetoothTypes
+import ControlLoop
+import DBus
+import Foundation
+import Glibc
+import Testing
+
+extension DaemonTests {
+    /// The daemon as a bus starts it, by the activation file that is installed.
+    @Suite @ControlPlane struct ActivationTests {
+        private static let sources = URL(filePath: #filePath).appending(path: "../../../../dbus").standardized
+        private let directory = FileManager.default.temporaryDirectory.appending(path: "btcall-\(UUID().uuidString)")
+
+        /// The lines `key=value` of a file that is installed.
+        private static func entries(_ file: String) throws -> [String: String] {
+            let text = try String(contentsOf: sources.appending(path: file), encoding: .utf8)
+            var entries: [String: String] = [:]
+            for line in text.split(separator: "\n") where line.contains("=") && !line.hasPrefix("#") {
+                let parts = line.split(separator: "=", maxSplits: 1)
+                entries[String(parts[0])] = parts.count > 1 ? String(parts[1]) : ""
+            }
+            return entries
+        }
+
+        @Test func `The activation file names the unit, and the unit the name on the bus`() throws {
+            let service = try Self.entries("org.btcall.service")
+            let unit = try Self.entries("btcalld.service")
+            #expect(service["Name"] == BTCallName.bus && unit["BusName"] == BTCallName.bus)
+            #expect(service["SystemdService"] == "btcalld.service")
+            #expect(unit["Type"] == "notify")
+        }
+
+        /// The installed file with the program that was built in place of what systemd starts.
+        private func install() throws {
+            let program = URL(filePath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent()
+                .appending(path: "btcalld").path()
+            try #require(FileManager.default.isExecutableFile(atPath: program))
+            try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
+            let configuration = directory.appending(path: "btcalld.conf").path()
+            try "[daemon]\nstateDirectory = \(directory.path())/state\n[ring]\ndevice = none\n".write(
+                toFile: configuration, atomically: true, encoding: .utf8)
+            let file = try String(contentsOf: Self.sources.appending(path: "org.btcall.service"), encoding: .utf8)
+            let lines = file.split(separator: "\n").map { line in
+                line.hasPrefix("Exec=") ? "Exec=\(program) --foreground --bus session --config \(configuration)" : line
+            }
+            try (lines.joined(separator: "\n") + "\n").write(
+                to: directory.appending(path: "org.btcall.service"), atomically: true, encoding: .utf8)
+        }
+
+        @Test func `S4.19 The first call on the bus starts the daemon, and an incoming call rings`() async throws {
+            defer { try? FileManager.default.removeItem(at: directory) }  // It may stay there.
+            try install()
+            let bus = try FakeBlueZBus(services: directory.path())
+            let client = try BusConnection(bus.address)
+            var rang: [String: Value]?
+            let subscription = client.subscribe(path: BTCallPath.calls, member: BTCallName.Calls.callAdded) { signal in
+                rang = signal.arguments[1].vardictValue
+            }
+            let start = ControlLoop.now
+            _ = try await calls(client, BTCallName.Calls.registerProvider, [.objectPath("/phone"), .vardict([:])])
+            let isUp = ControlLoop.now
+            let pid = try await client.call(
+                "org.freedesktop.DBus", "/org/freedesktop/DBus", "org.freedesktop.DBus", "GetConnectionUnixProcessID",
+                [.string(BTCallName.bus)])
+            let process = pid_t(try #require(pid.first?.integerValue))
+            // It would outlive its bus.
+            defer { kill(process, SIGKILL) }
+            let reply = try await calls(
+                client, BTCallName.Calls.reportIncoming, [.objectPath("/phone"), "5550100", .vardict([:])])
+            try await eventually("it rings") { rang != nil }
+            let milliseconds = start.duration(to: ControlLoop.now) / .milliseconds(1)
+            print(
+                "activation: started in \(start.duration(to: isUp) / .milliseconds(1)) ms, rang in \(milliseconds) ms")
+            #expect(rang?["State"] == .string("ringing"))
+            // A signal does not say with whom a call is; who may know asks.
+            let number = try await client.call(
+                BTCallName.bus, try #require(reply.first?.objectPathValue), "org.freedesktop.DBus.Properties", "Get",
+                [.string(BTCallName.Interface.call), .string(BTCallName.Call.number)])
+            #expect(number == [.variant("5550100")])
+            kill(process, SIGTERM)
+            try await eventually("the daemon has ended") { kill(process, 0) != 0 }
+            subscription.cancel()
+            client.close()
+            bus.stop()
+        }
+
+        private func calls(_ client: BusConnection, _ member: String, _ arguments: [Value]) async throws -> [Value] {
+            try await client.call(BTCallName.bus, BTCallPath.calls, BTCallName.Interface.calls, member, arguments)
+        }
+    }
+}

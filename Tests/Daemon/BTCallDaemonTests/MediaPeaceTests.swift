@@ -1,0 +1,361 @@
+import BTCall
+import BTCallBench
+import BTCallDaemon
+import BTCallSimulator
+import BluetoothTypes
+import ControlLoop
+import DBus
+import Foundation
+import Routing
+import TestSupport
+import Testing
+
+extension DaemonTests {
+    /// Music of other programs around calls.
+    @Suite @ControlPlane struct MediaPeaceTests {
+        private let first = Choice("bluetooth:\(Box.first)") ?? .none
+
+        /// A box with a headset, and a player `clock` that plays: once it goes on, all that was to go on has been asked.
+        private func run(
+            restore: Duration = .milliseconds(30), patience: Duration = .milliseconds(500), rules: String = "",
+            configure: (inout Configuration) -> Void = { _ in },
+            body: (Box, FakePlayer, ProviderRegistration) async throws -> Void
+        ) async throws {
+            try await Box.run(
+                rules: rules,
+                configure: {
+                    $0.routing.mediaRestore = restore
+                    $0.waits.foreignMusic = patience
+                    configure(&$0)
+                },
+                body: { box in
+                    let clock = try await player(box, "clock", "Playing")
+                    try await box.prefer(.bluetooth)
+                    _ = try await box.connect(Box.first)
+                    try await body(box, clock, try await box.register())
+                    withExtendedLifetime(clock) {}
+                })
+        }
+
+        /// One that the daemon has heard of.
+        private func player(_ box: Box, _ name: String, _ status: String) async throws -> FakePlayer {
+            let player = try await FakePlayer(box.address, name, status)
+            try await eventually("the daemon knows \(name)") {
+                box.daemon.peace.status(ofPlayer: "org.mpris.MediaPlayer2.\(name)") == status
+            }
+            return player
+        }
+
+        @Test func `What plays is paused before the link opens, and goes on after the last call`() async throws {
+            try await run(patience: .seconds(600)) { box, clock, registration in
+                box.daemon.peace.isPlaying = { $0 == Box.first && clock.status == "Playing" }
+                clock.onCommand = { command in
+                    if command == "Pause" { #expect(!box.outside.opened.contains("headset 1")) }
+                }
+                let call = try await box.startCall(registration)
+                try await box.route(first)
+                #expect(clock.commands == ["Pause"])
+                try await registration.update(call, .ended)
+                try await eventually("it goes on") { clock.commands == ["Pause", "Play"] }
+                #expect(clock.status == "Playing")
+                #expect(
+                    box.log.containing("notice: org.mpris.MediaPlayer2.clock plays and is paused for the call").count
+                        == 1)
+            }
+        }
+
+        @Test func `Nothing is waited for where nothing plays to the headset`() async throws {
+            try await run(patience: .seconds(600)) { box, clock, registration in
+                clock.refusal = .failed("busy")
+                box.daemon.peace.isPlaying = { _ in false }
+                _ = try await box.startCall(registration)
+                try await box.route(first)
+                #expect(clock.status == "Playing")
+                try await eventually("the refusal is told") {
+                    !box.log.containing("warning", "clock does not let itself be paused", "mediaCommand").isEmpty
+                }
+            }
+        }
+
+        @Test func `A stream that does not end has the link opened beside it, and that is said once`() async throws {
+            try await run(patience: .milliseconds(60)) { box, _, registration in
+                box.daemon.peace.isPlaying = { _ in true }
+                let call = try await box.startCall(registration)
+                try await box.route(first)
+                #expect(box.log.containing("notice: \(Box.first): another program's music goes on").count == 1)
+                try await registration.update(call, .ended)
+            }
+        }
+
+        @Test func `A call that ends while its link waits opens none, and the music comes back`() async throws {
+            try await run(patience: .seconds(600)) { box, clock, registration in
+                box.daemon.peace.isPlaying = { _ in true }
+                let call = try await box.startCall(registration)
+                try await eventually("it is paused") { clock.commands == ["Pause"] }
+                try await registration.update(call, .ended)
+                try await eventually("it goes on") { clock.commands == ["Pause", "Play"] }
+                #expect(!box.outside.opened.contains("headset 1"))
+                // The policy has been told the end of that set-up.
+                box.daemon.peace.isPlaying = { _ in false }
+                _ = try await box.startCall(registration)
+                try await box.route(first)
+            }
+        }
+
+        @Test func `A headset that opens its link during the wait is what was waited for`() async throws {
+            try await run(patience: .seconds(600)) { box, clock, registration in
+                box.daemon.peace.isPlaying = { _ in true }
+                _ = try await box.startCall(registration)
+                try await eventually("it is paused") { clock.commands == ["Pause"] }
+                box.outside.openLink(Box.first)
+                try await box.route(first)
+                try await box.playing("headset 1")
+                #expect(box.outside.opened.filter { $0 == "headset 1" }.count == 1)
+            }
+        }
+
+        @Test func `A headset that fetches a call has its music paused, too`() async throws {
+            try await run { box, clock, registration in
+                try await box.prefer(.earpiece)
+                let call = try await box.startCall(registration)
+                try await box.route(.earpiece)
+                #expect(clock.commands == [])
+                box.outside.openLink(Box.first)
+                try await box.route(first)
+                try await eventually("it is paused") { clock.commands == ["Pause"] }
+                try await registration.update(call, .ended)
+                try await eventually("it goes on") { clock.commands == ["Pause", "Play"] }
+            }
+        }
+
+        @Test func `The policy gives a headset back to its music`() async throws {
+            try await run { box, clock, registration in
+                // Only the policy's own time is over soon.
+                box.daemon.peace.setDelay(.seconds(600))
+                box.daemon.router.handle(.headsetProfile(Box.first, .a2dp, isUp: true))
+                let call = try await box.startCall(registration)
+                try await box.route(first)
+                try await registration.update(call, .ended)
+                try await eventually("it goes on") { clock.commands == ["Pause", "Play"] }
+            }
+        }
+
+        @Test func `Calls that follow each other do not bounce the music`() async throws {
+            try await run(restore: .seconds(600)) { box, clock, registration in
+                for _ in 0..<3 {
+                    let call = try await box.startCall(registration)
+                    try await box.route(first)
+                    try await registration.update(call, .ended)
+                    try await box.route(.none)
+                }
+                #expect(clock.commands == ["Pause"])
+                let call = try await box.startCall(registration)
+                try await box.route(first)
+                try await box.bridge.setSetting("routing.mediaRestoreMs", to: "20")
+                try await registration.update(call, .ended)
+                try await eventually("it goes on") { clock.commands == ["Pause", "Play"] }
+            }
+        }
+
+        @Test func `Players that others paused, started or stopped are left alone`() async throws {
+            try await run { box, clock, registration in
+                let resting = try await player(box, "resting", "Paused")
+                let started = try await player(box, "started", "Playing")
+                let stopped = try await player(box, "stopped", "Playing")
+                let silent = try await player(box, "silent", "Playing")
+                silent.isTalkative = false
+                let call = try await box.startCall(registration)
+                try await box.route(first)
+                for player in [clock, started, stopped, silent] {
+                    try await eventually("it is paused") { player.commands == ["Pause"] }
+                }
+                started.set("Playing")
+                try await eventually("the daemon has seen it") {
+                    !box.log.containing("started was touched meanwhile (Playing): left alone").isEmpty
+                }
+                started.set("Paused")
+                stopped.set("Stopped")
+                let late = try await player(box, "late", "Playing")
+                try await registration.update(call, .ended)
+                for player in [clock, silent] {
+                    try await eventually("it goes on") { player.commands == ["Pause", "Play"] }
+                }
+                #expect(resting.commands == [] && late.commands == [])
+                #expect(started.commands == ["Pause"] && stopped.commands == ["Pause"])
+                for player in [resting, started, stopped, silent, late] { player.close() }
+            }
+        }
+
+        @Test func `A player that leaves and comes back in a call is another one`() async throws {
+            try await run { box, clock, registration in
+                let before = try await player(box, "radio", "Playing")
+                let call = try await box.startCall(registration)
+                try await eventually("it is paused") { before.status == "Paused" }
+                before.close()
+                try await eventually("it is gone") {
+                    box.daemon.peace.status(ofPlayer: "org.mpris.MediaPlayer2.radio") == nil
+                }
+                let after = try await player(box, "radio", "Paused")
+                try await registration.update(call, .ended)
+                try await eventually("the other one goes on") { clock.commands == ["Pause", "Play"] }
+                #expect(after.commands == [])
+                after.close()
+            }
+        }
+
+        @Test func `Players are left alone where that is configured, at once`() async throws {
+            try await run(
+                // Whose music was suspended is forgotten with the call.
+                restore: .zero, configure: { $0.pausesPlayers = true },
+                body: { box, clock, registration in
+                    try await box.bridge.setSetting("bluetooth.pausePlayers", to: "no")
+                    let call = try await box.startCall(registration)
+                    try await box.route(first)
+                    try await registration.update(call, .ended)
+                    try await box.route(.none)
+                    try await box.bridge.setSetting("bluetooth.pausePlayers", to: "yes")
+                    try await eventually("the daemon knows it again") {
+                        box.daemon.peace.status(ofPlayer: "org.mpris.MediaPlayer2.clock") == "Playing"
+                    }
+                    #expect(clock.commands == [])
+                    _ = try await box.startCall(registration)
+                    try await eventually("it is paused") { clock.commands == ["Pause"] }
+                })
+        }
+
+        @Test func `A bus that lets nobody pause players is named with its remedy`() async throws {
+            let rule = #"<deny send_interface="org.mpris.MediaPlayer2.Player" send_member="Pause"/>"#
+            try await run(rules: rule) { box, clock, registration in
+                _ = try await box.startCall(registration)
+                try await box.route(first)
+                try await eventually("it is told") {
+                    !box.log.containing("warning", "clock does not let itself be paused", "D-Bus policy").isEmpty
+                }
+                #expect(clock.commands == [])
+            }
+        }
+
+        @Test func `The policy that ships lets the daemon pause players on a bus that forbids it otherwise`()
+            async throws
+        {
+            let file = URL(filePath: #filePath).appending(path: "../../../../dbus/org.btcall.conf").standardized
+            let policy = try String(contentsOf: file, encoding: .utf8)
+            let allowed = policy.split(separator: "\n").filter { $0.contains("<allow send_path=\"/org/mpris") }
+            #expect(allowed.count == 4)
+            let rules = """
+                <deny send_interface="org.mpris.MediaPlayer2.Player"/>
+                <deny send_path="/org/mpris/MediaPlayer2" send_interface="org.freedesktop.DBus.Properties"/>
+                \(allowed.joined(separator: "\n"))
+                <allow send_type="signal"/>
+                """
+            try await run(rules: rules) { box, clock, registration in
+                let call = try await box.startCall(registration)
+                try await eventually("it is paused") { clock.status == "Paused" }
+                try await registration.update(call, .ended)
+                try await eventually("it goes on") { clock.commands == ["Pause", "Play"] }
+            }
+        }
+
+        @Test func `A daemon that is stopped in a call gives the music back`() async throws {
+            try await run { box, clock, registration in
+                _ = try await box.startCall(registration)
+                try await eventually("the daemon knows that it is paused") {
+                    box.daemon.peace.status(ofPlayer: "org.mpris.MediaPlayer2.clock") == "Paused"
+                }
+                try await box.restartDaemon()
+                try await eventually("it goes on") { clock.commands == ["Pause", "Play"] }
+            }
+        }
+
+        // MARK: The program
+
+        /// A program that notes what it is run for, and does what the test wants.
+        private final class Command {
+            private let directory: URL
+            var path: String { directory.appending(path: "music").path }
+
+            init() throws {
+                directory = FileManager.default.temporaryDirectory.appending(path: "btcall-\(UUID())")
+                try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
+                try set("")
+                let text = "#!/bin/sh\necho \"$@\" >> '\(directory.path)/runs'\n. '\(directory.path)/script'\n"
+                try text.write(toFile: path, atomically: true, encoding: .utf8)
+                try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: path)
+            }
+
+            deinit { try? FileManager.default.removeItem(at: directory) }
+
+            func set(_ script: String) throws {
+                try script.write(
+                    toFile: directory.appending(path: "script").path, atomically: true, encoding: .utf8)
+            }
+
+            var runs: [String] {
+                let text = (try? String(contentsOfFile: directory.appending(path: "runs").path, encoding: .utf8)) ?? ""
+                return text.split(separator: "\n").map { String($0) }
+            }
+        }
+
+        @Test func `The program is run for the headset before its link and after the last call`() async throws {
+            let command = try Command()
+            try await run(
+                configure: { $0.mediaCommand = command.path },
+                body: { box, _, registration in
+                    let call = try await box.startCall(registration)
+                    try await eventually("it has run") { command.runs == ["suspend \(Box.first)"] }
+                    try await registration.update(call, .ended)
+                    try await eventually("it has run") {
+                        command.runs == ["suspend \(Box.first)", "restore \(Box.first)"]
+                    }
+                    #expect(try await box.bridge.status().problems.isEmpty)
+                    let error = await refusal { () throws(BridgeError) in
+                        try await box.bridge.setSetting("bluetooth.mediaCommand", to: "/bin/true")
+                    }
+                    #expect(error?.code == .notSupported)
+                })
+        }
+
+        @Test func `A program that fails is a problem with its words, which ends when it works`() async throws {
+            let command = try Command()
+            try await run(
+                configure: { $0.mediaCommand = command.path },
+                body: { box, _, registration in
+                    try command.set("echo no such player >&2; exit 3")
+                    let call = try await box.startCall(registration)
+                    let problem = try await box.problem("mediaCommand")
+                    #expect(
+                        problem.what
+                            == "the program for music did not suspend that of \(Box.first): status 3: no such player")
+                    #expect(problem.remedy.contains("`\(command.path) suspend \(Box.first)` by hand"))
+                    try await box.route(first)
+                    try command.set("")
+                    try await registration.update(call, .ended)
+                    try await box.noProblem("mediaCommand")
+                })
+        }
+
+        @Test func `A program that does not end is killed, and keeps no call from its link`() async throws {
+            let command = try Command()
+            try command.set("exec sleep 600")
+            try await run(
+                configure: {
+                    $0.mediaCommand = command.path
+                    $0.waits.mediaCommand = .milliseconds(300)
+                },
+                body: { box, _, registration in
+                    _ = try await box.startCall(registration)
+                    try await box.route(first)
+                    #expect(try await box.problem("mediaCommand").what.contains("did not end within"))
+                })
+        }
+
+        @Test func `A program that is not there is a problem`() async throws {
+            try await run(
+                configure: { $0.mediaCommand = "/nonexistent/music" },
+                body: { box, _, registration in
+                    _ = try await box.startCall(registration)
+                    #expect(try await box.problem("mediaCommand").what.contains("ENOENT"))
+                })
+        }
+    }
+}

@@ -1,0 +1,252 @@
+import BTCall
+import BTCallAPI
+import BTCallBench
+import BTCallDaemon
+import BTCallSimulator
+import BluetoothTypes
+import ControlLoop
+import DBus
+import Foundation
+import Logging
+import Routing
+import Testing
+
+@Suite @ControlPlane struct SettingsTests {
+    private func settings(_ text: String = "", kept: [String: String] = [:]) throws -> Settings {
+        let entries = try ConfigurationReader.entries(ofText: text, name: "test.conf")
+        return Settings(base: try Configuration(entries: entries, file: "test.conf"), kept: kept)
+    }
+
+    private func find(_ key: String, _ settings: Settings) throws -> SettingDescription {
+        try #require(settings.list.first { $0.key == key })
+    }
+
+    @Test func `Every key of every section is listed, with a value that it accepts itself`() throws {
+        let settings = try settings("[device speakerphone]\nplayback = hw:0,0\n")
+        let expected = ConfigurationSection.all.flatMap { section in
+            section.keys.map { "\(section.settingPrefix).\($0.name)" }
+        }
+        #expect(settings.list.map(\.key) == expected)
+        #expect(Set(expected).count == expected.count)
+        for key in RoutingKey.allCases { #expect(expected.contains("routing.\(key.rawValue)")) }
+        for setting in settings.list {
+            #expect(!setting.summary.isEmpty && !setting.accepted.isEmpty, "\(setting.key)")
+            guard setting.effect != .restart else { continue }
+            #expect(setting.origin == .default && setting.value == setting.defaultValue, "\(setting.key)")
+            try settings.set(setting.key, setting.value)
+            #expect(try find(setting.key, settings).origin == .runtime, "\(setting.key)")
+        }
+        #expect(settings.configuration.routing == RoutingConfiguration())
+    }
+
+    @Test func `What is set goes before the file, and is given back by a reset`() throws {
+        let settings = try settings("[routing]\nexclude = wiredHeadset\n")
+        var changes = 0
+        settings.onChange = { _, _ in changes += 1 }
+        #expect(try find("routing.exclude", settings).origin == .file)
+        try settings.set("routing.exclude", "bluetooth,earpiece")
+        #expect(settings.configuration.routing.exclude == [.bluetooth, .earpiece])
+        let set = try find("routing.exclude", settings)
+        #expect(set.value == "bluetooth, earpiece" && set.origin == .runtime && set.defaultValue.isEmpty)
+        #expect(settings.runtime == ["routing.exclude": "bluetooth, earpiece"])
+        try settings.set("routing.exclude", " bluetooth , earpiece")
+        #expect(changes == 1)
+        try settings.reset("routing.exclude")
+        #expect(settings.configuration.routing.exclude == [.wiredHeadset])
+        #expect(try find("routing.exclude", settings).origin == .file)
+        #expect(changes == 2 && settings.runtime.isEmpty)
+        try settings.reset("routing.exclude")
+        #expect(changes == 2)
+        try settings.set("routing.exclude", "wiredHeadset")
+        #expect(changes == 2)
+        #expect(try find("routing.exclude", settings).origin == .runtime)
+        try settings.set("routing.exclude", "")
+        #expect(settings.configuration.routing.exclude.isEmpty && changes == 3)
+    }
+
+    @Test(arguments: [
+        ("routing.exclude", "radio", "a list of speakerphone"), ("routing.openAttempts", "0", "1 to 100"),
+        ("routing.manualAudio", "perhaps", "true | false"), ("bluetooth.operatorName", "", "1 to 16 bytes"),
+        ("bluetooth.operatorName", "a;b", "semicolons"), ("bluetooth.operatorName", "a\nb", "control characters"),
+        ("audio.periodMilliseconds", "4", "from 5 to 40"), ("daemon.logLevel", "loud", "trace, debug"),
+        ("routing.headsetOrder", String(repeating: "00:00:5E:00:53:01, ", count: 300), "separated by commas"),
+    ])
+    func `A value that is not accepted changes nothing and is told what is`(
+        _ key: String, _ value: String, _ accepted: String
+    ) throws {
+        let settings = try settings()
+        var changes = 0
+        settings.onRuntimeChange = { changes += 1 }
+        let before = settings.list
+        let refusal = try #require(#expect(throws: APIError.self) { try settings.set(key, value) })
+        #expect(refusal.code == .invalidArgument)
+        #expect(refusal.message.contains(key) && refusal.message.contains(accepted), "\(refusal)")
+        #expect(settings.list == before && changes == 0)
+    }
+
+    @Test func `What is kept and not understood any more is ignored, each with its reason`() throws {
+        let kept = [
+            "routing.exclude": "radio", "routing.newHeadset": "take", "routing.volume": "3", "daemon.autostart": "no",
+        ]
+        let settings = try settings(kept: kept)
+        #expect(settings.configuration.routing.newHeadset == .take)
+        #expect(settings.configuration.autostart)
+        #expect(settings.runtime == ["routing.newHeadset": "take"])
+        #expect(settings.ignored.count == 3)
+        #expect(settings.ignored.contains { $0.contains("routing.exclude") && $0.contains("'radio'") })
+    }
+
+    @Test func `Long lists are kept over lines that are short enough`() throws {
+        let directory = "/tmp/btcall-test-\(UInt64.random(in: 0 ..< .max))"
+        defer { try? FileManager.default.removeItem(atPath: directory) }  // A folder in /tmp may stay.
+        let store = PreferenceStore(directory: directory)
+        let order = (1...40).map { "00:00:5E:00:53:\($0 + 15 < 100 ? String($0 + 15) : "99")" }
+        let kept = PreferenceStore.Preferences(
+            preferred: "bluetooth",
+            settings: [
+                "routing.headsetOrder": order.joined(separator: ", "), "daemon.logLevel": "debug",
+                "routing.exclude": "", "bluetooth.codecs": "cvsd",
+            ])
+        try store.file.replace(with: PreferenceStore.text(kept))
+        #expect(try store.load().preferences == kept)
+        let text = try String(contentsOfFile: directory + "/preferences.conf", encoding: .utf8)
+        #expect(text.split(separator: "\n").allSatisfy { $0.utf8.count <= ConfigurationReader.maximumLineBytes })
+        #expect(text.contains("headsetOrder.2 = "))
+    }
+}
+
+extension DaemonTests {
+    @Suite @ControlPlane struct RuntimeSettingTests {
+        private let first = Choice("bluetooth:\(Box.first)") ?? .none
+
+        private func setting(_ box: Box, _ key: String) async throws -> Setting {
+            try #require(try await box.bridge.settings().first { $0.key == key })
+        }
+
+        @Test func `Settings act as they say, are kept over a restart and are given back`() async throws {
+            let folder = FileManager.default.temporaryDirectory.appending(path: "btcall-state-\(UUID().uuidString)")
+            defer { try? FileManager.default.removeItem(at: folder) }  // A folder in the temporary directory may stay.
+            try await Box.run(
+                configure: { $0.stateDirectory = folder.path },
+                body: { box in
+                    try await box.prefer(.bluetooth)
+                    _ = try await box.connect(Box.first)
+                    let registration = try await box.register()
+                    let call = try await box.startCall(registration)
+                    try await box.route(first)
+                    try await box.bridge.setSetting("routing.exclude", to: "bluetooth")
+                    try await box.route(.earpiece)
+                    #expect(try await box.bridge.status().reason == "configurationChanged")
+                    let excluded = try await box.device(first.description)
+                    #expect(excluded?["unavailableBecause"] == "excluded")
+                    try await registration.update(call, .ended)
+                    try await box.bridge.setSetting("audio.callQueueBlocks", to: "4")
+                    box.bluez.disconnect(Box.first)
+                    try await box.restartDaemon()
+                    let kept = try await setting(box, "routing.exclude")
+                    #expect(kept.value == "bluetooth" && kept.origin == .runtime && kept.effect == .now)
+                    let blocks = try await setting(box, "audio.callQueueBlocks")
+                    #expect(blocks.value == "4" && blocks.origin == .runtime && blocks.effect == .nextCall)
+                    #expect(try await box.bridge.audioDeviceManager.preferredAudioDevice() == .bluetooth)
+                    _ = try await box.connect(Box.first)
+                    let next = try await box.register()
+                    _ = try await box.startCall(next)
+                    try await box.route(.earpiece)
+                    try await box.bridge.resetSetting("routing.exclude")
+                    try await box.route(first)
+                    #expect(try await setting(box, "routing.exclude").origin == .default)
+                })
+        }
+
+        @Test func `Codecs act when the link is opened again`() async throws {
+            try await Box.run { box in
+                try await box.prefer(.bluetooth)
+                let ears = try await box.connect(Box.first, codecs: [.cvsd, .mSBC])
+                let registration = try await box.register()
+                _ = try await box.startCall(registration)
+                try await box.route(first)
+                try await box.playing("headset 1")
+                #expect(try await box.bridge.status().codec == "mSBC")
+                #expect(try await setting(box, "bluetooth.codecs").effect == .reopen)
+                try await box.bridge.setSetting("bluetooth.codecs", to: "cvsd")
+                #expect(try await box.bridge.status().codec == "mSBC")
+                #expect(try await box.device(first.description)?["codecs"] == .strings(["CVSD"]))
+                #expect(try await box.device(first.description)?["rates"] == .array("u", [.uint32(8000)]))
+                try await box.bridge.audioDeviceManager.select(.earpiece)
+                try await box.route(.earpiece)
+                try await eventually("the link is closed") { !box.daemon.graph.holdsLink(Box.first) }
+                try await box.bridge.audioDeviceManager.select(first)
+                try await box.route(first)
+                #expect(try await box.bridge.status().codec == "CVSD")
+                try await box.playing("headset 1")
+                #expect(!ears.events.contains(.closed))
+                try await box.bridge.setSetting("bluetooth.codecs", to: "msbc")
+                #expect(try await setting(box, "bluetooth.codecs").value == "msbc, cvsd")
+                try await box.bridge.audioDeviceManager.select(.earpiece)
+                try await eventually("the link is closed") { !box.daemon.graph.holdsLink(Box.first) }
+                try await box.bridge.audioDeviceManager.select(first)
+                try await box.route(first)
+                #expect(try await box.bridge.status().codec == "mSBC")
+            }
+        }
+
+        @Test func `The log level changes at once`() async throws {
+            let level = LogThreshold.level
+            defer { LogThreshold.level = level }
+            try await Box.run { box in
+                try await box.bridge.setSetting("daemon.logLevel", to: "trace")
+                #expect(LogThreshold.level == .trace)
+                #expect(StandardErrorLogHandler(label: "test").logLevel == .trace)
+                try await box.bridge.resetSetting("daemon.logLevel")
+                #expect(LogThreshold.level == .info)
+            }
+        }
+
+        @Test func `A silent link is noticed after the limit that was set while it was open`() async throws {
+            try await Box.run { box in
+                try await box.prefer(.bluetooth)
+                _ = try await box.connect(Box.first)
+                let registration = try await box.register()
+                _ = try await box.startCall(registration)
+                try await box.route(first)
+                try await box.playing("headset 1")
+                try await box.bridge.setSetting("routing.silentLimitMs", to: "1200")
+                // Taken by the audio thread within its next block.
+                try await box.playing("headset 1")
+                let start = ControlLoop.now
+                box.outside.die(Box.first)
+                try await box.route(.earpiece)
+                let passed = start.duration(to: ControlLoop.now)
+                #expect(passed > .milliseconds(1100), "\(passed)")
+                #expect(try await box.bridge.status().reason == "linkSilent")
+            }
+        }
+
+        @Test func `A state directory that cannot be written is a problem, and the setting acts all the same`()
+            async throws
+        {
+            try await Box.run(
+                configure: { $0.stateDirectory = "/proc/btcall" },
+                body: { box in
+                    try await box.bridge.setSetting("routing.newHeadset", to: "take")
+                    #expect(try await box.problem("state").what == "preferences are not kept")
+                    #expect(try await setting(box, "routing.newHeadset").value == "take")
+                })
+        }
+
+        @Test func `Without permission everybody may read settings, and nobody may change them`() throws {
+            let file = URL(filePath: #filePath).appending(path: "../../../../dbus/org.btcall.conf").standardized
+            let text = try String(contentsOf: file, encoding: .utf8)
+            let everybody = try #require(text.components(separatedBy: "<policy context=\"default\">").last)
+            #expect(everybody.contains("<deny send_destination=\"org.btcall\"/>"))
+            let members = everybody.matches(of: /send_interface="org\.btcall\.[A-Za-z0-9]+" send_member="([A-Za-z]+)"/)
+                .map { String($0.output.1) }
+            #expect(members.contains("ListSettings") && members.contains("Explain"))
+            for changing in [
+                "SetSetting", "ResetSetting", "Interrupt", "AcquireSelection", "Activate", "Set", "Select",
+            ] {
+                #expect(!members.contains(changing))
+            }
+        }
+    }
+}

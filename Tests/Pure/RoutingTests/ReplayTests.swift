@@ -1,0 +1,497 @@
+import BTCallSimulator
+import Foundation
+import Testing
+
+/// The scenario format, sentence by sentence (routing policy §15): what the runner does around the policy.
+@Suite struct ReplayTests {
+    /// The outcome of one scenario.
+    private func replay(
+        _ given: String, _ steps: [String], more: String = "",
+        defaults: String = ""
+    ) throws -> ScenarioResult {
+        let text = """
+            {"format": "btcall-scenario/1", \(defaults) "scenarios": [
+              {"id": "R900", \(more) "given": {\(given)}, "steps": [\(steps.joined(separator: ",\n"))]}]}
+            """
+        let scenario = try #require(try ScenarioFile(Data(text.utf8)).scenarios.first)
+        var runner = ScenarioRunner(scenario, isTracing: true)
+        return runner.run()
+    }
+
+    private func check(
+        _ given: String, _ steps: [String], more: String = "",
+        defaults: String = "", sourceLocation: SourceLocation = #_sourceLocation
+    ) throws {
+        let result = try replay(given, steps, more: more, defaults: defaults)
+        #expect(
+            result.hasPassed, "\(result.line)\n\(result.trace.joined(separator: "\n"))", sourceLocation: sourceLocation)
+    }
+
+    private static let headsets = #""headsets": {"H1": {}, "H2": {}}"#
+    private static let call = #"{"t": 0, "do": "call.outgoing", "call": "c"}"#
+
+    // MARK: Time
+
+    @Test func `at equal times a completion comes before the timer that would bridge`() throws {
+        let given = #""headsets": {"H1": {"openMs": 1500}}, "connected": ["H1"], "preferred": "bluetooth""#
+        let steps = [
+            Self.call, #"{"t": 1499, "expect": {"route": "none", "pending": "bluetooth:H1"}}"#,
+            #"{"t": 1500, "expect": {"route": "bluetooth:H1", "switches": 1, "neverRoute": ["earpiece"]}}"#,
+        ]
+        let result = try replay(given, steps)
+        #expect(result.hasPassed)
+        #expect(result.trace.filter { $0.contains("path.") } == ["1500 effect path.open bluetooth:H1 (hfp)"])
+    }
+
+    @Test func `at equal times a completion comes before the timer that would end its attempt`() throws {
+        let given = #""headsets": {"H1": {"openMs": 5000}}, "connected": ["H1"], "preferred": "bluetooth""#
+        try check(
+            given,
+            [
+                Self.call,
+                #"{"t": 5000, "expect": {"route": "bluetooth:H1", "opens": {"H1": 1}, "error": null}}"#,
+            ])
+    }
+
+    @Test func `at equal times a timer comes before the step`() throws {
+        // The jack has been quiet for 200 ms: it is believed, and only then unplugged.
+        let steps = [
+            Self.call, #"{"t": 1000, "do": "jack.plugged"}"#, #"{"t": 1200, "do": "jack.unplugged"}"#,
+            #"{"t": 1200, "expect": {"everRoute": ["wiredHeadset"], "route": "wiredHeadset"}}"#,
+            #"{"t": 1399, "expect": {"route": "wiredHeadset"}}"#, #"{"t": 1400, "expect": {"route": "earpiece"}}"#,
+        ]
+        try check(#""default": "earpiece""#, steps)
+    }
+
+    @Test func `steps at one time are each carried through before the next`() throws {
+        let given = #""headsets": {"H1": {"openMs": 0, "closeMs": 0}}, "connected": ["H1"]"#
+        let steps = [
+            Self.call, #"{"t": 0, "expect": {"route": "bluetooth:H1", "opens": {"H1": 1}}}"#,
+            #"{"t": 0, "do": "api.select", "device": "earpiece"}"#,
+            #"{"t": 0, "do": "api.select", "device": "bluetooth:H1"}"#,
+            #"{"t": 0, "expect": {"route": "bluetooth:H1", "opens": {"H1": 2}, "switches": 3}}"#,
+        ]
+        try check(given, steps)
+    }
+
+    @Test func `a year of events takes no time`() throws {
+        // A headset that never opens is tried for a year: three attempts in every two minutes.
+        let given = """
+            "headsets": {"H1": {"openMs": 100, "script": [\(Array(repeating: "\"fail\"", count: 20).joined(separator: ", "))]}},
+            "connected": ["H1"], "preferred": "bluetooth", "default": "earpiece"
+            """
+        let year: Int64 = 365 * 24 * 3600 * 1000
+        try check(
+            given, [Self.call, #"{"t": \#(year), "expect": {"route": "bluetooth:H1", "opens": {"H1": 21}}}"#])
+        let failing = given.replacing("\"fail\", \"fail\"", with: "\"hang\", \"fail\"")
+        #expect(
+            try replay(failing, [Self.call, #"{"t": \#(year), "do": "call.ended", "call": "c"}"#]).hasPassed)
+    }
+
+    // MARK: Given
+
+    @Test func `given devices, jack, headsets and preferences hold at the first step`() throws {
+        let given = """
+            "hw": {"earpiece": false}, "jack": "headphones", "headsets": {"H1": {"category": "watch"}, "H2": {}},
+            "connected": ["H1"], "preferred": "bluetooth:H9", "default": "wiredHeadset", "started": false
+            """
+        let expected = """
+            {"t": 0, "expect": {"available": ["wiredHeadset", "bluetooth:H1", "speakerphone"],
+              "preferred": "bluetooth:H9", "default": "wiredHeadset", "started": false, "selected": "bluetooth:H9",
+              "route": "none", "pending": "none", "mode": null, "out": "none", "in": "none", "override": null,
+              "muted": false, "error": null, "reason": null, "opens": {"H1": 0, "H2": 0, "H7": 0}, "switches": 0,
+              "silenceMaxMs": 0, "ring": {"local": false, "headset": "none"}, "restored": [], "everRoute": [],
+              "neverRoute": ["earpiece", "bluetooth"], "routeIn": ["none"]}}
+            """
+        try check(given, [expected])
+    }
+
+    @Test func `a given jack was plugged after the headsets, before any call, without debounce`() throws {
+        let slow = #""config": {"jackDebounceMs": 3600000}"#
+        let given = #""jack": "headset", "headsets": {"H1": {}}, "connected": ["H1"]"#
+        // The most recently attached wins in the order of the platform.
+        try check(
+            "\(given), \(slow)",
+            [Self.call, #"{"t": 1, "expect": {"route": "wiredHeadset", "in": "jackMic", "out": "jack"}}"#])
+        // A plug before the call is no gesture in it.
+        try check(
+            #"\#(given), "default": "speakerphone""#,
+            [Self.call, #"{"t": 400, "expect": {"route": "speakerphone"}}"#])
+    }
+
+    @Test func `connected headsets were attached oldest first, and are settled whatever settling takes`() throws {
+        let slow = #""config": {"settleBluetoothMs": 3600000, "settleMaxMs": 3600000}"#
+        let steps = [Self.call, #"{"t": 400, "expect": {"route": "bluetooth:H1"}}"#]
+        try check(#""headsets": {"H1": {}, "H2": {}}, "connected": ["H2", "H1"]"#, steps)
+        let other = #"{"t": 0, "do": "api.select", "device": "earpiece"}"#
+        let clear = #"{"t": 1000, "do": "api.clearSelection"}"#
+        try check(
+            #""headsets": {"H1": {}}, "connected": ["H1"], \#(slow)"#,
+            [Self.call, other, clear, #"{"t": 1400, "expect": {"route": "bluetooth:H1"}}"#])
+    }
+
+    @Test func `defaults of the file hold for all its scenarios and may name only some keys`() throws {
+        let defaults = #""defaults": {"startGraceMs": 700},"#
+        let given = #""headsets": {"H1": {"openMs": 1400}}, "connected": ["H1"], "preferred": "bluetooth""#
+        let bridged = #"{"t": 800, "expect": {"route": "earpiece", "reason": "bridge"}}"#
+        let waiting = #"{"t": 800, "expect": {"route": "none", "pending": "bluetooth:H1"}}"#
+        try check(given, [Self.call, bridged], defaults: defaults)
+        try check(given, [Self.call, waiting])
+        try check(given + #", "config": {"startGraceMs": 1500}"#, [Self.call, waiting], defaults: defaults)
+        // Other keys keep the values of the specification.
+        try check(
+            #""config": {"jackDebounceMs": 100}, "default": "earpiece""#,
+            [
+                Self.call, #"{"t": 50, "do": "jack.plugged"}"#, #"{"t": 149, "expect": {"route": "earpiece"}}"#,
+                #"{"t": 150, "expect": {"route": "wiredHeadset"}}"#,
+            ], defaults: defaults)
+    }
+
+    // MARK: Links
+
+    @Test func `every request takes the next word of the script, a cancelled one too`() throws {
+        let given = """
+            "headsets": {"H1": {"script": ["hang", "fail", "ok+2000", "ok"], "openMs": 100, "closeMs": 70}},
+            "connected": ["H1"], "default": "earpiece", "config": {"openTimeoutMs": 1000}
+            """
+        let steps = [
+            Self.call, #"{"t": 0, "do": "api.select", "device": "bluetooth"}"#,
+            #"{"t": 400, "do": "api.select", "device": "earpiece"}"#,
+            #"{"t": 469, "do": "api.select", "device": "bluetooth"}"#,
+            // The cancelled set-up is closed after closeMs; only then the next request is made.
+            #"{"t": 469, "expect": {"opens": {"H1": 1}, "pending": "bluetooth:H1"}}"#,
+            #"{"t": 470, "expect": {"opens": {"H1": 2}}}"#,
+            // Refused after openMs, closed at once, tried again after retryBaseMs.
+            #"{"t": 1069, "expect": {"opens": {"H1": 2}}}"#, #"{"t": 1070, "expect": {"opens": {"H1": 3}}}"#,
+            #"{"t": 1170, "expect": {"route": "bluetooth:H1"}}"#,
+            // The headset closes it itself: that is its transfer button.
+            #"{"t": 3169, "expect": {"route": "bluetooth:H1"}}"#,
+            #"{"t": 3170, "expect": {"route": "earpiece", "reason": "headsetTransfer", "override": "local"}}"#,
+            #"{"t": 4000, "do": "api.select", "device": "bluetooth"}"#,
+            #"{"t": 9999, "expect": {"route": "bluetooth:H1", "opens": {"H1": 4}}}"#,
+        ]
+        try check(given, steps)
+    }
+
+    @Test func `a scenario that would take a million events from one step to the next ends there`() throws {
+        let given = """
+            "headsets": {"H1": {"openMs": 100}}, "connected": ["H1"], "preferred": "bluetooth", "default": "earpiece",
+            "config": {"openTimeoutMs": 1, "retryBaseMs": 1, "penaltyBaseMs": 0, "penaltyMaxMs": 0}
+            """
+        let result = try replay(given, [Self.call, #"{"t": 1000000000000, "expect": {"pending": "none"}}"#])
+        #expect(result.failures.map(\.text).contains { $0.contains("does not come to rest at") })
+    }
+
+    @Test func `a request that is not answered ends by the time-out, and is closed after closeMs`() throws {
+        let given = """
+            "headsets": {"H1": {"script": ["hang"], "closeMs": 300}}, "connected": ["H1"], "preferred": "bluetooth",
+            "default": "earpiece", "config": {"openTimeoutMs": 1000, "retryBaseMs": 100}
+            """
+        let steps = [
+            Self.call, #"{"t": 1299, "expect": {"opens": {"H1": 1}, "pending": "bluetooth:H1"}}"#,
+            #"{"t": 1300, "expect": {"opens": {"H1": 2}}}"#,
+        ]
+        try check(given, steps)
+    }
+
+    @Test(arguments: [
+        #""do": "bt.disconnected", "addr": "H1""#, #""do": "bt.adapter", "powered": false"#,
+        #""do": "bt.profile", "addr": "H1", "profile": "hfp", "up": false"#,
+    ])
+    func `when the headset goes its link is closed at once and a request gets no answer`(_ event: String) throws {
+        let given = """
+            "headsets": {"H1": {"openMs": 1000, "closeMs": 5000}, "H2": {}}, "connected": ["H1"],
+            "preferred": "bluetooth", "default": "earpiece"
+            """
+        let returns =
+            event.contains("adapter") ? #""do": "bt.adapter", "powered": true"# : #""do": "bt.connected", "addr": "H1""#
+        let steps = [
+            Self.call, "{\"t\": 500, \(event)}",
+            #"{"t": 500, "expect": {"pending": "none", "route": "earpiece", "available": ["speakerphone", "earpiece"]}}"#,
+            "{\"t\": 600, \(returns)}",
+            // No answer at 1000, no closing until 5600: a new request is made when it has settled.
+            #"{"t": 1100, "expect": {"opens": {"H1": 1}, "route": "earpiece"}}"#,
+            #"{"t": 8000, "expect": {"opens": {"H1": 2}, "route": "bluetooth:H1"}}"#,
+        ]
+        try check(given, steps)
+    }
+
+    @Test func `links that the headset opens or closes change at that instant`() throws {
+        let given = """
+            "headsets": {"H1": {"openMs": 1000}}, "connected": ["H1"], "preferred": "earpiece"
+            """
+        let steps = [
+            Self.call, #"{"t": 3000, "do": "bt.audioOpened", "addr": "H1"}"#,
+            #"{"t": 3000, "expect": {"route": "bluetooth:H1", "mode": "hfp", "opens": {"H1": 0}, "override": "bluetooth:H1"}}"#,
+            #"{"t": 5000, "do": "bt.audioClosed", "addr": "H1"}"#,
+            #"{"t": 5000, "expect": {"route": "earpiece", "reason": "headsetTransfer", "mode": null}}"#,
+            // Nothing is open that could be closed, and what is open is not opened again.
+            #"{"t": 5100, "do": "bt.audioClosed", "addr": "H1", "reason": "linkLoss"}"#,
+            #"{"t": 5100, "expect": {"route": "earpiece", "reason": "headsetTransfer"}}"#,
+        ]
+        try check(given, steps)
+    }
+
+    @Test func `a headset opens its link during our own set-up: adopted, no second one, and ours is not answered`()
+        throws
+    {
+        let given =
+            #""headsets": {"H1": {"openMs": 1000, "script": ["fail"]}}, "connected": ["H1"], "preferred": "bluetooth""#
+        let steps = [
+            Self.call, #"{"t": 500, "do": "bt.audioOpened", "addr": "H1"}"#,
+            #"{"t": 500, "expect": {"route": "bluetooth:H1", "pending": "none"}}"#,
+            #"{"t": 4000, "expect": {"route": "bluetooth:H1", "opens": {"H1": 1}, "error": null}}"#,
+        ]
+        try check(given, steps)
+    }
+
+    @Test func `the link model is the same for A2DP`() throws {
+        let given = """
+            "headsets": {"H1": {"profiles": ["a2dp"], "script": ["fail"], "openMs": 200}}, "connected": ["H1"],
+            "preferred": "bluetooth", "config": {"microphoneEnabled": false}
+            """
+        let steps = [
+            Self.call, #"{"t": 699, "expect": {"opens": {"H1": 1}, "pending": "bluetooth:H1"}}"#,
+            #"{"t": 900, "expect": {"route": "bluetooth:H1", "mode": "a2dp", "out": "a2dp:H1", "in": "none"}}"#,
+            #"{"t": 900, "expect": {"opens": {"H1": 2}}}"#,
+        ]
+        try check(given, steps)
+    }
+
+    // MARK: Events
+
+    @Test func `unknown addresses and calls are ignored or answered, never refused`() throws {
+        let steps = [
+            Self.call, #"{"t": 1, "do": "bt.connected", "addr": "H7"}"#,
+            #"{"t": 2, "do": "bt.audioOpened", "addr": "H7"}"#, #"{"t": 3, "do": "bt.audioClosed", "addr": "H7"}"#,
+            #"{"t": 4, "do": "bt.disconnected", "addr": "11:22:33:44:55:66"}"#,
+            #"{"t": 5, "do": "bt.profile", "addr": "H7", "profile": "hfp", "up": true}"#,
+            #"{"t": 6, "do": "bt.audioSilent", "addr": "H7"}"#, #"{"t": 7, "do": "bt.audioResumed", "addr": "H7"}"#,
+            #"{"t": 8, "do": "bt.codec", "addr": "H7", "codec": "mSBC"}"#,
+            #"{"t": 9, "do": "call.held", "call": "x"}"#, #"{"t": 10, "do": "call.resumed", "call": "x"}"#,
+            #"{"t": 11, "do": "call.answered", "call": "x", "via": "bluetooth:H7"}"#,
+            #"{"t": 12, "do": "call.ended", "call": "x"}"#,
+            #"{"t": 13, "expect": {"route": "earpiece", "switches": 1, "available": ["earpiece", "speakerphone"]}}"#,
+            #"{"t": 14, "do": "api.select", "device": "bluetooth:H7"}"#,
+            #"{"t": 14, "expect": {"error": "unavailable"}}"#,
+            #"{"t": 15, "do": "api.setPreferred", "device": "bluetooth:H7"}"#,
+            #"{"t": 15, "expect": {"error": null, "selected": "bluetooth:H7", "route": "earpiece"}}"#,
+        ]
+        try check(#""headsets": {"H1": {}}"#, steps)
+    }
+
+    @Test func `a connected headset brings the profiles that are given, unless the step says which`() throws {
+        let given = #""headsets": {"H1": {"profiles": ["a2dp"]}, "H2": {}}, "config": {"microphoneEnabled": false}"#
+        let steps = [
+            #"{"t": 0, "do": "bt.connected", "addr": "H1"}"#,
+            #"{"t": 0, "do": "bt.connected", "addr": "H2", "profiles": ["hfp"]}"#,
+            #"{"t": 0, "expect": {"available": ["bluetooth:H1", "earpiece", "speakerphone"]}}"#,
+            #"{"t": 1, "do": "api.config", "microphoneEnabled": true}"#,
+            #"{"t": 1, "expect": {"available": ["bluetooth:H2", "earpiece", "speakerphone"]}}"#,
+        ]
+        try check(given, steps)
+    }
+
+    @Test func `configuration at run time changes the keys that it names and keeps the others`() throws {
+        let steps = [
+            #"{"t": 0, "do": "api.config", "exclude": ["speakerphone", "bluetooth:H1"], "ringLocal": false}"#,
+            #"{"t": 1, "do": "api.config", "jackDebounceMs": 0, "headsetOrder": ["H2"], "systemDevice": "earpiece"}"#,
+            #"{"t": 2, "do": "bt.connected", "addr": "H1"}"#, #"{"t": 3, "do": "call.incoming", "call": "c"}"#,
+            #"{"t": 4, "do": "jack.plugged"}"#,
+            """
+            {"t": 4, "expect": {"available": ["wiredHeadset"], "ring": {"local": false, "headset": "none"},
+              "error": null}}
+            """,
+        ]
+        try check(Self.headsets, steps)
+    }
+
+    @Test func `a default argument is what the table says`() throws {
+        let steps = [
+            Self.call, #"{"t": 500, "do": "jack.plugged"}"#, #"{"t": 800, "expect": {"in": "jackMic"}}"#,
+            #"{"t": 900, "do": "interruption.begin", "source": "phone"}"#, #"{"t": 900, "expect": {"route": "none"}}"#,
+            #"{"t": 1000, "do": "interruption.end"}"#, #"{"t": 1000, "expect": {"route": "wiredHeadset"}}"#,
+            #"{"t": 1100, "do": "interruption.begin", "source": "phone"}"#,
+            #"{"t": 1200, "do": "interruption.end", "resume": false}"#, #"{"t": 1300, "expect": {"route": "none"}}"#,
+            #"{"t": 1400, "do": "interruption.end", "resume": true}"#,
+            #"{"t": 1400, "expect": {"route": "wiredHeadset"}}"#,
+        ]
+        try check(Self.headsets, steps)
+    }
+
+    // MARK: Observables
+
+    @Test func `every request of a client sets error to its own result, and an error stays until the next`() throws {
+        let given = """
+            "headsets": {"H1": {"script": ["fail", "fail", "fail"], "openMs": 10}}, "connected": ["H1"],
+            "default": "earpiece"
+            """
+        let requests = [
+            #""do": "api.clearSelection""#, #""do": "api.mute", "on": true"#, #""do": "api.refresh""#,
+            #""do": "api.config", "ringLocal": true"#, #""do": "api.setDefault", "device": "earpiece""#,
+            #""do": "api.setPreferred", "device": "none""#, #""do": "api.start""#, #""do": "api.stop""#,
+        ]
+        for request in requests {
+            try check(
+                given,
+                [
+                    Self.call, #"{"t": 10, "do": "api.select", "device": "wiredHeadset"}"#,
+                    #"{"t": 10, "expect": {"error": "unavailable", "route": "earpiece"}}"#,
+                    #"{"t": 20, "do": "bt.codec", "addr": "H1", "codec": "CVSD"}"#,
+                    #"{"t": 20, "expect": {"error": "unavailable"}}"#, "{\"t\": 30, \(request)}",
+                    #"{"t": 30, "expect": {"error": null}}"#,
+                ])
+        }
+        try check(
+            given,
+            [
+                #"{"t": 0, "do": "api.setPreferred", "device": "bluetooth"}"#, Self.call,
+                #"{"t": 3000, "expect": {"error": "activationFailed", "override": null, "preferred": "bluetooth"}}"#,
+                // It stays although the headset carries the call in the end.
+                #"{"t": 40000, "expect": {"error": "activationFailed", "route": "bluetooth:H1", "opens": {"H1": 4}}}"#,
+            ])
+        try check(
+            #""started": false"#,
+            [#"{"t": 0, "do": "api.select", "device": "earpiece"}"#, #"{"t": 0, "expect": {"error": "notStarted"}}"#])
+    }
+
+    @Test func `mark restarts switches, everRoute and neverRoute, and nothing else`() throws {
+        let given = #""headsets": {"H1": {}}, "connected": ["H1"], "default": "earpiece""#
+        let steps = [
+            Self.call, #"{"t": 100, "do": "api.select", "device": "bluetooth"}"#,
+            #"{"t": 500, "expect": {"switches": 2, "everRoute": ["earpiece", "bluetooth:H1"], "opens": {"H1": 1}}}"#,
+            #"{"t": 500, "do": "mark"}"#,
+            #"{"t": 500, "expect": {"switches": 0, "everRoute": ["bluetooth:H1"], "neverRoute": ["earpiece"]}}"#,
+            #"{"t": 600, "do": "api.select", "device": "speakerphone"}"#,
+            """
+            {"t": 600, "expect": {"switches": 1, "switchesMax": 1, "everRoute": ["speakerphone", "bluetooth:H1"],
+              "neverRoute": ["earpiece"], "opens": {"H1": 1}, "opensMax": {"H1": 1}, "reason": "userSelection"}}
+            """,
+        ]
+        try check(given, steps)
+    }
+
+    @Test func `switches count paths that become active, a change through a gap once`() throws {
+        let given = #""headsets": {"H1": {}, "H2": {}}, "connected": ["H1", "H2"], "config": {"headsetOrder": ["H1"]}"#
+        let steps = [
+            Self.call, #"{"t": 400, "expect": {"route": "bluetooth:H1", "switches": 1}}"#,
+            #"{"t": 1000, "do": "api.select", "device": "bluetooth:H2"}"#,
+            #"{"t": 1010, "expect": {"route": "none", "reason": "switching", "switches": 1, "pending": "bluetooth:H2"}}"#,
+            #"{"t": 1349, "expect": {"route": "none"}}"#,
+            #"{"t": 1350, "expect": {"route": "bluetooth:H2", "switches": 2, "reason": "userSelection"}}"#,
+            #"{"t": 2000, "do": "call.ended", "call": "c"}"#,
+            #"{"t": 2000, "expect": {"route": "none", "switches": 2, "reason": "callEnded", "silenceMaxMs": 350}}"#,
+        ]
+        try check(given, steps)
+    }
+
+    @Test func `silence counts only while a path is due and could be had`() throws {
+        let given = #""headsets": {"H1": {"openMs": 700}}, "connected": ["H1"], "preferred": "bluetooth""#
+        try check(
+            given,
+            [
+                Self.call, #"{"t": 400, "expect": {"silenceMaxMs": 400}}"#,
+                #"{"t": 5000, "expect": {"silenceMaxMs": 700}}"#,
+                #"{"t": 6000, "do": "interruption.begin", "source": "x"}"#,
+                #"{"t": 60000, "do": "interruption.end"}"#, #"{"t": 60900, "expect": {"silenceMaxMs": 700}}"#,
+                #"{"t": 61000, "do": "call.held", "call": "c"}"#,
+                #"{"t": 90000, "expect": {"silenceMaxMs": 700}}"#,
+            ])
+        #expect(
+            try replay(given, [Self.call, #"{"t": 9, "do": "mark"}"#, #"{"t": 600, "expect": {"silenceMaxMs": 599}}"#])
+                .line == "not ok R900 step 3: silenceMaxMs expected 599, got 600")
+        // Nothing there is to be heard on: no silence.
+        try check(
+            #""hw": {"speakerphone": false, "earpiece": false}, "headsets": {"H1": {}}"#,
+            [
+                Self.call, #"{"t": 9000, "do": "bt.connected", "addr": "H1"}"#,
+                #"{"t": 9400, "expect": {"silenceMaxMs": 300}}"#,
+            ])
+    }
+
+    @Test func `the silence invariant is checked at the step where it breaks, unless the scenario may be silent`()
+        throws
+    {
+        let given =
+            #""hw": {"speakerphone": false, "earpiece": false}, "headsets": {"H1": {"script": ["hang"]}}, "connected": ["H1"]"#
+        let steps = [
+            Self.call, #"{"t": 2000, "expect": {}}"#, #"{"t": 2001, "expect": {}}"#, #"{"t": 4000, "expect": {}}"#,
+        ]
+        let result = try replay(given, steps)
+        #expect(result.failures.map(\.step) == [3])
+        #expect(result.line == "not ok R900 step 3: I2: a call was without a path for 2001 ms, at most 2000 expected")
+        try check(given, steps, more: #""mayBeSilent": true,"#)
+    }
+
+    @Test func `lists are sets, objects are compared in the keys that are named, all expectations of a step must hold`()
+        throws
+    {
+        let given = #""headsets": {"H1": {}, "H2": {}}, "connected": ["H2", "H1"]"#
+        try check(
+            given,
+            [
+                #"{"t": 0, "expect": {"available": ["bluetooth:H2", "bluetooth:H1", "earpiece", "speakerphone"]}}"#,
+                #"{"t": 0, "do": "call.incoming", "call": "c"}"#, #"{"t": 0, "expect": {"ring": {"local": true}}}"#,
+                #"{"t": 0, "expect": {"ring": {"headset": "indication"}, "opens": {}, "opensMax": {"H2": 0}}}"#,
+            ])
+        let steps = [
+            Self.call, #"{"t": 400, "expect": {"route": "earpiece", "mode": "hfp", "switches": 2, "out": "jack"}}"#,
+        ]
+        #expect(
+            try replay(given, steps).line
+                == "not ok R900 step 2: out expected jack, got sco:H1; route expected earpiece, got bluetooth:H1; "
+                + "switches expected 2, got 1")
+        for wrong in [#""available": ["bluetooth:H2", "bluetooth:H1", "earpiece"]"#, #""opens": {"H1": 1}"#] {
+            #expect(try !replay(given, [#"{"t": 0, "expect": {\#(wrong)}}"#]).hasPassed)
+        }
+    }
+
+    @Test func `restored names the headsets that got their music back, in order`() throws {
+        let given = #""headsets": {"H1": {}, "H2": {}}, "connected": ["H1"], "preferred": "bluetooth""#
+        let steps = [
+            Self.call, #"{"t": 1000, "do": "call.ended", "call": "c"}"#, #"{"t": 2999, "expect": {"restored": []}}"#,
+            #"{"t": 3000, "expect": {"restored": ["H1"]}}"#, #"{"t": 4000, "do": "bt.disconnected", "addr": "H1"}"#,
+            #"{"t": 5000, "do": "bt.connected", "addr": "H2"}"#, #"{"t": 7000, "do": "call.outgoing", "call": "d"}"#,
+            #"{"t": 8000, "do": "call.ended", "call": "d"}"#, #"{"t": 9000, "do": "call.outgoing", "call": "e"}"#,
+            #"{"t": 10500, "expect": {"restored": ["H1"]}}"#, #"{"t": 11000, "do": "call.ended", "call": "e"}"#,
+            #"{"t": 13000, "expect": {"restored": ["H1", "H2"]}}"#,
+        ]
+        try check(given, steps)
+        #expect(
+            try !replay(given, steps.dropLast() + [#"{"t": 13000, "expect": {"restored": ["H2", "H1"]}}"#]).hasPassed)
+    }
+
+    @Test func `mute belongs to the group of calls`() throws {
+        let steps = [
+            #"{"t": 0, "do": "api.mute", "on": true}"#, #"{"t": 0, "expect": {"muted": true}}"#, Self.call,
+            #"{"t": 1, "do": "api.select", "device": "speakerphone"}"#, #"{"t": 1, "expect": {"muted": true}}"#,
+            #"{"t": 2, "do": "call.ended", "call": "c"}"#, #"{"t": 2, "expect": {"muted": false, "override": null}}"#,
+        ]
+        try check(Self.headsets, steps)
+    }
+
+    @Test func `the scenario of the handbook holds`() throws {
+        let root = URL(filePath: #filePath).appending(path: "../../../..").standardized
+        let page = root.appending(path: "Sources/Daemon/BTCallDaemon/BTCallDaemon.docc/Handbook.md")
+        let text = try String(contentsOf: page, encoding: .utf8)
+        let block = try #require(text.split(separator: "```").first { $0.hasPrefix("json\n{\"format\"") })
+        let scenario = try #require(try ScenarioFile(Data(block.dropFirst(5).utf8)).scenarios.first)
+        var runner = ScenarioRunner(scenario)
+        #expect(runner.run().line == "ok KIOSK-1")
+    }
+
+    @Test func `every key of the configuration can be given, and set at run time`() throws {
+        let values = #"""
+            "exclude": ["bluetooth"], "headsetOrder": ["H2", "H1"], "newHeadset": "take", "jackGesture": "latched",
+            "jackMasksEarpiece": false, "microphoneEnabled": true, "allowBluetoothA2DP": true, "inbandRing": false,
+            "ringLocal": false, "manualAudio": false, "manualRendering": false, "releaseOnHold": true,
+            "systemDevice": "earpiece", "settleBluetoothMs": 1, "settleMaxMs": 2, "flapWindowMs": 3, "jackDebounceMs": 4,
+            "openTimeoutMs": 5, "openAttempts": 6, "retryBaseMs": 7, "penaltyBaseMs": 8, "penaltyMaxMs": 9,
+            "startGraceMs": 10, "reopenBridgeMs": 11, "reopenPauseMs": 12, "minDwellMs": 13, "gapResetMs": 14,
+            "transferGuardMs": 15, "silentLimitMs": 16, "silentResumeMs": 17, "silentCloseMs": 18, "mediaRestoreMs": 19
+            """#
+        try check(
+            #""config": {\#(values)}"#, [#"{"t": 0, "do": "api.config", \#(values)}"#],
+            defaults: #""defaults": {\#(values)},"#)
+    }
+}
