@@ -8,7 +8,7 @@ import Routing
 
 // A2DP: what bluetoothd, the policy and the audio graph know of it.
 extension Daemon {
-    func joinA2DP() {
+    package func joinA2DP() {
         router.streams = media
         graph.streams = media
         graph.setListener(configuration.listener)
@@ -108,7 +108,7 @@ extension Daemon {
     }
 
     /// Registers A2DP or takes it back, as the configuration says now.
-    func followA2DP() {
+    package func followA2DP() {
         let isWanted = settings.configuration.a2dp
         if headsets.servesA2DP != isWanted {
             headsets.servesA2DP = isWanted

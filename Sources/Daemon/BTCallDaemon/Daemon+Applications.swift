@@ -4,13 +4,13 @@ import Routing
 
 // Programs in place of the devices, and programs that record.
 extension Daemon {
-    func joinApplications() {
+    package func joinApplications() {
         manual.onChange = { [weak self] in self?.followManualRendering() }
         taps.onEvent = { [weak self] event in self?.take(event) }
     }
 
     /// Hands the routing configuration to the policy, and leaves sound cards alone while a program renders the audio.
-    func followManualRendering() {
+    package func followManualRendering() {
         var routing = withExcluded(settings.configuration.routing)
         if manual.holder != nil { routing.manualRendering = true }
         if routing.manualRendering {

@@ -1,11 +1,11 @@
 import AudioEngine
 import BTCallAPI
 import Logging
-import Routing
+package import Routing
 
 // What a program says of local devices before they are opened.
 extension Daemon {
-    func joinAudioSettings() {
+    package func joinAudioSettings() {
         graph.beforeOpening = { [weak self] device, proceed in
             guard let self else { return false }
             let usual = AudioSettingsDescription(period: settings.configuration.periodMilliseconds)
@@ -21,7 +21,7 @@ extension Daemon {
     }
 
     /// The routing configuration with what the program excludes.
-    func withExcluded(_ routing: RoutingConfiguration) -> RoutingConfiguration {
+    package func withExcluded(_ routing: RoutingConfiguration) -> RoutingConfiguration {
         var routing = routing
         for word in audioConfigurator.settings?.exclude ?? [] {
             guard let device = AudioDevice(parsing: word.description), !routing.exclude.contains(device) else {

@@ -1,14 +1,14 @@
 // The softphone that is followed.
 extension Daemon {
     /// While the daemon is active.
-    func followBaresip() {
+    package func followBaresip() {
         guard configuration.baresip.isFollowed, baresip == nil else { return }
         let owner = BaresipOwner(configuration.baresip, directory: calls, logger: logger)
         baresip = owner
         owner.start()
     }
 
-    func leaveBaresip() {
+    package func leaveBaresip() {
         baresip?.stop()
         baresip = nil
     }

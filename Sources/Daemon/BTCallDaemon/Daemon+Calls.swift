@@ -2,13 +2,13 @@ import BTCallAPI
 import BluetoothTypes
 import ControlLoop
 import DBus
-import Logging
+package import Logging
 import Routing
-import Telephony
+package import Telephony
 
 // The calls: who is told of them, and what is kept of them.
 extension Daemon {
-    func joinCalls() {
+    package func joinCalls() {
         calls.audio = audio
         calls.policy = settings.configuration.callPolicy
         calls.absencePatience = configuration.waits.absence
@@ -66,14 +66,14 @@ extension Daemon {
         }
     }
 
-    func follow(_ new: CallTable.Configuration, replacing old: CallTable.Configuration) {
+    package func follow(_ new: CallTable.Configuration, replacing old: CallTable.Configuration) {
         calls.policy = new
         guard new.doNotDisturb != old.doNotDisturb else { return }
         logger.notice("do not disturb is \(new.doNotDisturb ? "on: incoming calls are refused" : "off")")
         callsObject?.doNotDisturbChanged()
     }
 
-    static func journal(_ configuration: Configuration, _ problems: ProblemList) -> CallJournal? {
+    package static func journal(_ configuration: Configuration, _ problems: ProblemList) -> CallJournal? {
         configuration.callRecord.map {
             CallJournal(
                 path: $0, withNumbers: configuration.recordsNumbers, limitKiB: configuration.recordKiB,
@@ -82,7 +82,7 @@ extension Daemon {
     }
 
     /// Who wants no record of calls wants none in the state directory either.
-    static func callLog(
+    package static func callLog(
         _ configuration: Configuration, _ writer: StateWriter, _ problems: ProblemList, _ logger: Logger
     ) -> CallLog {
         let directory = configuration.callRecord == nil ? nil : configuration.stateDirectory

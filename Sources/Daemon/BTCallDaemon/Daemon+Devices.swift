@@ -1,4 +1,4 @@
-import BTCallAPI
+package import BTCallAPI
 import BlueZ
 import BluetoothTypes
 import ControlLoop
@@ -9,7 +9,7 @@ extension Daemon {
     /// Of the internal mix, which every local device is converted to.
     private static let localRates = [16_000]
 
-    func describeDevices() -> [DeviceDescription] {
+    package func describeDevices() -> [DeviceDescription] {
         router.policy.devices(at: ControlLoop.now).compactMap { listing in
             guard let word = DeviceWord(listing.device.description) else { return nil }
             return word.address.map { describeHeadset($0, word, listing) } ?? describeLocal(word, listing)

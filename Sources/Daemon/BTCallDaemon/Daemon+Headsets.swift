@@ -1,15 +1,15 @@
 import BTCallAPI
-import BlueZ
-import BluetoothTypes
+package import BlueZ
+package import BluetoothTypes
 import ControlLoop
-import DBus
-import HandsFree
-import Logging
+package import DBus
+package import HandsFree
+package import Logging
 import Telephony
 
 // What concerns headsets and only some of them: the Headset Profile, buttons without a call, what is remembered.
 extension Daemon {
-    static func headsetProfile(
+    package static func headsetProfile(
         _ configuration: Configuration, _ bus: BusConnection, _ logger: Logger
     ) -> ProfileRegistration {
         var registration = ProfileRegistration.Configuration.headsetAudioGateway()
@@ -17,7 +17,7 @@ extension Daemon {
         return ProfileRegistration(bus: bus, configuration: registration, logger: logger)
     }
 
-    static func codecMemories(
+    package static func codecMemories(
         _ configuration: Configuration, _ writer: StateWriter, _ logger: Logger
     ) -> CodecMemories {
         CodecMemories(
@@ -26,9 +26,9 @@ extension Daemon {
     }
 
     /// The adapter that a headset is known to.
-    func adapterPath(of address: BluetoothAddress) -> String? { registry.device(address)?.adapterPath }
+    package func adapterPath(of address: BluetoothAddress) -> String? { registry.device(address)?.adapterPath }
 
-    func joinHeadsetProfile() {
+    package func joinHeadsetProfile() {
         headsets.servesHeadsetProfile = configuration.headsetProfile
         headsetProfile.onState = { [weak self] state in self?.take(headsetProfile: state) }
         headsetProfile.onConnection = { [weak self] address, _, descriptor, _ throws(ConnectionRefusal) in
@@ -50,7 +50,7 @@ extension Daemon {
     }
 
     /// Registers the Headset Profile or takes it back, as the configuration says now. Headsets that are connected by it stay.
-    func followHeadsetProfile() {
+    package func followHeadsetProfile() {
         let isWanted = settings.configuration.headsetProfile
         if headsets.servesHeadsetProfile != isWanted {
             headsets.servesHeadsetProfile = isWanted
@@ -77,7 +77,7 @@ extension Daemon {
         }
     }
 
-    func pressed(_ button: AudioGateway.Button, at address: BluetoothAddress) {
+    package func pressed(_ button: AudioGateway.Button, at address: BluetoothAddress) {
         headsetObjects?.buttonPressed(address, "\(button)")
         // What speaks to the headset is no call that the headset could end itself.
         switch button {

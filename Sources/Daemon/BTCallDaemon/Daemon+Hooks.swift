@@ -1,15 +1,15 @@
 import BTCallAPI
 import BlueZ
-import BluetoothTypes
+package import BluetoothTypes
 import ControlLoop
 import HandsFree
 import Logging
-import Routing
-import Telephony
+package import Routing
+package import Telephony
 
 // Commands for what happens, and what buttons do.
 extension Daemon {
-    func joinHooks() {
+    package func joinHooks() {
         hookRunner.onEnd = { [weak self] event, isFailure in self?.metrics.hookEnded(event, isFailure: isFailure) }
         problems.onBegin = { [weak self] problem in
             // One about a command would run it again.
@@ -21,7 +21,7 @@ extension Daemon {
     }
 
     /// - Parameter values: what the command is to know, by the names of its environment.
-    func runHook(_ event: HookEvent, _ values: [String: String]) {
+    package func runHook(_ event: HookEvent, _ values: [String: String]) {
         guard let command = configuration.hooks[event] else { return }
         hookRunner.run(command, for: event, environment(event, values))
     }
@@ -33,11 +33,11 @@ extension Daemon {
         return environment
     }
 
-    func runHook(_ event: HookEvent, _ address: BluetoothAddress) {
+    package func runHook(_ event: HookEvent, _ address: BluetoothAddress) {
         runHook(event, ["BTCALL_ADDRESS": "\(address)", "BTCALL_NAME": headsets.name(of: address)])
     }
 
-    func runHook(_ event: HookEvent, _ record: CallRecord, _ reason: CallEndReason? = nil) {
+    package func runHook(_ event: HookEvent, _ record: CallRecord, _ reason: CallEndReason? = nil) {
         let description = record.description
         runHook(
             event,
@@ -50,7 +50,7 @@ extension Daemon {
     }
 
     /// A call has changed: it rings, or was answered.
-    func runHooks(of record: CallRecord) {
+    package func runHooks(of record: CallRecord) {
         let known = hookedCalls[record.identifier]
         switch record.call.state {
         case .incoming where known == nil, .waiting where known == nil:
@@ -63,7 +63,7 @@ extension Daemon {
         }
     }
 
-    func runRouteHook(_ old: Route?, _ new: Route?, _ reason: RouteChangeReason) {
+    package func runRouteHook(_ old: Route?, _ new: Route?, _ reason: RouteChangeReason) {
         runHook(
             .routeChanged,
             [
@@ -75,15 +75,15 @@ extension Daemon {
 
     // MARK: Buttons
 
-    static func presses(_ configuration: Configuration) -> PressRecogniser {
+    package static func presses(_ configuration: Configuration) -> PressRecogniser {
         PressRecogniser(doubles: Set(configuration.buttons.keys.filter { $0.press == .double }.map(\.key)))
     }
 
-    func recognise(_ key: ButtonKey, at address: BluetoothAddress) {
+    package func recognise(_ key: ButtonKey, at address: BluetoothAddress) {
         take(presses.pressed(key, at: address, now: ControlLoop.now))
     }
 
-    func recogniseHeld(_ key: ButtonKey, at address: BluetoothAddress) {
+    package func recogniseHeld(_ key: ButtonKey, at address: BluetoothAddress) {
         take(presses.held(key, at: address, now: ControlLoop.now))
     }
 

@@ -6,7 +6,7 @@ import Logging
 
 // Who the box is: what of it may change when, who is told, and logging out.
 extension Daemon {
-    func joinIdentity() {
+    package func joinIdentity() {
         settings.obstacle = { [weak self] condition, name in
             guard let self else { return nil }
             switch condition {
@@ -27,7 +27,7 @@ extension Daemon {
         adapterNames.name = configuration.identity.displayName
     }
 
-    func applyIdentity(_ new: Configuration, replacing old: Configuration) {
+    package func applyIdentity(_ new: Configuration, replacing old: Configuration) {
         adapterNames.name = new.identity.displayName
         if new.identity != old.identity || new.ownNumber != old.ownNumber { manager?.configurationChanged() }
     }

@@ -1,14 +1,14 @@
 import BTCallAPI
-import BlueZ
+package import BlueZ
 import BluetoothTypes
 import ControlLoop
-import DBus
+package import DBus
 import HandsFree
-import Logging
+package import Logging
 
 // Volumes and batteries: what headsets are told of ours, and who is told of theirs.
 extension Daemon {
-    static func levels(
+    package static func levels(
         _ configuration: Configuration, _ bus: BusConnection, _ registry: DeviceRegistry, _ writer: StateWriter,
         _ problems: ProblemList, _ logger: Logger
     ) -> HeadsetLevels {
@@ -21,7 +21,7 @@ extension Daemon {
     }
 
     /// Hands the headsets what they are told, with the board's battery as it is now.
-    func updateGateway(_ configuration: Configuration) {
+    package func updateGateway(_ configuration: Configuration) {
         var gateway = Self.gateway(configuration)
         // The service record says it too, and that is registered once.
         if headsets.configuration.features.contains(.echoCancelling) {
@@ -33,13 +33,13 @@ extension Daemon {
         if gateway != headsets.configuration { headsets.configuration = gateway }
     }
 
-    func boardBatteryChanged() {
+    package func boardBatteryChanged() {
         updateGateway(settings.configuration)
         manager?.boardBatteryChanged()
     }
 
     /// bluetoothd knows the battery of headsets that do not tell it us.
-    func batteryChanged(of device: DeviceRegistry.Device) {
+    package func batteryChanged(of device: DeviceRegistry.Device) {
         if headsets.isSilentAboutBattery(device.address) { headsetObjects?.follow(device.address) }
     }
 }

@@ -7,7 +7,7 @@ import Logging
 extension Daemon {
     package var state: ManagerDescription.State { activation.state }
 
-    func joinActivation() {
+    package func joinActivation() {
         activation.onState = { [weak self] state in
             guard let self else { return }
             manager?.stateChanged()

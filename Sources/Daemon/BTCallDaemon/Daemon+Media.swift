@@ -7,26 +7,26 @@ import Telephony
 
 // Which ways audio goes, and who mutes: what the parts that have to do with it are told.
 extension Daemon {
-    func joinMedia() {
+    package func joinMedia() {
         calls.mediaPatience = configuration.waits.media
         applyMedia(configuration)
         headsets.onMicrophoneVolume = { [weak self] address, old, new in self?.headsetTurned(address, old, new) }
     }
 
-    func applyMedia(_ new: Configuration) {
+    package func applyMedia(_ new: Configuration) {
         calls.configuredMedia = MediaState(audio: new.audioDirection, video: new.videoDirection)
         calls.mediaChangeRule = new.mediaChange
         levels.mutesByVolume = new.mutesByHeadset
     }
 
     /// Without a call that sends audio no microphone is asked for.
-    func followMedia() {
+    package func followMedia() {
         let all = calls.calls
         microphone.setRequested(all.isEmpty || all.contains { $0.media.audio.sends })
     }
 
     /// Lifting the handset answers the call that rings.
-    func handsetLifted() {
+    package func handsetLifted() {
         guard let call = calls.snapshot.ringing else { return }
         logger.info("the handset is lifted: it answers")
         calls.request(.answer(call.id), via: .handset)

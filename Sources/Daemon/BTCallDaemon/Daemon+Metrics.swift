@@ -4,11 +4,11 @@ import BluetoothTypes
 import ControlLoop
 import Logging
 import Routing
-import Telephony
+package import Telephony
 
 // What is counted, and who may read it.
 extension Daemon {
-    func joinMetrics() {
+    package func joinMetrics() {
         admission.onOutcome = { [weak self] codec, failure in self?.metrics.linkSetUp(codec, failure) }
         metricsListener.text = { [weak self] in self?.metricsText ?? "" }
         if registry.isServicePresent { metrics.serviceAppeared() }
@@ -29,7 +29,7 @@ extension Daemon {
         return metrics.text(present)
     }
 
-    func count(_ record: CallRecord, _ reason: CallEndReason) {
+    package func count(_ record: CallRecord, _ reason: CallEndReason) {
         let answered = record.answeredAt.map { $0.duration(to: ControlLoop.now) }
         metrics.callEnded(reason, after: answered ?? .zero)
     }

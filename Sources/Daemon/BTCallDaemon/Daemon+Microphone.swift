@@ -5,7 +5,7 @@ import Routing
 
 // The microphone: what it is joined with, and what of it is kept over a restart.
 extension Daemon {
-    func joinMicrophone() {
+    package func joinMicrophone() {
         microphone.input = { [weak self] in
             guard let self, let route = router.policy.current else { return nil }
             return (route.description, hasMicrophone(route))
@@ -20,7 +20,7 @@ extension Daemon {
         return local == .wiredHeadset && others.contains { configuration.localDevices[$0]?.capture != nil }
     }
 
-    func exportCalls() {
+    package func exportCalls() {
         let microphone = microphone
         callsObject = CallsObject(bus: bus, calls: calls, mute: mute, settings: settings, log: callLog) {
             () throws(APIError) in
@@ -28,7 +28,7 @@ extension Daemon {
         }
     }
 
-    func exportAudio() {
+    package func exportAudio() {
         let name = "\(ConfigurationSection.routing.settingPrefix).\(RoutingKey.microphoneEnabled.rawValue)"
         let settings = settings
         audioObject = AudioObject(
@@ -46,7 +46,7 @@ extension Daemon {
     }
 
     /// What was set before the daemon ended; a value that is not accepted any more is left out.
-    func restoreAudio() {
+    package func restoreAudio() {
         if let word = kept.muteMode {
             if let mode = MuteMode(rawValue: word) {
                 mute.mode = mode

@@ -5,7 +5,7 @@ import Logging
 
 // Headsets that come back by half, and the music that others play to them.
 extension Daemon {
-    func joinExpectedProfiles() {
+    package func joinExpectedProfiles() {
         expectedProfiles.serves = { [weak self] service in
             guard let self else { return false }
             return switch service {
@@ -24,7 +24,7 @@ extension Daemon {
         headsets.onDismissal = { [weak self] address in self?.dismissed(address) }
     }
 
-    func joinPeace() {
+    package func joinPeace() {
         headsets.music = peace
         peace.ownMusic = media
         peace.isPlaying = { [weak self] address in
@@ -38,7 +38,7 @@ extension Daemon {
 }
 
 extension Configuration {
-    var profileWaits: ProfileRepair.Waits {
+    package var profileWaits: ProfileRepair.Waits {
         ProfileRepair.Waits(check: profileCheck, quiet: waits.profileQuiet, pause: waits.profilePause)
     }
 }

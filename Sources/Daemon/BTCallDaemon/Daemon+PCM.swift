@@ -6,7 +6,7 @@ import Telephony
 
 // Programs on the ALSA PCM: whose call they are in, and what a mixer of theirs shows and sets.
 extension Daemon {
-    func joinPCM() {
+    package func joinPCM() {
         pcm.onChange = { [weak self] in self?.followPCM() }
         pcm.values = { [weak self] in self?.volumes ?? PCMServer.Values(playback: 100, capture: 100, isHeard: true) }
         pcm.onWish = { [weak self] wish in self?.perform(wish) }

@@ -4,7 +4,7 @@ import Logging
 
 // Pairing without a screen: who is asked, and what the board has for it.
 extension Daemon {
-    func joinPairing() {
+    package func joinPairing() {
         pairing.hasCalls = { [weak self] in !(self?.calls.calls.isEmpty ?? true) }
         pairingObject = PairingObject(bus: bus, pairing: pairing)
         guard let specification = configuration.pairing.button, let source = outside.board else { return }

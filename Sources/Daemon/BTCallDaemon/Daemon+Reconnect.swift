@@ -1,13 +1,13 @@
-import BTCallAPI
-import BlueZ
-import BluetoothTypes
+package import BTCallAPI
+package import BlueZ
+package import BluetoothTypes
 import ControlLoop
-import Logging
+package import Logging
 import Routing
 
 // Headsets that come back by themselves.
 extension Daemon {
-    static func reconnector(
+    package static func reconnector(
         _ configuration: Configuration, _ registry: DeviceRegistry, _ ends: (any RadioLinkEnds)?,
         _ writer: StateWriter, _ problems: ProblemList, _ logger: Logger
     ) -> Reconnector {
@@ -17,7 +17,7 @@ extension Daemon {
             settings: configuration.reconnectSettings, logger: logger)
     }
 
-    func joinReconnector() {
+    package func joinReconnector() {
         reconnector.scene = { [weak self] in
             self?.reconnectScene() ?? Reconnector.Scene(facts: [], isActive: false, isBusy: true)
         }
@@ -29,12 +29,12 @@ extension Daemon {
     }
 
     /// Somebody disconnects the headset on this machine, or one of its profiles.
-    func dismissed(_ address: BluetoothAddress) {
+    package func dismissed(_ address: BluetoothAddress) {
         expectedProfiles.dismissed(address)
         reconnector.dismissed(address)
     }
 
-    func describeReconnection(of address: BluetoothAddress, in description: inout DeviceDescription) {
+    package func describeReconnection(of address: BluetoothAddress, in description: inout DeviceDescription) {
         let standing = reconnector.standing(of: address)
         guard standing != .none else { return }
         description.reconnect = standing.rawValue
@@ -83,7 +83,7 @@ extension Daemon {
 }
 
 extension Configuration {
-    var reconnectSettings: ReconnectManager.Settings {
+    package var reconnectSettings: ReconnectManager.Settings {
         ReconnectManager.Settings(
             isOn: reconnect.isOn, first: waits.reconnectSecond * reconnect.seconds,
             longest: waits.reconnectSecond * max(reconnect.maxSeconds, reconnect.seconds),

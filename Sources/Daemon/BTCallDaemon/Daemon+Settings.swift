@@ -1,12 +1,12 @@
 import BTCallAPI
 import ControlLoop
 import DBus
-import Logging
+package import Logging
 import Routing
 
 // What is set at run time: settings, preferences, and what keeps them over a restart.
 extension Daemon {
-    func exportSession() {
+    package func exportSession() {
         let name = "\(ConfigurationSection.routing.settingPrefix).\(RoutingKey.manualAudio.rawValue)"
         let settings = settings
         let session = SessionObject(
@@ -20,7 +20,7 @@ extension Daemon {
     }
 
     /// Hands a changed configuration to those who work by it.
-    func apply(_ new: Configuration, replacing old: Configuration) {
+    package func apply(_ new: Configuration, replacing old: Configuration) {
         if new.logLevel != old.logLevel { LogThreshold.level = new.logLevel }
         if new.routing != old.routing {
             admission.pause = new.routing.reopenPause
@@ -51,14 +51,14 @@ extension Daemon {
     }
 
     /// Who reads with whom calls are.
-    func followCallers(_ configuration: Configuration) {
+    package func followCallers(_ configuration: Configuration) {
         bus.readers = configuration.callers == .everybody ? nil : callerReaders.readers
     }
 
     // MARK: What is kept
 
     /// What was kept; nothing when the file cannot be read, with the reason in the log.
-    static func load(_ store: PreferenceStore?, _ logger: Logger) -> PreferenceStore.Preferences {
+    package static func load(_ store: PreferenceStore?, _ logger: Logger) -> PreferenceStore.Preferences {
         guard let store else { return .init() }
         do throws(ConfigurationError) {
             let (preferences, leftOut) = try store.load()
@@ -70,13 +70,13 @@ extension Daemon {
         }
     }
 
-    func restorePreferences() {
+    package func restorePreferences() {
         if let device = kept.preferred.flatMap({ AudioDevice(parsing: $0) }) { router.handle(.setPreferred(device)) }
         if let device = kept.standard.flatMap({ AudioDevice(parsing: $0) }) { router.handle(.setDefault(device)) }
         restoreAudio()
     }
 
-    func keepPreferences() {
+    package func keepPreferences() {
         guard let store else { return }
         let policy = router.policy
         var preferences = PreferenceStore.Preferences(
@@ -93,7 +93,7 @@ extension Daemon {
     }
 
     /// Shows which settings from before are not in force any more, until each is set again or given back.
-    func showDropped() {
+    package func showDropped() {
         settings.onDropped = { [weak self] in self?.showDropped() }
         let names = settings.dropped.sorted()
         guard let first = names.first else { return problems.end("settings") }

@@ -6,7 +6,7 @@ import Telephony
 
 // What the board itself lets people hear, and who has the audio instead of it.
 extension Daemon {
-    func joinSounds() {
+    package func joinSounds() {
         router.onRinging = { [weak self] ringing in self?.sounds.ringer.follow(ringing) }
         interruptions.onEvent = { [weak self] event in
             guard let self else { return }
@@ -27,7 +27,7 @@ extension Daemon {
         applySounds(configuration)
     }
 
-    func applySounds(_ new: Configuration) {
+    package func applySounds(_ new: Configuration) {
         sounds.follow(new.soundedRing)
         noteRingDevice()
         interruptionHolds.isOn = new.holdsInterrupted
@@ -41,7 +41,7 @@ extension Daemon {
     }
 
     /// Nothing is opened while somebody else has the audio hardware, or the client has the audio.
-    func updateOutputs() {
+    package func updateOutputs() {
         let sources = interruptions.sources
         microphone.setGivenUp(isManual || !sources.isEmpty)
         // That the devices of calls are busy says nothing of the one that rings.
@@ -51,7 +51,7 @@ extension Daemon {
     /// No device has the audio, whoever wants one: a program may have it.
     private var isManual: Bool { manual.holder != nil || settings.configuration.routing.manualRendering }
 
-    func noteOutput(_ failure: AudioGraph.OutputFailure?) {
+    package func noteOutput(_ failure: AudioGraph.OutputFailure?) {
         outputFailure = failure
         noteRingDevice()
     }
@@ -74,13 +74,13 @@ extension Daemon {
     // MARK: Devices that others have
 
     /// The device that a call wanted is in use: with no other one there the other program has interrupted the call.
-    func noteBusy(_ error: PathError) {
+    package func noteBusy(_ error: PathError) {
         guard error.cause == .busy, !calls.calls.isEmpty, !hasDevice else { return }
         interruptions.begin(Interruptions.deviceBusy)
     }
 
     /// Called when the devices are others than before.
-    func endBusy() {
+    package func endBusy() {
         if hasDevice { interruptions.end(Interruptions.deviceBusy) }
     }
 

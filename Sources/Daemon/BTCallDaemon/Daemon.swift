@@ -5,10 +5,10 @@ import BluetoothSockets
 import BluetoothTypes
 package import ControlLoop
 package import DBus
-import HandsFree
+package import HandsFree
 package import Logging
 package import Routing
-import Telephony
+package import Telephony
 
 /// The composition root: makes every part, joins them, and lets none of them know another that it need not.
 @ControlPlane
@@ -46,10 +46,10 @@ package final class Daemon: Activating {
         }
     }
 
-    let activation: Activation
+    package let activation: Activation
     /// What `statusLine` says may have changed.
-    var onStatus: (@ControlPlane () -> Void)?
-    let adapterNames: AdapterNames
+    package var onStatus: (@ControlPlane () -> Void)?
+    package let adapterNames: AdapterNames
     package let problems: ProblemList
     package let router: RouteController
     package let graph: AudioGraph
@@ -57,57 +57,57 @@ package final class Daemon: Activating {
     package let headsets: HeadsetDirectory
     package let settings: Settings
     package let interruptions = Interruptions()
-    let configuration: Configuration
-    let bus: BusConnection
-    let registry: DeviceRegistry
-    let profile: ProfileRegistration
-    let headsetProfile: ProfileRegistration
-    let outside: Outside
-    let quirks: HeadsetQuirks
-    let audio: CallAudio
-    let applicationAudio: ApplicationAudio
-    let voice: VoiceControl
+    package let configuration: Configuration
+    package let bus: BusConnection
+    package let registry: DeviceRegistry
+    package let profile: ProfileRegistration
+    package let headsetProfile: ProfileRegistration
+    package let outside: Outside
+    package let quirks: HeadsetQuirks
+    package let audio: CallAudio
+    package let applicationAudio: ApplicationAudio
+    package let voice: VoiceControl
     package let sounds: LocalSounds
-    let interruptionHolds: InterruptionHolds
+    package let interruptionHolds: InterruptionHolds
     package let pcm: PCMServer
-    let pcmCalls: PCMCalls
+    package let pcmCalls: PCMCalls
     /// How loud calls are on local devices, in per cent, as a mixer has set it.
-    var localVolume = 100
-    var isMixingSaid = false
+    package var localVolume = 100
+    package var isMixingSaid = false
     package let metrics = Metrics()
-    let metricsListener: MetricsListener
-    let began = WallClock.now
-    let hookRunner: HookRunner
-    var presses: PressRecogniser
-    var pressTimer: Timer?
+    package let metricsListener: MetricsListener
+    package let began = WallClock.now
+    package let hookRunner: HookRunner
+    package var presses: PressRecogniser
+    package var pressTimer: Timer?
     /// What a command was last run for, of each call.
-    var hookedCalls: [CallID: HookEvent] = [:]
-    var outputFailure: AudioGraph.OutputFailure?
+    package var hookedCalls: [CallID: HookEvent] = [:]
+    package var outputFailure: AudioGraph.OutputFailure?
     package let quality: CallQualityMonitor
-    let journal: CallJournal?
-    let callLog: CallLog
-    let locals: LocalDeviceMonitor
-    let manual: ManualRendering
-    let taps: CallTaps
-    let board: Board
-    let mute: MuteState
+    package let journal: CallJournal?
+    package let callLog: CallLog
+    package let locals: LocalDeviceMonitor
+    package let manual: ManualRendering
+    package let taps: CallTaps
+    package let board: Board
+    package let mute: MuteState
     package let microphone: MicrophoneControl
-    let store: PreferenceStore?
-    let kept: PreferenceStore.Preferences
+    package let store: PreferenceStore?
+    package let kept: PreferenceStore.Preferences
     /// Writes what is kept in the state directory.
-    let writer: StateWriter
-    let logger: Logger
-    private(set) var manager: ManagerObject?
-    var routerObject: RouterObject?
-    var sessionObject: SessionObject?
+    package let writer: StateWriter
+    package let logger: Logger
+    package private(set) var manager: ManagerObject?
+    package var routerObject: RouterObject?
+    package var sessionObject: SessionObject?
     private var sleepMonitor: SleepMonitor?
-    var callsObject: CallsObject?
-    var audioObject: AudioObject?
-    var headsetObjects: HeadsetObjects?
-    let levels: HeadsetLevels
-    let boardBattery: BoardBattery
-    let logReaders: LogReaders
-    let audioConfigurator: AudioConfigurator
+    package var callsObject: CallsObject?
+    package var audioObject: AudioObject?
+    package var headsetObjects: HeadsetObjects?
+    package let levels: HeadsetLevels
+    package let boardBattery: BoardBattery
+    package let logReaders: LogReaders
+    package let audioConfigurator: AudioConfigurator
     private var nameRetry: Timer?
     private var isPowered = true
     /// bluetoothd has just appeared and may list its adapters later.
@@ -115,8 +115,8 @@ package final class Daemon: Activating {
     private var pairingCheck: Timer?
     package internal(set) var baresip: BaresipOwner?
     package let pairing: PairingControl
-    var pairingObject: PairingObject?
-    var pairingButton: PairingButton?
+    package var pairingObject: PairingObject?
+    package var pairingButton: PairingButton?
 
     /// - Parameters:
     ///   - registry: the mirror of BlueZ on the same bus.
@@ -249,14 +249,14 @@ package final class Daemon: Activating {
 
     /// For how long programs that ask for all objects get the same answer: what no signal tells of is as old at most.
     private static let answerAge = Duration.milliseconds(100)
-    let callerReaders: CallerReaders
-    let admission: LinkAdmission
+    package let callerReaders: CallerReaders
+    package let admission: LinkAdmission
     package let expectedProfiles: ExpectedProfiles
     package let reconnector: Reconnector
     package let peace: MediaPeace
-    let players: MusicPlayers
+    package let players: MusicPlayers
     package let voiceRouting: VoiceRouting
-    let mediaSource: MediaSource
+    package let mediaSource: MediaSource
     package let media: MediaLinks
 
     private static func graph(
@@ -280,7 +280,7 @@ package final class Daemon: Activating {
             """)
     }
 
-    static func gateway(_ configuration: Configuration) -> AudioGatewayConfiguration {
+    package static func gateway(_ configuration: Configuration) -> AudioGatewayConfiguration {
         var gateway = AudioGatewayConfiguration()
         gateway.codecs = configuration.codecs
         gateway.networkOperator = configuration.networkName

@@ -1,11 +1,11 @@
-import AudioEngine
-import BTCallAPI
+package import AudioEngine
+package import BTCallAPI
 import ControlLoop
-import DBus
+package import DBus
 
 // Manual rendering and taps: what programs do in place of the devices, or hear beside them.
 extension AudioObject {
-    static func methods(_ manual: ManualRendering, _ taps: CallTaps) -> [ExportedInterface.Method] {
+    package static func methods(_ manual: ManualRendering, _ taps: CallTaps) -> [ExportedInterface.Method] {
         typealias Name = BTCallName.Audio
         return [
             .init(Name.openManual, in: [("options", "a{sv}")], out: [("uplink", "h"), ("downlink", "h")]) {
@@ -43,7 +43,7 @@ extension AudioObject {
         ]
     }
 
-    static var signals: [ExportedInterface.SignalDescription] {
+    package static var signals: [ExportedInterface.SignalDescription] {
         typealias Name = BTCallName.Audio
         return [
             .init(Name.recordingDenied, [("call", "o"), ("client", "s")]),
@@ -52,14 +52,14 @@ extension AudioObject {
     }
 
     /// Tells of somebody who may not record a call, or who asks to.
-    func emitRecording(_ member: String, _ call: CallRecord, _ busName: String) {
+    package func emitRecording(_ member: String, _ call: CallRecord, _ busName: String) {
         bus.emit(
             path: BTCallPath.audio, interface: BTCallName.Interface.audio, member: member,
             [.objectPath(call.path), .string(busName)])
     }
 
     /// What is counted of both.
-    func addApplications(_ counters: EngineCounters, to statistics: inout AudioStatistics) {
+    package func addApplications(_ counters: EngineCounters, to statistics: inout AudioStatistics) {
         if let counter = counters.manual, let owner = manual.holder {
             var entry = AudioStatistics.Manual(owner: owner)
             entry.blocksIn = UInt64(clamping: counter.blocksTaken)

@@ -1,11 +1,11 @@
-import AudioEngine
+package import AudioEngine
 import BTCallAPI
 import ControlLoop
-import DBus
+package import DBus
 
 // How loud the calls are.
 extension AudioObject {
-    static func levelMethods(_ graph: AudioGraph) -> [ExportedInterface.Method] {
+    package static func levelMethods(_ graph: AudioGraph) -> [ExportedInterface.Method] {
         [
             .init(BTCallName.Audio.levels, out: [("levels", "a{sv}")], isReading: true) { _ in
                 [.vardict(graph.levels().map { LevelsDescription($0).fields } ?? [:])]
@@ -15,7 +15,7 @@ extension AudioObject {
 }
 
 extension LevelsDescription {
-    init(_ levels: EngineLevels) {
+    package init(_ levels: EngineLevels) {
         self.init(
             heard: Level(peak: levels.heard.peak, rms: levels.heard.rms),
             said: Level(peak: levels.said.peak, rms: levels.said.rms))

@@ -1,16 +1,16 @@
 import BTCallAPI
 import ControlLoop
-import DBus
+package import DBus
 
 // The microphone: whether it is used, allowed, prepared, and heard by somebody now.
 extension AudioObject {
     /// The key `microphoneEnabled` of the routing policy, wherever it is kept.
-    struct MicrophoneSetting {
+    package struct MicrophoneSetting {
         let get: @ControlPlane () -> Bool
         let set: @ControlPlane (Bool) throws(APIError) -> Void
     }
 
-    func microphoneMethods(_ microphone: MicrophoneControl) -> [ExportedInterface.Method] {
+    package func microphoneMethods(_ microphone: MicrophoneControl) -> [ExportedInterface.Method] {
         [
             .init(BTCallName.Audio.allowMicrophone, in: [("allowed", "b")]) { call async throws(BusError) in
                 try reply { () throws(APIError) in
@@ -21,7 +21,7 @@ extension AudioObject {
         ]
     }
 
-    func microphoneProperties(
+    package func microphoneProperties(
         _ microphone: MicrophoneControl, _ enabled: MicrophoneSetting
     ) -> [ExportedInterface.Property] {
         typealias Name = BTCallName.Audio

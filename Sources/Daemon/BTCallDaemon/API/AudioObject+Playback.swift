@@ -1,10 +1,10 @@
 import BTCallAPI
 import ControlLoop
-import DBus
+package import DBus
 
 // What programs let people hear, at the far end or here.
 extension AudioObject {
-    func openPlayback() -> ExportedInterface.Method {
+    package func openPlayback() -> ExportedInterface.Method {
         let applications = applications
         let announcements = announcements
         return .init(BTCallName.Audio.openPlayback, in: [("options", "a{sv}")], out: [("audio", "h")]) {

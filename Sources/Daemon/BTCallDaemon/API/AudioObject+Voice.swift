@@ -1,11 +1,11 @@
 import AudioDSP
 import BTCallAPI
 import ControlLoop
-import DBus
+package import DBus
 
 // What is done to the microphone.
 extension AudioObject {
-    func voiceProperties() -> [ExportedInterface.Property] {
+    package func voiceProperties() -> [ExportedInterface.Property] {
         typealias Name = BTCallName.Audio
         let voice = voice
         return [
@@ -23,7 +23,7 @@ extension AudioObject {
         ]
     }
 
-    func speakingWhileMuted() {
+    package func speakingWhileMuted() {
         bus.emit(
             path: BTCallPath.audio, interface: BTCallName.Interface.audio,
             member: BTCallName.Audio.speakingWhileMuted)

@@ -2,27 +2,27 @@ import AudioEngine
 import BTCallAPI
 import BluetoothTypes
 package import ControlLoop
-import DBus
+package import DBus
 
 /// `org.btcall.Audio1` at `/org/btcall/audio`: what goes to the far end beside the microphone, and what was counted.
 @ControlPlane
 package final class AudioObject {
     private let graph: AudioGraph
     private let audio: CallAudio
-    let bus: BusConnection
-    let voice: VoiceControl
-    let settings: Settings
-    let applications: ApplicationAudio
-    let announcements: Announcements
+    package let bus: BusConnection
+    package let voice: VoiceControl
+    package let settings: Settings
+    package let applications: ApplicationAudio
+    package let announcements: Announcements
     private let mute: MuteState
     private let microphone: MicrophoneControl
     private let enabled: MicrophoneSetting
-    let manual: ManualRendering
-    let taps: CallTaps
+    package let manual: ManualRendering
+    package let taps: CallTaps
     /// Something that is kept over a restart has been set.
     private let onPreference: @ControlPlane () -> Void
 
-    init(
+    package init(
         bus: BusConnection, graph: AudioGraph, audio: CallAudio, applications: ApplicationAudio,
         announcements: Announcements, mute: MuteState, voice: VoiceControl, microphone: MicrophoneControl,
         enabled: MicrophoneSetting, manual: ManualRendering, taps: CallTaps, settings: Settings,
@@ -116,7 +116,7 @@ package final class AudioObject {
     }
 
     /// By somebody else than a client on the bus.
-    func microphoneVolumeChanged() { changed(BTCallName.Audio.micVolume) }
+    package func microphoneVolumeChanged() { changed(BTCallName.Audio.micVolume) }
 
     private func changed(_ property: String) { changed([property]) }
 

@@ -1,10 +1,10 @@
 import BTCallAPI
 import ControlLoop
-import DBus
+package import DBus
 
 // What is asked of several calls at once.
 extension CallsObject {
-    static func actionMethods(_ calls: CallDirectory) -> [ExportedInterface.Method] {
+    package static func actionMethods(_ calls: CallDirectory) -> [ExportedInterface.Method] {
         [
             .init(BTCallName.Calls.swap) { _ async throws(BusError) in
                 try await asyncReply { () async throws(APIError) in try await calls.swap() }

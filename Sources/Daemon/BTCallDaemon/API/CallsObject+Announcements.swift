@@ -1,11 +1,11 @@
 import BTCallAPI
 import ControlLoop
-import DBus
+package import DBus
 import Telephony
 
 // What is told of calls beside their states: that one comes in, and what the camera of one gives.
 extension CallsObject {
-    var announcements: [ExportedInterface.SignalDescription] {
+    package var announcements: [ExportedInterface.SignalDescription] {
         [
             .init(BTCallName.Calls.incomingCall, [("call", "o"), ("properties", "a{sv}")]),
             .init(BTCallName.Calls.cameraSettingsChanged, [("call", "o"), ("settings", "a{sv}")]),
@@ -13,12 +13,12 @@ extension CallsObject {
     }
 
     /// Once for each incoming call, after `CallAdded`.
-    func announceIncoming(_ record: CallRecord) {
+    package func announceIncoming(_ record: CallRecord) {
         guard record.call.direction == .incoming else { return }
         emit(BTCallName.Calls.incomingCall, [.objectPath(record.path), .vardict(signalled(record.description))])
     }
 
-    static func cameraMethod(
+    package static func cameraMethod(
         of record: CallRecord, _ calls: CallDirectory, _ bus: BusConnection
     ) -> ExportedInterface.Method {
         .init(BTCallName.Call.reportCamera, in: [("settings", "a{sv}")]) { call async throws(BusError) in

@@ -1,10 +1,10 @@
 import BTCallAPI
 import ControlLoop
-import DBus
+package import DBus
 
 // Who knows the names of callers.
 extension CallsObject {
-    var contactMethods: [ExportedInterface.Method] {
+    package var contactMethods: [ExportedInterface.Method] {
         let contacts = calls.contacts
         return [
             .init(BTCallName.Calls.registerContactResolver, in: [("resolver", "o")]) { call throws(BusError) in

@@ -1,10 +1,10 @@
 import BTCallAPI
 import ControlLoop
-import DBus
+package import DBus
 
 // The calls that are over: `Calls1.Log`.
 extension CallsObject {
-    var logMethods: [ExportedInterface.Method] {
+    package var logMethods: [ExportedInterface.Method] {
         let (log, bus) = (log, bus)
         return [
             .init(BTCallName.Calls.log, in: [("maximum", "u")], out: [("calls", "aa{sv}")], isReading: true) { call in

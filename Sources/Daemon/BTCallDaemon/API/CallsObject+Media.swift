@@ -1,11 +1,11 @@
 import BTCallAPI
 import BluetoothTypes
 import ControlLoop
-import DBus
+package import DBus
 
 // Which ways the audio and video of a call go.
 extension CallsObject {
-    static func mediaMethods(of record: CallRecord, _ calls: CallDirectory) -> [ExportedInterface.Method] {
+    package static func mediaMethods(of record: CallRecord, _ calls: CallDirectory) -> [ExportedInterface.Method] {
         typealias Name = BTCallName.Call
         return [
             .init(Name.setMedia, in: [("media", "a{sv}")]) { call async throws(BusError) in
@@ -30,7 +30,7 @@ extension CallsObject {
         ]
     }
 
-    static func mediaProperties(of record: CallRecord, _ calls: CallDirectory) -> [ExportedInterface.Property] {
+    package static func mediaProperties(of record: CallRecord, _ calls: CallDirectory) -> [ExportedInterface.Property] {
         typealias Name = BTCallName.Call
         return [
             .init(Name.audio, "s", get: { .string(record.media.audio.rawValue) }),
@@ -49,7 +49,7 @@ extension CallsObject {
         ]
     }
 
-    func mediaChangeRequested(_ record: CallRecord, _ media: MediaState) {
+    package func mediaChangeRequested(_ record: CallRecord, _ media: MediaState) {
         bus.emit(
             path: record.path, interface: BTCallName.Interface.call, member: BTCallName.Call.mediaChangeRequested,
             [.vardict(media.fields)])

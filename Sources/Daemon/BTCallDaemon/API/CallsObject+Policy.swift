@@ -1,11 +1,11 @@
 import BTCallAPI
 import ControlLoop
-import DBus
+package import DBus
 import Telephony
 
 // Which incoming calls are taken: `Calls1.DoNotDisturb`.
 extension CallsObject {
-    var policyProperties: [ExportedInterface.Property] {
+    package var policyProperties: [ExportedInterface.Property] {
         let settings = settings
         let name = "\(ConfigurationSection.calls.settingPrefix).\(ConfigurationSection.doNotDisturb)"
         return [
@@ -21,5 +21,5 @@ extension CallsObject {
         ]
     }
 
-    func doNotDisturbChanged() { changed(BTCallName.Calls.doNotDisturb) }
+    package func doNotDisturbChanged() { changed(BTCallName.Calls.doNotDisturb) }
 }

@@ -1,20 +1,20 @@
-import BTCallAPI
+package import BTCallAPI
 package import ControlLoop
-import DBus
+package import DBus
 import Telephony
 
 /// `org.btcall.Calls1` at `/org/btcall/calls`, and one `org.btcall.Call1` object a call.
 @ControlPlane
 package final class CallsObject {
-    let bus: BusConnection
-    let calls: CallDirectory
+    package let bus: BusConnection
+    package let calls: CallDirectory
     private let mute: MuteState
-    let settings: Settings
-    let log: CallLog
+    package let settings: Settings
+    package let log: CallLog
     private let checkUnmuting: @ControlPlane () throws(APIError) -> Void
 
     /// - Parameter checkUnmuting: throws why the microphone cannot be unmuted.
-    init(
+    package init(
         bus: BusConnection, calls: CallDirectory, mute: MuteState, settings: Settings, log: CallLog,
         checkUnmuting: @escaping @ControlPlane () throws(APIError) -> Void
     ) {
@@ -85,7 +85,7 @@ package final class CallsObject {
     }
 
     /// What a signal that goes to everybody says of a call.
-    func signalled(_ description: CallDescription) -> [String: Value] {
+    package func signalled(_ description: CallDescription) -> [String: Value] {
         bus.readers == nil ? description.properties : description.publicProperties
     }
 
@@ -112,11 +112,11 @@ package final class CallsObject {
             [.string(record.description.state.rawValue), .string(reason)])
     }
 
-    func emit(_ member: String, _ arguments: [Value]) {
+    package func emit(_ member: String, _ arguments: [Value]) {
         bus.emit(path: BTCallPath.calls, interface: BTCallName.Interface.calls, member: member, arguments)
     }
 
-    func changed(_ property: String) {
+    package func changed(_ property: String) {
         bus.propertiesChanged(path: BTCallPath.calls, interface: BTCallName.Interface.calls, [property])
     }
 

@@ -1,10 +1,10 @@
 import BTCallAPI
 import ControlLoop
-import DBus
+package import DBus
 
 // The board's own battery, for boards whose battery UPower does not know.
 extension ManagerObject {
-    static func property(of battery: BoardBattery) -> ExportedInterface.Property {
+    package static func property(of battery: BoardBattery) -> ExportedInterface.Property {
         .init(
             BTCallName.Manager.boardBattery, "i", get: { .int32(Int32(clamping: battery.percent ?? -1)) },
             set: { value throws(BusError) in

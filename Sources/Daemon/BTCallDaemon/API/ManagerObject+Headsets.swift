@@ -1,11 +1,11 @@
 import BTCallAPI
 import BluetoothTypes
 import ControlLoop
-import DBus
+package import DBus
 
 // What is remembered of headsets, connected or not.
 extension ManagerObject {
-    static func methods(of headsets: HeadsetDirectory) -> [ExportedInterface.Method] {
+    package static func methods(of headsets: HeadsetDirectory) -> [ExportedInterface.Method] {
         [
             .init(BTCallName.Manager.forgetCodecs, in: [("address", "s")]) { call async throws(BusError) in
                 try reply { () throws(APIError) in

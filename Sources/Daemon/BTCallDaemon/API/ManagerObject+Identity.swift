@@ -1,10 +1,10 @@
-import BTCallAPI
+package import BTCallAPI
 import ControlLoop
-import DBus
+package import DBus
 
 // Who the box is, and logging out.
 extension ManagerObject {
-    static func logout(of daemon: any Activating) -> ExportedInterface.Method {
+    package static func logout(of daemon: any Activating) -> ExportedInterface.Method {
         .init(BTCallName.Manager.logout, in: [("options", "a{sv}")]) { [weak daemon] call async throws(BusError) in
             try await asyncReply { () async throws(APIError) in
                 let options = Fields(call.arguments.first?.vardictValue ?? [:], of: "options")
@@ -13,7 +13,7 @@ extension ManagerObject {
         }
     }
 
-    static func configuration(of settings: Settings) -> ExportedInterface.Property {
+    package static func configuration(of settings: Settings) -> ExportedInterface.Property {
         .init(
             BTCallName.Manager.configuration, "a{sv}", get: { .vardict(settings.description.fields) },
             set: { value throws(BusError) in
@@ -29,14 +29,14 @@ extension ManagerObject {
 
 extension Settings {
     /// What `Manager1.Configuration` says.
-    var description: ConfigurationDescription {
+    package var description: ConfigurationDescription {
         var values: [ConfigurationDescription.Entry: String] = [:]
         for entry in ConfigurationDescription.Entry.allCases { values[entry] = value(of: entry.setting) }
         return ConfigurationDescription(values)
     }
 
     /// Changes the entries that are given, all or none.
-    func take(_ description: ConfigurationDescription) throws(APIError) {
+    package func take(_ description: ConfigurationDescription) throws(APIError) {
         let given = ConfigurationDescription.Entry.allCases.compactMap { entry in
             description.values[entry].map { (name: entry.setting, value: $0) }
         }

@@ -1,10 +1,10 @@
 import BTCallAPI
 import ControlLoop
-import DBus
+package import DBus
 
 // Who reads the log in place of the console.
 extension ManagerObject {
-    static func logMethods(_ readers: LogReaders) -> [ExportedInterface.Method] {
+    package static func logMethods(_ readers: LogReaders) -> [ExportedInterface.Method] {
         [
             .init(BTCallName.Manager.subscribeLog, out: [("lines", "h")]) { call async throws(BusError) in
                 try reply { () throws(APIError) in [.unixDescriptor(try readers.add(call.sender))] }

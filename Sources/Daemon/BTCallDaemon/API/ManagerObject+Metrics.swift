@@ -1,10 +1,10 @@
 import BTCallAPI
 import ControlLoop
-import DBus
+package import DBus
 
 // Figures for monitoring systems.
 extension ManagerObject {
-    static func metricsMethods(_ text: @escaping @ControlPlane () -> String) -> [ExportedInterface.Method] {
+    package static func metricsMethods(_ text: @escaping @ControlPlane () -> String) -> [ExportedInterface.Method] {
         [
             .init(BTCallName.Manager.metrics, out: [("text", "s")], isReading: true) { _ async throws(BusError) in
                 [.string(text())]

@@ -1,12 +1,12 @@
-import BTCallAPI
-import BluetoothTypes
+package import BTCallAPI
+package import BluetoothTypes
 import ControlLoop
-import DBus
+package import DBus
 import HandsFree
 
 // The quirks database, and what it does for one headset.
 extension ManagerObject {
-    static func methods(of quirks: HeadsetQuirks) -> [ExportedInterface.Method] {
+    package static func methods(of quirks: HeadsetQuirks) -> [ExportedInterface.Method] {
         typealias Name = BTCallName.Manager
         return [
             .init(Name.listQuirks, out: [("quirks", "a{sv}")], isReading: true) { _ async throws(BusError) in
@@ -29,7 +29,7 @@ extension ManagerObject {
 }
 
 extension HeadsetQuirks {
-    var description: QuirksDescription {
+    package var description: QuirksDescription {
         let today = Self.today
         return QuirksDescription(
             files: database.files.map { file in
@@ -39,7 +39,7 @@ extension HeadsetQuirks {
             rows: database.rows.map { QuirkDescription($0, on: today) }, unknown: database.unknownNames)
     }
 
-    func description(of address: BluetoothAddress) -> QuirksExplanationDescription {
+    package func description(of address: BluetoothAddress) -> QuirksExplanationDescription {
         let explanation = explain(address)
         let (subject, today) = (explanation.subject, Self.today)
         func describe(_ match: QuirksExplanation.Match) -> QuirkDescription {

@@ -1,10 +1,10 @@
 import BTCallAPI
 import ControlLoop
-import DBus
+package import DBus
 
 // The configuration, read and changed at run time.
 extension ManagerObject {
-    static func methods(of settings: Settings) -> [ExportedInterface.Method] {
+    package static func methods(of settings: Settings) -> [ExportedInterface.Method] {
         typealias Name = BTCallName.Manager
         return [
             .init(Name.listSettings, out: [("settings", "aa{sv}")], isReading: true) { _ async throws(BusError) in

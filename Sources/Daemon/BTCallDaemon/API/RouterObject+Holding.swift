@@ -1,10 +1,10 @@
 import BTCallAPI
 import ControlLoop
-import DBus
+package import DBus
 
 // What lasts as long as its owner keeps a descriptor open.
 extension RouterObject {
-    func heldMethods() -> [ExportedInterface.Method] {
+    package func heldMethods() -> [ExportedInterface.Method] {
         typealias Name = BTCallName.Router
         return [
             .init(

@@ -1,12 +1,12 @@
-import BTCallAPI
+package import BTCallAPI
 import ControlLoop
-import DBus
+package import DBus
 import Routing
 
 /// What `org.btcall.Router1` says of the past.
 extension RouterObject {
     /// The walk over the levels, now or with the option `time` as it was then.
-    func explain(_ options: Fields) throws(APIError) -> ExplanationDescription {
+    package func explain(_ options: Fields) throws(APIError) -> ExplanationDescription {
         guard let time = try options.optionalInteger("time", as: Int64.self) else {
             var description = Self.description(of: router.policy.explain(at: ControlLoop.now))
             description.text += notes().map { "note: \($0)" }
@@ -21,7 +21,7 @@ extension RouterObject {
     }
 
     /// `Incident(a{sv} options) -> (s json)`
-    func incidentMethod() -> ExportedInterface.Method {
+    package func incidentMethod() -> ExportedInterface.Method {
         .init(BTCallName.Router.incident, in: [("options", "a{sv}")], out: [("json", "s")], isReading: true) {
             [weak self] call async throws(BusError) in
             try reply { () throws(APIError) in

@@ -2,22 +2,22 @@ package import BTCallAPI
 package import BluetoothTypes
 package import ControlLoop
 package import DBus
-import Routing
+package import Routing
 
 /// `org.btcall.Router1` at `/org/btcall/router`.
 @ControlPlane
 package final class RouterObject {
     private let bus: BusConnection
-    let router: RouteController
+    package let router: RouteController
     private let describe: @ControlPlane () -> [DeviceDescription]
     private let codec: @ControlPlane (BluetoothAddress) -> VoiceCodec?
     private var shown = RouterState()
     private let onPreference: @ControlPlane () -> Void
-    let interruptions: Interruptions
-    let selections: HeldSelections
+    package let interruptions: Interruptions
+    package let selections: HeldSelections
     /// When the state of a headset changes by itself.
     private var timer: Timer?
-    let notes: @ControlPlane () -> [String]
+    package let notes: @ControlPlane () -> [String]
 
     /// - Parameters:
     ///   - describe: the devices with what only the headsets' side knows (names, batteries, codecs).
@@ -114,7 +114,7 @@ package final class RouterObject {
         }
     }
 
-    static func device(_ text: String) throws(APIError) -> AudioDevice {
+    package static func device(_ text: String) throws(APIError) -> AudioDevice {
         guard let device = AudioDevice(parsing: text) else {
             throw APIError(.invalidArgument, "\"\(text)\" is no device; accepted: \(DeviceWord.accepted)")
         }
@@ -126,7 +126,7 @@ package final class RouterObject {
         router.handle(.select(device))
     }
 
-    func checkSelection(of device: AudioDevice) throws(APIError) {
+    package func checkSelection(of device: AudioDevice) throws(APIError) {
         switch router.refusal(ofSelecting: device) {
         case nil: return
         case .notStarted: throw APIError(.notStarted, "the router is stopped: start it first (`btcall start`)")
@@ -140,7 +140,7 @@ package final class RouterObject {
         }
     }
 
-    static func description(of explanation: Explanation) -> ExplanationDescription {
+    package static func description(of explanation: Explanation) -> ExplanationDescription {
         ExplanationDescription(
             chosen: word(explanation.target?.device ?? .none), level: explanation.chosen?.rawValue ?? "",
             reason: explanation.reason?.rawValue ?? "",

@@ -1,10 +1,10 @@
 import BTCallAPI
 import ControlLoop
-import DBus
+package import DBus
 
 // Who says how local devices are to be opened.
 extension SessionObject {
-    var configuratorMethods: [ExportedInterface.Method] {
+    package var configuratorMethods: [ExportedInterface.Method] {
         let configurator = configurator
         return [
             .init(BTCallName.Session.registerConfigurator, in: [("configurator", "o")]) { call throws(BusError) in

@@ -1,24 +1,24 @@
-import BTCallAPI
-import ControlLoop
-import DBus
-import Routing
+package import BTCallAPI
+package import ControlLoop
+package import DBus
+package import Routing
 
 /// `org.btcall.Session1` at `/org/btcall/session`: audio only while external call control wants it.
 @ControlPlane
-final class SessionObject {
+package final class SessionObject {
     /// `.sessionActivated` and `.sessionDeactivated`.
-    var onEvent: (@ControlPlane (RoutingEvent) -> Void)?
+    package var onEvent: (@ControlPlane (RoutingEvent) -> Void)?
     private let bus: BusConnection
     private let manual: ManualAudio
-    let configurator: AudioConfigurator
+    package let configurator: AudioConfigurator
     private let holders = HolderList<Void>()
 
     /// The configuration key `manualAudio`, wherever it is kept.
-    struct ManualAudio {
-        let get: @ControlPlane () -> Bool
-        let set: @ControlPlane (Bool) throws(APIError) -> Void
+    package struct ManualAudio {
+        package let get: @ControlPlane () -> Bool
+        package let set: @ControlPlane (Bool) throws(APIError) -> Void
 
-        init(
+        package init(
             get: @escaping @ControlPlane () -> Bool, set: @escaping @ControlPlane (Bool) throws(APIError) -> Void
         ) {
             self.get = get
@@ -26,7 +26,7 @@ final class SessionObject {
         }
     }
 
-    init(bus: BusConnection, manual: ManualAudio, configurator: AudioConfigurator) {
+    package init(bus: BusConnection, manual: ManualAudio, configurator: AudioConfigurator) {
         self.bus = bus
         self.configurator = configurator
         self.manual = manual
@@ -35,17 +35,17 @@ final class SessionObject {
     }
 
     /// The local device that was opened last for calls.
-    var opened: OpenedAudioDescription? {
+    package var opened: OpenedAudioDescription? {
         didSet { if opened != oldValue { changed(BTCallName.Session.opened) } }
     }
 
-    var isActive: Bool { !holders.holders.isEmpty }
+    package var isActive: Bool { !holders.holders.isEmpty }
 
     /// The key has another value than before.
-    func manualChanged() { changed(BTCallName.Session.manual) }
+    package func manualChanged() { changed(BTCallName.Session.manual) }
 
     /// The daemon stops: nothing is told to anybody.
-    func close() { holders.removeAll() }
+    package func close() { holders.removeAll() }
 
     private func activate(_ busName: String) throws(APIError) -> PassedDescriptor {
         let wasActive = isActive

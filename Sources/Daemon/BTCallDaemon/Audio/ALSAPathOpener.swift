@@ -180,7 +180,7 @@ package final class ALSAPathOpener: PathOpening {
         }
     }
 
-    static func notConfigured(_ kind: LocalDevice) -> PathError {
+    package static func notConfigured(_ kind: LocalDevice) -> PathError {
         PathError(
             device: kind, what: "there is no section [device \(kind)] in the configuration",
             remedy: "name its ALSA devices there: playback = hw:0,0 and capture = hw:0,0 (see `aplay -l`)")

@@ -9,13 +9,13 @@ import Routing
 // Level-triggered as the rest: each playback has a place, and `reconcilePlaybacks` opens and closes devices and moves the
 // playbacks so that each is heard where it belongs. A call goes before all of them: a device that a call wants is given back.
 extension AudioGraph {
-    final class Playback {
-        let identifier: UInt32
-        let place: PlaybackPlace
-        let onEnd: @ControlPlane () -> Void
-        var target = PlaybackTarget.nowhere
+    package final class Playback {
+        package let identifier: UInt32
+        package let place: PlaybackPlace
+        package let onEnd: @ControlPlane () -> Void
+        package var target = PlaybackTarget.nowhere
 
-        init(identifier: UInt32, place: PlaybackPlace, onEnd: @escaping @ControlPlane () -> Void) {
+        package init(identifier: UInt32, place: PlaybackPlace, onEnd: @escaping @ControlPlane () -> Void) {
             self.identifier = identifier
             self.place = place
             self.onEnd = onEnd
@@ -57,13 +57,13 @@ extension AudioGraph {
         reconcile()
     }
 
-    func playbackEnded(_ identifier: UInt32) {
+    package func playbackEnded(_ identifier: UInt32) {
         guard let index = playbacks.firstIndex(where: { $0.identifier == identifier }) else { return }
         playbacks.remove(at: index).onEnd()
         reconcile()
     }
 
-    func reconcilePlaybacks() {
+    package func reconcilePlaybacks() {
         let wanted = playbacks.compactMap { output(of: $0) } + [listenerOutput].compactMap { $0 }
         var headsets: Set<BluetoothAddress> = []
         for case .bluetooth(let headset?) in wanted { headsets.insert(headset) }
@@ -125,7 +125,7 @@ extension AudioGraph {
     }
 
     /// The engine cannot go on with it.
-    func outputFailed(_ device: OutputDevice, _ code: Int32) {
+    package func outputFailed(_ device: OutputDevice, _ code: Int32) {
         let error = SystemError(call: "the sound card", code: code)
         refuse(device, Self.error(device, "\(error)", "plug the card in again: it is tried each second"))
     }
@@ -150,7 +150,7 @@ extension AudioGraph {
         return isFree(device) ? device : nil
     }
 
-    func isFree(_ device: OutputDevice) -> Bool {
+    package func isFree(_ device: OutputDevice) -> Bool {
         guard allowsOutputs else { return false }
         switch device {
         case .pcm: return true

@@ -64,14 +64,14 @@ extension AudioGraph {
     }
 
     /// The listener's device, while there is something to listen to.
-    var listenerOutput: OutputDevice? {
+    package var listenerOutput: OutputDevice? {
         guard let listener, let wantedRoute, wantedRoute != .headset(listener) else { return nil }
         let device = OutputDevice.bluetooth(listener)
         return isFree(device) ? device : nil
     }
 
     /// Opens a device of a headset once its stream is there.
-    func openStream(_ device: OutputDevice, of headset: BluetoothAddress) {
+    package func openStream(_ device: OutputDevice, of headset: BluetoothAddress) {
         guard let stream = streams?.takeStream(for: headset) else { return }
         guard
             let terminal = add(
@@ -88,7 +88,7 @@ extension AudioGraph {
     }
 
     /// Lets the listener hear the calls, or no more.
-    func followListener() {
+    package func followListener() {
         let device = listenerOutput
         for terminal in terminals where terminal.phase == .open {
             guard case .output(let output) = terminal.endpoint, output.isHeadset else { continue }
@@ -101,5 +101,5 @@ extension AudioGraph {
 }
 
 extension OutputDevice {
-    var isHeadset: Bool { if case .bluetooth = self { true } else { false } }
+    package var isHeadset: Bool { if case .bluetooth = self { true } else { false } }
 }

@@ -16,7 +16,7 @@ extension AudioGraph {
     }
 
     /// A terminal is about to go: what it has counted stays. What it still counts is lost.
-    func retire(_ terminal: Terminal) {
+    package func retire(_ terminal: Terminal) {
         guard terminal.phase != .removing, let counters = counters(ofTerminal: terminal.identifier) else { return }
         retired[Self.kind(of: terminal), default: LinkQuality()] += counters.quality
     }

@@ -1,14 +1,14 @@
 package import AudioDSP
-import AudioEngine
+package import AudioEngine
 package import BluetoothTypes
-import ControlLoop
+package import ControlLoop
 
 /// What is to be done to the microphone, and who hears how that went.
 @ControlPlane
-struct VoiceWish {
-    let kind: VoiceProcessingKind
-    let stages: VoiceStages
-    let report: @ControlPlane (AudioEngineError?) -> Void
+package struct VoiceWish {
+    package let kind: VoiceProcessingKind
+    package let stages: VoiceStages
+    package let report: @ControlPlane (AudioEngineError?) -> Void
 }
 
 extension AudioGraph {
@@ -37,7 +37,7 @@ extension AudioGraph {
     }
 
     /// A device is there, or about to be.
-    func fulfilVoiceWish() {
+    package func fulfilVoiceWish() {
         guard let wish = voiceWish else { return }
         voiceWish = nil
         do throws(AudioEngineError) {

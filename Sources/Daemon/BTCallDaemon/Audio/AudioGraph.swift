@@ -89,23 +89,23 @@ package final class AudioGraph {
         case routed(AudioEndpoint?, gapMicroseconds: Int)
     }
 
-    enum Phase { case open, waitingForCut, removing }
+    package enum Phase { case open, waitingForCut, removing }
 
-    final class Terminal {
-        let identifier: UInt32
-        let endpoint: AudioEndpoint
-        let close: @ControlPlane () -> Void
-        let codec: VoiceCodec?
-        let handle: UInt16?
+    package final class Terminal {
+        package let identifier: UInt32
+        package let endpoint: AudioEndpoint
+        package let close: @ControlPlane () -> Void
+        package let codec: VoiceCodec?
+        package let handle: UInt16?
         /// The headset that its A2DP stream goes to; nil of anything else.
-        var stream: BluetoothAddress?
+        package var stream: BluetoothAddress?
         /// It hears the calls of other devices.
-        var isListening = false
-        var phase = Phase.open
+        package var isListening = false
+        package var phase = Phase.open
         /// The engine has reported its end; nothing more is to be said about it.
-        var hasFailed = false
+        package var hasFailed = false
 
-        init(
+        package init(
             identifier: UInt32, endpoint: AudioEndpoint, codec: VoiceCodec?, handle: UInt16?,
             close: @escaping @ControlPlane () -> Void
         ) {
@@ -120,8 +120,8 @@ package final class AudioGraph {
     package var onEvent: (@ControlPlane (Event) -> Void)?
     /// Where A2DP streams come from; nil: there are none.
     package weak var streams: (any StreamOpening)?
-    var streamMicrophone: LocalDevice?
-    var listener: BluetoothAddress?
+    package var streamMicrophone: LocalDevice?
+    package var listener: BluetoothAddress?
     /// The last device, the last microphone and the last link have been closed.
     package var onQuiet: (@ControlPlane () -> Void)?
     /// Asked before a local device is opened for calls: false when it may be opened now, else `proceed` is called when it may.
@@ -132,22 +132,22 @@ package final class AudioGraph {
     private var preparing: Set<LocalDevice> = []
     private var prepared: Set<LocalDevice> = []
     private var isPlayOnly = false
-    let engine: AudioEngine
-    let paths: any PathOpening
-    let logger: Logger
+    package let engine: AudioEngine
+    package let paths: any PathOpening
+    package let logger: Logger
     private var source: DescriptorSource?
-    var terminals: [Terminal] = []
+    package var terminals: [Terminal] = []
     private var nextIdentifier: UInt32 = 1
     /// Of headsets whose volume is made here.
     private var speakerGains: [BluetoothAddress: Float] = [:]
     /// Of local devices.
-    var localSpeakerGain: Float = 1
+    package var localSpeakerGain: Float = 1
     /// What is to be done to the microphone, until the engine has it.
-    var voiceWish: VoiceWish?
+    package var voiceWish: VoiceWish?
     /// Of headsets that take echo and noise out themselves.
     package internal(set) var ownVoices: Set<BluetoothAddress> = []
-    private(set) var wantedPaths: Set<LocalDevice> = []
-    private(set) var wantedRoute: AudioEndpoint? {
+    package private(set) var wantedPaths: Set<LocalDevice> = []
+    package private(set) var wantedRoute: AudioEndpoint? {
         didSet { if let wantedRoute { lastRoute = wantedRoute } }
     }
     /// Where the calls were last.
@@ -159,16 +159,16 @@ package final class AudioGraph {
     private let captures: CaptureStreams
     private var silentLimit: Duration?
     // What is heard beside the calls; see AudioGraph+Playbacks.
-    var playbacks: [Playback] = []
-    var lastPlayback: UInt32 = 0
+    package var playbacks: [Playback] = []
+    package var lastPlayback: UInt32 = 0
     /// Devices that could not be opened for that; tried again when something else is closed, and each second.
-    var refusedOutputs: Set<OutputDevice> = []
-    var outputFailures: [OutputFailure] = []
-    var saidFailure: OutputFailure?
-    var outputRetry: Timer?
-    var allowsOutputs = true
+    package var refusedOutputs: Set<OutputDevice> = []
+    package var outputFailures: [OutputFailure] = []
+    package var saidFailure: OutputFailure?
+    package var outputRetry: Timer?
+    package var allowsOutputs = true
     /// What terminals that are gone have counted, by the kind of their device.
-    var retired: [String: LinkQuality] = [:]
+    package var retired: [String: LinkQuality] = [:]
     /// A cut that has not come after this long will not come: the old terminal is removed all the same.
     private let longestCut = Duration.seconds(1)
 
@@ -394,14 +394,14 @@ package final class AudioGraph {
     }
 
     /// The engine's number of an open link.
-    func identifier(ofLink address: BluetoothAddress) -> UInt32? { linkTerminal(address)?.identifier }
+    package func identifier(ofLink address: BluetoothAddress) -> UInt32? { linkTerminal(address)?.identifier }
 
     /// A headset's voice link; its stream over A2DP is another terminal.
     private func linkTerminal(_ address: BluetoothAddress) -> Terminal? {
         terminals.first { $0.endpoint == .headset(address) && $0.stream == nil && $0.phase != .removing }
     }
 
-    func add(
+    package func add(
         _ kind: TerminalKind, _ endpoint: AudioEndpoint, codec: VoiceCodec?, handle: UInt16? = nil,
         isAlone: Bool = false, isStream: Bool = false,
         close: @escaping @ControlPlane () -> Void
@@ -423,7 +423,7 @@ package final class AudioGraph {
         return terminal
     }
 
-    func reconcile() {
+    package func reconcile() {
         guard depth == 0 else { return }
         openWantedPaths()
         // A path starts with its microphone, and loses it when it goes.
@@ -572,7 +572,7 @@ package final class AudioGraph {
         }
     }
 
-    func remove(_ terminal: Terminal) {
+    package func remove(_ terminal: Terminal) {
         retire(terminal)
         terminal.phase = .removing
         if commanded == terminal.identifier {

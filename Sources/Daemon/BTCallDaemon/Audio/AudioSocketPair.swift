@@ -1,20 +1,20 @@
-import AudioDSP
+package import AudioDSP
 import BTCallAPI
 import CBTCall
-import ControlLoop
-import DBus
+package import ControlLoop
+package import DBus
 import Glibc
 
 /// The two ends of a socket that carries audio (INTERFACES.md section 2).
-struct AudioSocketPair {
+package struct AudioSocketPair {
     /// For the engine, which closes it. It does not block.
-    let ours: Int32
+    package let ours: Int32
     /// For the application. It blocks: what it reads, or the room for what it writes, is its clock.
-    let theirs: PassedDescriptor
+    package let theirs: PassedDescriptor
 
     /// - Parameter isStream: SOCK_STREAM instead of SOCK_SEQPACKET.
     /// - Throws: what `socketpair` says (`EMFILE`: too many descriptors, also when only the reserve is left).
-    init(isStream: Bool = false) throws(SystemError) {
+    package init(isStream: Bool = false) throws(SystemError) {
         var ends: [Int32] = [-1, -1]
         let kind = isStream ? SOCK_STREAM : SOCK_SEQPACKET
         let type = Int32(kind.rawValue) | Int32(SOCK_NONBLOCK.rawValue) | Int32(SOCK_CLOEXEC.rawValue)
@@ -31,13 +31,13 @@ struct AudioSocketPair {
     }
 
     /// Lets the application write about `bytes` ahead of what is heard, and then wait.
-    func limit(bytes: Int) { Self.limit(theirs.descriptor, bytes) }
+    package func limit(bytes: Int) { Self.limit(theirs.descriptor, bytes) }
 
     /// Keeps about `bytes` for an application that does not read; what is more is lost.
-    func limitOurs(bytes: Int) { Self.limit(ours, bytes) }
+    package func limitOurs(bytes: Int) { Self.limit(ours, bytes) }
 
     /// For one that nobody takes.
-    func closeOurs() { btcall_close_peer(ours) }
+    package func closeOurs() { btcall_close_peer(ours) }
 
     private static func limit(_ descriptor: Int32, _ bytes: Int) {
         // The kernel doubles it for its own part, and has a least value of its own.
@@ -47,7 +47,7 @@ struct AudioSocketPair {
 }
 
 extension AudioFormat {
-    var layout: SampleLayout {
+    package var layout: SampleLayout {
         switch sample {
         case .s16: SampleLayout(.s16, channels: channels)
         case .f32: SampleLayout(.f32, channels: channels)

@@ -1,7 +1,7 @@
-import AudioEngine
-import ControlLoop
-import Logging
-import Routing
+package import AudioEngine
+package import ControlLoop
+package import Logging
+package import Routing
 
 /// The microphones of local devices that the audio engine has by themselves: opened, given to the paths of their devices,
 /// and closed, while what is played goes on.
@@ -9,8 +9,8 @@ import Routing
 /// Level-triggered: `follow` takes every step that is possible now. One that is being given back is opened again only when
 /// it is free.
 @ControlPlane
-final class CaptureStreams {
-    enum Event {
+package final class CaptureStreams {
+    package enum Event {
         /// The prepared microphone gives samples, or does no more.
         case ready(Bool)
         /// A microphone has been opened.
@@ -20,9 +20,9 @@ final class CaptureStreams {
     }
 
     /// The open path of a local device.
-    struct Path {
-        let terminal: UInt32
-        let kind: LocalDevice
+    package struct Path {
+        package let terminal: UInt32
+        package let kind: LocalDevice
     }
 
     private final class Stream {
@@ -45,11 +45,11 @@ final class CaptureStreams {
         }
     }
 
-    var onEvent: (@ControlPlane (Event) -> Void)?
+    package var onEvent: (@ControlPlane (Event) -> Void)?
     /// Calls use microphones.
-    private(set) var isOpen = true
+    package private(set) var isOpen = true
     /// Whose microphone runs between calls as well; nil: none.
-    private(set) var prepared: LocalDevice?
+    package private(set) var prepared: LocalDevice?
     private let engine: AudioEngine
     private let paths: any PathOpening
     private let logger: Logger
@@ -59,41 +59,41 @@ final class CaptureStreams {
     private var refused: Set<String> = []
     private var wasReady = false
 
-    init(engine: AudioEngine, paths: any PathOpening, logger: Logger) {
+    package init(engine: AudioEngine, paths: any PathOpening, logger: Logger) {
         self.engine = engine
         self.paths = paths
         self.logger = logger
     }
 
     /// The engine has ended.
-    func close() {
+    package func close() {
         for stream in streams { stream.open.close() }
         streams = []
     }
 
-    func set(isOpen: Bool, prepared: LocalDevice?) {
+    package func set(isOpen: Bool, prepared: LocalDevice?) {
         self.isOpen = isOpen
         self.prepared = prepared
         refused = []
     }
 
     /// What could not be opened may be there now.
-    func retry() { refused = [] }
+    package func retry() { refused = [] }
 
     /// The prepared microphone gives samples.
-    var isReady: Bool {
+    package var isReady: Bool {
         streams.contains { $0.name == preparedName && $0.isAlone && $0.isFlowing && !$0.isRemoving }
     }
 
     /// None is open, nor being closed.
-    var isEmpty: Bool { streams.isEmpty }
+    package var isEmpty: Bool { streams.isEmpty }
 
     private var preparedName: String? { prepared.flatMap { paths.microphone(of: $0) } }
 
     private func stream(named name: String) -> Stream? { streams.first { $0.name == name } }
 
     /// Whether one of these paths has a microphone by itself that is not open.
-    func isMissing(in users: [Path]) -> Bool {
+    package func isMissing(in users: [Path]) -> Bool {
         users.contains { user in
             guard let name = paths.microphone(of: user.kind) else { return false }
             return stream(named: name)?.isRemoving ?? true
@@ -105,7 +105,7 @@ final class CaptureStreams {
     /// Opens the microphone of a device whose path is about to be used, if it has one by itself that is wanted.
     ///
     /// - Throws: why it cannot be used.
-    func open(for kind: LocalDevice) throws(PathError) {
+    package func open(for kind: LocalDevice) throws(PathError) {
         // One that is being given back follows when it is free.
         guard isOpen, let name = paths.microphone(of: kind), stream(named: name) == nil else { return }
         try open(name, kind)
@@ -114,7 +114,7 @@ final class CaptureStreams {
     /// Gives back what is open for no call, so that a call can have the card.
     ///
     /// - Returns: whether there is any: `captureRemoved` follows.
-    func giveBackUnused() -> Bool {
+    package func giveBackUnused() -> Bool {
         var isAny = false
         for stream in streams where stream.terminal == nil {
             isAny = true
@@ -124,7 +124,7 @@ final class CaptureStreams {
     }
 
     /// - Parameter users: the open paths, the one that is wanted first.
-    func follow(_ users: [Path]) {
+    package func follow(_ users: [Path]) {
         var wanted: [(name: String, kind: LocalDevice)] = []
         func want(_ kind: LocalDevice) {
             guard let name = paths.microphone(of: kind), !wanted.contains(where: { $0.name == name }) else { return }
@@ -200,12 +200,12 @@ final class CaptureStreams {
 
     // MARK: Events of the engine
 
-    func flowing(_ identifier: UInt32) {
+    package func flowing(_ identifier: UInt32) {
         streams.first { $0.identifier == identifier }?.isFlowing = true
         tellReadiness()
     }
 
-    func failed(_ identifier: UInt32, _ code: Int32) {
+    package func failed(_ identifier: UInt32, _ code: Int32) {
         guard let stream = streams.first(where: { $0.identifier == identifier }), !stream.isRemoving else { return }
         refused.insert(stream.name)
         remove(stream)
@@ -218,7 +218,7 @@ final class CaptureStreams {
     }
 
     /// The engine has let go of a stream; `follow` comes next.
-    func removed(_ identifier: UInt32) {
+    package func removed(_ identifier: UInt32) {
         guard let index = streams.firstIndex(where: { $0.identifier == identifier }) else { return }
         let stream = streams.remove(at: index)
         stream.open.close()
@@ -226,7 +226,7 @@ final class CaptureStreams {
     }
 
     /// The engine has let go of a path: what it used stays.
-    func pathRemoved(_ terminal: UInt32) {
+    package func pathRemoved(_ terminal: UInt32) {
         for stream in streams where stream.terminal == terminal { stream.terminal = nil }
     }
 }

@@ -1,6 +1,6 @@
 package import ControlLoop
-import Logging
-import Routing
+package import Logging
+package import Routing
 
 /// What the board itself lets people hear: the ringer, the tones of calls, announcements.
 @ControlPlane
@@ -10,7 +10,7 @@ package final class LocalSounds {
     package let announcements: Announcements
 
     /// - Parameter playable: local devices that can be heard.
-    init(
+    package init(
         graph: AudioGraph, configuration: RingConfiguration, playable: Set<LocalDevice>, problems: ProblemList,
         logger: Logger
     ) {
@@ -21,7 +21,7 @@ package final class LocalSounds {
     }
 
     /// For what begins from here on.
-    func follow(_ configuration: RingConfiguration) {
+    package func follow(_ configuration: RingConfiguration) {
         ringer.configuration = configuration
         tones.configuration = configuration
         announcements.configuration = configuration

@@ -19,7 +19,7 @@ package enum OutputDevice: Hashable, Sendable, CustomStringConvertible {
     }
 
     /// A headset as the configuration names it: `bluetooth` or `bluetooth:ADDRESS`; nil for anything else.
-    init?(headset text: String) {
+    package init?(headset text: String) {
         switch AudioDevice(parsing: text) {
         case .bluetooth: self = .bluetooth(nil)
         case .headset(let address): self = .bluetooth(address)

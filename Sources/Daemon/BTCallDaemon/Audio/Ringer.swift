@@ -133,10 +133,10 @@ package enum RingFile {
     private static let mostBytes = 12 << 20
     private static let rates = 8_000...48_000
     /// Longest ring tone in seconds; the rest of a longer one is left out.
-    static let longestSeconds = 60
+    package static let longestSeconds = 60
 
     /// The beginning of a file, as it is played.
-    static func tone(_ path: String, atRate rate: Int) -> RingToneReader.Outcome {
+    package static func tone(_ path: String, atRate rate: Int) -> RingToneReader.Outcome {
         do throws(RingFileError) {
             let content = try read(path)
             let isCut = content.samples.count > content.rate * longestSeconds

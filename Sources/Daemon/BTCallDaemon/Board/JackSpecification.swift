@@ -42,7 +42,7 @@ package enum JackPart: Hashable, Sendable {
     case input(String)
 
     /// - Parameter position: of several: a name that does not say so is the microphone's when it is not the first.
-    init?(_ text: some StringProtocol, position: Int) {
+    package init?(_ text: some StringProtocol, position: Int) {
         let text = Self.trimmed(text)
         if text.hasPrefix("evdev:") {
             let device = text.dropFirst("evdev:".count)

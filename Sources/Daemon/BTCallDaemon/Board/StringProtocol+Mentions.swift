@@ -1,7 +1,7 @@
 extension StringProtocol {
     /// Whether a word stands in it, byte by byte. `contains(_:)` of a string would bring the regular expression library into
     /// the program: 1.6 MB.
-    func mentions(_ word: StaticString) -> Bool {
+    package func mentions(_ word: StaticString) -> Bool {
         word.withUTF8Buffer { wanted in
             var rest = utf8[...]
             while rest.count >= wanted.count {

@@ -17,5 +17,7 @@ extension CallCapabilities {
 
 extension ProviderOptions {
     /// What a call can do of what is said of it: nothing that its application cannot do at all.
-    func limit(_ words: Set<Capability>) -> CallCapabilities { CallCapabilities(words.intersection(capabilities)) }
+    package func limit(_ words: Set<Capability>) -> CallCapabilities {
+        CallCapabilities(words.intersection(capabilities))
+    }
 }

@@ -1,4 +1,4 @@
-import BTCallAPI
+package import BTCallAPI
 import ControlLoop
 import DBus
 import Logging
@@ -7,7 +7,7 @@ import Telephony
 // The bus ends while calls are up. Everybody leaves it then, and nobody has gone: audio has its own way, and goes on.
 extension CallDirectory {
     /// An application has no name on the bus any more.
-    func left(_ busName: String) {
+    package func left(_ busName: String) {
         guard bus.isConnected else { return keep(busName) }
         Task { @ControlPlane [weak self, bus] in
             // While there is a bus, it has ended or has closed its connection.
@@ -43,7 +43,7 @@ extension CallDirectory {
     }
 
     /// An application that has come back says which calls it had; what they have stays as it is.
-    func takeBack(_ busName: String, _ path: String, _ options: ProviderOptions) throws(APIError) {
+    package func takeBack(_ busName: String, _ path: String, _ options: ProviderOptions) throws(APIError) {
         for index in providers.indices {
             guard let proxy = providers[index].owner as? CallProviderProxy, proxy.isAbsent, proxy.path == path,
                 proxy.name == options.name, proxy.options.format == options.format

@@ -21,7 +21,7 @@ extension CallDirectory {
     }
 
     /// Looks up the name of a call that nobody has been asked about.
-    func lookUp(_ record: CallRecord) {
+    package func lookUp(_ record: CallRecord) {
         let wasAsked = record.call.direction == .incoming && record.provider.busName != nil
         guard !wasAsked, record.call.details.name == nil, let number = record.call.details.number else { return }
         contacts.ask(number)

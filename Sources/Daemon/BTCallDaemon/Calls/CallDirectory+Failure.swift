@@ -1,8 +1,8 @@
-import BTCallAPI
-import BluetoothTypes
-import ControlLoop
+package import BTCallAPI
+package import BluetoothTypes
+package import ControlLoop
 import Logging
-import Telephony
+package import Telephony
 
 // Calls that could not be made. They stay for as long as the tone that says so, and their route with them; whatever else
 // happens meanwhile ends them at once. Their applications have nothing to do with them any more.
@@ -11,7 +11,7 @@ extension CallDirectory {
     ///
     /// - Returns: true when the call is to end once the tone has been heard.
     /// - Throws: `noSuchCall` for a call that has ended for its application already.
-    func isFailing(_ id: CallID, _ state: CallState) throws(APIError) -> Bool {
+    package func isFailing(_ id: CallID, _ state: CallState) throws(APIError) -> Bool {
         guard let record = record(id) else { return false }
         guard record.failure == nil else { throw Self.refusal(.unknownCall) }
         guard case .ended(let reason) = state, record.call.isShown, record.call.direction == .outgoing,
@@ -26,7 +26,7 @@ extension CallDirectory {
     }
 
     /// Ends the calls that could not be made.
-    func finishFailures() {
+    package func finishFailures() {
         for record in calls {
             guard let reason = record.failure else { continue }
             record.failureTimer?.cancel()
@@ -41,7 +41,7 @@ extension CallDirectory {
     /// A request ends what could not be made before it is done itself.
     ///
     /// - Returns: true when that is all that it is for.
-    func endFailed(by request: CallRequest) -> Bool {
+    package func endFailed(by request: CallRequest) -> Bool {
         let failed = calls.filter { $0.failure != nil }.map(\.identifier)
         guard !failed.isEmpty else { return false }
         switch request {
@@ -57,7 +57,7 @@ extension CallDirectory {
 
     /// - Parameter time: milliseconds of the monotonic clock.
     /// - Throws: `invalidArgument` for a time to come.
-    static func instant(_ time: UInt64?) throws(APIError) -> Instant? {
+    package static func instant(_ time: UInt64?) throws(APIError) -> Instant? {
         guard let time else { return nil }
         let now = ControlLoop.now.nanoseconds / 1_000_000
         guard let time = Int64(exactly: time), time <= now else {
@@ -70,7 +70,7 @@ extension CallDirectory {
 
 extension WallClock {
     /// What the clock on the wall showed at an instant that is over.
-    static func at(_ instant: Instant) -> WallClock {
+    package static func at(_ instant: Instant) -> WallClock {
         WallClock(milliseconds: now.milliseconds - instant.duration(to: ControlLoop.now).milliseconds)
     }
 }

@@ -1,20 +1,20 @@
 package import BTCallAPI
 import BluetoothTypes
-import ControlLoop
+package import ControlLoop
 import Logging
 import Routing
 import Telephony
 
 /// Somebody has to say whether an application may let the media of its call go other ways.
 @ControlPlane
-final class MediaQuestion {
-    enum Answer { case accepted, declined, callOver, unanswered }
+package final class MediaQuestion {
+    package enum Answer { case accepted, declined, callOver, unanswered }
 
-    let call: CallRecord
+    package let call: CallRecord
     fileprivate var answer: CheckedContinuation<Answer, Never>?
     fileprivate var timer: Timer?
 
-    init(_ call: CallRecord) {
+    package init(_ call: CallRecord) {
         self.call = call
     }
 }
@@ -24,7 +24,7 @@ extension CallDirectory {
     // MARK: Beginning
 
     /// - Throws: `notSupported` where the application that would be asked has no video.
-    func mediaOfPlaced(_ options: MediaOptions, by name: String?) throws(APIError) -> MediaState {
+    package func mediaOfPlaced(_ options: MediaOptions, by name: String?) throws(APIError) -> MediaState {
         let media = MediaState(audio: configuredMedia.audio).changed(by: options, configured: configuredMedia)
         let provider = table.providers.first { $0.capabilities.contains(.dial) && (name == nil || $0.name == name) }
         if media.video != .off, let provider, !provider.capabilities.contains(.video) {
@@ -34,7 +34,7 @@ extension CallDirectory {
     }
 
     /// What is offered, as far as the configuration goes with it.
-    func mediaOfAnswer(_ record: CallRecord) -> MediaState {
+    package func mediaOfAnswer(_ record: CallRecord) -> MediaState {
         var media = record.media
         media.audio = media.audio.limited(to: configuredMedia.audio)
         media.video = media.video.limited(to: configuredMedia.video)
@@ -166,7 +166,7 @@ extension CallDirectory {
         question.answer = nil
     }
 
-    func dropMediaQuestions(of record: CallRecord) {
+    package func dropMediaQuestions(of record: CallRecord) {
         for question in mediaQuestions where question.call === record { end(question, .callOver) }
     }
 
@@ -203,7 +203,7 @@ extension CallDirectory {
     // MARK: What follows
 
     /// Takes what is so now: the audio, the policy and the clients follow.
-    func setMedia(_ media: MediaState, of record: CallRecord) {
+    package func setMedia(_ media: MediaState, of record: CallRecord) {
         let old = record.media
         guard media != old, !record.call.state.isEnded else { return }
         record.media = media
@@ -230,7 +230,7 @@ extension CallDirectory {
         tellMuted()
     }
 
-    func tellMuted() {
+    package func tellMuted() {
         for record in calls where record.isToldMuted != isMuted {
             guard record.call.state == .active || record.call.state == .held else { continue }
             record.isToldMuted = isMuted

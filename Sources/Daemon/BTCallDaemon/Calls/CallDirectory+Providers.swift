@@ -69,7 +69,7 @@ extension CallDirectory {
         }
     }
 
-    func watch(_ busName: String) {
+    package func watch(_ busName: String) {
         guard clients[busName] == nil else { return }
         clients[busName] = bus.watchName(busName) { [weak self] owner in
             if owner == nil { self?.left(busName) }
@@ -77,9 +77,9 @@ extension CallDirectory {
     }
 
     /// No registration of this application is left.
-    func unwatch(_ busName: String) { clients.removeValue(forKey: busName)?.cancel() }
+    package func unwatch(_ busName: String) { clients.removeValue(forKey: busName)?.cancel() }
 
-    func gone(_ busName: String) {
+    package func gone(_ busName: String) {
         remove { owner in
             guard owner.busName == busName else { return false }
             logger.notice("\(owner.name) left the bus: its calls end")
@@ -87,13 +87,13 @@ extension CallDirectory {
         }
     }
 
-    func remove(at index: Int) {
+    package func remove(at index: Int) {
         let owner = providers[index].owner
         remove { $0 === owner }
     }
 
     /// Ends registrations, and the calls of their applications.
-    func remove(_ isLeaving: (any CallOwner) -> Bool) {
+    package func remove(_ isLeaving: (any CallOwner) -> Bool) {
         finishFailures()
         var leaving: [(key: String, owner: any CallOwner)] = []
         providers.removeAll { provider in
@@ -123,18 +123,18 @@ extension CallDirectory {
         }
     }
 
-    func index(of busName: String, _ path: String) -> Int? {
+    package func index(of busName: String, _ path: String) -> Int? {
         providers.firstIndex { provider in
             guard let proxy = provider.owner as? CallProviderProxy else { return false }
             return proxy.sender == busName && proxy.path == path
         }
     }
 
-    func index(of owner: any CallOwner) -> Int? {
+    package func index(of owner: any CallOwner) -> Int? {
         providers.firstIndex { $0.owner === owner }
     }
 
-    static func noSuchProvider(_ path: String) -> APIError {
+    package static func noSuchProvider(_ path: String) -> APIError {
         APIError(.noSuchProvider, "you have registered no provider at \(path): call Calls1.RegisterProvider first")
     }
 }

@@ -1,19 +1,19 @@
-import BTCallAPI
-import Telephony
+package import BTCallAPI
+package import Telephony
 
 // What is wrong with a request or a report, and what would be right, in words.
 extension CallDirectory {
-    static var tooManyCalls: APIError {
+    package static var tooManyCalls: APIError {
         APIError(.wrongState, "\(CallTable.maximumCalls) calls are up, which is the most there can be: end one first")
     }
 
     /// The active call is in the way of another one.
-    static func cannotHold(_ code: APIError.Code, whileAnotherIs what: String) -> APIError {
+    package static func cannotHold(_ code: APIError.Code, whileAnotherIs what: String) -> APIError {
         APIError(code, "the active call cannot be held while another one is \(what): end it first")
     }
 
     /// A report that does not fit what was reported before.
-    static func illegalTransition(_ old: CallState, _ new: CallState) -> APIError {
+    package static func illegalTransition(_ old: CallState, _ new: CallState) -> APIError {
         let next: [(CallState, String)] = [
             (.alerting, "alerting"), (.active, "active"), (.held, "held"), (.ended(.remoteHangUp), "ended"),
         ]
@@ -22,7 +22,7 @@ extension CallDirectory {
     }
 
     /// Nobody dials plain numbers, or not the one that was named.
-    func noDialer(_ name: String?) -> APIError {
+    package func noDialer(_ name: String?) -> APIError {
         let whose = name.map { "the provider \($0) cannot dial" } ?? "no registered provider can dial"
         let others = providers.isEmpty ? "" : "; registered: \(listOfSchemes)"
         return APIError(.noSuchProvider, "\(whose): start the telephony application\(others)")
@@ -33,12 +33,12 @@ extension CallRecord {
     /// A request that is for other states than the one that the call is in.
     ///
     /// - Parameter right: which calls it is for: `only an active call can be held`.
-    func refusal(_ right: String) -> APIError {
+    package func refusal(_ right: String) -> APIError {
         APIError(.wrongState, "the call is \(description.state.rawValue), which does not allow this: \(right)")
     }
 
     /// A request that its application cannot fulfil.
-    func lacks(_ capability: ProviderOptions.Capability) -> APIError {
+    package func lacks(_ capability: ProviderOptions.Capability) -> APIError {
         let others = description.capabilities.joined(separator: ", ")
         return APIError(
             .notSupported,

@@ -1,4 +1,4 @@
-import BTCallAPI
+package import BTCallAPI
 import ControlLoop
 
 // Who dials an address: the scheme decides.
@@ -7,7 +7,7 @@ extension CallDirectory {
     ///
     /// - Parameter name: of the provider that is wanted; nil for any.
     /// - Throws: `noSuchProvider` with the providers there are, for a scheme that nobody takes.
-    func dialer(of address: CallAddress, _ name: String?) throws(APIError) -> String? {
+    package func dialer(of address: CallAddress, _ name: String?) throws(APIError) -> String? {
         guard let scheme = address.scheme, scheme != CallAddress.numbers else { return name }
         let able = providers.filter { provider in
             let options = provider.owner.options
@@ -23,7 +23,7 @@ extension CallDirectory {
     }
 
     /// `phone (sip, tel), gate (intercom), pager (does not dial)`.
-    var listOfSchemes: String {
+    package var listOfSchemes: String {
         guard !providers.isEmpty else { return "nobody" }
         return providers.map { provider in
             let options = provider.owner.options

@@ -36,14 +36,14 @@ package final class CallDirectory {
     /// Every call's audio that has to exist is asked for here; false when it cannot be had.
     package var audio: (any CallAudioExchange)?
 
-    let bus: BusConnection
-    let logger: Logger
-    var table = CallTable()
+    package let bus: BusConnection
+    package let logger: Logger
+    package var table = CallTable()
     private var isSpeakingUnshown = false
-    var providers: [(key: String, owner: any CallOwner)] = []
+    package var providers: [(key: String, owner: any CallOwner)] = []
     /// Of applications on the bus, which may leave it; one for each, whatever it has registered.
-    var clients: [String: Subscription] = [:]
-    var records: [CallRecord] = []
+    package var clients: [String: Subscription] = [:]
+    package var records: [CallRecord] = []
     private var shown = CallSnapshot.empty
     private var nextRequest: UInt64 = 1
     private var completions: [CallRequestID: @ControlPlane (CallRequestOutcome) -> Void] = [:]
@@ -56,7 +56,7 @@ package final class CallDirectory {
     /// What audio and video of calls do unless it is said for one.
     package var configuredMedia = MediaState(video: .sendReceive)
     package var mediaChangeRule = MediaChangeRule.accept
-    var mediaQuestions: [MediaQuestion] = []
+    package var mediaQuestions: [MediaQuestion] = []
     /// For a client to answer for a change of media.
     package var mediaPatience = Duration.seconds(20)
     /// Properties of a call that are others than before.
@@ -67,17 +67,17 @@ package final class CallDirectory {
     /// Since when the call that becomes active has been so; nil: from now on.
     private var answeredSince: Instant?
     /// Whether the microphone is muted, as applications are told.
-    var isMuted = false
+    package var isMuted = false
     /// New providers and calls are refused while the manager is inactive.
     package var acceptsProviders = false {
         didSet { if acceptsProviders != oldValue { onProviders?() } }
     }
     /// Providers have come or gone, or may come from now on.
     package var onProviders: (@ControlPlane () -> Void)?
-    let deadline: Duration
+    package let deadline: Duration
     /// For applications to come back after the bus, and until when that is.
     package var absencePatience = Duration.seconds(15)
-    var absence: Timer?
+    package var absence: Timer?
 
     /// Who knows names.
     package let contacts: ContactResolvers
@@ -253,7 +253,7 @@ package final class CallDirectory {
         return details
     }
 
-    static func refusal(_ error: CallReportError) -> APIError {
+    package static func refusal(_ error: CallReportError) -> APIError {
         switch error {
         case .unknownProvider: APIError(.noSuchProvider, "register a provider first: Calls1.RegisterProvider")
         case .unknownCall: APIError(.noSuchCall, "there is no such call, or it has ended")
@@ -344,7 +344,7 @@ package final class CallDirectory {
 
     // MARK: Carrying out
 
-    func run(_ actions: [CallTable.Action]) {
+    package func run(_ actions: [CallTable.Action]) {
         for action in actions {
             switch action {
             case .added(let call): added(call)
@@ -403,7 +403,7 @@ package final class CallDirectory {
         }
     }
 
-    func isRegistered(_ busName: String, _ path: String) -> Bool { index(of: busName, path) != nil }
+    package func isRegistered(_ busName: String, _ path: String) -> Bool { index(of: busName, path) != nil }
 
     private func appeared(_ record: CallRecord) {
         // Before the policy opens a link: headsets that see no call may refuse it, or be shown a virtual one.
@@ -468,7 +468,7 @@ package final class CallDirectory {
         }
     }
 
-    func endAudio(of record: CallRecord) { exchangeAudio(record) }
+    package func endAudio(of record: CallRecord) { exchangeAudio(record) }
 
     private func perform(_ step: ProviderAction, _ key: String, _ id: ProviderActionID) {
         guard let provider = providers.first(where: { $0.key == key })?.owner else {

@@ -92,7 +92,7 @@ package final class CallJournal {
     // MARK: The line
 
     /// Absent is null, never missing.
-    static func line(
+    package static func line(
         _ record: CallRecord, _ reason: CallEndReason, ended: WallClock, withNumbers: Bool
     ) -> String {
         let description = record.description

@@ -1,9 +1,9 @@
 import AudioDSP
 package import BTCallAPI
-import BluetoothTypes
+package import BluetoothTypes
 package import ControlLoop
-import DBus
-import Routing
+package import DBus
+package import Routing
 package import Telephony
 
 /// One call as the bus shows it: the table's call with its object, its owner and its audio.
@@ -18,11 +18,11 @@ package final class CallRecord {
     /// Milliseconds since 1970 at which it became active; 0 before.
     package internal(set) var startedAt: UInt64 = 0
     /// The same on the monotonic clock; nil before.
-    private(set) var answeredAt: Instant?
+    package private(set) var answeredAt: Instant?
     /// How it was answered, for the policy; set when the request is made and used when the call becomes active.
-    var answeredVia: AnsweredVia?
+    package var answeredVia: AnsweredVia?
     /// Whether the engine exchanges audio with the provider for it.
-    var hasAudio = false
+    package var hasAudio = false
     /// As its application has told them.
     package internal(set) var ssrcs: [UInt32] = []
     /// What became of its audio, for whoever watches it.
@@ -32,21 +32,21 @@ package final class CallRecord {
     /// What a program knows of the other party.
     package internal(set) var contact: ContactDescription?
     /// What clients were told last.
-    var shownState: CallState?
+    package var shownState: CallState?
     /// With whom it is, as the bus had it last.
-    var shownIdentity: [String: Value] = [:]
+    package var shownIdentity: [String: Value] = [:]
 
     /// Why it could not be made, while the tone says so: it has ended for its application, and soon for all.
     package internal(set) var failure: CallEndReason?
-    var failureTimer: Timer?
+    package var failureTimer: Timer?
     /// Which ways its audio and video go.
     package internal(set) var media = MediaState()
     /// Which ways they are to go once it is answered; nil: as the configuration says.
-    var answerMedia: MediaState?
+    package var answerMedia: MediaState?
     /// As its application has been told.
-    var isToldMuted = false
+    package var isToldMuted = false
 
-    init(call: Call, provider: any CallOwner) {
+    package init(call: Call, provider: any CallOwner) {
         identifier = call.id
         uuid = Self.randomUUID()
         self.call = call
@@ -81,17 +81,17 @@ package final class CallRecord {
     }
 
     /// Whether there is audio to be heard: early media, and the call itself.
-    var hasSpeech: Bool { (call.state == .active || call.state == .alerting) && failure == nil }
+    package var hasSpeech: Bool { (call.state == .active || call.state == .alerting) && failure == nil }
 
     /// - Parameter since: nil: from now on.
-    func markStarted(since: Instant?) {
+    package func markStarted(since: Instant?) {
         guard startedAt == 0 else { return }
         let instant = since ?? ControlLoop.now
         answeredAt = instant
         startedAt = UInt64(clamping: WallClock.at(instant).milliseconds)
     }
 
-    static func word(_ state: CallState) -> CallDescription.State {
+    package static func word(_ state: CallState) -> CallDescription.State {
         switch state {
         case .setup, .dialing: .dialing
         case .alerting: .alerting

@@ -1,10 +1,10 @@
-import ControlLoop
-import DBus
+package import ControlLoop
+package import DBus
 import Glibc
 
 /// Who may know with whom a call is while `[privacy] callers` is `group`: root, the daemon's own user and the members of a group.
 @ControlPlane
-final class CallerReaders {
+package final class CallerReaders {
     /// Bytes of an entry of the system's databases with all its names.
     private static let bufferSize = 1 << 16
 
@@ -13,12 +13,12 @@ final class CallerReaders {
     /// Looked up once; nil: there is no such group.
     private lazy var groupID: gid_t? = Self.identifier(of: group)
 
-    init(bus: BusConnection, group: String) {
+    package init(bus: BusConnection, group: String) {
         self.bus = bus
         self.group = group
     }
 
-    var readers: ConfidentialReaders {
+    package var readers: ConfidentialReaders {
         ConfidentialReaders(
             "root and members of group \(group); [privacy] callers = everybody opens it to all"
         ) { [weak self] sender in await self?.contains(sender) ?? false }

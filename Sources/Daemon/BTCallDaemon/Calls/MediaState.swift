@@ -37,7 +37,7 @@ package struct MediaState: Hashable, Sendable {
     }
 
     /// The same with the parts of `options` that say something.
-    func changed(by options: MediaOptions, configured: MediaState) -> MediaState {
+    package func changed(by options: MediaOptions, configured: MediaState) -> MediaState {
         var media = self
         media.audio = options.audio ?? audio
         switch options.video {

@@ -3,7 +3,7 @@ import Glibc
 
 /// `[provider baresip]`: the softphone that is followed through its module `ctrl_tcp`.
 extension ConfigurationSection {
-    static var baresipKeys: [ConfigurationKey] {
+    package static var baresipKeys: [ConfigurationKey] {
         [
             boolean(
                 "enabled", "no", "follow a running baresip; it needs the modules menu and ctrl_tcp", .restart,

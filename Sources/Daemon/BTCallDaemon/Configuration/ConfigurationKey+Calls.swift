@@ -7,7 +7,7 @@ extension ConfigurationSection {
     /// Places of the memory that a headset dials from with ATD>n;
     private static let places = 1...99
 
-    static var callKeys: [ConfigurationKey] {
+    package static var callKeys: [ConfigurationKey] {
         [
             memoryKey, ownNumberKey, recordKey,
             integer(
@@ -25,7 +25,7 @@ extension ConfigurationSection {
         ] + mediaKeys
     }
 
-    static let doNotDisturb = "doNotDisturb"
+    package static let doNotDisturb = "doNotDisturb"
 
     private static var secondCallKey: ConfigurationKey {
         let words = CallTable.Configuration.SecondCall.allCases.map(\.rawValue).joined(separator: ", ")

@@ -2,7 +2,7 @@ import BTCallAPI
 
 // `[hooks]` and `[buttons]`. Commands run as the daemon's user: only the file names them.
 extension ConfigurationSection {
-    static var hookKeys: [ConfigurationKey] {
+    package static var hookKeys: [ConfigurationKey] {
         let accepted = CommandWords.accepted + "; empty for none"
         return HookEvent.allCases.map { event in
             ConfigurationKey(
@@ -17,7 +17,7 @@ extension ConfigurationSection {
         }
     }
 
-    static var buttonKeys: [ConfigurationKey] {
+    package static var buttonKeys: [ConfigurationKey] {
         ButtonGesture.all.map { gesture in
             ConfigurationKey(
                 gesture.word, "", summary(gesture), accepted: ButtonAction.accepted, effect: .restart,

@@ -6,7 +6,7 @@ extension ConfigurationSection {
     private static let networkNameBytes = 16
     private static let longestName = 96
 
-    static var identityKeys: [ConfigurationKey] {
+    package static var identityKeys: [ConfigurationKey] {
         [
             name("accountId", "the account that calls belong to, for applications", \.accountID).only(.inactive),
             name("userId", "the user of that account, for applications", \.userID).only(.inactive),

@@ -1,9 +1,9 @@
 import BTCallAPI
-import BluetoothTypes
+package import BluetoothTypes
 
 // Volume and battery, of all headsets and of one.
 extension ConfigurationSection {
-    static var levelKeys: [ConfigurationKey] {
+    package static var levelKeys: [ConfigurationKey] {
         let sources = BoardBattery.Source.allCases.map(\.rawValue).joined(separator: ", ")
         return [
             integer(
@@ -22,7 +22,7 @@ extension ConfigurationSection {
         ]
     }
 
-    static func headsetLevelKeys(_ address: BluetoothAddress) -> [ConfigurationKey] {
+    package static func headsetLevelKeys(_ address: BluetoothAddress) -> [ConfigurationKey] {
         let accepted = "a whole number from 0 to 15; leave the key out for that of [bluetooth]"
         return [
             ConfigurationKey(

@@ -5,7 +5,7 @@ import HandsFree
 
 // How headsets connect, and what they are shown.
 extension ConfigurationSection {
-    static var linkKeys: [ConfigurationKey] {
+    package static var linkKeys: [ConfigurationKey] {
         let calls = "always, voip or never"
         let routings = "leave or host"
         return [
@@ -70,7 +70,7 @@ extension ConfigurationSection {
 
 extension VirtualCall {
     /// By what it is for, not by how the gateway is told.
-    var configurationWord: String {
+    package var configurationWord: String {
         switch self {
         case .never: "never"
         case .onRequest: "voip"

@@ -3,7 +3,7 @@ import BluetoothTypes
 
 /// `[calls]`: which ways audio and video go.
 extension ConfigurationSection {
-    static var mediaKeys: [ConfigurationKey] {
+    package static var mediaKeys: [ConfigurationKey] {
         [
             word(
                 "audioDirection", MediaDirection.sendReceive.rawValue,

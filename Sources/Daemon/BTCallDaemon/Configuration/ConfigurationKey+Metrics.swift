@@ -2,7 +2,7 @@ import BTCallAPI
 
 /// `[metrics]`: figures for monitoring systems.
 extension ConfigurationSection {
-    static var metricsKeys: [ConfigurationKey] {
+    package static var metricsKeys: [ConfigurationKey] {
         [
             integer(
                 "port", "0", "TCP port of 127.0.0.1 where metrics are read (http://127.0.0.1:PORT/metrics); 0: none",

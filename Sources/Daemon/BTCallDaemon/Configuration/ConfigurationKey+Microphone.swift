@@ -2,7 +2,7 @@ import BTCallAPI
 
 // The microphone: what is set up by itself, what runs between calls, who may hear it and what shows that somebody does.
 extension ConfigurationSection {
-    static var captureKeys: [ConfigurationKey] {
+    package static var captureKeys: [ConfigurationKey] {
         [
             boolean(
                 "autoConfigure", "yes", "no: PCMs are opened and closed, and no mixer control is set", .restart,
@@ -13,7 +13,7 @@ extension ConfigurationSection {
         ]
     }
 
-    static var microphoneKeys: [ConfigurationKey] {
+    package static var microphoneKeys: [ConfigurationKey] {
         let rules = MicrophoneRule.allCases.map(\.rawValue).joined(separator: ", ")
         return [
             ConfigurationKey(

@@ -3,7 +3,7 @@ import BluetoothTypes
 
 // Headsets that come back by half, and the music that others play to them.
 extension ConfigurationSection {
-    static var musicKeys: [ConfigurationKey] {
+    package static var musicKeys: [ConfigurationKey] {
         let seconds = "a whole number from 0 to 60"
         return [
             ConfigurationKey(

@@ -2,7 +2,7 @@ import BTCallAPI
 
 /// What of `[audio]` concerns programs on the ALSA PCM.
 extension ConfigurationSection {
-    static var pcmKeys: [ConfigurationKey] {
+    package static var pcmKeys: [ConfigurationKey] {
         let accepted = "an absolute path of at most 107 bytes; none for nobody"
         return [
             ConfigurationKey(

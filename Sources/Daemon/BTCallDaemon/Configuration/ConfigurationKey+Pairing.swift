@@ -2,7 +2,7 @@ import BTCallAPI
 
 /// `[pairing]`: pairing without a screen.
 extension ConfigurationSection {
-    static var pairingKeys: [ConfigurationKey] {
+    package static var pairingKeys: [ConfigurationKey] {
         let seconds = "a whole number from 1 to 600"
         let entries = "\(PairingRules.acceptedEntry); several with commas between; empty for any audio device"
         return [

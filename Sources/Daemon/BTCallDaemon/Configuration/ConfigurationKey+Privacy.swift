@@ -2,7 +2,7 @@ import BTCallAPI
 
 /// `[privacy]`: who may hear what beside the two ends of a call.
 extension ConfigurationSection {
-    static var privacyKeys: [ConfigurationKey] { microphoneKeys + recordingKeys + [callersKey] }
+    package static var privacyKeys: [ConfigurationKey] { microphoneKeys + recordingKeys + [callersKey] }
 
     private static var callersKey: ConfigurationKey {
         let words = CallerAudience.allCases.map(\.rawValue).joined(separator: ", ")

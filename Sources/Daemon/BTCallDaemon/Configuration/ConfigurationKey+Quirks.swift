@@ -1,10 +1,10 @@
 import BTCallAPI
-import BluetoothTypes
+package import BluetoothTypes
 import HandsFree
 
 // What is done for single headsets: where the rows are, and what is said of one headset here.
 extension ConfigurationSection {
-    static var quirksKeys: [ConfigurationKey] {
+    package static var quirksKeys: [ConfigurationKey] {
         [
             quirksPath(
                 "database", Configuration.shippedQuirks, "the shipped rows about headsets and controllers", \.quirksFile
@@ -28,7 +28,7 @@ extension ConfigurationSection {
             })
     }
 
-    static func headsetQuirkKeys(_ address: BluetoothAddress) -> [ConfigurationKey] {
+    package static func headsetQuirkKeys(_ address: BluetoothAddress) -> [ConfigurationKey] {
         QuirkEffect.Key.allCases.map { key in
             ConfigurationKey(
                 key.rawValue, "", key.summary, accepted: key.accepted, effect: .restart,

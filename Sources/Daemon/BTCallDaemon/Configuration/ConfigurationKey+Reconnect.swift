@@ -19,7 +19,7 @@ package struct ReconnectConfiguration: Equatable, Sendable {
 
 // Headsets that come back by themselves.
 extension ConfigurationSection {
-    static var reconnectKeys: [ConfigurationKey] {
+    package static var reconnectKeys: [ConfigurationKey] {
         [
             boolean(
                 "reconnect", "yes", "page headsets that are paired, trusted and away, except while there is a call",

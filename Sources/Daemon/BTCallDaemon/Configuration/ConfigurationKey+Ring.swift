@@ -7,7 +7,7 @@ extension ConfigurationSection {
     /// Milliseconds of one part of a cadence.
     private static let partLengths = 10...60_000
 
-    static var ringKeys: [ConfigurationKey] {
+    package static var ringKeys: [ConfigurationKey] {
         [
             deviceKey, ringPlaybackKey, pageDeviceKey, fileKey, cadenceKey,
             integer(
@@ -85,10 +85,10 @@ extension ConfigurationSection {
     }
 
     /// A path that a line of `preferences.conf` has room for, and gives back as it was.
-    static let keptPath =
+    package static let keptPath =
         "an absolute path of at most 150 bytes, without spaces at its end and without a semicolon after a space; empty for none"
 
-    @Sendable static func isKeptPath(_ value: String) -> Bool {
+    @Sendable package static func isKeptPath(_ value: String) -> Bool {
         guard !value.isEmpty else { return true }
         return value.hasPrefix("/") && value.utf8.count <= 150 && value.last != " " && !mentionsComment(value)
     }

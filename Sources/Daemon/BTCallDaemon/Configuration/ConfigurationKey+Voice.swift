@@ -3,7 +3,7 @@ import BTCallAPI
 
 /// `[audio]`: what is done to the microphone.
 extension ConfigurationSection {
-    static var voiceKeys: [ConfigurationKey] {
+    package static var voiceKeys: [ConfigurationKey] {
         let isWebRTC = VoiceProcessingKind.webrtc.isAvailable
         let accepted = isWebRTC ? "webrtc, speex or none" : "speex or none (\(VoiceProcessingKind.howToBuild))"
         return [

@@ -23,10 +23,10 @@ package struct ConfigurationKey {
     /// When a change at run time acts.
     package let effect: SettingDescription.Effect
     /// The value of a configuration, as it would be written; empty when nothing is.
-    let read: (Configuration) -> String
-    let apply: (inout Configuration, String) throws(ConfigurationValueError) -> Void
+    package let read: (Configuration) -> String
+    package let apply: (inout Configuration, String) throws(ConfigurationValueError) -> Void
 
-    init(
+    package init(
         _ name: String, _ standard: String, _ summary: String, accepted: String, effect: SettingDescription.Effect,
         read: @escaping (Configuration) -> String,
         apply: @escaping (inout Configuration, String) throws(ConfigurationValueError) -> Void
@@ -42,30 +42,30 @@ package struct ConfigurationKey {
 }
 
 /// What programs on the bus may set a key to, where that is less than the configuration file may.
-struct RuntimeForm: Sendable {
-    let accepted: String
-    let isAccepted: @Sendable (String) -> Bool
+package struct RuntimeForm: Sendable {
+    package let accepted: String
+    package let isAccepted: @Sendable (String) -> Bool
 }
 
 extension ConfigurationKey {
     /// The values that it takes at run time, for people.
-    var acceptedAtRuntime: String { runtimeForm?.accepted ?? accepted }
+    package var acceptedAtRuntime: String { runtimeForm?.accepted ?? accepted }
 
     /// Refuses what only the file may say; the file's own value is accepted.
-    func checkAtRuntime(_ value: String, _ file: Configuration) throws(ConfigurationValueError) {
+    package func checkAtRuntime(_ value: String, _ file: Configuration) throws(ConfigurationValueError) {
         guard let runtimeForm, value != read(file), !runtimeForm.isAccepted(value) else { return }
         throw ConfigurationValueError(accepted: runtimeForm.accepted)
     }
 
     /// The same, with fewer values at run time than in the file.
-    func atRuntime(_ accepted: String, _ isAccepted: @escaping @Sendable (String) -> Bool) -> ConfigurationKey {
+    package func atRuntime(_ accepted: String, _ isAccepted: @escaping @Sendable (String) -> Bool) -> ConfigurationKey {
         var key = self
         key.runtimeForm = RuntimeForm(accepted: accepted, isAccepted: isAccepted)
         return key
     }
 
     /// The same, to be changed at run time only when that is so.
-    func only(_ condition: Condition) -> ConfigurationKey {
+    package func only(_ condition: Condition) -> ConfigurationKey {
         var key = self
         key.condition = condition
         return key
@@ -118,7 +118,9 @@ package enum ConfigurationSection: Equatable {
         ]
         + LocalDevice.allCases.map { .device($0) } + [.baresip]
 
-    static var names: String { all.map { "[\($0.name)]" }.joined(separator: ", ") + ", [headset AA:BB:CC:DD:EE:FF]" }
+    package static var names: String {
+        all.map { "[\($0.name)]" }.joined(separator: ", ") + ", [headset AA:BB:CC:DD:EE:FF]"
+    }
 
     package var name: String {
         switch self {
@@ -349,7 +351,7 @@ package enum ConfigurationSection: Equatable {
             })
     }
 
-    static func boolean(
+    package static func boolean(
         _ name: String, _ standard: String, _ summary: String, _ effect: SettingDescription.Effect,
         _ path: WritableKeyPath<Configuration, Bool>
     ) -> ConfigurationKey {
@@ -365,7 +367,7 @@ package enum ConfigurationSection: Equatable {
             })
     }
 
-    static func integer(
+    package static func integer(
         _ name: String, _ standard: String, _ summary: String, _ range: ClosedRange<Int>,
         _ effect: SettingDescription.Effect, _ path: WritableKeyPath<Configuration, Int>
     ) -> ConfigurationKey {

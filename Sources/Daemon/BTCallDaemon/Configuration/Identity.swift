@@ -16,14 +16,14 @@ package struct Identity: Equatable, Sendable {
 
 extension Configuration {
     /// What a headset shows as the network's name (+COPS), as much of it as it has room for.
-    var networkName: String {
+    package var networkName: String {
         if !identity.localizedName.isEmpty { return identity.localizedName }
         let isSet = operatorName != Configuration().operatorName
         return isSet || identity.displayName.isEmpty ? operatorName : identity.displayName
     }
 
     /// `[ring]` with the application's own sound.
-    var soundedRing: RingConfiguration {
+    package var soundedRing: RingConfiguration {
         var sounded = ring
         if !identity.ringtoneSound.isEmpty { sounded.file = identity.ringtoneSound }
         return sounded

@@ -22,8 +22,8 @@ package struct PreferenceStore: Sendable {
 
     /// What could not be kept, and what to do.
     package struct Failure: CustomStringConvertible {
-        let path: String
-        let error: SystemError
+        package let path: String
+        package let error: SystemError
 
         package init(path: String, error: SystemError) {
             self.path = path

@@ -42,7 +42,7 @@ package struct RingConfiguration: Equatable, Sendable {
 
 extension Configuration {
     /// Without a word in the file it rings on what the board has: not on the wired headset, which nobody may be wearing.
-    mutating func chooseRingDevice() {
+    package mutating func chooseRingDevice() {
         guard !givenSettings.contains("ring.device"), ring.playback == nil else { return }
         ring.device = [.speakerphone, .earpiece].first { playable.contains($0) }
     }

@@ -4,16 +4,16 @@ import BluetoothTypes
 ///
 /// They sort as the real ones do, because the policy settles ties by address; the last three octets are the same for the
 /// same address as long as the daemon runs, and say nothing about it without the daemon's memory.
-struct AddressPseudonyms {
+package struct AddressPseudonyms {
     /// What the last octets are made with; never shown.
     private let salt: UInt64
 
-    init(salt: UInt64 = .random(in: .min ... .max)) {
+    package init(salt: UInt64 = .random(in: .min ... .max)) {
         self.salt = salt
     }
 
     /// Replaces everything in the text that is written like an address, `AA:BB:CC:DD:EE:FF` or with underscores.
-    func replacingAddresses(in text: String) -> String {
+    package func replacingAddresses(in text: String) -> String {
         let bytes = Array(text.utf8)
         let places = Self.places(in: bytes)
         let pseudonyms = pseudonyms(of: places.map(\.address))

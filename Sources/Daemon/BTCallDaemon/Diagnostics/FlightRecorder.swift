@@ -46,13 +46,13 @@ package final class FlightRecorder {
     /// To be told before each event.
     ///
     /// - Parameter now: whole milliseconds of `CLOCK_MONOTONIC`.
-    func willHandle(at now: Instant, _ policy: RoutingPolicy) {
+    package func willHandle(at now: Instant, _ policy: RoutingPolicy) {
         noteOffset(at: now)
         recording.willHandle(at: now, policy)
     }
 
     /// To be told after each event.
-    func didHandle(_ event: RoutingEvent, at now: Instant, _ policy: RoutingPolicy) {
+    package func didHandle(_ event: RoutingEvent, at now: Instant, _ policy: RoutingPolicy) {
         recording.didHandle(event, at: now, policy)
     }
 

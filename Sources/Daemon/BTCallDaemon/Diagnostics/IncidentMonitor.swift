@@ -1,7 +1,7 @@
-import BluetoothTypes
+package import BluetoothTypes
 package import ControlLoop
 package import Logging
-import Routing
+package import Routing
 
 /// Notices what should not happen to a call, and keeps the recording of it in a file.
 @ControlPlane
@@ -38,7 +38,7 @@ package final class IncidentMonitor {
     /// To be told after each event.
     ///
     /// - Parameter old: the route before it.
-    func handled(_ event: RoutingEvent, old: Route?, _ policy: RoutingPolicy, at now: Instant) {
+    package func handled(_ event: RoutingEvent, old: Route?, _ policy: RoutingPolicy, at now: Instant) {
         if case .localLost(let kind) = event, old == .local(kind) {
             begin("\(kind.rawValue) failed while it carried the call")
         }
@@ -46,7 +46,7 @@ package final class IncidentMonitor {
     }
 
     /// All attempts to reach a headset failed.
-    func activationFailed(_ address: BluetoothAddress) {
+    package func activationFailed(_ address: BluetoothAddress) {
         begin("all attempts to open the link of bluetooth:\(address) failed")
     }
 

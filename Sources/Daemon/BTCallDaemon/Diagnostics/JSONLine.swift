@@ -1,32 +1,32 @@
 import Routing
 
 /// An object of JSON on one line, its members in the order in which they are added.
-struct JSONLine {
+package struct JSONLine {
     private var members = ""
 
-    var text: String { "{" + members + "}" }
+    package var text: String { "{" + members + "}" }
 
-    mutating func add(_ name: String, _ value: String?) {
+    package mutating func add(_ name: String, _ value: String?) {
         begin(name)
         if let value { RecordedValue.write(value, to: &members) } else { members += "null" }
     }
 
-    mutating func add(_ name: String, _ value: (some BinaryInteger)?) {
+    package mutating func add(_ name: String, _ value: (some BinaryInteger)?) {
         begin(name)
         members += value.map { String($0) } ?? "null"
     }
 
-    mutating func add(_ name: String, _ value: Double) {
+    package mutating func add(_ name: String, _ value: Double) {
         begin(name)
         members += value.isFinite ? String(value) : "null"
     }
 
-    mutating func add(_ name: String, _ value: JSONLine?) {
+    package mutating func add(_ name: String, _ value: JSONLine?) {
         begin(name)
         members += value?.text ?? "null"
     }
 
-    mutating func add(_ name: String, _ values: [JSONLine]) {
+    package mutating func add(_ name: String, _ values: [JSONLine]) {
         begin(name)
         members += "[" + values.map(\.text).joined(separator: ",") + "]"
     }

@@ -1,25 +1,25 @@
-import BlueZ
-import ControlLoop
+package import BlueZ
+package import ControlLoop
 import DBus
-import Logging
+package import Logging
 
 /// Has the adapters called what the configuration says; whatever else somebody calls them afterwards is left alone.
 @ControlPlane
-final class AdapterNames {
+package final class AdapterNames {
     /// Empty: as the system is called.
-    var name = "" { didSet { if name != oldValue { follow() } } }
+    package var name = "" { didSet { if name != oldValue { follow() } } }
     private let registry: DeviceRegistry
     private let logger: Logger
     /// What adapters were called here, by their paths.
     private var given: [String: String] = [:]
 
-    init(registry: DeviceRegistry, logger: Logger) {
+    package init(registry: DeviceRegistry, logger: Logger) {
         self.registry = registry
         self.logger = logger
     }
 
     /// Adapters may have come or gone.
-    func follow() {
+    package func follow() {
         let adapters = registry.adapters
         given = given.filter { path, _ in adapters.contains { $0.path == path } }
         for adapter in adapters where given[adapter.path] ?? "" != name {

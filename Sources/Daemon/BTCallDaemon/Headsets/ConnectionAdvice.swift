@@ -4,7 +4,7 @@ import HandsFree
 // What the log says when a headset's connection is ended here: what was wrong, and what to do about it.
 
 extension AudioGateway.CloseReason {
-    var advice: String {
+    package var advice: String {
         switch self {
         case .setUpTimedOut:
             """
@@ -24,7 +24,7 @@ extension AudioGateway.CloseReason {
 
 extension RFCOMMChannel.CloseReason {
     /// Nil where nothing is wrong, or nothing can be done.
-    var advice: String? {
+    package var advice: String? {
         switch self {
         case .outputOverflow:
             """
@@ -40,7 +40,7 @@ extension CodecLimit {
     /// For people, in one line: why a better codec is not used, and what to do where something can be done.
     ///
     /// - Parameter address: of the headset.
-    func text(_ address: String) -> String {
+    package func text(_ address: String) -> String {
         let again = "`btcall headset forget-codec \(address)` has it tried again"
         switch self {
         case .headsetProfile: return "the headset has only the Headset Profile, which knows CVSD alone"
@@ -59,5 +59,5 @@ extension CodecLimit {
 
 extension AudioGateway.SinkAudioPolicy {
     /// For the log.
-    var text: String { "calls \(calls), activation \(activation), in-band ring \(inbandRing)" }
+    package var text: String { "calls \(calls), activation \(activation), in-band ring \(inbandRing)" }
 }

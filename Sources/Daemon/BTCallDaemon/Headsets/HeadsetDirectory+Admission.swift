@@ -1,5 +1,5 @@
-import BlueZ
-import BluetoothTypes
+package import BlueZ
+package import BluetoothTypes
 import ControlLoop
 import HandsFree
 import Logging
@@ -11,7 +11,7 @@ extension HeadsetDirectory {
 
     /// The Headset Profile is for headsets that have nothing else: with both voice profiles at once some of them break, and
     /// a fallback would hide why the other one fails (INTEROP.md B17, section 3.1).
-    func checkHeadsetProfile(_ address: BluetoothAddress) throws(ConnectionRefusal) {
+    package func checkHeadsetProfile(_ address: BluetoothAddress) throws(ConnectionRefusal) {
         guard servesHeadsetProfile else {
             throw ConnectionRefusal("the Headset Profile is off: `btcall config headsetProfile yes`")
         }
@@ -21,13 +21,13 @@ extension HeadsetDirectory {
     }
 
     /// Its services became known only after it had connected.
-    func leaveHeadsetProfile(_ device: DeviceRegistry.Device) {
+    package func leaveHeadsetProfile(_ device: DeviceRegistry.Device) {
         guard device.isHandsFree, let session = sessions[device.address], session.profile == .headset else { return }
         session.close("it has the Hands-Free Profile, which is used instead of the Headset Profile")
     }
 
     /// Ends the connection that has been half open for longest while there are too many.
-    func makeRoom() {
+    package func makeRoom() {
         while true {
             let waiting = sessions.values.filter { !$0.isEstablished }
             guard waiting.count >= Self.halfOpenLimit,
@@ -45,7 +45,7 @@ extension HeadsetDirectory {
     /// Disconnects a headset that seems to be dead while the kernel still holds its earlier voice link, once per connection.
     /// Some controllers never notice that a headset is gone, and the kernel refuses each set-up (EBUSY) until they do. A
     /// headset that is alive connects again.
-    func free(_ address: BluetoothAddress) {
+    package func free(_ address: BluetoothAddress) {
         guard let session = sessions[address], session.isUnheard || session.hasTimedOut, !session.isFreed else {
             return
         }
@@ -67,17 +67,17 @@ extension HeadsetDirectory {
     }
 
     /// Whether a headset that is known stays so: not one that was unpaired, nor one whose only profile is not served.
-    func isServed(_ address: BluetoothAddress) -> Bool {
+    package func isServed(_ address: BluetoothAddress) -> Bool {
         guard let device = registry.device(address), device.paired else { return false }
         return isServed(device) || !device.isHeadset
     }
 
     /// Whether it has a profile that is served here.
-    func isServed(_ device: DeviceRegistry.Device) -> Bool {
+    package func isServed(_ device: DeviceRegistry.Device) -> Bool {
         device.isHandsFree || servesHeadsetProfile && device.isHeadset || servesA2DP && device.isAudioSink
     }
 
-    func adapter(of address: BluetoothAddress) -> BluetoothAddress? {
+    package func adapter(of address: BluetoothAddress) -> BluetoothAddress? {
         registry.device(address).flatMap { registry.adapter(path: $0.adapterPath)?.address }
     }
 }

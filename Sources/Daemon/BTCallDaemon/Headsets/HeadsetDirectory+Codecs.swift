@@ -5,7 +5,7 @@ import Logging
 
 // What was learnt of the codecs of headsets.
 extension HeadsetDirectory {
-    func learnCodecs(of session: HeadsetSession) {
+    package func learnCodecs(of session: HeadsetSession) {
         codecMemories.learn(session.codecMemory, of: session.address, on: session.adapter)
     }
 
@@ -22,7 +22,7 @@ extension HeadsetDirectory {
     }
 
     /// Of headsets that are not paired any more with an adapter that is there.
-    func forgetCodecsOfUnpaired() {
+    package func forgetCodecsOfUnpaired() {
         guard registry.isServicePresent else { return }
         let registry = registry
         codecMemories.forget { adapter, headset in

@@ -16,14 +16,14 @@ extension HeadsetDirectory {
     /// way to say that the person wants to hear no more.
     package func isHeadsetProfile(_ address: BluetoothAddress) -> Bool { sessions[address]?.profile == .headset }
 
-    func takeWishes(of session: HeadsetSession) {
+    package func takeWishes(of session: HeadsetSession) {
         guard session.isEstablished, session.audioPolicy != nil else { return }
         let address = session.address
         onRoutingEvent?(.headsetWish(address, takesCalls: session.audioPolicy?.calls != .notAllowed))
         onChange?(.changed(address))
     }
 
-    func audioPolicy(of session: HeadsetSession) -> [String: String] {
+    package func audioPolicy(of session: HeadsetSession) -> [String: String] {
         guard let policy = session.audioPolicy else { return [:] }
         return [
             HeadsetDescription.callsWish: "\(policy.calls)", HeadsetDescription.activationWish: "\(policy.activation)",

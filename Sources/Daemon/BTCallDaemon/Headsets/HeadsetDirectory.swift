@@ -43,7 +43,7 @@ package final class HeadsetDirectory: LinkOpening {
     /// What is remembered and passed on of volumes and batteries.
     package var levels: HeadsetLevels?
 
-    let registry: DeviceRegistry
+    package let registry: DeviceRegistry
     private let calls: CallDirectory
     private let graph: AudioGraph
     private let admission: LinkAdmission
@@ -54,16 +54,16 @@ package final class HeadsetDirectory: LinkOpening {
             for address in sessions.keys.sorted() { sessions[address]?.reconfigure(configuration(of: address)) }
         }
     }
-    let logger: Logger
-    var sessions: [BluetoothAddress: HeadsetSession] = [:]
+    package let logger: Logger
+    package var sessions: [BluetoothAddress: HeadsetSession] = [:]
     /// Whether headsets that have only the Headset Profile are taken.
     package var servesHeadsetProfile = false
     /// An application without call state speaks to the headsets.
-    var isVirtualCallAsked = false
+    package var isVirtualCallAsked = false
     /// Headsets whose link the policy wants closed and has not heard of yet.
     private var closing: Set<BluetoothAddress> = []
     /// The headsets that the policy knows, each with the object path of its adapter where bluetoothd has said it.
-    var described: [BluetoothAddress: String?] = [:]
+    package var described: [BluetoothAddress: String?] = [:]
     /// Set-ups that wait for a sign of life, as they were asked for.
     private var unheard: [BluetoothAddress: (codecHint: VoiceCodec?, timeout: Duration)] = [:]
     /// Has music make room before a link is opened.
@@ -264,7 +264,7 @@ package final class HeadsetDirectory: LinkOpening {
     /// bluetoothd takes the devices away first, and then their adapter.
     private static let adapterDelay = Duration.milliseconds(100)
 
-    func forgetIfUnpaired(_ address: BluetoothAddress) {
+    package func forgetIfUnpaired(_ address: BluetoothAddress) {
         guard let path = described[address], sessions[address] == nil, registry.isServicePresent, !isServed(address)
         else { return }
         if let path, registry.adapter(path: path) == nil { return }

@@ -56,7 +56,7 @@ package final class HeadsetSession {
     private let admission: LinkAdmission
     private let graph: AudioGraph
     private var ours: [VoiceCodec]
-    let quirks: Quirks
+    package let quirks: Quirks
     /// What the headset offered last.
     private var theirs: [VoiceCodec]?
     private let logger: Logger

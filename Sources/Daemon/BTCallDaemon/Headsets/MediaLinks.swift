@@ -366,7 +366,7 @@ package final class MediaLinks {
         return Self.text(acquired.configuration, bitpool: acquired.bitpool)
     }
 
-    static func text(_ configuration: SBCConfiguration, bitpool: Int) -> String {
+    package static func text(_ configuration: SBCConfiguration, bitpool: Int) -> String {
         "SBC \(configuration.rate) Hz \(configuration.mode.rawValue), bitpool \(bitpool)"
     }
 }

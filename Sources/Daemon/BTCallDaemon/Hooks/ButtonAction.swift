@@ -11,7 +11,7 @@ package enum ButtonAction: Hashable, Sendable {
         ("hold", .hold), ("volumeUp", .volumeUp), ("volumeDown", .volumeDown),
     ]
 
-    static var accepted: String {
+    package static var accepted: String {
         words.map(\.word).joined(separator: ", ") + ", or run and " + CommandWords.accepted + "; empty for none"
     }
 

@@ -6,7 +6,7 @@ package enum HookEvent: String, Hashable, Sendable, CaseIterable {
     case problem
     case button
 
-    var summary: String {
+    package var summary: String {
         switch self {
         case .headsetConnected: "a headset is connected for calls: BTCALL_ADDRESS, BTCALL_NAME"
         case .headsetLost: "it is not any more: BTCALL_ADDRESS, BTCALL_NAME"
@@ -24,7 +24,7 @@ package enum HookEvent: String, Hashable, Sendable, CaseIterable {
 ///
 /// No shell sees it: nothing else has a meaning.
 package struct CommandWords: Hashable, Sendable, CustomStringConvertible {
-    static let accepted = "a program by its absolute path, and arguments; \"…\" around those with spaces"
+    package static let accepted = "a program by its absolute path, and arguments; \"…\" around those with spaces"
     /// The program first.
     package let words: [String]
     /// As it was written.

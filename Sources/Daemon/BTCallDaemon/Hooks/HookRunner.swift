@@ -14,7 +14,7 @@ package final class HookRunner {
     /// Of what a command writes, in bytes.
     private static let longestLine = 300
     /// What every one of their problems begins with.
-    nonisolated static let problemPrefix = "hook."
+    package nonisolated static let problemPrefix = "hook."
 
     private struct Run {
         let command: CommandWords

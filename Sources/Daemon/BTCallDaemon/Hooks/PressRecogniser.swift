@@ -27,7 +27,7 @@ package struct ButtonGesture: Hashable, Sendable {
     }
 
     /// The key in `[buttons]`: `play`, `play.double`.
-    var word: String { press == .short ? key.rawValue : "\(key.rawValue).\(press.rawValue)" }
+    package var word: String { press == .short ? key.rawValue : "\(key.rawValue).\(press.rawValue)" }
 }
 
 /// Tells a double press from two short ones. Headsets send presses without their length, so that a short one is known only

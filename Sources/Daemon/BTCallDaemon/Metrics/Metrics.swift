@@ -183,7 +183,7 @@ package enum AudioKind {
     package static let routes = [headset, a2dp] + LocalDevice.allCases.map(\.rawValue)
     package static let all = routes + [other]
 
-    static func word(_ route: Route?) -> String? {
+    package static func word(_ route: Route?) -> String? {
         switch route {
         case nil: nil
         case .local(let kind): kind.rawValue

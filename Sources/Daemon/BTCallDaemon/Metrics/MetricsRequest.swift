@@ -9,7 +9,7 @@ package enum MetricsRequest: Equatable, Sendable {
     package enum Status: Equatable, Sendable {
         case badRequest, notFound, methodNotAllowed, misdirected, tooLarge
 
-        var line: String {
+        package var line: String {
             switch self {
             case .badRequest: "400 Bad Request"
             case .notFound: "404 Not Found"
@@ -20,7 +20,7 @@ package enum MetricsRequest: Equatable, Sendable {
         }
 
         /// One line for the person who asked.
-        var explanation: String {
+        package var explanation: String {
             switch self {
             case .badRequest: "this is no request of HTTP/1.1"
             case .notFound: "there is only /metrics"

@@ -47,7 +47,7 @@ package struct ProcessFigures: Equatable, Sendable {
         return max(0, count - 1)
     }
 
-    func add(to text: inout OpenMetricsText) {
+    package func add(to text: inout OpenMetricsText) {
         text.begin("process_resident_memory_bytes", .gauge, unit: "bytes", "Memory that is in use.")
         text.add(residentMemory)
         text.begin("process_open_fds", .gauge, "Descriptors that are open.")

@@ -1,12 +1,12 @@
-import AudioEngine
+package import AudioEngine
 import CBTCall
-import ControlLoop
+package import ControlLoop
 import Glibc
 
 /// One client of the ALSA PCM: a stream, or a mixer that shows the volumes.
 @ControlPlane
-final class PCMConnection {
-    enum Event {
+package final class PCMConnection {
+    package enum Event {
         case hello(PCMHello)
         case refused(PCMRefusal)
         case start, stop
@@ -16,26 +16,26 @@ final class PCMConnection {
     }
 
     /// What it plays or records, and where: by the engine's number of the stream, or the graph's of the playback.
-    enum Running { case call(UInt32), playback(UInt32) }
+    package enum Running { case call(UInt32), playback(UInt32) }
 
     /// For one that connects and says nothing.
     private static let patience = Duration.seconds(5)
     /// Messages that are taken at once; the next ones wait for their turn.
     private static let mostMessages = 16
 
-    var onEvent: (@ControlPlane (Event) -> Void)?
-    private(set) var hello: PCMHello?
-    var memory: PCMMemory?
-    var running: Running?
+    package var onEvent: (@ControlPlane (Event) -> Void)?
+    package private(set) var hello: PCMHello?
+    package var memory: PCMMemory?
+    package var running: Running?
     /// The program at the other end, as `PCMServer.process` says.
-    let process: Int32
+    package let process: Int32
     private let descriptor: Int32
     private var source: DescriptorSource?
     private var silence: Timer?
     private var isClosed = false
 
     /// - Parameter descriptor: owned from now on, also when this throws.
-    init(_ descriptor: Int32, of process: Int32) throws(SystemError) {
+    package init(_ descriptor: Int32, of process: Int32) throws(SystemError) {
         self.descriptor = descriptor
         self.process = process
         do throws(SystemError) {
@@ -50,7 +50,7 @@ final class PCMConnection {
     }
 
     /// Nothing more is told of it.
-    func close() {
+    package func close() {
         guard !isClosed else { return }
         isClosed = true
         onEvent = nil
@@ -59,12 +59,12 @@ final class PCMConnection {
         btcall_close_peer(descriptor)
     }
 
-    func send(_ refusal: PCMRefusal) { _ = Self.send(refusal.answer, [], to: descriptor) }
+    package func send(_ refusal: PCMRefusal) { _ = Self.send(refusal.answer, [], to: descriptor) }
 
     /// For one that is not even listened to; what it says is not waited for.
     ///
     /// - Parameter descriptor: is closed.
-    static func send(_ refusal: PCMRefusal, closing descriptor: Int32) {
+    package static func send(_ refusal: PCMRefusal, closing descriptor: Int32) {
         _ = send(refusal.answer, [], to: descriptor)
         btcall_close_peer(descriptor)
     }
@@ -72,7 +72,7 @@ final class PCMConnection {
     /// Accepts it, with what its stream is made of.
     ///
     /// - Returns: false when it does not take the answer.
-    func accept(_ memory: PCMMemory?) -> Bool {
+    package func accept(_ memory: PCMMemory?) -> Bool {
         self.memory = memory
         var answer = btcall_pcm_answer()
         answer.magic = BTCALL_PCM_MAGIC
@@ -83,7 +83,7 @@ final class PCMConnection {
         return send(answer, [memory.descriptor, memory.clientWakeDescriptor])
     }
 
-    func tell(_ element: UInt32, _ value: Int32) -> Bool {
+    package func tell(_ element: UInt32, _ value: Int32) -> Bool {
         send(btcall_pcm_message(kind: BTCALL_PCM_VALUE.rawValue, element: element, value: value), [])
     }
 

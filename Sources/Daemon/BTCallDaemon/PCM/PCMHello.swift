@@ -1,6 +1,6 @@
 package import AudioDSP
 import AudioEngine
-import CBTCall
+package import CBTCall
 import ControlLoop
 import Glibc
 
@@ -107,13 +107,13 @@ package struct PCMRefusal: Error, Equatable {
     package let code: Int32
     package let reason: String
 
-    init(_ code: Int32, _ reason: String) {
+    package init(_ code: Int32, _ reason: String) {
         self.code = code
         self.reason = reason
     }
 
     /// As the client gets it: its reason cut to the room that there is.
-    var answer: btcall_pcm_answer {
+    package var answer: btcall_pcm_answer {
         var answer = btcall_pcm_answer()
         answer.magic = BTCALL_PCM_MAGIC
         answer.version = BTCALL_PCM_VERSION

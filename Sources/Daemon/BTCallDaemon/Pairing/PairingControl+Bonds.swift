@@ -36,7 +36,7 @@ extension PairingControl {
     }
 
     /// Of a device that the window does not allow.
-    func dropBond(of address: BluetoothAddress) {
+    package func dropBond(of address: BluetoothAddress) {
         Task { @ControlPlane [weak self] in
             do throws(DeviceCallError) {
                 try await self?.registry.remove(address)

@@ -27,8 +27,8 @@ package final class PairingControl {
     /// Whether there is any call; tell of changes with `follow`.
     package var hasCalls: (@ControlPlane () -> Bool)?
 
-    let registry: DeviceRegistry
-    let logger: Logger
+    package let registry: DeviceRegistry
+    package let logger: Logger
     private let agent: PairingAgent
     private let light: PairingLight
     private var window = PairingWindow()
@@ -236,7 +236,7 @@ package final class PairingControl {
         return answer
     }
 
-    func audit(_ line: String) { logger.notice("pairing: \(line)") }
+    package func audit(_ line: String) { logger.notice("pairing: \(line)") }
 
     // MARK: Steps
 

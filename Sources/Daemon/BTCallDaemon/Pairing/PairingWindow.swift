@@ -27,7 +27,7 @@ package struct PairingWindow: Sendable {
             self.isPaired = isPaired
         }
 
-        var title: String { name.map { "\($0) (\(address))" } ?? "\(address)" }
+        package var title: String { name.map { "\($0) (\(address))" } ?? "\(address)" }
     }
 
     package struct Result: Equatable, Sendable {
@@ -68,20 +68,20 @@ package struct PairingWindow: Sendable {
         case failed(String)
     }
 
-    enum Step {
+    package enum Step {
         case looking
         case pairing(BluetoothAddress, number: Int)
         case trusting(BluetoothAddress, number: Int)
         case connecting(BluetoothAddress, number: Int)
 
-        var number: Int? {
+        package var number: Int? {
             switch self {
             case .looking: nil
             case .pairing(_, let number), .trusting(_, let number), .connecting(_, let number): number
             }
         }
 
-        var address: BluetoothAddress? {
+        package var address: BluetoothAddress? {
             switch self {
             case .looking: nil
             case .pairing(let address, _), .trusting(let address, _), .connecting(let address, _): address
@@ -89,22 +89,22 @@ package struct PairingWindow: Sendable {
         }
     }
 
-    struct Attempt {
-        var count = 0
-        var notBefore: Instant
+    package struct Attempt {
+        package var count = 0
+        package var notBefore: Instant
     }
 
-    struct Open {
-        let rules: PairingRules
-        let deadline: Instant
+    package struct Open {
+        package let rules: PairingRules
+        package let deadline: Instant
         /// Without a list nothing is chosen before: then the strongest is.
-        let survey: Instant
+        package let survey: Instant
         /// Those that were paired, or have been seen to be.
-        var paired: Set<BluetoothAddress>
-        var attempts: [BluetoothAddress: Attempt] = [:]
-        var failure: (address: BluetoothAddress, reason: String)?
-        var refusals = 0
-        var step = Step.looking
+        package var paired: Set<BluetoothAddress>
+        package var attempts: [BluetoothAddress: Attempt] = [:]
+        package var failure: (address: BluetoothAddress, reason: String)?
+        package var refusals = 0
+        package var step = Step.looking
     }
 
     /// How often one device is tried.

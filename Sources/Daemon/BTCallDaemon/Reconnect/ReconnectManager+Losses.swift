@@ -1,10 +1,10 @@
 import BlueZ
-import BluetoothTypes
+package import BluetoothTypes
 
 // Headsets that come and go, and what that means.
 extension ReconnectManager {
     /// Its adapter or bluetoothd has gone, it is not served any more, or not trusted: that is nobody's wish and no loss.
-    mutating func vanish(_ address: BluetoothAddress, _ now: Instant) -> [Action] {
+    package mutating func vanish(_ address: BluetoothAddress, _ now: Instant) -> [Action] {
         guard var record = records[address], record.isKnown else { return [] }
         var actions: [Action] = []
         if record.memory.left != nil, let leftAt = record.leftAt, leftAt.advanced(by: Self.adapterPatience) >= now {
@@ -23,7 +23,7 @@ extension ReconnectManager {
         return actions
     }
 
-    mutating func take(_ fact: Fact, _ now: Instant) -> [Action] {
+    package mutating func take(_ fact: Fact, _ now: Instant) -> [Action] {
         let address = fact.address
         var record = records[address] ?? Record()
         var actions: [Action] = []
@@ -140,7 +140,7 @@ extension ReconnectManager {
     }
 
     /// The reason came after the loss.
-    mutating func judgeAgain(_ address: BluetoothAddress, _ now: Instant) -> [Action] {
+    package mutating func judgeAgain(_ address: BluetoothAddress, _ now: Instant) -> [Action] {
         guard let record = records[address], record.presence == .away, let lostAt = record.lostAt,
             lostAt.advanced(by: Self.reasonPatience) >= now, record.memory.left != .byHand,
             let left = wish(record, now), left != record.memory.left

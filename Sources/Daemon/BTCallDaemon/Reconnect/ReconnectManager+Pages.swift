@@ -1,9 +1,9 @@
-import BluetoothTypes
+package import BluetoothTypes
 
 // Who is paged next.
 extension ReconnectManager {
     /// Takes the next step, and says when to look again.
-    mutating func settle(_ now: Instant) -> [Action] {
+    package mutating func settle(_ now: Instant) -> [Action] {
         var actions = endQuarantines(now)
         switch state {
         case .paging(let address, let number, let isCancelled):

@@ -134,42 +134,42 @@ package struct ReconnectManager: Sendable {
     /// An adapter that goes this soon after a headset took it along: nobody disconnected it.
     package static let adapterPatience = Duration.seconds(3)
 
-    enum State {
+    package enum State {
         case idle
         case paging(BluetoothAddress, number: Int, isCancelled: Bool)
     }
 
-    struct Record {
-        var memory = Memory()
+    package struct Record {
+        package var memory = Memory()
         /// Its adapter is there, and it is served.
-        var isKnown = false
-        var wasKnown = false
-        var presence = Presence.away
+        package var isKnown = false
+        package var wasKnown = false
+        package var presence = Presence.away
         /// It was up in this connection, and with which kind of profile.
-        var hasBeenUp = false
-        var hadVoice = false
-        var linkedAt = Instant.zero
-        var failures = 0
-        var notBefore = Instant.zero
-        var losses: [Instant] = []
-        var reason: (reason: DisconnectionReason, at: Instant)?
-        var dismissedAt: Instant?
+        package var hasBeenUp = false
+        package var hadVoice = false
+        package var linkedAt = Instant.zero
+        package var failures = 0
+        package var notBefore = Instant.zero
+        package var losses: [Instant] = []
+        package var reason: (reason: DisconnectionReason, at: Instant)?
+        package var dismissedAt: Instant?
         /// When the daemon disconnected it to free the controller.
-        var freedAt: Instant?
+        package var freedAt: Instant?
         /// The last loss, while it can still turn out to be a wish.
-        var lostAt: Instant?
-        var leftAt: Instant?
+        package var lostAt: Instant?
+        package var leftAt: Instant?
         /// From when on it counts as one that has stayed.
-        var staysAt: Instant?
+        package var staysAt: Instant?
     }
 
     package private(set) var settings: Settings
-    var state = State.idle
-    var records: [BluetoothAddress: Record] = [:]
-    var isActive = false
-    var isBusy = false
-    var quietUntil = Instant.zero
-    var number = 0
+    package var state = State.idle
+    package var records: [BluetoothAddress: Record] = [:]
+    package var isActive = false
+    package var isBusy = false
+    package var quietUntil = Instant.zero
+    package var number = 0
 
     /// - Parameter memories: what was kept.
     package init(settings: Settings, memories: [BluetoothAddress: Memory] = [:]) {
