@@ -1,4 +1,5 @@
 import BTCallAPI
+import BluetoothTypes
 import ControlLoop
 import Logging
 
@@ -20,7 +21,7 @@ extension Daemon {
             let who = "the pairing button"
             do throws(APIError) {
                 if pairing.state != .closed { return try pairing.close(by: who) }
-                try await pairing.open(seconds: wanted.seconds, try PairingRules(allow: wanted.allow), by: who)
+                try await pairing.open(seconds: wanted.seconds, allow: wanted.allow, by: who)
             } catch {
                 logger.warning("pairing: \(who) was pressed in vain: \(error)")
             }

@@ -1,16 +1,6 @@
-/// Why a device's radio link ended, where BlueZ says so (the signal `Disconnected`, BlueZ 5.82 and later).
-package enum DisconnectionReason: String, Equatable, Sendable {
-    case unknown
-    /// The supervision time-out: out of range, or a flat battery.
-    case timeout
-    /// This machine ended it.
-    case local
-    /// The device ended it: switched off, put into its case, disconnected by its owner.
-    case remote
-    case authentication
-    /// This machine was about to sleep.
-    case suspend
+import BluetoothTypes
 
+extension DisconnectionReason {
     /// - Parameter name: as on the bus, `org.bluez.Reason.Timeout`; any other text is `unknown`.
     init(busName name: String) {
         guard name.hasPrefix(BlueZNames.reasonPrefix) else {

@@ -1,3 +1,4 @@
+import BluetoothTypes
 import DBus
 
 /// The part of BlueZ's object tree that we use: known properties, each of the type that BlueZ documents.

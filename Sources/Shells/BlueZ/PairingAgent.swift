@@ -10,35 +10,11 @@ package import Logging
 /// What is not asked by bluetoothd itself is refused. Everything happens on the control loop.
 @ControlPlane
 package final class PairingAgent {
-    /// What bluetoothd wants to know of a device.
-    package enum Request: Equatable, Sendable {
-        /// The PIN of a device without Secure Simple Pairing.
-        case pin
-        /// Six digits that the device shows.
-        case passkey
-        /// Whether both sides show these six digits.
-        case confirmation(UInt32)
-        /// What somebody is to type at the device.
-        case display(String)
-        /// Whether it may pair at all.
-        case authorization
-        /// Whether a paired device that is not trusted may use a service.
-        case service(ServiceUUID)
-    }
-
-    package enum Answer: Equatable, Sendable {
-        case accept
-        /// To `pin`: 1 to 16 bytes. Accepts everything else.
-        case pin(String)
-        /// For the device it is `org.bluez.Error.Rejected`.
-        case reject(reason: String)
-    }
-
     private static let capability = "NoInputNoOutput"
     private static let callTimeout = Duration.seconds(5)
 
     /// Decides; without it everything is rejected.
-    package var onRequest: (@ControlPlane (BluetoothAddress, Request) -> Answer)?
+    package var onRequest: (@ControlPlane (BluetoothAddress, PairingRequest) -> PairingAnswer)?
     /// The device or bluetoothd has given up while it was being asked for.
     package var onCancelled: (@ControlPlane () -> Void)?
     package private(set) var isRegistered = false
@@ -120,7 +96,7 @@ package final class PairingAgent {
     private func interface() -> ExportedInterface {
         typealias Arguments = [(name: String, signature: String)]
         func method(
-            _ name: String, _ arguments: Arguments, _ request: @escaping @ControlPlane (MethodCall) -> Request
+            _ name: String, _ arguments: Arguments, _ request: @escaping @ControlPlane (MethodCall) -> PairingRequest
         ) -> ExportedInterface.Method {
             .init(name, in: [("device", "o")] + arguments) { [weak self] call throws(BusError) in
                 _ = try self?.answer(call, request(call))
@@ -171,7 +147,7 @@ package final class PairingAgent {
         }
     }
 
-    private func answer(_ call: MethodCall, _ request: Request) throws(BusError) -> Answer {
+    private func answer(_ call: MethodCall, _ request: PairingRequest) throws(BusError) -> PairingAnswer {
         try check(call)
         guard let address = call.arguments.first?.objectPathValue.flatMap({ BluetoothAddress(devicePath: $0) }) else {
             throw Self.rejected("\(call.member) names no device")

@@ -54,10 +54,10 @@ extension DaemonTests {
 
         @Test func `headsets whose music goes on are forgotten by the program for music`() async {
             let problems = ProblemList(logger: log.logger)
-            let none = MediaCommand(nil, problems: problems, logger: log.logger)
+            let none = MediaCommand(nil, limit: .seconds(5), problems: problems, logger: log.logger)
             for number in 0..<100 { none.set(address(number), isSuspended: true) }
             #expect(none.headsetCount == 0)
-            let command = MediaCommand("true", problems: problems, logger: log.logger)
+            let command = MediaCommand("true", limit: .seconds(5), problems: problems, logger: log.logger)
             for number in 0..<5 { command.set(address(number), isSuspended: true) }
             await command.finish()
             #expect(command.headsetCount == 5)

@@ -182,7 +182,7 @@ import Testing
         #expect(window.asked(Self.first, .service(.handsFree), at: at(0)).answer == .accept)
         #expect(
             window.asked(Self.second, .authorization, at: at(0)).answer == .reject(reason: "it is not on the list"))
-        for request: PairingAgent.Request in [.pin, .passkey, .display("123456")] {
+        for request: PairingRequest in [.pin, .passkey, .display("123456")] {
             guard case .reject = window.asked(Self.first, request, at: at(0)).answer else {
                 Issue.record("\(request) is accepted")
                 continue
@@ -264,9 +264,8 @@ import Testing
             ([String](), "12 34"), ([String](), "ä"),
         ] as [([String], String?)])
     func `rules that cannot be are refused with what is accepted`(allow: [String], pin: String?) throws {
-        let error = #expect(throws: APIError.self) { try PairingRules(allow: allow, pin: pin) }
-        #expect(error?.code == .invalidArgument)
-        #expect(error?.message.contains("accepted: ") == true)
+        let error = #expect(throws: PairingRules.Refusal.self) { try PairingRules(allow: allow, pin: pin) }
+        #expect(error?.description.contains("accepted: ") == true)
     }
 
     @Test func `whatever comes in whatever order, the window closes in time, and every search that begins ends`() throws

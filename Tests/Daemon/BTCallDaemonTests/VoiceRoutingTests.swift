@@ -13,7 +13,7 @@ import Testing
 
 @Suite struct SilentLinkAdviceTests {
     private func advice(
-        _ maker: Int?, _ wish: VoiceRouting.Wish = .leave, isHeard: Bool = false, isRouted: Bool = false
+        _ maker: Int?, _ wish: VoiceRoutingWish = .leave, isHeard: Bool = false, isRouted: Bool = false
     ) -> String {
         SilentLinkAdvice.text(controller: "hci0", maker: maker, isHeard: isHeard, wish: wish, isRouted: isRouted)
     }
@@ -30,7 +30,7 @@ import Testing
         (13, "Texas Instruments", "init script"), (29, "Qualcomm", "devicetree"), (37, "NXP", "devicetree"),
     ])
     func `other makers' controllers are named with what changes them`(maker: Int, name: String, remedy: String) {
-        for wish in VoiceRouting.Wish.allCases {
+        for wish in VoiceRoutingWish.allCases {
             let text = advice(maker, wish)
             #expect(text.hasPrefix("hci0 is made by \(name); ") && text.contains(remedy))
             #expect(!text.contains("scoRouting"))

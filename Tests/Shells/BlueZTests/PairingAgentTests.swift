@@ -12,8 +12,8 @@ import Testing
     /// Who decides.
     @ControlPlane
     private final class Person {
-        var requests: [PairingAgent.Request] = []
-        var answer = PairingAgent.Answer.accept
+        var requests: [PairingRequest] = []
+        var answer = PairingAnswer.accept
     }
 
     private func run(_ body: (BlueZFixture, PairingAgent) async throws -> Void) async throws {
@@ -44,7 +44,7 @@ import Testing
                 return person.answer
             }
             let device = Value.objectPath(Self.path)
-            let questions: [(String, [Value], PairingAgent.Request)] = [
+            let questions: [(String, [Value], PairingRequest)] = [
                 ("RequestAuthorization", [device], .authorization),
                 ("RequestConfirmation", [device, .uint32(123_456)], .confirmation(123_456)),
                 ("AuthorizeService", [device, .string(ServiceUUID.handsFree.text)], .service(.handsFree)),

@@ -20,7 +20,7 @@ package final class PairingObject {
                         let options = try PairingOptions(try Fields(argument(call, 1), of: "the options of Open"))
                         try await pairing.open(
                             seconds: argument(call, 0).integerValue ?? 0,
-                            try PairingRules(allow: options.allow, pin: options.pin), by: who)
+                            allow: options.allow, pin: options.pin, by: who)
                     }
                 },
                 .init(Name.close) { call async throws(BusError) in

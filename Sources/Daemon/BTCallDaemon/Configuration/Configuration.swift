@@ -88,16 +88,16 @@ package struct Configuration: Sendable {
         package var reconnectSecond = Duration.seconds(1)
         /// For another program's stream to a headset to end before its link is opened all the same, and for the program that
         /// suspends and restores music.
-        package var foreignMusic = MediaPeace.patience
-        package var mediaCommand = MediaCommand.limit
+        package var foreignMusic = Duration.milliseconds(500)
+        package var mediaCommand = Duration.seconds(5)
 
         /// For a client to answer for a change of media.
         package var media = Duration.seconds(20)
 
         /// For a command of a hook to end.
-        package var hook = HookRunner.limit
+        package var hook = Duration.seconds(10)
         /// For a monitoring system to ask and to take the answer.
-        package var metrics = MetricsListener.patience
+        package var metrics = Duration.seconds(2)
 
         /// For a program to say how a local device is to be opened.
         package var audioSettings = Duration.milliseconds(200)
@@ -155,7 +155,7 @@ package struct Configuration: Sendable {
     /// The program that suspends and restores the music of a headset; nil: none.
     package var mediaCommand: String?
     /// Whether controllers are told to send voice to the host.
-    package var scoRouting = VoiceRouting.Wish.leave
+    package var scoRouting = VoiceRoutingWish.leave
     /// What a headset is shown while its audio is used without a call.
     package var virtualCall = VirtualCall.onRequest
     /// Least time in milliseconds between the connection, or the answer, and a headset's audio link, 0…2000.
@@ -163,7 +163,7 @@ package struct Configuration: Sendable {
     /// The loudest that a headset's speaker may be, 0…15.
     package var volumeCeiling = 15
     /// Where the charge of the board's own battery comes from.
-    package var boardBattery = BoardBattery.Source.upower
+    package var boardBattery = BoardBatterySource.upower
     /// Headsets that have a section of their own.
     package var headsets: [BluetoothAddress: OwnHeadset] = [:]
     /// What the board itself lets people hear.

@@ -1,4 +1,5 @@
 import BTCallAPI
+import BluetoothTypes
 
 // `[hooks]` and `[buttons]`. Commands run as the daemon's user: only the file names them.
 extension ConfigurationSection {

@@ -4,7 +4,7 @@ package import BluetoothTypes
 // Volume and battery, of all headsets and of one.
 extension ConfigurationSection {
     package static var levelKeys: [ConfigurationKey] {
-        let sources = BoardBattery.Source.allCases.map(\.rawValue).joined(separator: ", ")
+        let sources = BoardBatterySource.allCases.map(\.rawValue).joined(separator: ", ")
         return [
             integer(
                 "volumeCeiling", "15", "0 to 15: the loudest that a headset's speaker may be", 0...15, .now,
@@ -14,7 +14,7 @@ extension ConfigurationSection {
                 "upower, property (only what sets Manager1.BoardBattery) or none: the battery that headsets show as ours",
                 accepted: sources, effect: .now, read: { $0.boardBattery.rawValue },
                 apply: { configuration, value throws(ConfigurationValueError) in
-                    guard let source = BoardBattery.Source(rawValue: value) else {
+                    guard let source = BoardBatterySource(rawValue: value) else {
                         throw ConfigurationValueError(accepted: sources)
                     }
                     configuration.boardBattery = source

@@ -32,7 +32,7 @@ extension ConfigurationSection {
                 "tell controllers of Broadcom and Cypress to send voice to the host instead of their PCM pins (host)",
                 accepted: routings, effect: .now, read: { $0.scoRouting.rawValue },
                 apply: { configuration, value throws(ConfigurationValueError) in
-                    guard let found = VoiceRouting.Wish(rawValue: value.lowercased()) else {
+                    guard let found = VoiceRoutingWish(rawValue: value.lowercased()) else {
                         throw ConfigurationValueError(accepted: routings)
                     }
                     configuration.scoRouting = found

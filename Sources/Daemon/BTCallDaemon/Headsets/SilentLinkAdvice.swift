@@ -16,7 +16,7 @@ package enum SilentLinkAdvice {
     ///   - isHeard: other links through it were heard.
     ///   - isRouted: it was told to send voice to the host, and has confirmed it.
     package static func text(
-        controller: String, maker: Int?, isHeard: Bool, wish: VoiceRouting.Wish, isRouted: Bool
+        controller: String, maker: Int?, isHeard: Bool, wish: VoiceRoutingWish, isRouted: Bool
     ) -> String {
         if isHeard {
             return "links through \(controller) were heard before, so it is this headset, or the radio"

@@ -9,11 +9,6 @@ package import Logging
 /// off: a reset forgets it. What is known of a controller whose links stay silent is put into words here as well.
 @ControlPlane
 package final class VoiceRouting {
-    /// What is to be done about it (`[bluetooth] scoRouting`).
-    package enum Wish: String, CaseIterable, Sendable {
-        case leave, host
-    }
-
     private struct Controller {
         let name: String
         let maker: Int?
@@ -30,14 +25,16 @@ package final class VoiceRouting {
     private let facts: ControllerFacts
     private let problems: ProblemList
     private let logger: Logger
-    private var wish: Wish
+    private var wish: VoiceRoutingWish
     /// Those that are on, by the path of their adapter.
     private var controllers: [String: Controller] = [:]
     /// Adapters whose helper runs; true: it has to run once more.
     private var running: [String: Bool] = [:]
 
     /// - Parameter helper: the program and its first arguments; the controller's name follows.
-    package init(_ wish: Wish, helper: [String], facts: ControllerFacts, problems: ProblemList, logger: Logger) {
+    package init(
+        _ wish: VoiceRoutingWish, helper: [String], facts: ControllerFacts, problems: ProblemList, logger: Logger
+    ) {
         self.wish = wish
         self.helper = helper
         self.facts = facts
@@ -71,7 +68,7 @@ package final class VoiceRouting {
         }
     }
 
-    package func follow(_ wish: Wish) {
+    package func follow(_ wish: VoiceRoutingWish) {
         guard wish != self.wish else { return }
         self.wish = wish
         for (path, controller) in controllers.sorted(by: { $0.key < $1.key }) {

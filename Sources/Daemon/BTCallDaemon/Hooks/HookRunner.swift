@@ -7,7 +7,6 @@ package import Logging
 /// What a command writes goes to the log. One that takes longer than its time is killed with what it started.
 @ControlPlane
 package final class HookRunner {
-    package nonisolated static let limit = Duration.seconds(10)
     /// For one event; later ones are dropped, which is said.
     package nonisolated static let mostWaiting = 16
     private static let mostOutput = 4000
@@ -30,7 +29,7 @@ package final class HookRunner {
     private var waiting: [HookEvent: [Run]] = [:]
     private var isStopped = false
 
-    package init(limit: Duration = HookRunner.limit, problems: ProblemList, logger: Logger) {
+    package init(limit: Duration, problems: ProblemList, logger: Logger) {
         self.limit = limit
         self.problems = problems
         self.logger = logger

@@ -1,35 +1,5 @@
 package import BluetoothTypes
 
-/// A button of a headset, whichever profile it comes by: HFP and HSP (`callKey`, `hangUp`) and AVRCP.
-package enum ButtonKey: String, Hashable, Sendable, CaseIterable {
-    case callKey, hangUp, play, pause, playPause, stop, next, previous
-}
-
-/// How it was pressed.
-package enum ButtonPress: String, Hashable, Sendable, CaseIterable {
-    case short, double, long
-}
-
-package struct ButtonGesture: Hashable, Sendable {
-    package let key: ButtonKey
-    package let press: ButtonPress
-
-    package init(_ key: ButtonKey, _ press: ButtonPress) {
-        self.key = key
-        self.press = press
-    }
-
-    /// Those that there are: only headsets themselves know how long their call key is held (AT+BVRA).
-    package static var all: [ButtonGesture] {
-        ButtonKey.allCases.flatMap { key in
-            ButtonPress.allCases.filter { $0 != .long || key == .callKey }.map { ButtonGesture(key, $0) }
-        }
-    }
-
-    /// The key in `[buttons]`: `play`, `play.double`.
-    package var word: String { press == .short ? key.rawValue : "\(key.rawValue).\(press.rawValue)" }
-}
-
 /// Tells a double press from two short ones. Headsets send presses without their length, so that a short one is known only
 /// when the time for the second is over; keys whose double press means nothing do not wait for it.
 package struct PressRecogniser: Equatable, Sendable {

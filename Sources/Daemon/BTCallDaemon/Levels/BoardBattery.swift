@@ -9,21 +9,12 @@ package import Logging
 /// watch of its name, and nothing else.
 @ControlPlane
 package final class BoardBattery {
-    package enum Source: String, Sendable, CaseIterable {
-        /// UPower, unless a program says something else.
-        case upower
-        /// Only what a program says.
-        case property
-        /// There is no battery.
-        case none
-    }
-
     private static let service = "org.freedesktop.UPower"
     private static let path = "/org/freedesktop/UPower/devices/DisplayDevice"
     private static let interface = "org.freedesktop.UPower.Device"
     private static let properties = "org.freedesktop.DBus.Properties"
 
-    package var source: Source {
+    package var source: BoardBatterySource {
         didSet { if source != oldValue { follow() } }
     }
     /// 0…100; nil when there is no battery, or nobody says.
@@ -40,7 +31,7 @@ package final class BoardBattery {
     /// What a program has set.
     private var given: Int?
 
-    package init(bus: BusConnection, source: Source, logger: Logger) {
+    package init(bus: BusConnection, source: BoardBatterySource, logger: Logger) {
         self.bus = bus
         self.source = source
         self.logger = logger

@@ -11,7 +11,6 @@ package import Logging
 @ControlPlane
 package final class MetricsListener {
     package nonisolated static let mostClients = 8
-    package nonisolated static let patience = Duration.seconds(2)
     private static let problem = "metrics"
     /// Those that connect at the same moment; accepting them takes less time than their next attempt (TCP: a second).
     private static let backlog: Int32 = 64
@@ -29,7 +28,7 @@ package final class MetricsListener {
     private var wanted = 0
 
     /// - Parameter patience: how long one question may take.
-    package init(problems: ProblemList, patience: Duration = MetricsListener.patience, logger: Logger) {
+    package init(problems: ProblemList, patience: Duration, logger: Logger) {
         self.problems = problems
         self.patience = patience
         self.logger = logger

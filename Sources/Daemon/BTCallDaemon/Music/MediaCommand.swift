@@ -6,8 +6,6 @@ package import Logging
 /// (`[bluetooth] mediaCommand`): run as `PROGRAM suspend ADDRESS` and `PROGRAM restore ADDRESS`.
 @ControlPlane
 package final class MediaCommand {
-    package nonisolated static let limit = Duration.seconds(5)
-
     private struct Headset {
         var isWanted: Bool
         var isSuspended = false
@@ -25,7 +23,7 @@ package final class MediaCommand {
     /// - Parameters:
     ///   - program: nil does nothing.
     ///   - limit: after which it is killed.
-    package init(_ program: String?, limit: Duration = MediaCommand.limit, problems: ProblemList, logger: Logger) {
+    package init(_ program: String?, limit: Duration, problems: ProblemList, logger: Logger) {
         self.program = program
         self.limit = limit
         self.problems = problems

@@ -17,8 +17,6 @@ package protocol MakingRoom: AnyObject {
 /// some time after the last call.
 @ControlPlane
 package final class MediaPeace: MakingRoom {
-    /// For a foreign stream to end before the link is opened all the same (INTEROP.md B16).
-    package nonisolated static let patience = Duration.milliseconds(500)
     private static let interval = Duration.milliseconds(20)
 
     /// Whether another program streams music to the headset at this moment (A2DP).
@@ -47,7 +45,7 @@ package final class MediaPeace: MakingRoom {
     ///   - delay: from the end of the last call until the music comes back.
     ///   - patience: for a foreign stream to end.
     package init(
-        players: MusicPlayers, command: MediaCommand, delay: Duration, patience: Duration = MediaPeace.patience,
+        players: MusicPlayers, command: MediaCommand, delay: Duration, patience: Duration,
         logger: Logger
     ) {
         self.players = players

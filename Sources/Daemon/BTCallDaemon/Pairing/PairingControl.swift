@@ -68,12 +68,25 @@ package final class PairingControl {
         return max(0, Int((ControlLoop.now.duration(to: deadline).milliseconds + 999) / 1000))
     }
 
+    private static func rules(_ allow: [String], _ pin: String?) throws(APIError) -> PairingRules {
+        do throws(PairingRules.Refusal) {
+            return try PairingRules(allow: allow, pin: pin)
+        } catch {
+            throw APIError(.invalidArgument, error.description)
+        }
+    }
+
     /// Opens a window; returns when bluetoothd has agreed.
     ///
-    /// - Parameter who: for the log.
+    /// - Parameters:
+    ///   - allow: addresses and patterns of names; empty: any audio device.
+    ///   - who: for the log.
     /// - Throws: `invalidArgument`, `wrongState` while one is open, `callsActive`, `unavailable` without bluetoothd or adapter.
-    package func open(seconds: Int, _ rules: PairingRules, by who: String) async throws(APIError) {
+    package func open(
+        seconds: Int, allow: [String], pin: String? = nil, by who: String
+    ) async throws(APIError) {
         try check(seconds)
+        let rules = try Self.rules(allow, pin)
         guard window.state == .closed, !isOpening else {
             throw APIError(
                 .wrongState,
@@ -228,7 +241,7 @@ package final class PairingControl {
         onFound?(found)
     }
 
-    private func asked(_ address: BluetoothAddress, _ request: PairingAgent.Request) -> PairingAgent.Answer {
+    private func asked(_ address: BluetoothAddress, _ request: PairingRequest) -> PairingAnswer {
         // What bluetoothd has said of the device before it asked counts.
         look()
         let (answer, actions) = window.asked(address, request, at: ControlLoop.now)

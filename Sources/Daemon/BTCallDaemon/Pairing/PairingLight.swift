@@ -1,4 +1,5 @@
-package import BTCallAPI
+import BTCallAPI
+package import BluetoothTypes
 package import ControlLoop
 
 /// The light that blinks while a pairing window is open, and is on while a headset is being paired (`[pairing] led`).

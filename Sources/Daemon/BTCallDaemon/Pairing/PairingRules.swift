@@ -1,4 +1,3 @@
-package import BTCallAPI
 package import BluetoothTypes
 import HandsFree
 
@@ -11,6 +10,15 @@ package struct PairingRules: Equatable, Sendable {
         case name(String)
     }
 
+    /// What cannot be a rule, and what is accepted.
+    package struct Refusal: Error, Equatable, CustomStringConvertible {
+        package let description: String
+
+        init(_ description: String) {
+            self.description = description
+        }
+    }
+
     package static let seconds = 1...600
     package static let usualSeconds = 120
     package static let mostEntries = 32
@@ -21,21 +29,20 @@ package struct PairingRules: Equatable, Sendable {
     package let allowed: [Allowed]
     package let pin: String?
 
-    /// - Throws: `invalidArgument` for an entry or a PIN that cannot be.
-    package init(allow: [String] = [], pin: String? = nil) throws(APIError) {
+    /// - Throws: `Refusal` for an entry or a PIN that cannot be.
+    package init(allow: [String] = [], pin: String? = nil) throws(Refusal) {
         guard allow.count <= Self.mostEntries else {
-            throw APIError(.invalidArgument, "allow has \(allow.count) entries; accepted: at most \(Self.mostEntries)")
+            throw Refusal("allow has \(allow.count) entries; accepted: at most \(Self.mostEntries)")
         }
         var allowed: [Allowed] = []
         for text in allow {
             guard let entry = Self.entry(text) else {
-                throw APIError(.invalidArgument, "allow has \"\(text)\"; accepted: \(Self.acceptedEntry)")
+                throw Refusal("allow has \"\(text)\"; accepted: \(Self.acceptedEntry)")
             }
             allowed.append(entry)
         }
         if let pin, !(1...16).contains(pin.utf8.count) || !pin.utf8.allSatisfy({ (0x21...0x7E).contains($0) }) {
-            throw APIError(
-                .invalidArgument, "pin has \(pin.utf8.count) bytes; accepted: 1 to 16 printable ones, like 0000")
+            throw Refusal("pin has \(pin.utf8.count) bytes; accepted: 1 to 16 printable ones, like 0000")
         }
         self.allowed = allowed
         self.pin = pin

@@ -1,5 +1,3 @@
-package import BTCallAPI
-package import BlueZ
 package import BluetoothTypes
 
 /// The time in which headsets may be paired: looks for an allowed one, has it paired, trusted and connected, and lets an allowed
@@ -232,8 +230,8 @@ package struct PairingWindow: Sendable {
 
     /// bluetoothd asks whether a device may do something.
     package mutating func asked(
-        _ address: BluetoothAddress, _ request: PairingAgent.Request, at now: Instant
-    ) -> (answer: PairingAgent.Answer, actions: [Action]) {
+        _ address: BluetoothAddress, _ request: PairingRequest, at now: Instant
+    ) -> (answer: PairingAnswer, actions: [Action]) {
         if let reason = objection(address, request) {
             open?.refusals += 1
             let line: [Action] =
@@ -248,7 +246,7 @@ package struct PairingWindow: Sendable {
         return (.accept, [line])
     }
 
-    private func objection(_ address: BluetoothAddress, _ request: PairingAgent.Request) -> String? {
+    private func objection(_ address: BluetoothAddress, _ request: PairingRequest) -> String? {
         guard let open else { return "no pairing window is open" }
         if let other = open.step.address, other != address { return "\(title(other)) is being paired" }
         if let what = disqualification(address, open.rules) { return "it is \(what)" }
@@ -260,7 +258,7 @@ package struct PairingWindow: Sendable {
         }
     }
 
-    private static func word(_ request: PairingAgent.Request) -> String {
+    private static func word(_ request: PairingRequest) -> String {
         switch request {
         case .pin: "a PIN"
         case .passkey: "a passkey"

@@ -1,4 +1,4 @@
-package import BlueZ
+import BlueZ
 package import BluetoothSockets
 package import BluetoothTypes
 package import ControlLoop
