@@ -81,6 +81,10 @@ let package = Package(
             swiftSettings: pure),
         .target(name: "Routing", dependencies: ["BluetoothTypes"], path: "Sources/Pure/Routing", swiftSettings: pure),
 
+        .target(
+            name: "HeadsetPolicy", dependencies: ["BluetoothTypes", "HandsFree"], path: "Sources/Pure/HeadsetPolicy",
+            swiftSettings: pure),
+
         // Real time: move samples.
         .target(
             name: "AudioDSP",
@@ -122,11 +126,19 @@ let package = Package(
             name: "BTCall", dependencies: ["BTCallAPI", "BluetoothTypes", "DBus", "ControlLoop"],
             path: "Sources/Client/BTCall",
             swiftSettings: common),
+        // The daemon, in rooms: each imports only those above it.
+        .target(
+            name: "Configuration",
+            dependencies: [
+                "ALSA", "AudioDSP", "BTCallAPI", "BluetoothTypes", "BoardInput", "CINIH", "ControlLoop", "HandsFree",
+                "HeadsetPolicy", "Routing", "Telephony", logging,
+            ], path: "Sources/Daemon/Configuration", swiftSettings: common),
         .target(
             name: "BTCallDaemon",
             dependencies: [
                 "BluetoothTypes", "Telephony", "HandsFree", "Routing", "AudioDSP", "AudioEngine", "ControlLoop", "DBus",
-                "BlueZ", "BluetoothSockets", "ALSA", "BoardInput", "BTCallAPI", "CINIH", "CBTCall", logging,
+                "BlueZ", "BluetoothSockets", "ALSA", "BoardInput", "BTCallAPI", "CINIH", "CBTCall", "Configuration",
+                "HeadsetPolicy", logging,
             ], path: "Sources/Daemon/BTCallDaemon",
             swiftSettings: common),
         .target(
@@ -138,6 +150,7 @@ let package = Package(
         .target(
             name: "BTCallBench",
             dependencies: [
+                "Configuration", "HeadsetPolicy",
                 "BTCallDaemon", "BTCallSimulator", "BTCall", "BluetoothTypes", "BluetoothSockets", "BlueZ",
                 "AudioDSP", "AudioEngine", "ControlLoop", "DBus", "Routing", "ConcealmentTrial", "VoiceTrial", logging,
             ], path: "Sources/Programs/BTCallBench",
@@ -148,6 +161,7 @@ let package = Package(
         .executableTarget(
             name: "BTCallCommand",
             dependencies: [
+                "Configuration", "HeadsetPolicy",
                 "ALSA", "AudioDSP", "BTCall", "BTCallAPI", "BTCallBench", "BTCallDaemon", "BTCallSimulator",
                 "BluetoothSockets", "BluetoothTypes", "CALSA", "ControlLoop", "DBus", "HandsFree", "Routing",
                 "Telephony", "VoiceTrial",
@@ -182,7 +196,10 @@ let package = Package(
             resources: [.copy("Dialogues")], swiftSettings: common),
         // What is fuzzed, as libFuzzer runs it too: Tests/Fuzz/README.md.
         .testTarget(
-            name: "FuzzTests", dependencies: ["BTCallDaemon", "HandsFree", "Telephony", "BluetoothTypes"],
+            name: "FuzzTests",
+            dependencies: [
+                "Configuration", "HeadsetPolicy", "BTCallDaemon", "HandsFree", "Telephony", "BluetoothTypes",
+            ],
             path: "Tests/Fuzz",
             exclude: [
                 "Driver", "README.md", "at.dict", "baresip.dict", "corpus", "crashes", "fuzz", "quirks.dict", "seed",
@@ -209,6 +226,7 @@ let package = Package(
         .executableTarget(
             name: "VirtualSoak",
             dependencies: [
+                "Configuration", "HeadsetPolicy",
                 "AudioDSP", "AudioEngine", "BTCall", "BTCallBench", "BTCallDaemon", "BTCallSimulator", "BlueZ",
                 "BluetoothTypes", "ControlLoop", "DBus", "Routing", logging,
             ],
@@ -273,6 +291,7 @@ let package = Package(
         .testTarget(
             name: "BTCallDaemonTests",
             dependencies: [
+                "Configuration", "HeadsetPolicy",
                 "ALSA", "AudioDSP", "AudioEngine", "BTCallDaemon", "BTCallSimulator", "BTCallBench", "BTCall",
                 "BTCallAPI", "BlueZ", "BluetoothSockets",
                 "BluetoothTypes", "BoardInput", "ControlLoop", "DBus", "HandsFree", "Routing", "Telephony",
@@ -285,12 +304,14 @@ let package = Package(
         .testTarget(
             name: "BTCallCommandTests",
             dependencies: [
+                "Configuration", "HeadsetPolicy",
                 "AudioDSP", "BTCallCommand", "BTCall", "BTCallAPI", "BTCallBench", "BTCallDaemon", "BTCallSimulator",
                 "BluetoothSockets", "BluetoothTypes", "DBus", "ControlLoop", "Routing", "TestSupport", argumentParser,
             ], path: "Tests/Programs/BTCallCommandTests", swiftSettings: common),
         .testTarget(
             name: "RepositoryTests",
             dependencies: [
+                "Configuration", "HeadsetPolicy",
                 "BTCallAPI", "BTCallCommand", "BTCallDaemon", "BTCallSimulator", "BluetoothTypes", "HandsFree",
                 "TestSupport", argumentParser,
             ],

@@ -1,4 +1,5 @@
 import BTCallDaemon
+import Configuration
 import Foundation
 import Testing
 

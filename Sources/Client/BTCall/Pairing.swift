@@ -1,4 +1,5 @@
 import BTCallAPI
+import BluetoothTypes
 import ControlLoop
 import DBus
 

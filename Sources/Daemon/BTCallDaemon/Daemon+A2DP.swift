@@ -1,6 +1,7 @@
 import BTCallAPI
 import BlueZ
 import BluetoothTypes
+import Configuration
 import ControlLoop
 import DBus
 import Logging

@@ -1,5 +1,6 @@
 import AudioEngine
 import BTCallAPI
+import Configuration
 import Logging
 package import Routing
 

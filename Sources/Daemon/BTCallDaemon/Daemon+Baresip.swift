@@ -1,3 +1,5 @@
+import Configuration
+
 // The softphone that is followed.
 extension Daemon {
     /// While the daemon is active.

@@ -1,6 +1,7 @@
 package import BTCallAPI
 import BlueZ
 import BluetoothTypes
+import Configuration
 import ControlLoop
 import Routing
 

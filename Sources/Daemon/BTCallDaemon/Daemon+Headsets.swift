@@ -1,6 +1,7 @@
 import BTCallAPI
 package import BlueZ
 package import BluetoothTypes
+package import Configuration
 import ControlLoop
 package import DBus
 package import HandsFree

@@ -1,8 +1,10 @@
 import BTCallAPI
 import BlueZ
 package import BluetoothTypes
+package import Configuration
 import ControlLoop
 import HandsFree
+package import HeadsetPolicy
 import Logging
 package import Routing
 package import Telephony

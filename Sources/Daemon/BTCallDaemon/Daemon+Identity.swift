@@ -1,6 +1,7 @@
 package import BTCallAPI
 import BlueZ
 import BluetoothTypes
+package import Configuration
 import ControlLoop
 import Logging
 

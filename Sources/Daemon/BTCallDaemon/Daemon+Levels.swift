@@ -1,6 +1,7 @@
 import BTCallAPI
 package import BlueZ
 import BluetoothTypes
+package import Configuration
 import ControlLoop
 package import DBus
 import HandsFree

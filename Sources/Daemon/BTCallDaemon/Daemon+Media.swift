@@ -1,5 +1,6 @@
 import BTCallAPI
 import BluetoothTypes
+package import Configuration
 import ControlLoop
 import Logging
 import Routing

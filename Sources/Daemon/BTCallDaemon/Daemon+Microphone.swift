@@ -1,4 +1,5 @@
 import BTCallAPI
+import Configuration
 import ControlLoop
 import Logging
 import Routing

@@ -1,5 +1,6 @@
 import BlueZ
 import BluetoothTypes
+import Configuration
 import ControlLoop
 import Logging
 

@@ -1,7 +1,9 @@
 package import BTCallAPI
 package import BlueZ
 package import BluetoothTypes
+package import Configuration
 import ControlLoop
+package import HeadsetPolicy
 package import Logging
 import Routing
 

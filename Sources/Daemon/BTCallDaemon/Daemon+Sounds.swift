@@ -1,4 +1,5 @@
 import BTCallAPI
+package import Configuration
 import ControlLoop
 import Logging
 import Routing

@@ -3,9 +3,11 @@ import BTCallAPI
 package import BlueZ
 import BluetoothSockets
 import BluetoothTypes
+package import Configuration
 package import ControlLoop
 package import DBus
 package import HandsFree
+package import HeadsetPolicy
 package import Logging
 package import Routing
 package import Telephony

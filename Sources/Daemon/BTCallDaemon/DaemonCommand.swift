@@ -2,6 +2,7 @@ import ALSA
 import BlueZ
 import BluetoothSockets
 import CBTCall
+import Configuration
 import ControlLoop
 import DBus
 import Glibc

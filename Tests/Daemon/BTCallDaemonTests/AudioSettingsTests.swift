@@ -4,6 +4,7 @@ import BTCallAPI
 import BTCallBench
 import BTCallDaemon
 import BTCallSimulator
+import Configuration
 import ControlLoop
 import DBus
 import Routing

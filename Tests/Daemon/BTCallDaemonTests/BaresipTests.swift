@@ -2,6 +2,7 @@ import BTCall
 import BTCallAPI
 import BTCallDaemon
 import CBTCall
+import Configuration
 import ControlLoop
 import DBus
 import Glibc

@@ -2,6 +2,7 @@ import AudioEngine
 import BTCallDaemon
 import BluetoothTypes
 import BoardInput
+import Configuration
 import ControlLoop
 import Foundation
 import Logging

@@ -1,6 +1,7 @@
 import AudioDSP
 import BTCallDaemon
 import BluetoothTypes
+import Configuration
 import ControlLoop
 import Glibc
 import Logging

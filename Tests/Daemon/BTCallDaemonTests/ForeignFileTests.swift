@@ -2,6 +2,7 @@ import BTCall
 import BTCallAPI
 import BTCallDaemon
 import BluetoothTypes
+import Configuration
 import ControlLoop
 import Foundation
 import Glibc

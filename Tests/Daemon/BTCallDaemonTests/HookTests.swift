@@ -4,9 +4,11 @@ import BTCallBench
 import BTCallDaemon
 import BTCallSimulator
 import BluetoothTypes
+import Configuration
 import ControlLoop
 import Foundation
 import Glibc
+import HeadsetPolicy
 import TestSupport
 import Testing
 

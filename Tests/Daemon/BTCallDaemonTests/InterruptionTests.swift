@@ -3,6 +3,7 @@ import BTCall
 import BTCallAPI
 import BTCallBench
 import BTCallDaemon
+import Configuration
 import ControlLoop
 import Foundation
 import Routing

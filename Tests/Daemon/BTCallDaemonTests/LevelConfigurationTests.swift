@@ -1,6 +1,7 @@
 import BTCallAPI
 import BTCallDaemon
 import BluetoothTypes
+import Configuration
 import ControlLoop
 import Testing
 

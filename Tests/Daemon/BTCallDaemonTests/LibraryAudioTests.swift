@@ -5,6 +5,7 @@ import BTCallDaemon
 import BTCallSimulator
 import BluetoothTypes
 import CBTCall
+import Configuration
 import ControlLoop
 import Glibc
 import Routing

@@ -1,5 +1,6 @@
 import BTCallDaemon
 import BluetoothTypes
+import HeadsetPolicy
 import TestSupport
 import Testing
 

@@ -2,6 +2,7 @@ import BTCallAPI
 import BTCallDaemon
 import BlueZ
 import BluetoothTypes
+import HeadsetPolicy
 import TestSupport
 import Testing
 

@@ -1,6 +1,8 @@
 import BTCallDaemon
 import BlueZ
 import BluetoothTypes
+import Configuration
+import HeadsetPolicy
 import TestSupport
 import Testing
 

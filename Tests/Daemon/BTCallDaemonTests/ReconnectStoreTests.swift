@@ -1,8 +1,10 @@
 import BTCallDaemon
 import BlueZ
 import BluetoothTypes
+import Configuration
 import ControlLoop
 import Foundation
+import HeadsetPolicy
 import TestSupport
 import Testing
 

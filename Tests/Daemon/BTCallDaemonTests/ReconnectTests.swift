@@ -5,6 +5,7 @@ import BTCallSimulator
 import BlueZ
 import BluetoothSockets
 import BluetoothTypes
+import Configuration
 import ControlLoop
 import DBus
 import Foundation

@@ -2,6 +2,7 @@ import BTCall
 import BTCallBench
 import BTCallSimulator
 import BluetoothTypes
+import Configuration
 import ControlLoop
 import DBus
 import Foundation

@@ -1,5 +1,6 @@
 import AudioDSP
 import BTCallDaemon
+import Configuration
 import Routing
 import Testing
 

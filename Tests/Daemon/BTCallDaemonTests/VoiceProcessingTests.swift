@@ -7,6 +7,7 @@ import BTCallDaemon
 import BTCallSimulator
 import BluetoothTypes
 import ConcealmentTrial
+import Configuration
 import ControlLoop
 import DBus
 import HandsFree

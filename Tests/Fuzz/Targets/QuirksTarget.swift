@@ -1,5 +1,6 @@
 import BTCallDaemon
 import BluetoothTypes
+import Configuration
 import HandsFree
 
 /// A quirks file: rows, or what is wrong with it; the rows are then held against headsets.

@@ -1,5 +1,6 @@
 import ArgumentParser
 import BTCallDaemon
+import Configuration
 import Testing
 
 @testable import BTCallCommand

@@ -1,5 +1,6 @@
 import ArgumentParser
 import BTCallDaemon
+import Configuration
 import Foundation
 import Routing
 import Testing

@@ -1,6 +1,7 @@
 import ArgumentParser
 import BTCallDaemon
 import BTCallSimulator
+import Configuration
 import Foundation
 import TestSupport
 import Testing

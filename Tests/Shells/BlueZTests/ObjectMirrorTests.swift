@@ -1,3 +1,4 @@
+import BluetoothTypes
 import DBus
 import Testing
 

@@ -1,5 +1,6 @@
 import AudioDSP
 import BTCallAPI
+import Configuration
 import ControlLoop
 package import DBus
 

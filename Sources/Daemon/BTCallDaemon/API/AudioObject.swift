@@ -1,6 +1,7 @@
 import AudioEngine
 import BTCallAPI
 import BluetoothTypes
+package import Configuration
 package import ControlLoop
 package import DBus
 

@@ -1,4 +1,5 @@
 package import BTCallAPI
+package import Configuration
 import ControlLoop
 package import DBus
 

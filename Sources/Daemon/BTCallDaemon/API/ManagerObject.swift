@@ -1,4 +1,5 @@
 package import BTCallAPI
+package import Configuration
 package import ControlLoop
 package import DBus
 

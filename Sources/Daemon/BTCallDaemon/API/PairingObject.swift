@@ -2,6 +2,7 @@ import BTCallAPI
 import BluetoothTypes
 package import ControlLoop
 package import DBus
+import HeadsetPolicy
 
 /// `org.btcall.Pairing1` at `/org/btcall`.
 @ControlPlane

@@ -1,6 +1,7 @@
 import ALSA
 import AudioDSP
 import AudioEngine
+package import Configuration
 package import ControlLoop
 package import Routing
 

@@ -1,6 +1,7 @@
 import AudioDSP
 package import AudioEngine
 package import BTCallAPI
+package import Configuration
 package import ControlLoop
 package import DBus
 import Glibc

@@ -1,5 +1,6 @@
 package import AudioEngine
 import BluetoothTypes
+package import Configuration
 import ControlLoop
 import Logging
 import Routing

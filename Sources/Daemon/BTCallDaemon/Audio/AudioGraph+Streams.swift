@@ -1,5 +1,6 @@
 import AudioEngine
 package import BluetoothTypes
+package import Configuration
 import Glibc
 import Logging
 import Routing

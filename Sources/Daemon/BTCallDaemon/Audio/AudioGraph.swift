@@ -1,6 +1,7 @@
 package import AudioDSP
 package import AudioEngine
 package import BluetoothTypes
+package import Configuration
 package import ControlLoop
 package import Logging
 package import Routing

@@ -1,6 +1,7 @@
 import AudioDSP
 import AudioEngine
 package import BTCallAPI
+package import Configuration
 package import ControlLoop
 package import DBus
 package import Logging

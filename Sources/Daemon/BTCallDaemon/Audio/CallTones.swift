@@ -1,4 +1,5 @@
 import AudioEngine
+package import Configuration
 package import ControlLoop
 package import Logging
 import Routing

@@ -1,4 +1,5 @@
 package import AudioEngine
+package import Configuration
 package import ControlLoop
 package import Routing
 

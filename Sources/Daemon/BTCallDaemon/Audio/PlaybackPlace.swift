@@ -1,3 +1,5 @@
+package import Configuration
+
 /// Where a playback is heard, whatever comes and goes meanwhile.
 package enum PlaybackPlace: Hashable, Sendable {
     /// With the calls, where they are routed; not at all without a route.

@@ -1,5 +1,6 @@
 package import AudioDSP
 import AudioEngine
+package import Configuration
 package import ControlLoop
 package import Logging
 package import Routing

@@ -1,5 +1,6 @@
 package import AudioDSP
 package import BTCallAPI
+package import Configuration
 package import ControlLoop
 
 /// What is done to the microphone: as the configuration says, unless it was switched off or bypassed at run time.

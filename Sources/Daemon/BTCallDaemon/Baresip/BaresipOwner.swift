@@ -2,6 +2,7 @@ package import BTCallAPI
 import BluetoothSockets
 import BluetoothTypes
 import CBTCall
+package import Configuration
 package import ControlLoop
 package import DBus
 import Glibc

@@ -1,4 +1,5 @@
 package import ALSA
+package import Configuration
 package import ControlLoop
 
 /// Parts of the machine that devices come and go in.

@@ -1,3 +1,4 @@
+package import Configuration
 package import ControlLoop
 package import Logging
 package import Routing

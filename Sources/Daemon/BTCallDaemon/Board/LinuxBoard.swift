@@ -1,5 +1,6 @@
 import ALSA
 package import BoardInput
+package import Configuration
 package import ControlLoop
 package import Logging
 

@@ -1,5 +1,6 @@
 package import BTCallAPI
 import BluetoothTypes
+import Configuration
 package import ControlLoop
 import Logging
 import Routing

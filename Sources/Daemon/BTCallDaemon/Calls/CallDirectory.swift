@@ -1,5 +1,6 @@
 package import BTCallAPI
 package import BluetoothTypes
+package import Configuration
 package import ControlLoop
 package import DBus
 package import Logging

@@ -1,5 +1,6 @@
 package import BTCallAPI
 import BluetoothTypes
+package import Configuration
 package import ControlLoop
 package import Logging
 package import Telephony

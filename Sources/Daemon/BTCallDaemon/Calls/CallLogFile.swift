@@ -1,4 +1,5 @@
 package import BTCallAPI
+package import Configuration
 package import ControlLoop
 
 /// The file of the call log in the state directory: `calls.log`, a line a call, the oldest first.

@@ -1,4 +1,5 @@
 package import BluetoothTypes
+package import Configuration
 package import ControlLoop
 package import HandsFree
 package import Logging

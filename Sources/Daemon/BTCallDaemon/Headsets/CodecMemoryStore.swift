@@ -1,4 +1,5 @@
 package import BluetoothTypes
+package import Configuration
 import Glibc
 package import HandsFree
 

@@ -1,4 +1,5 @@
 package import BlueZ
+package import Configuration
 package import ControlLoop
 import Glibc
 package import Logging

@@ -1,3 +1,4 @@
+package import Configuration
 package import ControlLoop
 package import DBus
 package import Logging

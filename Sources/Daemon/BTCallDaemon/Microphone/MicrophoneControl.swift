@@ -1,5 +1,6 @@
 import AudioEngine
 package import BTCallAPI
+package import Configuration
 package import ControlLoop
 package import Logging
 import Routing

@@ -1,4 +1,5 @@
 import BoardInput
+package import Configuration
 package import ControlLoop
 
 /// The light or line that is on while samples of a microphone leave the process towards somebody.

@@ -1,5 +1,6 @@
 package import BluetoothTypes
 package import ControlLoop
+import HeadsetPolicy
 package import Logging
 
 /// Has other music make room before a headset's audio link is opened.

@@ -3,6 +3,7 @@ package import BlueZ
 package import BluetoothTypes
 package import ControlLoop
 package import DBus
+package import HeadsetPolicy
 package import Logging
 
 /// Pairing without a screen: carries out what `PairingWindow` decides, with bluetoothd's help.

@@ -1,5 +1,6 @@
 import BTCallAPI
 package import BluetoothTypes
+package import Configuration
 package import ControlLoop
 
 /// The light that blinks while a pairing window is open, and is on while a headset is being paired (`[pairing] led`).

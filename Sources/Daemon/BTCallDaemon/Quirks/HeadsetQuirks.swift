@@ -1,5 +1,6 @@
 package import BlueZ
 package import BluetoothTypes
+package import Configuration
 package import ControlLoop
 package import HandsFree
 package import Logging

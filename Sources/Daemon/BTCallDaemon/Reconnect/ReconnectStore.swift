@@ -1,5 +1,7 @@
 package import BluetoothTypes
+package import Configuration
 import Glibc
+package import HeadsetPolicy
 
 /// The file of `ReconnectManager`: `reconnect.conf` in the state directory.
 ///

@@ -1,6 +1,8 @@
 package import BlueZ
 package import BluetoothTypes
+package import Configuration
 package import ControlLoop
+package import HeadsetPolicy
 package import Logging
 
 /// Brings headsets back that are known and away; carries out what `ReconnectManager` decides.

@@ -1,6 +1,7 @@
 package import AudioEngine
 package import BTCallDaemon
 import BluetoothTypes
+package import Configuration
 package import ControlLoop
 import Glibc
 package import Routing

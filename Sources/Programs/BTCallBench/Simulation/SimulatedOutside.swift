@@ -3,6 +3,7 @@ package import BTCallDaemon
 package import BTCallSimulator
 package import BluetoothSockets
 package import BluetoothTypes
+package import Configuration
 package import ControlLoop
 import Glibc
 package import Routing

@@ -1,6 +1,7 @@
 import ArgumentParser
 import BTCallBench
 import BTCallDaemon
+import Configuration
 import ControlLoop
 import Routing
 

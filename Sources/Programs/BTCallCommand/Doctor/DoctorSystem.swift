@@ -1,6 +1,7 @@
 import BTCallDaemon
 import BluetoothSockets
 import BluetoothTypes
+import Configuration
 import ControlLoop
 import Glibc
 

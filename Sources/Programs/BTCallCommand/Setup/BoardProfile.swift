@@ -1,4 +1,5 @@
 import BTCallDaemon
+import Configuration
 import Routing
 
 /// A board whose sound cards are known: a row of boards.conf.

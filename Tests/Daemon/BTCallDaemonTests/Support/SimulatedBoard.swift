@@ -1,5 +1,6 @@
 import ALSA
 import BTCallDaemon
+import Configuration
 import ControlLoop
 
 /// A board whose jacks, hook and volume controls a test moves.

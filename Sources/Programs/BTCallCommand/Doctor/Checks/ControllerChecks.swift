@@ -1,5 +1,6 @@
 import BTCallDaemon
 import BluetoothSockets
+import Configuration
 
 /// Can the controller carry voice, and does the voice come to the host?
 let controllerChecks = [

@@ -1,5 +1,6 @@
 import BTCallAPI
 import BTCallDaemon
+import Configuration
 import DBus
 import Glibc
 

@@ -1,5 +1,6 @@
 import ALSA
 import BTCallDaemon
+import Configuration
 import Routing
 
 /// Are the sound cards there that the configuration names, and the PCM for other programs?

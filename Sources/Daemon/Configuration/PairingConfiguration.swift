@@ -1,3 +1,5 @@
+import HeadsetPolicy
+
 /// `[pairing]`: what the box itself has for pairing without a screen.
 package struct PairingConfiguration: Equatable, Sendable {
     /// What opens a window when it is pressed, and closes it when it is pressed again; nil: only programs do.

@@ -1,4 +1,3 @@
-import BlueZ
 package import BluetoothTypes
 
 /// Decides when headsets that are known and away are paged (INTEROP.md section 1 no. 8, C8, C12, C16).

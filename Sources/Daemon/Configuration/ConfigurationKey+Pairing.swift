@@ -1,4 +1,5 @@
 import BTCallAPI
+import HeadsetPolicy
 
 /// `[pairing]`: pairing without a screen.
 extension ConfigurationSection {

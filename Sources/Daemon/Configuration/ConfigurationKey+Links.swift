@@ -1,5 +1,4 @@
 import BTCallAPI
-import BlueZ
 import BluetoothTypes
 import HandsFree
 

@@ -1,4 +1,3 @@
-import BlueZ
 package import BluetoothTypes
 
 // Headsets that come and go, and what that means.

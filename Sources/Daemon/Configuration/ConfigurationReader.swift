@@ -13,6 +13,14 @@ package struct ConfigurationError: Error, Equatable, Sendable, CustomStringConve
     /// What would be right, in words.
     package let accepted: String
 
+    package init(file: String, line: Int?, key: String?, problem: String, accepted: String) {
+        self.file = file
+        self.line = line
+        self.key = key
+        self.problem = problem
+        self.accepted = accepted
+    }
+
     package var description: String {
         let place = line.map { "\(file):\($0)" } ?? file
         return "\(place): \(key.map { $0 + ": " } ?? "")\(problem); \(accepted)"
