@@ -24,7 +24,7 @@ extension Daemon {
         present.isServicePresent = registry.isServicePresent
         present.problems = problems.problems.count
         present.audio = graph.totals()
-        present.lateWakeUps = graph.counters().lateWakeUps
+        present.lateWakeUps = graph.engine.counters().lateWakeUps
         present.process = .now(began: began)
         return metrics.text(present)
     }

@@ -6,7 +6,7 @@ package import ControlLoop
 extension Daemon {
     /// What the real-time thread has done, for the watchdog.
     package var audioProgress: WatchdogKeeper.Progress {
-        .init(isPlaying: graph.routedTerminal != nil, ticks: graph.counters().ticks)
+        .init(isPlaying: graph.routedTerminal != nil, ticks: graph.engine.counters().ticks)
     }
 
     /// One line: what state it is in, where the calls are heard, how many problems there are.

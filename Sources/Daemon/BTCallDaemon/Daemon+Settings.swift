@@ -1,3 +1,4 @@
+import AudioEngine
 import BTCallAPI
 package import Configuration
 import ControlLoop
@@ -42,7 +43,7 @@ extension Daemon {
         reconnector.follow(new.reconnectSettings)
         peace.setDelay(new.routing.mediaRestore)
         players.isOn = new.pausesPlayers
-        graph.setCallQueueBlocks(new.callQueueBlocks)
+        graph.engine.setPrimeBlocks(new.callQueueBlocks)
         outside.paths.setPeriod(new.periodMilliseconds)
         voice.follow(new)
         applySounds(new)

@@ -179,19 +179,21 @@ package final class Daemon: Activating {
         calls = CallDirectory(
             bus: bus, deadline: configuration.waits.provider, contactBudget: configuration.waits.contact, logger: logger
         )
-        audio = CallAudio(graph: graph, logger: logger)
-        applicationAudio = ApplicationAudio(graph: graph, logger: logger)
+        audio = CallAudio(engine: graph.engine, logger: logger)
+        applicationAudio = ApplicationAudio(engine: graph.engine, logger: logger)
         voice = VoiceControl(configuration, graph: graph, problems: problems)
-        manual = ManualRendering(graph: graph, bus: bus, logger: logger)
+        manual = ManualRendering(engine: graph.engine, bus: bus, logger: logger)
         taps = CallTaps(
-            graph: graph, calls: calls, consent: configuration.recording, patience: configuration.waits.recording,
+            engine: graph.engine, calls: calls, consent: configuration.recording,
+            patience: configuration.waits.recording,
             logger: logger)
         sounds = LocalSounds(
             graph: graph, configuration: configuration.soundedRing, playable: configuration.playable,
             problems: problems, logger: logger)
         interruptionHolds = InterruptionHolds(calls: calls, isOn: configuration.holdsInterrupted, logger: logger)
         pcm = PCMServer(
-            path: configuration.pcmSocket, graph: graph, announcements: sounds.announcements, problems: problems,
+            path: configuration.pcmSocket, engine: graph.engine, announcements: sounds.announcements,
+            problems: problems,
             logger: logger)
         pcmCalls = PCMCalls(calls: calls, logger: logger)
         quality = CallQualityMonitor(

@@ -181,8 +181,8 @@ extension DaemonTests {
                     box.daemon.pcm.count(.call) == 1 && box.daemon.pcm.count(.call, isCapture: true) == 1
                 }
                 // Longer than what makes a call, by the blocks of the other one.
-                let blocks = box.daemon.graph.counters().ticks
-                try await eventually("300 ms have passed") { box.daemon.graph.counters().ticks > blocks + 30 }
+                let blocks = box.daemon.graph.engine.counters().ticks
+                try await eventually("300 ms have passed") { box.daemon.graph.engine.counters().ticks > blocks + 30 }
                 #expect(try await box.bridge.calls.list().map(\.id) == [other])
                 #expect(streams.allSatisfy { $0.ring.engagement == 0 && $0.ring.hardware == 0 })
                 try await registration.update(other, .ended)

@@ -83,7 +83,7 @@ extension DaemonTests {
                     try await registration.update(call, .active)
                     try await box.playing("earpiece")
                     try await eventually("the ringer's device is closed") {
-                        box.daemon.graph.counters().terminals.count == 1
+                        box.daemon.graph.engine.counters().terminals.count == 1
                     }
                     #expect(share(played(box, "earpiece").suffix(9_600), 700) < 0.01)
                     #expect(box.outside.opened == [Self.speaker, "earpiece"])
@@ -134,7 +134,7 @@ extension DaemonTests {
                         return heard.count == 9_600 && share(heard, 500) > 0.9
                     }
                     try await eventually("the ringer's device is closed") {
-                        box.daemon.graph.counters().terminals.count == 1
+                        box.daemon.graph.engine.counters().terminals.count == 1
                     }
                     let ring = samples("ring").count
                     #expect(share(samples("call").suffix(9_600), 700) < 0.01)
@@ -382,7 +382,7 @@ extension DaemonTests {
                 speaker.stop()
                 try await eventually("the call alone is heard") { share(recent(box, "earpiece"), 500) > 0.9 }
                 try await eventually("the page's device is closed") {
-                    box.daemon.graph.counters().terminals.count == 1
+                    box.daemon.graph.engine.counters().terminals.count == 1
                 }
             }
         }

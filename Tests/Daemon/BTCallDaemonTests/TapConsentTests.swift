@@ -14,7 +14,7 @@ extension DaemonTests {
                 _ = try await box.startCall(registration)
                 let path = try #require(box.daemon.calls.calls.first?.path)
                 let taps = CallTaps(
-                    graph: box.daemon.graph, calls: box.daemon.calls, consent: .ask, patience: .seconds(60),
+                    engine: box.daemon.graph.engine, calls: box.daemon.calls, consent: .ask, patience: .seconds(60),
                     logger: box.log.logger)
                 var isAsked = false
                 taps.onEvent = { event in if case .requested = event { isAsked = true } }

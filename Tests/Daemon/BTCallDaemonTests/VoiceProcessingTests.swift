@@ -101,7 +101,7 @@ extension DaemonTests {
                 }
                 try await goesOn()
                 #expect(box.daemon.settings.configuration.voiceStages == [])
-                let losses = box.daemon.graph.counters().terminals.map { $0.playbackXruns + $0.captureXruns }
+                let losses = box.daemon.graph.engine.counters().terminals.map { $0.playbackXruns + $0.captureXruns }
                 #expect(losses.allSatisfy { $0 == 0 })
                 try await box.bridge.setSetting("audio.voiceProcessing", to: "none")
                 #expect(try await !audio.isVoiceProcessingEnabled())

@@ -5,10 +5,10 @@ package import DBus
 
 // How loud the calls are.
 extension AudioObject {
-    package static func levelMethods(_ graph: AudioGraph) -> [ExportedInterface.Method] {
+    package static func levelMethods(_ engine: AudioEngine) -> [ExportedInterface.Method] {
         [
             .init(BTCallName.Audio.levels, out: [("levels", "a{sv}")], isReading: true) { _ in
-                [.vardict(graph.levels().map { LevelsDescription($0).fields } ?? [:])]
+                [.vardict(engine.levels().map { LevelsDescription($0).fields } ?? [:])]
             }
         ]
     }

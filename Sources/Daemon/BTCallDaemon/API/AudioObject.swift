@@ -66,7 +66,7 @@ package final class AudioObject {
                     }
                 },
                 openPlayback(),
-            ] + microphoneMethods(microphone) + Self.methods(manual, taps) + Self.levelMethods(graph),
+            ] + microphoneMethods(microphone) + Self.methods(manual, taps) + Self.levelMethods(graph.engine),
             signals: [.init(Name.speakingWhileMuted, [])] + Self.signals,
             properties: voiceProperties() + [
                 .init(
@@ -126,10 +126,10 @@ package final class AudioObject {
     }
 
     private func statistics() -> AudioStatistics {
-        let counters = graph.counters()
+        let counters = graph.engine.counters()
         var statistics = AudioStatistics()
-        statistics.isRealtime = graph.isRealtime
-        statistics.cardQueueMs = UInt64(clamping: graph.playbackQueue.milliseconds)
+        statistics.isRealtime = graph.engine.isRealtime
+        statistics.cardQueueMs = UInt64(clamping: graph.engine.playbackQueue.milliseconds)
         statistics.lateTicks = UInt64(clamping: counters.lateWakeUps)
         for counter in counters.terminals {
             guard let endpoint = graph.endpoint(ofTerminal: counter.id), let word = DeviceWord(endpoint.description)

@@ -1,5 +1,5 @@
 import AudioDSP
-import AudioEngine
+package import AudioEngine
 package import BTCallAPI
 package import ControlLoop
 package import DBus
@@ -12,7 +12,7 @@ package final class ApplicationAudio {
     private static let aheadBlocks = 8
     /// Of one program, so that none keeps all others out.
     private static let mostPerClient = 4
-    private let graph: AudioGraph
+    private let engine: AudioEngine
     private let logger: Logger
     /// Who opened which, by the engine's number.
     private var owners: [UInt32: String] = [:]
@@ -22,8 +22,8 @@ package final class ApplicationAudio {
     package private(set) var microphoneVolume = 1.0
     package private(set) var applicationVolume = 1.0
 
-    package init(graph: AudioGraph, logger: Logger) {
-        self.graph = graph
+    package init(engine: AudioEngine, logger: Logger) {
+        self.engine = engine
         self.logger = logger
     }
 
@@ -50,7 +50,7 @@ package final class ApplicationAudio {
         pair.limit(bytes: Self.aheadBlocks * format.blockFrames * format.layout.frameBytes)
         let identifier = lastIdentifier &+ 1
         do throws(AudioEngineError) {
-            try graph.attachInjection(
+            try engine.attachInjection(
                 identifier, descriptor: pair.ours, rate: format.rate, layout: format.layout, isStream: isStream)
         } catch {
             guard case .tooMany(let limit) = error else { throw APIError(.fault, "the audio engine: \(error)") }
@@ -74,12 +74,12 @@ package final class ApplicationAudio {
 
     package func setMicrophoneVolume(_ volume: Double) throws(APIError) {
         microphoneVolume = try Self.checked(volume)
-        graph.setMicrophoneVolume(Float(volume))
+        engine.setMicrophoneVolume(Float(volume))
     }
 
     package func setApplicationVolume(_ volume: Double) throws(APIError) {
         applicationVolume = try Self.checked(volume)
-        graph.setApplicationVolume(Float(volume))
+        engine.setApplicationVolume(Float(volume))
     }
 
     private static func checked(_ volume: Double) throws(APIError) -> Double {

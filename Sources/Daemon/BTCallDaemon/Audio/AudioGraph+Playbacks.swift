@@ -35,7 +35,7 @@ extension AudioGraph {
     /// Lets the person hear something until it is over or ended.
     ///
     /// - Parameter onEnd: called once, after it has faded out; not when the graph is closed.
-    /// - Returns: its number, for `endPlayback`.
+    /// - Returns: the engine's number of it, for `AudioEngine.endPlayback`.
     package func play(
         _ source: PlaybackSource, _ manner: PlaybackManner, at place: PlaybackPlace,
         onEnd: @escaping @ControlPlane () -> Void = {}
@@ -48,8 +48,6 @@ extension AudioGraph {
         reconcile()
         return playback.identifier
     }
-
-    package func endPlayback(_ identifier: UInt32) { engine.endPlayback(identifier) }
 
     /// Whether devices may be opened for this alone: not while somebody else has the audio hardware.
     package func setAllowsOutputs(_ isAllowed: Bool) {

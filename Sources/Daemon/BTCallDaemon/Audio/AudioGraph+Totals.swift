@@ -9,7 +9,7 @@ extension AudioGraph {
     package func totals() -> [String: LinkQuality] {
         var totals = retired
         for terminal in terminals where terminal.phase != .removing {
-            guard let counters = counters(ofTerminal: terminal.identifier) else { continue }
+            guard let counters = engine.counters(ofTerminal: terminal.identifier) else { continue }
             totals[Self.kind(of: terminal), default: LinkQuality()] += counters.quality
         }
         return totals
@@ -17,7 +17,9 @@ extension AudioGraph {
 
     /// A terminal is about to go: what it has counted stays. What it still counts is lost.
     package func retire(_ terminal: Terminal) {
-        guard terminal.phase != .removing, let counters = counters(ofTerminal: terminal.identifier) else { return }
+        guard terminal.phase != .removing, let counters = engine.counters(ofTerminal: terminal.identifier) else {
+            return
+        }
         retired[Self.kind(of: terminal), default: LinkQuality()] += counters.quality
     }
 

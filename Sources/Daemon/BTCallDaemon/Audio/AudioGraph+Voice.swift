@@ -27,8 +27,6 @@ extension AudioGraph {
         engine.setVoiceStages(stages)
     }
 
-    package func setVoiceBypassed(_ isBypassed: Bool) { engine.setVoiceBypassed(isBypassed) }
-
     /// A headset takes echo and noise out itself, on the link that it has and on later ones.
     package func setOwnVoiceProcessing(_ isOwn: Bool, ofLink address: BluetoothAddress) {
         guard ownVoices.contains(address) != isOwn else { return }

@@ -297,22 +297,6 @@ package final class AudioGraph {
         linkTerminal(address).flatMap { $0.phase == .open ? $0.codec : nil }
     }
 
-    // MARK: Calls
-
-    /// - Parameter descriptor: becomes the engine's.
-    package func attachCall(
-        _ identifier: UInt32, descriptor: Int32, rate: Int, layout: SampleLayout
-    ) throws(AudioEngineError) {
-        try engine.attachCall(identifier, descriptor: descriptor, rate: rate, layout: layout, active: true)
-    }
-
-    package func setCallActive(_ identifier: UInt32, _ active: Bool) { engine.setCallActive(identifier, active) }
-    package func setCallGates(_ identifier: UInt32, hears: Bool, speaks: Bool) {
-        engine.setCallGates(identifier, hears: hears, speaks: speaks)
-    }
-    package func detachCall(_ identifier: UInt32) { engine.detachCall(identifier) }
-    package func setMuting(_ muting: Muting) { engine.setMuting(muting) }
-
     // MARK: Microphones
 
     /// Which microphones of local devices are open.
@@ -338,19 +322,6 @@ package final class AudioGraph {
     /// The microphone that runs between calls gives samples.
     package var isMicrophoneReady: Bool { captures.isReady }
 
-    // MARK: What applications add
-
-    /// - Parameter descriptor: becomes the engine's.
-    package func attachInjection(
-        _ identifier: UInt32, descriptor: Int32, rate: Int, layout: SampleLayout, isStream: Bool
-    ) throws(AudioEngineError) {
-        try engine.attachInjection(
-            identifier, descriptor: descriptor, rate: rate, layout: layout, isStream: isStream)
-    }
-
-    package func setMicrophoneVolume(_ gain: Float) { engine.setMicrophoneVolume(gain) }
-    package func setApplicationVolume(_ gain: Float) { engine.setApplicationVolume(gain) }
-
     // MARK: Settings
 
     /// The limit of the silent-link watchdog, for the links that are open and for later ones; nil adapts to the link.
@@ -359,23 +330,10 @@ package final class AudioGraph {
         for terminal in terminals where terminal.codec != nil { engine.setSilentLimit(terminal.identifier, limit) }
     }
 
-    /// Blocks of 10 ms that are under way to an application, for calls whose audio begins from now on.
-    package func setCallQueueBlocks(_ blocks: Int) { engine.setPrimeBlocks(blocks) }
-
     // MARK: Figures
 
-    package var isRealtime: Bool { engine.isRealtime }
-    /// Frames per second of the internal mix.
-    package var busRate: Int { engine.busRate }
-    /// How full the buffers of sound cards are kept.
-    package var playbackQueue: Duration { engine.playbackQueue }
     /// Whether no device, no microphone and no link is open, nor being closed.
     package var isQuiet: Bool { terminals.isEmpty && captures.isEmpty }
-    package func counters() -> EngineCounters { engine.counters() }
-    package func levels() -> EngineLevels? { engine.levels() }
-    package func counters(ofTerminal identifier: UInt32) -> EngineCounters.Terminal? {
-        engine.counters(ofTerminal: identifier)
-    }
     /// The terminal that carries the audio; nil while none does.
     package var routedTerminal: UInt32? { routed }
     package func endpoint(ofTerminal identifier: UInt32) -> AudioEndpoint? {

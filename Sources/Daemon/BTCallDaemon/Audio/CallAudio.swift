@@ -1,4 +1,4 @@
-import AudioEngine
+package import AudioEngine
 import BTCallAPI
 package import ControlLoop
 package import DBus
@@ -7,15 +7,15 @@ package import Logging
 /// Gives each active call its descriptor: one end of a socket pair to the provider, the other to the engine.
 @ControlPlane
 package final class CallAudio: CallAudioExchange {
-    private let graph: AudioGraph
+    private let engine: AudioEngine
     private let logger: Logger
     /// Calls that the engine has, by the engine's number, with their object paths.
     package private(set) var paths: [UInt32: String] = [:]
     /// Calls whose audio is the ALSA PCM; one of them gives the recorders their copy.
     private var pcmCalls: [CallRecord] = []
 
-    package init(graph: AudioGraph, logger: Logger) {
-        self.graph = graph
+    package init(engine: AudioEngine, logger: Logger) {
+        self.engine = engine
         self.logger = logger
     }
 
@@ -34,8 +34,9 @@ package final class CallAudio: CallAudioExchange {
         }
         do throws(AudioEngineError) {
             let format = record.provider.options.format
-            try graph.attachCall(
-                record.audioIdentifier, descriptor: pair.ours, rate: format.rate, layout: format.layout)
+            try engine.attachCall(
+                record.audioIdentifier, descriptor: pair.ours, rate: format.rate, layout: format.layout,
+                active: true)
         } catch {
             logger.error("call \(record.uuid) has no audio: \(error)")
             return nil
@@ -51,16 +52,16 @@ package final class CallAudio: CallAudioExchange {
             givePCM(to: pcmCalls.last)
         }
         guard paths.removeValue(forKey: record.audioIdentifier) != nil else { return }
-        graph.detachCall(record.audioIdentifier)
+        engine.detachCall(record.audioIdentifier)
     }
 
     package func gate(_ record: CallRecord) {
         guard paths[record.audioIdentifier] != nil || pcmCalls.last === record else { return }
-        graph.setCallGates(record.audioIdentifier, hears: record.media.hears, speaks: record.media.speaks)
+        engine.setCallGates(record.audioIdentifier, hears: record.media.hears, speaks: record.media.speaks)
     }
 
     private func givePCM(to record: CallRecord?) {
-        graph.setPCMCall(record?.audioIdentifier)
+        engine.setPCMCall(record?.audioIdentifier)
         if let record { gate(record) }
     }
 

@@ -1,5 +1,5 @@
 import AudioDSP
-import AudioEngine
+package import AudioEngine
 package import BTCallAPI
 package import Configuration
 package import ControlLoop
@@ -46,13 +46,13 @@ package final class CallTaps {
     package var consent: RecordingConsent {
         didSet {
             guard consent != oldValue else { return }
-            if consent == .deny { for identifier in taps.keys.sorted() { graph.detachTap(identifier) } }
+            if consent == .deny { for identifier in taps.keys.sorted() { engine.detachTap(identifier) } }
             if consent != .ask {
                 for question in questions { answer(question, consent == .allow ? .allowed : .denied) }
             }
         }
     }
-    private let graph: AudioGraph
+    private let engine: AudioEngine
     private let calls: CallDirectory
     private let patience: Duration
     private let logger: Logger
@@ -67,9 +67,9 @@ package final class CallTaps {
 
     /// - Parameter patience: for somebody to allow it.
     package init(
-        graph: AudioGraph, calls: CallDirectory, consent: RecordingConsent, patience: Duration, logger: Logger
+        engine: AudioEngine, calls: CallDirectory, consent: RecordingConsent, patience: Duration, logger: Logger
     ) {
-        self.graph = graph
+        self.engine = engine
         self.calls = calls
         self.consent = consent
         self.patience = patience
@@ -133,7 +133,7 @@ package final class CallTaps {
     /// The call is over, and so are its taps.
     package func ended(_ call: CallRecord) {
         for question in questions where question.call === call { answer(question, .callOver) }
-        for (identifier, tap) in taps where tap.call === call { graph.detachTap(identifier) }
+        for (identifier, tap) in taps where tap.call === call { engine.detachTap(identifier) }
     }
 
     /// The engine has closed it.
@@ -208,7 +208,7 @@ package final class CallTaps {
         let identifier = lastIdentifier &+ 1
         let format = options.format
         do throws(AudioEngineError) {
-            try graph.attachTap(
+            try engine.attachTap(
                 identifier, ofCall: call.audioIdentifier, Self.side(options), descriptor: pair.ours, rate: format.rate,
                 layout: format.layout, isStream: options.isStream)
         } catch {

@@ -34,7 +34,7 @@ package final class CallTones {
         if isWaiting, waiting == nil {
             waiting = play(.waiting, at: .route)
         } else if !isWaiting, let playing = waiting {
-            graph.endPlayback(playing)
+            graph.engine.endPlayback(playing)
             waiting = nil
         }
         // Whoever is called or calls again is not told of the last call any more.
@@ -58,7 +58,7 @@ package final class CallTones {
         stopEnd()
         failed = call
         if let ringback {
-            graph.endPlayback(ringback.playback)
+            graph.engine.endPlayback(ringback.playback)
             self.ringback = nil
         }
         playEnd(signal)
@@ -74,7 +74,7 @@ package final class CallTones {
             isTalking || configuration.ringback == .no
             ? nil : snapshot.calls.first { $0.state == .alerting && $0.id != failed }?.id
         if let ringback, ringback.call != call {
-            graph.endPlayback(ringback.playback)
+            graph.engine.endPlayback(ringback.playback)
             self.ringback = nil
         }
         guard let call, ringback == nil else { return }
@@ -92,7 +92,7 @@ package final class CallTones {
     private func stopEnd() {
         endTimer?.cancel()
         endTimer = nil
-        if let end { graph.endPlayback(end) }
+        if let end { graph.engine.endPlayback(end) }
         end = nil
         failed = nil
     }

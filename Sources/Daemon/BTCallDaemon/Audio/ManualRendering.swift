@@ -1,5 +1,5 @@
 import AudioDSP
-import AudioEngine
+package import AudioEngine
 package import BTCallAPI
 package import ControlLoop
 package import DBus
@@ -11,7 +11,7 @@ package import Logging
 package final class ManualRendering {
     /// What is asked for to be under way each way. The kernel counts its own part, too: it becomes 40 to 130 ms.
     private static let aheadBlocks = 8
-    private let graph: AudioGraph
+    private let engine: AudioEngine
     private let bus: BusConnection
     private let logger: Logger
     private var watch: Subscription?
@@ -22,8 +22,8 @@ package final class ManualRendering {
     /// It has begun or ended.
     package var onChange: (@ControlPlane () -> Void)?
 
-    package init(graph: AudioGraph, bus: BusConnection, logger: Logger) {
-        self.graph = graph
+    package init(engine: AudioEngine, bus: BusConnection, logger: Logger) {
+        self.engine = engine
         self.bus = bus
         self.logger = logger
     }
@@ -47,7 +47,7 @@ package final class ManualRendering {
         downlink.limitOurs(bytes: bytes)
         identifier &+= 1
         do throws(AudioEngineError) {
-            try graph.attachManual(
+            try engine.attachManual(
                 identifier, uplink: uplink.ours, downlink: downlink.ours, rate: format.rate, layout: format.layout,
                 isStream: isStream)
         } catch {
@@ -56,7 +56,7 @@ package final class ManualRendering {
         holder = busName
         watch = bus.watchName(busName) { [weak self] owner in
             guard owner == nil, self?.holder == busName else { return }
-            self?.graph.detachManual()
+            self?.engine.detachManual()
         }
         logger.notice("\(busName) renders the audio itself: \(format)\(isStream ? ", as streams" : "")")
         onChange?()

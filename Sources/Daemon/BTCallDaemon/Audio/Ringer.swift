@@ -66,7 +66,7 @@ package final class Ringer {
     }
 
     private func end(_ ring: ReferenceWritableKeyPath<Ringer, Ring?>) {
-        if case .playing(let playing) = self[keyPath: ring] { graph.endPlayback(playing) }
+        if case .playing(let playing) = self[keyPath: ring] { graph.engine.endPlayback(playing) }
         self[keyPath: ring] = nil
     }
 
@@ -78,7 +78,7 @@ package final class Ringer {
         lastReading += 1
         let number = lastReading
         self[keyPath: ring] = .reading(number)
-        reader.read(file, atRate: graph.busRate) { [weak self] outcome in
+        reader.read(file, atRate: graph.engine.busRate) { [weak self] outcome in
             // It may have stopped meanwhile, and begun again.
             guard let self, case .reading(number) = self[keyPath: ring] else { return }
             self[keyPath: ring] = play(source(file, outcome), at: place)

@@ -1,4 +1,5 @@
 package import AudioDSP
+import AudioEngine
 package import BTCallAPI
 package import Configuration
 package import ControlLoop
@@ -45,7 +46,7 @@ package final class VoiceControl {
     package func setBypassed(_ isBypassed: Bool) {
         guard isBypassed != self.isBypassed else { return }
         self.isBypassed = isBypassed
-        graph.setVoiceBypassed(isBypassed)
+        graph.engine.setVoiceBypassed(isBypassed)
         onChange?([BTCallName.Audio.voiceProcessingBypassed])
     }
 

@@ -125,7 +125,7 @@ package final class CallQualityMonitor {
     // MARK: Readings
 
     private func begin(_ identifier: UInt32) -> (identifier: UInt32, reading: LinkQuality, at: Instant)? {
-        guard let counters = graph.counters(ofTerminal: identifier) else { return nil }
+        guard let counters = graph.engine.counters(ofTerminal: identifier) else { return nil }
         return (identifier, counters.quality, ControlLoop.now)
     }
 
@@ -133,13 +133,13 @@ package final class CallQualityMonitor {
         guard let endpoint = graph.endpoint(ofTerminal: identifier) else { return nil }
         var carrier = CallHistory.Carrier(
             endpoint, codec: graph.codec(ofTerminal: identifier), handle: graph.handle(ofTerminal: identifier))
-        carrier.packetBytes = graph.counters(ofTerminal: identifier)?.packetBytes ?? 0
+        carrier.packetBytes = graph.engine.counters(ofTerminal: identifier)?.packetBytes ?? 0
         return carrier
     }
 
     private func read() {
         // One that is gone has been read when it went.
-        guard let before = terminal, let counters = graph.counters(ofTerminal: before.identifier) else { return }
+        guard let before = terminal, let counters = graph.engine.counters(ofTerminal: before.identifier) else { return }
         let now = ControlLoop.now
         let reading = counters.quality
         var piece = reading.since(before.reading)

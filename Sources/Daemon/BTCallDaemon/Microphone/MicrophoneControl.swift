@@ -209,7 +209,7 @@ package final class MicrophoneControl {
             isUnmuting = graph.lacksMicrophone
         }
         wasClosed = isClosed
-        graph.setMuting(mute.muting == .off && !isAllowed ? .microphone : mute.muting)
+        graph.engine.setMuting(mute.muting == .off && !isAllowed ? .microphone : mute.muting)
         graph.setMicrophones(
             isOpen: isAllowed && !isClosed && isRequested, prepared: isPreparing ? preparedDevice : nil)
         if !isWanted || (!isAlwaysPrepared && isClosed) {

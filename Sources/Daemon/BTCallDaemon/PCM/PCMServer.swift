@@ -1,4 +1,4 @@
-import AudioEngine
+package import AudioEngine
 import BTCallAPI
 import CBTCall
 package import ControlLoop
@@ -44,7 +44,7 @@ package final class PCMServer {
     package var process: @ControlPlane (_ socket: Int32) -> Int32 = { PCMServer.peer(of: $0) }
     /// Where clients connect; nil serves nobody.
     package let path: String?
-    private let graph: AudioGraph
+    private let engine: AudioEngine
     private let announcements: Announcements
     private let problems: ProblemList
     private let logger: Logger
@@ -55,10 +55,10 @@ package final class PCMServer {
     private var shown: Values?
 
     package init(
-        path: String?, graph: AudioGraph, announcements: Announcements, problems: ProblemList, logger: Logger
+        path: String?, engine: AudioEngine, announcements: Announcements, problems: ProblemList, logger: Logger
     ) {
         self.path = path
-        self.graph = graph
+        self.engine = engine
         self.announcements = announcements
         self.problems = problems
         self.logger = logger
@@ -209,7 +209,7 @@ package final class PCMServer {
             switch hello.role {
             case .call:
                 lastStream &+= 1
-                try graph.addPCM(lastStream, memory)
+                try engine.addPCM(lastStream, memory)
                 connection.running = .call(lastStream)
             case .ring: connection.running = .playback(try announcements.play(memory, .ring))
             case .page: connection.running = .playback(try announcements.play(memory, .page))
@@ -226,8 +226,8 @@ package final class PCMServer {
     private func stop(_ connection: PCMConnection) {
         switch connection.running {
         case nil: return
-        case .call(let stream): graph.removePCM(stream)
-        case .playback(let playback): graph.endPlayback(playback)
+        case .call(let stream): engine.removePCM(stream)
+        case .playback(let playback): engine.endPlayback(playback)
         }
         connection.running = nil
         onChange?()
