@@ -6,51 +6,6 @@ package import ControlLoop
 package import Logging
 package import Routing
 
-/// What a voice link needs from whoever opened it: its descriptor and the way to close it.
-@ControlPlane
-package final class OpenAudioLink {
-    package let descriptor: Int32
-    package let codec: VoiceCodec
-    /// Size of the first packets to expect, in bytes; the size of those received counts.
-    package let packetBytesHint: Int
-    /// The controller's number of the connection; nil where there is none.
-    package let handle: UInt16?
-    private var release: (@ControlPlane () -> Void)?
-
-    /// - Parameter release: closes the descriptor; called once.
-    package init(
-        descriptor: Int32, codec: VoiceCodec, packetBytesHint: Int, handle: UInt16? = nil,
-        release: @escaping @ControlPlane () -> Void
-    ) {
-        self.descriptor = descriptor
-        self.codec = codec
-        self.packetBytesHint = packetBytesHint
-        self.handle = handle
-        self.release = release
-    }
-
-    package func close() {
-        release?()
-        release = nil
-    }
-}
-
-/// Where a call's audio can be: the endpoints that the engine has terminals for.
-package enum AudioEndpoint: Hashable, Sendable, CustomStringConvertible {
-    case local(LocalDevice)
-    case headset(BluetoothAddress)
-    /// A device that plays beside the calls; never a route.
-    case output(OutputDevice)
-
-    package var description: String {
-        switch self {
-        case .local(let kind): "\(kind)"
-        case .headset(let address): "bluetooth:\(address)"
-        case .output(let device): "output:\(device)"
-        }
-    }
-}
-
 /// Turns what the policy wants open into terminals of the audio engine, and the engine's events into facts.
 ///
 /// Level-triggered: the wanted paths, links and route are kept, and `reconcile()` takes every step that is possible now.
@@ -130,9 +85,9 @@ package final class AudioGraph {
     /// A local device has been opened for calls.
     package var onOpened: (@ControlPlane (LocalDevice, ALSAPath) -> Void)?
     /// Local devices that wait for that, and those that have waited.
-    private var preparing: Set<LocalDevice> = []
-    private var prepared: Set<LocalDevice> = []
-    private var isPlayOnly = false
+    var preparing: Set<LocalDevice> = []
+    var prepared: Set<LocalDevice> = []
+    var isPlayOnly = false
     package let engine: AudioEngine
     package let paths: any PathOpening
     package let logger: Logger
@@ -140,25 +95,25 @@ package final class AudioGraph {
     package var terminals: [Terminal] = []
     private var nextIdentifier: UInt32 = 1
     /// Of headsets whose volume is made here.
-    private var speakerGains: [BluetoothAddress: Float] = [:]
+    var speakerGains: [BluetoothAddress: Float] = [:]
     /// Of local devices.
     package var localSpeakerGain: Float = 1
     /// What is to be done to the microphone, until the engine has it.
     package var voiceWish: VoiceWish?
     /// Of headsets that take echo and noise out themselves.
     package internal(set) var ownVoices: Set<BluetoothAddress> = []
-    package private(set) var wantedPaths: Set<LocalDevice> = []
+    package internal(set) var wantedPaths: Set<LocalDevice> = []
     package private(set) var wantedRoute: AudioEndpoint? {
         didSet { if let wantedRoute { lastRoute = wantedRoute } }
     }
     /// Where the calls were last.
     package private(set) var lastRoute: AudioEndpoint?
     /// Last route given to the engine, and the last cut it reported.
-    private var commanded: UInt32?
-    private var routed: UInt32?
+    var commanded: UInt32?
+    var routed: UInt32?
     private var cutTimer: Timer?
-    private let captures: CaptureStreams
-    private var silentLimit: Duration?
+    let captures: CaptureStreams
+    var silentLimit: Duration?
     // What is heard beside the calls; see AudioGraph+Playbacks.
     package var playbacks: [Playback] = []
     package var lastPlayback: UInt32 = 0
@@ -208,30 +163,6 @@ package final class AudioGraph {
 
     // MARK: What the policy wants
 
-    package func openPath(_ kind: LocalDevice) {
-        wantedPaths.insert(kind)
-        reconcile()
-    }
-
-    package func closePath(_ kind: LocalDevice) {
-        wantedPaths.remove(kind)
-        prepared.remove(kind)
-        reconcile()
-    }
-
-    /// Whether local devices that are opened from here on leave their microphones closed, where those open by themselves.
-    package func setPlayOnly(_ isPlayOnly: Bool) {
-        self.isPlayOnly = isPlayOnly
-        reconcile()
-    }
-
-    /// Opens the wired headset anew when its microphone is another one from here on.
-    package func setWiredMicrophone(_ isOwn: Bool) {
-        guard paths.setWiredMicrophone(isOwn), let open = terminal(at: .local(.wiredHeadset)) else { return }
-        // Its end brings `reconcile`, which finds it wanted and not open.
-        remove(open)
-    }
-
     package func route(to endpoint: AudioEndpoint?) {
         wantedRoute = endpoint
         reconcile()
@@ -245,57 +176,6 @@ package final class AudioGraph {
         reconcile()
     }
     private var depth = 0
-
-    /// Takes an open link over; it is kept alive with silence until it is routed to.
-    package func add(link: OpenAudioLink, of address: BluetoothAddress) {
-        let codec: LinkCodec =
-            switch link.codec {
-            case .cvsd: .cvsd
-            case .mSBC: .mSBC
-            case .lc3SWB: .lc3SWB
-            }
-        let kind = TerminalKind.link(
-            descriptor: link.descriptor, codec: codec, packetBytesHint: link.packetBytesHint)
-        let endpoint = AudioEndpoint.headset(address)
-        guard let terminal = add(kind, endpoint, codec: link.codec, handle: link.handle, close: link.close) else {
-            link.close()
-            onEvent?(.linkLost(address, code: 0))
-            return
-        }
-        engine.setSilentLimit(terminal.identifier, silentLimit)
-        if let gain = speakerGains[address] { engine.setSpeakerGain(terminal.identifier, gain) }
-        if ownVoices.contains(address) { engine.setOwnVoiceProcessing(terminal.identifier, true) }
-    }
-
-    /// Makes the volume of a headset that cannot, on the link that it has and on later ones.
-    ///
-    /// - Parameter gain: linear; nil leaves the volume of later links to the headset.
-    package func setSpeakerGain(_ gain: Float?, ofLink address: BluetoothAddress) {
-        speakerGains[address] = gain
-        if let gain, let terminal = linkTerminal(address) {
-            engine.setSpeakerGain(terminal.identifier, gain)
-        }
-    }
-
-    /// Closes the link of a headset; `.linkClosed` says when it is done. Nothing happens when there is none.
-    package func closeLink(_ address: BluetoothAddress) {
-        guard let terminal = linkTerminal(address), terminal.phase == .open else { return }
-        terminal.phase = .waitingForCut
-        reconcile()
-    }
-
-    package func hasLink(_ address: BluetoothAddress) -> Bool {
-        linkTerminal(address).map { $0.phase == .open } ?? false
-    }
-
-    /// Whether a link exists, even one that is being closed.
-    package func holdsLink(_ address: BluetoothAddress) -> Bool {
-        terminals.contains { $0.endpoint == .headset(address) && $0.stream == nil && !$0.hasFailed }
-    }
-
-    package func codec(ofLink address: BluetoothAddress) -> VoiceCodec? {
-        linkTerminal(address).flatMap { $0.phase == .open ? $0.codec : nil }
-    }
 
     // MARK: Microphones
 
@@ -322,14 +202,6 @@ package final class AudioGraph {
     /// The microphone that runs between calls gives samples.
     package var isMicrophoneReady: Bool { captures.isReady }
 
-    // MARK: Settings
-
-    /// The limit of the silent-link watchdog, for the links that are open and for later ones; nil adapts to the link.
-    package func setSilentLimit(_ limit: Duration?) {
-        silentLimit = limit
-        for terminal in terminals where terminal.codec != nil { engine.setSilentLimit(terminal.identifier, limit) }
-    }
-
     // MARK: Figures
 
     /// Whether no device, no microphone and no link is open, nor being closed.
@@ -348,16 +220,8 @@ package final class AudioGraph {
 
     // MARK: Steps
 
-    private func terminal(at endpoint: AudioEndpoint) -> Terminal? {
+    func terminal(at endpoint: AudioEndpoint) -> Terminal? {
         terminals.first { $0.endpoint == endpoint && $0.phase != .removing }
-    }
-
-    /// The engine's number of an open link.
-    package func identifier(ofLink address: BluetoothAddress) -> UInt32? { linkTerminal(address)?.identifier }
-
-    /// A headset's voice link; its stream over A2DP is another terminal.
-    private func linkTerminal(_ address: BluetoothAddress) -> Terminal? {
-        terminals.first { $0.endpoint == .headset(address) && $0.stream == nil && $0.phase != .removing }
     }
 
     package func add(
@@ -416,77 +280,6 @@ package final class AudioGraph {
         }
     }
 
-    private func openWantedPaths() {
-        for kind in wantedPaths.sorted(by: { $0.rawValue < $1.rawValue }) {
-            let endpoint = AudioEndpoint.local(kind)
-            if let present = terminal(at: endpoint) {
-                present.phase = .open
-                continue
-            }
-            // The ringer's, until now.
-            if let output = terminals.first(where: { $0.endpoint == .output(.local(kind)) }) {
-                if output.phase != .removing { remove(output) }
-                continue
-            }
-            // Still being given back: opening it again now would find it busy. `.terminalRemoved` comes here again.
-            guard !terminals.contains(where: { $0.endpoint == endpoint }), mayOpen(kind) else { continue }
-            do throws(PathError) {
-                let hasMicrophone = paths.microphone(of: kind) != nil
-                let path = try hasMicrophone ? paths.openPlayback(kind) : paths.openPath(kind)
-                do throws(PathError) {
-                    if !isPlayOnly { try captures.open(for: kind) }
-                } catch {
-                    path.close()
-                    throw error
-                }
-                guard add(path.terminal, endpoint, codec: nil, close: path.close) != nil else {
-                    path.close()
-                    throw PathError(
-                        device: kind, what: "the audio engine refused it", remedy: "see the lines before in the log")
-                }
-                logger.debug("opened \(kind): \(path.summary)")
-                if case .path(let opened) = path.terminal { onOpened?(kind, opened) }
-            } catch {
-                // With two devices on one card that opens once, the one that has just been left is in the way.
-                if error.cause == .busy, giveBackUnwanted() || captures.giveBackUnused() { continue }
-                wantedPaths.remove(kind)
-                ControlLoop.shared.perform { [weak self] in self?.onEvent?(.pathFailed(error)) }
-            }
-        }
-    }
-
-    /// Whether a local device can be opened now; what has to be asked first comes back to `reconcile`.
-    private func mayOpen(_ kind: LocalDevice) -> Bool {
-        if prepared.remove(kind) != nil { return true }
-        guard let beforeOpening else { return true }
-        guard !preparing.contains(kind) else { return false }
-        let mustWait = beforeOpening(kind) { [weak self] in
-            guard let self else { return }
-            preparing.remove(kind)
-            if wantedPaths.contains(kind) { prepared.insert(kind) }
-            reconcile()
-        }
-        if mustWait { preparing.insert(kind) }
-        return !mustWait
-    }
-
-    /// Gives local devices back that nobody wants any more, without waiting for the cut.
-    ///
-    /// - Returns: whether there are any: `.terminalRemoved` comes back to `reconcile`.
-    private func giveBackUnwanted() -> Bool {
-        var isAny = false
-        for terminal in terminals {
-            switch terminal.endpoint {
-            case .local(let kind) where !wantedPaths.contains(kind): break
-            case .output: break
-            case .local, .headset: continue
-            }
-            isAny = true
-            if terminal.phase != .removing { remove(terminal) }
-        }
-        return isAny
-    }
-
     private func commandRoute() {
         let target = wantedRoute.flatMap { terminal(at: $0) }?.identifier
         // A path that is not open yet keeps the old route: silence is what it would be replaced by.
@@ -539,99 +332,5 @@ package final class AudioGraph {
             engine.route(to: nil)
         }
         engine.removeTerminal(terminal.identifier)
-    }
-
-    // MARK: Events of the engine
-
-    private func takeEvents() {
-        for event in engine.takeEvents() { take(event) }
-    }
-
-    private func take(_ event: AudioEngineEvent) {
-        switch event {
-        case .firstPacket(let identifier, let bytes):
-            forLink(identifier) { onEvent?(.firstPacket($0, bytes: bytes)) }
-        case .linkSilent(let identifier, let milliseconds):
-            forLink(identifier) { onEvent?(.linkSilent($0, milliseconds: milliseconds)) }
-        case .linkResumed(let identifier, _):
-            forLink(identifier) { onEvent?(.linkResumed($0)) }
-        case .terminalFailed(let identifier, let code): failed(identifier, code)
-        case .terminalRemoved(let identifier): removed(identifier)
-        case .routed(let identifier, let gap):
-            routed = identifier
-            onEvent?(.routed(identifier.flatMap(endpoint(ofTerminal:)), gapMicroseconds: gap))
-            reconcile()
-        case .callStarted: break
-        case .callClosed(let call, _): onEvent?(.callAudioClosed(call))
-        case .playbackEnded(let playback): playbackEnded(playback)
-        case .injectionEnded(let injection): onEvent?(.injectionEnded(injection))
-        case .speakingWhileMuted: onEvent?(.speakingWhileMuted)
-        case .captureReady(let capture): captures.flowing(capture)
-        case .captureFailed(let capture, let code): captures.failed(capture, code)
-        case .captureRemoved(let capture):
-            captures.removed(capture)
-            reconcile()
-            if isQuiet { onQuiet?() }
-        case .microphoneLive(let isLive): onEvent?(.microphoneLive(isLive))
-        case .manualEnded: onEvent?(.manualEnded)
-        case .tapEnded(let tap): onEvent?(.tapEnded(tap))
-        case .deadlineMissed(let count):
-            logger.debug("the audio thread was more than 20 ms late \(count) times")
-        case .eventsLost(let count): logger.error("\(count) events of the audio engine were lost")
-        }
-    }
-
-    private func forLink(_ identifier: UInt32, _ body: (BluetoothAddress) -> Void) {
-        guard let terminal = terminals.first(where: { $0.identifier == identifier }), terminal.phase == .open,
-            case .headset(let address) = terminal.endpoint
-        else { return }
-        body(address)
-    }
-
-    private func failed(_ identifier: UInt32, _ code: Int32) {
-        guard let terminal = terminals.first(where: { $0.identifier == identifier }) else { return }
-        if commanded == identifier { commanded = nil }
-        if routed == identifier { routed = nil }
-        guard terminal.phase != .removing else { return }
-        retire(terminal)
-        terminal.phase = .removing
-        terminal.hasFailed = true
-        engine.removeTerminal(identifier)
-        switch terminal.endpoint {
-        case .headset(let address):
-            guard terminal.stream == nil else {
-                streams?.streamFailed(address, code: code, isRoute: true)
-                return
-            }
-            onEvent?(.linkLost(address, code: code))
-        case .local(let kind):
-            wantedPaths.remove(kind)
-            onEvent?(.pathFailed(Self.pulled(kind, code)))
-        case .output(let device):
-            guard let address = terminal.stream else { return outputFailed(device, code) }
-            streams?.streamFailed(address, code: code, isRoute: false)
-        }
-    }
-
-    private static func pulled(_ kind: LocalDevice, _ code: Int32) -> PathError {
-        PathError(
-            device: kind, what: "\(SystemError(call: "the sound card", code: code))",
-            remedy: "plug the card in again; the call goes on with the next device meanwhile")
-    }
-
-    private func removed(_ identifier: UInt32) {
-        guard let index = terminals.firstIndex(where: { $0.identifier == identifier }) else { return }
-        let terminal = terminals.remove(at: index)
-        if commanded == identifier { commanded = nil }
-        if routed == identifier { routed = nil }
-        terminal.close()
-        captures.pathRemoved(identifier)
-        // What has failed would fail again at once.
-        if case .output = terminal.endpoint, terminal.hasFailed {} else { refusedOutputs.removeAll() }
-        if case .headset(let address) = terminal.endpoint, !terminal.hasFailed, terminal.stream == nil {
-            onEvent?(.linkClosed(address))
-        }
-        reconcile()
-        if isQuiet { onQuiet?() }
     }
 }

@@ -1,0 +1,100 @@
+import AudioEngine
+import BluetoothTypes
+import ControlLoop
+import Logging
+import Routing
+
+// What the engine reports, as facts for the rest.
+extension AudioGraph {
+    func takeEvents() {
+        for event in engine.takeEvents() { take(event) }
+    }
+
+    private func take(_ event: AudioEngineEvent) {
+        switch event {
+        case .firstPacket(let identifier, let bytes):
+            forLink(identifier) { onEvent?(.firstPacket($0, bytes: bytes)) }
+        case .linkSilent(let identifier, let milliseconds):
+            forLink(identifier) { onEvent?(.linkSilent($0, milliseconds: milliseconds)) }
+        case .linkResumed(let identifier, _):
+            forLink(identifier) { onEvent?(.linkResumed($0)) }
+        case .terminalFailed(let identifier, let code): failed(identifier, code)
+        case .terminalRemoved(let identifier): removed(identifier)
+        case .routed(let identifier, let gap):
+            routed = identifier
+            onEvent?(.routed(identifier.flatMap(endpoint(ofTerminal:)), gapMicroseconds: gap))
+            reconcile()
+        case .callStarted: break
+        case .callClosed(let call, _): onEvent?(.callAudioClosed(call))
+        case .playbackEnded(let playback): playbackEnded(playback)
+        case .injectionEnded(let injection): onEvent?(.injectionEnded(injection))
+        case .speakingWhileMuted: onEvent?(.speakingWhileMuted)
+        case .captureReady(let capture): captures.flowing(capture)
+        case .captureFailed(let capture, let code): captures.failed(capture, code)
+        case .captureRemoved(let capture):
+            captures.removed(capture)
+            reconcile()
+            if isQuiet { onQuiet?() }
+        case .microphoneLive(let isLive): onEvent?(.microphoneLive(isLive))
+        case .manualEnded: onEvent?(.manualEnded)
+        case .tapEnded(let tap): onEvent?(.tapEnded(tap))
+        case .deadlineMissed(let count):
+            logger.debug("the audio thread was more than 20 ms late \(count) times")
+        case .eventsLost(let count): logger.error("\(count) events of the audio engine were lost")
+        }
+    }
+
+    private func forLink(_ identifier: UInt32, _ body: (BluetoothAddress) -> Void) {
+        guard let terminal = terminals.first(where: { $0.identifier == identifier }), terminal.phase == .open,
+            case .headset(let address) = terminal.endpoint
+        else { return }
+        body(address)
+    }
+
+    private func failed(_ identifier: UInt32, _ code: Int32) {
+        guard let terminal = terminals.first(where: { $0.identifier == identifier }) else { return }
+        if commanded == identifier { commanded = nil }
+        if routed == identifier { routed = nil }
+        guard terminal.phase != .removing else { return }
+        retire(terminal)
+        terminal.phase = .removing
+        terminal.hasFailed = true
+        engine.removeTerminal(identifier)
+        switch terminal.endpoint {
+        case .headset(let address):
+            guard terminal.stream == nil else {
+                streams?.streamFailed(address, code: code, isRoute: true)
+                return
+            }
+            onEvent?(.linkLost(address, code: code))
+        case .local(let kind):
+            wantedPaths.remove(kind)
+            onEvent?(.pathFailed(Self.pulled(kind, code)))
+        case .output(let device):
+            guard let address = terminal.stream else { return outputFailed(device, code) }
+            streams?.streamFailed(address, code: code, isRoute: false)
+        }
+    }
+
+    private static func pulled(_ kind: LocalDevice, _ code: Int32) -> PathError {
+        PathError(
+            device: kind, what: "\(SystemError(call: "the sound card", code: code))",
+            remedy: "plug the card in again; the call goes on with the next device meanwhile")
+    }
+
+    private func removed(_ identifier: UInt32) {
+        guard let index = terminals.firstIndex(where: { $0.identifier == identifier }) else { return }
+        let terminal = terminals.remove(at: index)
+        if commanded == identifier { commanded = nil }
+        if routed == identifier { routed = nil }
+        terminal.close()
+        captures.pathRemoved(identifier)
+        // What has failed would fail again at once.
+        if case .output = terminal.endpoint, terminal.hasFailed {} else { refusedOutputs.removeAll() }
+        if case .headset(let address) = terminal.endpoint, !terminal.hasFailed, terminal.stream == nil {
+            onEvent?(.linkClosed(address))
+        }
+        reconcile()
+        if isQuiet { onQuiet?() }
+    }
+}

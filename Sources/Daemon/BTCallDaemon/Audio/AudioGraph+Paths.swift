@@ -1,0 +1,113 @@
+import AudioEngine
+import BluetoothTypes
+import ControlLoop
+import Logging
+package import Routing
+
+// Local devices that calls use.
+extension AudioGraph {
+    package func openPath(_ kind: LocalDevice) {
+        wantedPaths.insert(kind)
+        reconcile()
+    }
+
+    package func closePath(_ kind: LocalDevice) {
+        wantedPaths.remove(kind)
+        prepared.remove(kind)
+        reconcile()
+    }
+
+    /// Whether local devices that are opened from here on leave their microphones closed, where those open by themselves.
+    package func setPlayOnly(_ isPlayOnly: Bool) {
+        self.isPlayOnly = isPlayOnly
+        reconcile()
+    }
+
+    /// Opens the wired headset anew when its microphone is another one from here on.
+    package func setWiredMicrophone(_ isOwn: Bool) {
+        guard paths.setWiredMicrophone(isOwn), let open = terminal(at: .local(.wiredHeadset)) else { return }
+        // Its end brings `reconcile`, which finds it wanted and not open.
+        remove(open)
+    }
+
+    /// How loud calls are on local devices, those that are open and later ones.
+    ///
+    /// - Parameter gain: linear, 0 is silence; reached by a short ramp.
+    package func setLocalSpeakerGain(_ gain: Float) {
+        localSpeakerGain = gain
+        for terminal in terminals {
+            if case .local = terminal.endpoint { engine.setSpeakerGain(terminal.identifier, gain) }
+        }
+    }
+
+    func openWantedPaths() {
+        for kind in wantedPaths.sorted(by: { $0.rawValue < $1.rawValue }) {
+            let endpoint = AudioEndpoint.local(kind)
+            if let present = terminal(at: endpoint) {
+                present.phase = .open
+                continue
+            }
+            // The ringer's, until now.
+            if let output = terminals.first(where: { $0.endpoint == .output(.local(kind)) }) {
+                if output.phase != .removing { remove(output) }
+                continue
+            }
+            // Still being given back: opening it again now would find it busy. `.terminalRemoved` comes here again.
+            guard !terminals.contains(where: { $0.endpoint == endpoint }), mayOpen(kind) else { continue }
+            do throws(PathError) {
+                let hasMicrophone = paths.microphone(of: kind) != nil
+                let path = try hasMicrophone ? paths.openPlayback(kind) : paths.openPath(kind)
+                do throws(PathError) {
+                    if !isPlayOnly { try captures.open(for: kind) }
+                } catch {
+                    path.close()
+                    throw error
+                }
+                guard add(path.terminal, endpoint, codec: nil, close: path.close) != nil else {
+                    path.close()
+                    throw PathError(
+                        device: kind, what: "the audio engine refused it", remedy: "see the lines before in the log")
+                }
+                logger.debug("opened \(kind): \(path.summary)")
+                if case .path(let opened) = path.terminal { onOpened?(kind, opened) }
+            } catch {
+                // With two devices on one card that opens once, the one that has just been left is in the way.
+                if error.cause == .busy, giveBackUnwanted() || captures.giveBackUnused() { continue }
+                wantedPaths.remove(kind)
+                ControlLoop.shared.perform { [weak self] in self?.onEvent?(.pathFailed(error)) }
+            }
+        }
+    }
+
+    /// Whether a local device can be opened now; what has to be asked first comes back to `reconcile`.
+    private func mayOpen(_ kind: LocalDevice) -> Bool {
+        if prepared.remove(kind) != nil { return true }
+        guard let beforeOpening else { return true }
+        guard !preparing.contains(kind) else { return false }
+        let mustWait = beforeOpening(kind) { [weak self] in
+            guard let self else { return }
+            preparing.remove(kind)
+            if wantedPaths.contains(kind) { prepared.insert(kind) }
+            reconcile()
+        }
+        if mustWait { preparing.insert(kind) }
+        return !mustWait
+    }
+
+    /// Gives local devices back that nobody wants any more, without waiting for the cut.
+    ///
+    /// - Returns: whether there are any: `.terminalRemoved` comes back to `reconcile`.
+    private func giveBackUnwanted() -> Bool {
+        var isAny = false
+        for terminal in terminals {
+            switch terminal.endpoint {
+            case .local(let kind) where !wantedPaths.contains(kind): break
+            case .output: break
+            case .local, .headset: continue
+            }
+            isAny = true
+            if terminal.phase != .removing { remove(terminal) }
+        }
+        return isAny
+    }
+}
