@@ -7,6 +7,16 @@ extension CallTable {
     ///
     /// - Parameter id: not in use by another open request; comes back in `.completed`, exactly once.
     package mutating func request(_ request: CallRequest, id: CallRequestID) -> [Action] {
+        begin(request, id: id).actions
+    }
+
+    /// The same, for who wants to know which call comes of it.
+    ///
+    /// - Returns: the call that a request to dial makes, in `setup`; nil for any other request, and for one that fails at
+    ///   once.
+    package mutating func begin(
+        _ request: CallRequest, id: CallRequestID
+    ) -> (call: CallID?, actions: [Action]) {
         var actions: [Action] = []
         do throws(CallRequestFailure) {
             let plan = try plan(request, &actions)
@@ -19,7 +29,13 @@ extension CallTable {
             actions.append(.completed(id, .failed(error)))
         }
         settle(&actions)
-        return actions
+        return (actions.lazy.compactMap(\.added).first, actions)
+    }
+
+    /// The requests that a provider was asked for by this action, in order: none after its answer, and for what the table
+    /// wants by itself.
+    package func requests(for action: ProviderActionID) -> [CallRequestID] {
+        procedures.first { $0.inFlight == action }?.requests ?? []
     }
 
     /// A provider answered, failed, or its time ran out. An id that is not open changes nothing.

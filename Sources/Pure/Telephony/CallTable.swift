@@ -34,6 +34,11 @@ package struct CallTable: Sendable {
         case perform(ProviderAction, provider: String, id: ProviderActionID)
         /// A request is over.
         case completed(CallRequestID, CallRequestOutcome)
+
+        /// The call that appears by it.
+        var added: CallID? {
+            if case .added(let call) = self { call.id } else { nil }
+        }
     }
 
     /// What a request comes to.

@@ -1,5 +1,6 @@
 package import BTCallAPI
 import ControlLoop
+import Logging
 import Telephony
 
 // The names of those who call and are called, where their applications do not know them.
@@ -25,5 +26,18 @@ extension CallDirectory {
         let wasAsked = record.call.direction == .incoming && record.provider.busName != nil
         guard !wasAsked, record.call.details.name == nil, let number = record.call.details.number else { return }
         contacts.ask(number)
+    }
+
+    /// What came late; the name that an application gave stays.
+    package func take(_ contact: ContactDescription, of number: String) {
+        for call in table.calls where call.details.number == number && call.details.name == nil {
+            record(call.id)?.contact = contact
+            let details = CallDetails(name: contact.name, hasVideo: call.details.hasVideo)
+            do throws(CallReportError) {
+                run(try table.update(call.id, details, from: call.provider))
+            } catch {
+                logger.error("a name does not get to its call: \(error)")
+            }
+        }
     }
 }

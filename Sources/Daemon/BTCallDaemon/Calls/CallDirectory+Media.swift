@@ -46,20 +46,23 @@ extension CallDirectory {
     ///
     /// - Throws: `notSupported` for video of a call that has none; as `perform`.
     package func answer(_ record: CallRecord, _ options: MediaOptions) async throws(APIError) {
-        if options != MediaOptions() {
-            let usual = mediaOfAnswer(record)
-            var media = usual.changed(by: options, configured: usual)
-            if media.video == .off, options.video == .asConfigured { media.video = configuredMedia.video }
-            try checkVideo(media, record)
-            record.answerMedia = media
-        }
-        defer { record.answerMedia = nil }
+        let media = try mediaOfAnswer(record, options)
         do throws(APIError) {
-            try await perform(.answer(record.identifier))
+            try await perform(.answer(record.identifier), answerMedia: media)
         } catch {
             guard error.code == .notSupported else { throw error }
             throw Self.cannotHold(.notSupported, whileAnotherIs: "answered")
         }
+    }
+
+    /// - Returns: nil when the options say nothing.
+    private func mediaOfAnswer(_ record: CallRecord, _ options: MediaOptions) throws(APIError) -> MediaState? {
+        guard options != MediaOptions() else { return nil }
+        let usual = mediaOfAnswer(record)
+        var media = usual.changed(by: options, configured: usual)
+        if media.video == .off, options.video == .asConfigured { media.video = configuredMedia.video }
+        try checkVideo(media, record)
+        return media
     }
 
     private func checkVideo(_ media: MediaState, _ record: CallRecord) throws(APIError) {

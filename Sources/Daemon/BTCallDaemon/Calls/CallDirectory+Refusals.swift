@@ -3,6 +3,18 @@ package import Telephony
 
 // What is wrong with a request or a report, and what would be right, in words.
 extension CallDirectory {
+    package static func refusal(_ error: CallReportError) -> APIError {
+        switch error {
+        case .unknownProvider: APIError(.noSuchProvider, "register a provider first: Calls1.RegisterProvider")
+        case .unknownCall: APIError(.noSuchCall, "there is no such call, or it has ended")
+        case .notOwner: APIError(.notProvider, "the call belongs to another provider: only that one may update it")
+        case .illegalTransition(let old, let new): illegalTransition(old, new)
+        case .tooManyCalls: tooManyCalls
+        case .filtered: APIError(.filtered, "do not disturb is on: the call is refused")
+        case .busy: APIError(.busy, "a call is up, and a second one is not wanted ([calls] secondCall = reject)")
+        }
+    }
+
     package static var tooManyCalls: APIError {
         APIError(.wrongState, "\(CallTable.maximumCalls) calls are up, which is the most there can be: end one first")
     }
@@ -19,6 +31,24 @@ extension CallDirectory {
         ]
         let accepted = next.filter { old.mayBecome($0.0) }.map(\.1).joined(separator: ", ")
         return APIError(.wrongState, "a call that is \(old) cannot become \(new); accepted: \(accepted)")
+    }
+
+    /// Throws what a request that was not done says to a client on the bus.
+    ///
+    /// - Parameter dialer: the provider that was to dial, where one was named.
+    package func check(_ result: CallRequestResult, dialer: String? = nil) throws(APIError) {
+        switch result.outcome {
+        case .done: return
+        case .cancelled: throw APIError(.wrongState, "the call ended before it could be done")
+        case .failed(.noSuchCall): throw APIError(.noSuchCall, "there is no call in a state that allows this")
+        case .failed(.notSupported):
+            throw APIError(.notSupported, "the call's provider did not register this capability")
+        case .failed(.noProvider): throw noDialer(dialer)
+        case .failed(.tooManyCalls): throw Self.tooManyCalls
+        case .failed(.provider(.refused)): throw APIError(.providerFailed, result.refusal)
+        case .failed(.provider(.timedOut)): throw APIError(.timedOut, result.refusal)
+        case .failed(.provider(.gone)): throw APIError(.providerFailed, "the call's provider has left the bus")
+        }
     }
 
     /// Nobody dials plain numbers, or not the one that was named.

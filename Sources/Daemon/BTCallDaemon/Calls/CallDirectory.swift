@@ -1,4 +1,4 @@
-package import BTCallAPI
+import BTCallAPI
 package import BluetoothTypes
 package import Configuration
 package import ControlLoop
@@ -46,14 +46,8 @@ package final class CallDirectory {
     package var clients: [String: Subscription] = [:]
     package var records: [CallRecord] = []
     private var shown = CallSnapshot.empty
-    private var nextRequest: UInt64 = 1
-    private var completions: [CallRequestID: @ControlPlane (CallRequestOutcome) -> Void] = [:]
-    /// Why the last provider that was asked did not do it; for the completions of that very answer.
-    private var refusal = ""
-    /// Of the call that is being added; nil: one that a headset dials, which is like one that is placed without options.
-    private var mediaOfNext: MediaState?
-    /// What a program knows of the next call's other party.
-    private var contactOfNext: ContactDescription?
+    private var lastRequest: UInt64 = 0
+    private var openRequests: [CallRequestID: OpenRequest] = [:]
     /// What audio and video of calls do unless it is said for one.
     package var configuredMedia = MediaState(video: .sendReceive)
     package var mediaChangeRule = MediaChangeRule.accept
@@ -65,8 +59,6 @@ package final class CallDirectory {
     package var onMediaChangeRequested: (@ControlPlane (CallRecord, MediaState) -> Void)?
     /// Begins to say that a call could not be made; how long that takes, and nil where nothing is said.
     package var onFailure: (@ControlPlane (CallRecord, CallEndReason) -> Duration?)?
-    /// Since when the call that becomes active has been so; nil: from now on.
-    private var answeredSince: Instant?
     /// Whether the microphone is muted, as applications are told.
     package var isMuted = false
     /// New providers and calls are refused while the manager is inactive.
@@ -109,254 +101,38 @@ package final class CallDirectory {
     package func record(at path: String) -> CallRecord? { records.first { $0.path == path } }
     package func record(_ id: CallID) -> CallRecord? { records.first { $0.identifier == id } }
 
-    // MARK: Reports of providers
-
-    package func reportIncoming(
-        busName: String, path: String, number: String, options: ReportOptions
-    ) throws(APIError) -> CallRecord {
-        guard let index = index(of: busName, path) else { throw Self.noSuchProvider(path) }
-        return try reportIncoming(at: index, number, options)
-    }
-
-    package func reportOutgoing(
-        busName: String, path: String, number: String, options: ReportOptions
-    ) throws(APIError) -> CallRecord {
-        guard let index = index(of: busName, path) else { throw Self.noSuchProvider(path) }
-        return try reportOutgoing(at: index, number, options)
-    }
-
-    /// The same for a part of the daemon.
-    package func reportIncoming(
-        from owner: any CallOwner, number: String, options: ReportOptions
-    ) throws(APIError) -> CallRecord {
-        guard let index = index(of: owner) else { throw Self.refusal(.unknownProvider) }
-        return try reportIncoming(at: index, number, options)
-    }
-
-    package func reportOutgoing(
-        from owner: any CallOwner, number: String, options: ReportOptions
-    ) throws(APIError) -> CallRecord {
-        guard let index = index(of: owner) else { throw Self.refusal(.unknownProvider) }
-        return try reportOutgoing(at: index, number, options)
-    }
-
-    /// The call's own provider says what became of it.
-    ///
-    /// - Parameter time: when, in milliseconds of the monotonic clock (`CLOCK_MONOTONIC`); nil: now.
-    package func update(
-        _ record: CallRecord, _ state: CallState, from busName: String, at time: UInt64? = nil
-    ) throws(APIError) {
-        try checkOwner(of: record, busName)
-        answeredSince = try Self.instant(time)
-        defer { answeredSince = nil }
-        try update(record.identifier, state, from: record.call.provider)
-    }
-
-    package func checkOwner(of record: CallRecord, _ busName: String) throws(APIError) {
-        guard record.provider.busName == busName else {
-            throw APIError(.notProvider, "the call belongs to \(record.provider.name): only it may update the call")
-        }
-    }
-
-    package func update(_ record: CallRecord, _ state: CallState, from owner: any CallOwner) throws(APIError) {
-        guard record.provider === owner else { throw Self.refusal(.notOwner) }
-        try update(record.identifier, state, from: record.call.provider)
-    }
-
-    private func reportIncoming(
-        at index: Int, _ number: String, _ options: ReportOptions
-    ) throws(APIError) -> CallRecord {
-        let owner = providers[index].owner
-        guard owner.options.hasCallState else {
-            throw APIError(
-                .notSupported,
-                "\(owner.name) registered with callState=false, whose calls ring nowhere: report an outgoing call "
-                    + "while there is audio, or register with callState=true")
-        }
-        let result: (id: CallID, actions: [CallTable.Action])
-        finishFailures()
-        mediaOfNext = MediaState(reported: options)
-        contactOfNext = options.contact
-        defer {
-            mediaOfNext = nil
-            contactOfNext = nil
-        }
-        let details = details(number, options, at: index)
-        do throws(CallReportError) {
-            result = try table.reportIncoming(details, from: providers[index].key)
-        } catch {
-            refused(error, details, owner)
-            throw Self.refusal(error)
-        }
-        run(result.actions)
-        return try require(result.id)
-    }
-
-    private func reportOutgoing(
-        at index: Int, _ number: String, _ options: ReportOptions
-    ) throws(APIError) -> CallRecord {
-        let key = providers[index].key
-        let since = try Self.instant(options.time)
-        let result: (id: CallID, actions: [CallTable.Action])
-        finishFailures()
-        mediaOfNext = MediaState(reported: options)
-        defer { mediaOfNext = nil }
-        do throws(CallReportError) {
-            result = try table.reportOutgoing(details(number, options, at: index), from: key)
-        } catch {
-            throw Self.refusal(error)
-        }
-        run(result.actions)
-        if let since { record(result.id)?.appearedAt = .at(since) }
-        switch options.state {
-        case .alerting: try update(result.id, .alerting, from: key)
-        case .active:
-            answeredSince = since
-            defer { answeredSince = nil }
-            try update(result.id, .active, from: key)
-        case .dialing, .ringing, .waiting, .held, .ended: break
-        }
-        return try require(result.id)
-    }
-
-    private func update(_ id: CallID, _ state: CallState, from key: String) throws(APIError) {
-        if try isFailing(id, state) { return }
-        let actions: [CallTable.Action]
-        do throws(CallReportError) {
-            actions = try table.update(id, state, from: key)
-        } catch {
-            throw Self.refusal(error)
-        }
-        run(actions)
-    }
-
-    private func refused(_ error: CallReportError, _ details: CallDetails, _ owner: any CallOwner) {
-        let reason: RefusedCall.Reason
-        switch error {
-        case .filtered: reason = .filtered
-        case .busy: reason = .busy
-        case .unknownProvider, .unknownCall, .notOwner, .illegalTransition, .tooManyCalls: return
-        }
-        logger.info("an incoming call of \(owner.name) is refused: \(reason.rawValue)")
-        onRefused?(RefusedCall(details, provider: owner.name, reason))
-    }
-
-    private func require(_ id: CallID) throws(APIError) -> CallRecord {
-        guard let record = record(id) else { throw APIError(.fault, "the call vanished while it was reported") }
-        return record
-    }
-
-    private func details(_ number: String, _ options: ReportOptions, at index: Int) -> CallDetails {
-        var details = CallDetails(
-            number: CallAddress(number).number.nonEmpty, name: options.name, hasVideo: options.isVideo,
-            capabilities: options.capabilities.map { providers[index].owner.options.limit($0) })
-        details.remoteAddress = options.remoteAddress
-        return details
-    }
-
-    package static func refusal(_ error: CallReportError) -> APIError {
-        switch error {
-        case .unknownProvider: APIError(.noSuchProvider, "register a provider first: Calls1.RegisterProvider")
-        case .unknownCall: APIError(.noSuchCall, "there is no such call, or it has ended")
-        case .notOwner: APIError(.notProvider, "the call belongs to another provider: only that one may update it")
-        case .illegalTransition(let old, let new): illegalTransition(old, new)
-        case .tooManyCalls: tooManyCalls
-        case .filtered: APIError(.filtered, "do not disturb is on: the call is refused")
-        case .busy: APIError(.busy, "a call is up, and a second one is not wanted ([calls] secondCall = reject)")
-        }
-    }
-
-    // MARK: Requests of headsets and clients
-
-    /// - Parameters:
-    ///   - via: how the person answered, when the request is an answer.
-    ///   - completion: called once, possibly before this returns.
-    package func request(
-        _ request: CallRequest, via: AnsweredVia? = nil,
-        completion: @escaping @ControlPlane (CallRequestOutcome) -> Void = { _ in }
-    ) {
-        if endFailed(by: request) {
-            completion(.done)
-            return
-        }
-        var answered: CallRecord?
-        if case .answer(let id) = request { answered = record(id) }
-        answered?.answeredVia = via
-        let id = CallRequestID(nextRequest)
-        nextRequest += 1
-        completions[id] = { [weak answered] outcome in
-            // The provider may answer by itself later: nobody here did.
-            if outcome != .done { answered?.answeredVia = nil }
-            completion(outcome)
-        }
-        run(table.request(request, id: id))
-    }
-
-    /// The same for clients on the bus, who get an error instead of an outcome.
-    package func perform(_ request: CallRequest, via: AnsweredVia? = nil) async throws(APIError) {
-        let (outcome, refusal) = await withCheckedContinuation { continuation in
-            self.request(request, via: via) { continuation.resume(returning: ($0, self.refusal)) }
-        }
-        try check(outcome, refusal)
-    }
-
-    /// Asks a provider to dial.
-    ///
-    /// - Parameters:
-    ///   - provider: the name of the one to ask; nil lets the address's scheme and the table choose.
-    ///   - options: without them the configuration's audio, and no video.
-    package func place(
-        _ number: String, provider: String?, _ options: MediaOptions = MediaOptions()
-    ) async throws(APIError) -> CallRecord {
-        let address = CallAddress(number)
-        let (number, provider) = (address.number, try dialer(of: address, provider))
-        mediaOfNext = try mediaOfPlaced(options, by: provider)
-        let known = Set(records.map(\.identifier))
-        var placed: CallRecord?
-        let (outcome, refusal) = await withCheckedContinuation { continuation in
-            request(.dial(number: number, provider: provider)) { continuation.resume(returning: ($0, self.refusal)) }
-            // The call exists from here on; others may be added while the provider is asked.
-            placed = records.first { !known.contains($0.identifier) }
-            mediaOfNext = nil
-        }
-        if case .failed(.notSupported) = outcome { throw Self.cannotHold(.wrongState, whileAnotherIs: "begun") }
-        try check(outcome, refusal, dialer: provider)
-        guard let placed, record(placed.identifier) != nil else {
-            throw APIError(.wrongState, "the call ended before it could be done")
-        }
-        return placed
-    }
-
-    /// - Parameter dialer: the provider that was to dial, where one was named.
-    private func check(_ outcome: CallRequestOutcome, _ refusal: String, dialer: String? = nil) throws(APIError) {
-        switch outcome {
-        case .done: return
-        case .cancelled: throw APIError(.wrongState, "the call ended before it could be done")
-        case .failed(.noSuchCall): throw APIError(.noSuchCall, "there is no call in a state that allows this")
-        case .failed(.notSupported):
-            throw APIError(.notSupported, "the call's provider did not register this capability")
-        case .failed(.noProvider): throw noDialer(dialer)
-        case .failed(.tooManyCalls): throw Self.tooManyCalls
-        case .failed(.provider(.refused)): throw APIError(.providerFailed, refusal)
-        case .failed(.provider(.timedOut)): throw APIError(.timedOut, refusal)
-        case .failed(.provider(.gone)): throw APIError(.providerFailed, "the call's provider has left the bus")
-        }
-    }
-
     // MARK: Carrying out
 
-    package func run(_ actions: [CallTable.Action]) {
+    /// - Parameter context: what the report, request or answer that they come of says beside what the table decides by.
+    package func run(_ actions: [CallTable.Action], _ context: CallContext = CallContext()) {
         for action in actions {
             switch action {
-            case .added(let call): added(call)
-            case .changed(let call): changed(call)
+            case .added(let call): added(call, context)
+            case .changed(let call): changed(call, since: context.answeredSince)
             case .ended(let call): ended(call)
             case .perform(let step, let provider, let id): perform(step, provider, id)
-            case .completed(let id, let outcome): completions.removeValue(forKey: id)?(outcome)
+            case .completed(let id, let outcome):
+                openRequests.removeValue(forKey: id)?.completion(
+                    CallRequestResult(outcome: outcome, refusal: context.refusal))
             }
         }
         tellUnshownSpeech()
         tellSnapshot()
+    }
+
+    /// Keeps what a request says until the table completes it.
+    ///
+    /// - Returns: the name of the request for the table.
+    package func open(_ request: OpenRequest) -> CallRequestID {
+        lastRequest += 1
+        let id = CallRequestID(lastRequest)
+        openRequests[id] = request
+        return id
+    }
+
+    /// Which ways audio and video are to go, as the requests say that a provider is to answer a call for.
+    private func answerMedia(of action: ProviderActionID) -> MediaState? {
+        table.requests(for: action).compactMap { openRequests[$0]?.answerMedia }.last
     }
 
     private func tellSnapshot() {
@@ -372,39 +148,17 @@ package final class CallDirectory {
         onUnshownSpeech?(isSpeakingUnshown)
     }
 
-    /// The person at a headset wants to hear no more of what the headset is not shown as a call.
-    package func hangUpUnshown() {
-        for call in table.calls where !call.isShown && (call.state == .active || call.state.isOutgoingSetup) {
-            request(.hangUp(call.id))
-        }
-    }
-
-    private func added(_ call: Call) {
+    private func added(_ call: Call, _ context: CallContext) {
         guard let provider = providers.first(where: { $0.key == call.provider }) else { return }
         let record = CallRecord(call: call, provider: provider.owner)
-        record.media = mediaOfNext ?? MediaState(audio: configuredMedia.audio)
-        record.contact = contactOfNext
+        record.media = context.media ?? MediaState(audio: configuredMedia.audio)
+        record.contact = context.contact
         records.append(record)
         logger.about(call: record.uuid).info("\(call.direction) call \(record.uuid) of \(provider.owner.name)")
         onChange?(.added(record))
         if call.state != .setup { appeared(record) }
         lookUp(record)
     }
-
-    /// What came late; the name that an application gave stays.
-    private func take(_ contact: ContactDescription, of number: String) {
-        for call in table.calls where call.details.number == number && call.details.name == nil {
-            record(call.id)?.contact = contact
-            let details = CallDetails(name: contact.name, hasVideo: call.details.hasVideo)
-            do throws(CallReportError) {
-                run(try table.update(call.id, details, from: call.provider))
-            } catch {
-                logger.error("a name does not get to its call: \(error)")
-            }
-        }
-    }
-
-    package func isRegistered(_ busName: String, _ path: String) -> Bool { index(of: busName, path) != nil }
 
     private func appeared(_ record: CallRecord) {
         // Before the policy opens a link: headsets that see no call may refuse it, or be shown a virtual one.
@@ -417,11 +171,11 @@ package final class CallDirectory {
         }
     }
 
-    private func changed(_ call: Call) {
+    private func changed(_ call: Call, since: Instant?) {
         guard let record = record(call.id) else { return }
         let old = record.call.state
         record.call = call
-        if call.state == .active { record.markStarted(since: answeredSince) }
+        if call.state == .active { record.markStarted(since: since) }
         if old != call.state {
             logger.about(call: record.uuid).info("call \(record.uuid): \(call.state)")
             if old == .setup { appeared(record) }
@@ -478,17 +232,20 @@ package final class CallDirectory {
         }
         Task { @ControlPlane in
             do throws(APIError) {
-                try await carryOut(step, provider)
+                try await carryOut(step, provider, id)
                 run(table.providerAnswered(id, .fulfilled))
             } catch {
                 logger.notice("\(error)")
-                refusal = error.message
-                run(table.providerAnswered(id, .failed(error.code == .timedOut ? .timedOut : .refused)))
+                run(
+                    table.providerAnswered(id, .failed(error.code == .timedOut ? .timedOut : .refused)),
+                    CallContext(refusal: error.message))
             }
         }
     }
 
-    private func carryOut(_ step: ProviderAction, _ provider: any CallOwner) async throws(APIError) {
+    private func carryOut(
+        _ step: ProviderAction, _ provider: any CallOwner, _ action: ProviderActionID
+    ) async throws(APIError) {
         func known(_ id: CallID) throws(APIError) -> CallRecord {
             guard let record = record(id) else { throw APIError(.noSuchCall, "the call has ended meanwhile") }
             return record
@@ -500,7 +257,7 @@ package final class CallDirectory {
             try await provider.start(record.path, number, record.media)
         case .answer(let id):
             let record = try known(id)
-            let media = record.answerMedia ?? mediaOfAnswer(record)
+            let media = answerMedia(of: action) ?? mediaOfAnswer(record)
             try await provider.answer(record.path, media)
             setMedia(media, of: record)
         case .reject(let id): try await provider.end(path(id), reason: CallEndReason.rejected.rawValue)

@@ -41,8 +41,6 @@ package final class CallRecord {
     package var failureTimer: Timer?
     /// Which ways its audio and video go.
     package internal(set) var media = MediaState()
-    /// Which ways they are to go once it is answered; nil: as the configuration says.
-    package var answerMedia: MediaState?
     /// As its application has been told.
     package var isToldMuted = false
 

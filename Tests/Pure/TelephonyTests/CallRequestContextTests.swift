@@ -1,0 +1,62 @@
+import Telephony
+import Testing
+
+/// What a request gives back, so that nobody has to compare what was there before with what is there after.
+@Suite struct CallRequestContextTests {
+    private func table() -> CallTable {
+        var table = CallTable()
+        table.register(CallProvider(name: "phone", capabilities: [.hold, .dial]))
+        return table
+    }
+
+    private func actions(_ all: [CallTable.Action]) -> [ProviderActionID] {
+        all.compactMap { action in
+            if case .perform(_, _, let id) = action { id } else { nil }
+        }
+    }
+
+    @Test func `a request to dial names the call that it makes`() throws {
+        var table = table()
+        let first = table.begin(.dial(number: "1"), id: CallRequestID(1))
+        let second = table.begin(.dial(number: "2"), id: CallRequestID(2))
+        #expect(first.call == CallID(1) && second.call == CallID(2))
+        #expect(table.call(try #require(second.call))?.details.number == "2")
+    }
+
+    @Test func `a request that fails at once, or that is for a call that is there, names none`() throws {
+        var table = table()
+        let nobody = table.begin(.dial(number: "1", provider: "door"), id: CallRequestID(1))
+        #expect(nobody.call == nil)
+        #expect(nobody.actions == [.completed(CallRequestID(1), .failed(.noProvider))])
+        let (id, _) = try table.reportIncoming(CallDetails(), from: "phone")
+        #expect(table.begin(.answer(id), id: CallRequestID(2)).call == nil)
+    }
+
+    @Test func `a provider's action names everybody who asked for it, until it is answered`() throws {
+        var table = table()
+        let (id, _) = try table.reportIncoming(CallDetails(), from: "phone")
+        let asked = table.request(.answer(id), id: CallRequestID(1))
+        let action = try #require(actions(asked).first)
+        #expect(table.requests(for: action) == [CallRequestID(1)])
+        #expect(table.request(.answer(id), id: CallRequestID(2)).isEmpty)
+        #expect(table.requests(for: action) == [CallRequestID(1), CallRequestID(2)])
+        _ = table.providerAnswered(action, .fulfilled)
+        #expect(table.requests(for: action).isEmpty)
+    }
+
+    @Test func `each step of a request names it, and what the table wants by itself names nobody`() throws {
+        var table = table()
+        table.register(CallProvider(name: "door", capabilities: []))
+        let (first, _) = try table.reportIncoming(CallDetails(), from: "phone")
+        _ = try table.update(first, .active, from: "phone")
+        let (second, _) = try table.reportIncoming(CallDetails(), from: "phone")
+        let hold = try #require(actions(table.request(.answer(second), id: CallRequestID(1))).first)
+        #expect(table.requests(for: hold) == [CallRequestID(1)])
+        let answer = try #require(actions(table.providerAnswered(hold, .fulfilled)).first)
+        #expect(table.requests(for: answer) == [CallRequestID(1)])
+        _ = table.providerAnswered(answer, .fulfilled)
+        let (third, _) = try table.reportIncoming(CallDetails(), from: "door")
+        let own = try #require(actions(try table.update(third, .active, from: "door")).first)
+        #expect(table.requests(for: own).isEmpty)
+    }
+}
