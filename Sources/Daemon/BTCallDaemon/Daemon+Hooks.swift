@@ -109,48 +109,26 @@ extension Daemon {
         guard let action = configuration.buttons[gesture] else { return runHook(.button, values) }
         logger.info("\(address): \(gesture.word): \(action.text)")
         switch action {
-        case .answer: answer(from: address)
-        case .hangup: hangUp(from: address)
-        case .toggle: if ringingCall == nil { hangUp(from: address) } else { answer(from: address) }
+        case .answer: act(.answer, address)
+        case .hangup: act(.hangUp, address)
+        case .toggle: act(.toggle, address)
         case .mute: toggleMute(from: address)
-        case .redial: redial(from: address)
-        case .hold: toggleHold(from: address)
+        case .redial: act(.redial, address)
+        case .hold: act(.hold, address)
         case .volumeUp: turn(address, by: 1)
         case .volumeDown: turn(address, by: -1)
         case .run(let command): hookRunner.run(command, for: .button, environment(.button, values))
         }
     }
 
-    private var ringingCall: Call? { calls.snapshot.ringing ?? calls.snapshot.waiting }
-
-    private func answer(from address: BluetoothAddress) {
-        guard let call = ringingCall else { return nothing(address, "no call rings") }
-        ask(.answer(call.id), address)
-    }
-
-    private func hangUp(from address: BluetoothAddress) {
-        let snapshot = calls.snapshot
-        let outgoing = snapshot.first(.alerting) ?? snapshot.first(.dialing) ?? snapshot.first(.setup)
-        if let call = outgoing ?? snapshot.first(.active) { return ask(.hangUp(call.id), address) }
-        if let call = ringingCall { return ask(.reject(call.id), address) }
-        guard let call = snapshot.first(.held) else { return nothing(address, "there is no call") }
-        ask(.hangUp(call.id), address)
-    }
-
-    private func toggleHold(from address: BluetoothAddress) {
-        if let call = calls.snapshot.first(.active) { return ask(.setHeld(call.id, true), address) }
-        guard let call = calls.snapshot.first(.held) else { return nothing(address, "there is no call") }
-        ask(.setHeld(call.id, false), address)
-    }
-
-    private func redial(from address: BluetoothAddress) {
-        guard let number = headsets.lastDialed else { return nothing(address, "nothing was dialled yet") }
-        ask(.dial(number: number), address)
-    }
-
-    private func ask(_ request: CallRequest, _ address: BluetoothAddress) {
-        calls.request(request, via: .headset(address)) { [weak self] outcome in
-            if outcome != .done { self?.nothing(address, "\(outcome)") }
+    private func act(_ button: CallButton, _ address: BluetoothAddress) {
+        do throws(CallButton.Idle) {
+            let request = try button.request(calls.snapshot, lastDialed: headsets.lastDialed)
+            calls.request(request, via: .headset(address)) { [weak self] outcome in
+                if outcome != .done { self?.nothing(address, "\(outcome)") }
+            }
+        } catch {
+            nothing(address, "\(error)")
         }
     }
 

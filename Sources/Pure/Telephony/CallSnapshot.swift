@@ -32,6 +32,9 @@ package struct CallSnapshot: Hashable, Sendable {
         return call
     }
 
+    /// The call that an answer means: the one that a headset rings for, else the one that waits.
+    package var answerable: Call? { ringing ?? waiting }
+
     /// Whether an active and a held call of `earlier` have changed places.
     package func swapped(since earlier: CallSnapshot) -> Bool {
         func moved(from old: CallState, to new: CallState) -> Bool {
