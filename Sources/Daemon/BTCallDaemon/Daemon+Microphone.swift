@@ -22,11 +22,8 @@ extension Daemon {
     }
 
     package func exportCalls() {
-        let microphone = microphone
-        callsObject = CallsObject(bus: bus, calls: calls, mute: mute, settings: settings, log: callLog) {
-            () throws(APIError) in
-            try microphone.checkUnmuting()
-        }
+        callsObject = CallsObject(
+            bus: bus, calls: calls, mute: mute, microphone: microphone, settings: settings, log: callLog)
     }
 
     package func exportAudio() {

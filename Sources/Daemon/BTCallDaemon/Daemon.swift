@@ -391,8 +391,8 @@ package final class Daemon: Activating {
         bus.exportObjectManager(at: BTCallPath.manager, answerAge: Self.answerAge)
         followCallers(configuration)
         manager = ManagerObject(
-            bus: bus, daemon: self, problems: problems, settings: settings, quirks: quirks, headsets: headsets,
-            boardBattery: boardBattery, logReaders: logReaders, metrics: { [weak self] in self?.metricsText ?? "" })
+            bus: bus, version: Self.version, daemon: self, problems: problems, settings: settings, quirks: quirks,
+            headsets: headsets, boardBattery: boardBattery, logReaders: logReaders)
         exportSession()
         routerObject = RouterObject(
             bus: bus, router: router, interruptions: interruptions,

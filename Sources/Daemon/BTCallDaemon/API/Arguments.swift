@@ -1,37 +1,37 @@
-package import BTCallAPI
-import ControlLoop
-package import DBus
+import BTCallAPI
+import BluetoothTypes
+import DBus
 
 // Arguments of a method call. The bus connection has checked them against the declared signature before a handler runs,
 // so the fallbacks below are never seen by a client.
+extension MethodCall {
+    private func argument(_ index: Int) -> Value { arguments.indices.contains(index) ? arguments[index] : .string("") }
 
-package func argument(_ call: MethodCall, _ index: Int) -> Value {
-    call.arguments.indices.contains(index) ? call.arguments[index] : .string("")
-}
+    func flag(_ index: Int, else fallback: Bool = false) -> Bool { argument(index).boolValue ?? fallback }
 
-/// - Parameter what: the argument, for the message.
-/// - Throws: `invalidArgument` for one that is longer than the limit.
-package func text(_ call: MethodCall, _ index: Int, _ what: String, _ limit: TextLimit) throws(APIError) -> String {
-    try limit.check(argument(call, index).stringValue ?? "", what)
-}
+    func integer(_ index: Int) -> Int { argument(index).integerValue ?? 0 }
 
-/// Runs a handler that refuses with `APIError` as one that refuses with the bus error of the same name.
-@ControlPlane
-package func reply(_ body: () throws(APIError) -> [Value]) throws(BusError) -> [Value] {
-    do throws(APIError) {
-        return try body()
-    } catch {
-        throw error.busError
+    /// - Parameter what: the argument, for the message.
+    /// - Throws: `invalidArgument` for one that is longer than the limit.
+    func text(_ index: Int, _ what: String, _ limit: TextLimit) throws(APIError) -> String {
+        try limit.check(argument(index).stringValue ?? "", what)
     }
-}
 
-/// The same for one that waits and has nothing to answer.
-@ControlPlane
-package func asyncReply(_ body: @ControlPlane () async throws(APIError) -> Void) async throws(BusError) -> [Value] {
-    do throws(APIError) {
-        try await body()
-        return []
-    } catch {
-        throw error.busError
+    /// The path of an object.
+    func path(_ index: Int, _ what: String) throws(APIError) -> String { try text(index, what, .address) }
+
+    func fields(_ index: Int, of subject: String = "options") throws(APIError) -> Fields {
+        try Fields(argument(index), of: subject)
+    }
+
+    /// - Throws: `invalidArgument` for what is no Bluetooth address.
+    func address(_ index: Int) throws(APIError) -> BluetoothAddress {
+        let word = try text(index, "address", .word)
+        guard let address = BluetoothAddress(word) else {
+            throw APIError(
+                .invalidArgument,
+                "\"\(word)\" is no Bluetooth address; accepted: six octets like 00:14:09:12:34:56")
+        }
+        return address
     }
 }

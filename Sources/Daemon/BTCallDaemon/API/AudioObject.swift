@@ -1,25 +1,23 @@
-import AudioEngine
 import BTCallAPI
-import BluetoothTypes
-package import Configuration
+import Configuration
 package import ControlLoop
 package import DBus
 
 /// `org.btcall.Audio1` at `/org/btcall/audio`: what goes to the far end beside the microphone, and what was counted.
 @ControlPlane
 package final class AudioObject {
-    private let graph: AudioGraph
-    private let audio: CallAudio
-    package let bus: BusConnection
-    package let voice: VoiceControl
-    package let settings: Settings
-    package let applications: ApplicationAudio
-    package let announcements: Announcements
+    let graph: AudioGraph
+    let audio: CallAudio
+    let bus: BusConnection
+    let voice: VoiceControl
+    let settings: Settings
+    let applications: ApplicationAudio
+    let announcements: Announcements
     private let mute: MuteState
-    private let microphone: MicrophoneControl
-    private let enabled: MicrophoneSetting
-    package let manual: ManualRendering
-    package let taps: CallTaps
+    let microphone: MicrophoneControl
+    let enabled: MicrophoneSetting
+    let manual: ManualRendering
+    let taps: CallTaps
     /// Something that is kept over a restart has been set.
     private let onPreference: @ControlPlane () -> Void
 
@@ -44,76 +42,107 @@ package final class AudioObject {
         self.onPreference = onPreference
         voice.onChange = { [weak self] names in self?.changed(names) }
         microphone.onChange = { [weak self] name in self?.changed(name) }
-        bus.export([interface()], at: BTCallPath.audio)
+        bus.export([interface], at: BTCallPath.audio)
     }
 
-    private func interface() -> ExportedInterface {
-        let applications = applications
-        let mute = mute
+    private var interface: ExportedInterface {
+        ExportedInterface(
+            BTCallName.Interface.audio, methods: methods, signals: signals,
+            properties: voiceProperties + volumeProperties + microphoneProperties)
+    }
+
+    private var methods: [ExportedInterface.Method] {
         typealias Name = BTCallName.Audio
-        return ExportedInterface(
-            BTCallName.Interface.audio,
-            methods: [
-                .init(Name.openInjection, in: [("options", "a{sv}")], out: [("audio", "h")]) {
-                    call async throws(BusError) in
-                    try reply { () throws(APIError) in
-                        let options = try Fields(argument(call, 0), of: "options")
-                        let isStream = try options.optionalBool("stream") ?? false
-                        let format = try AudioFormat(options: options)
-                        return [
-                            .unixDescriptor(try applications.open(format, isStream: isStream, of: call.sender))
-                        ]
-                    }
-                },
-                openPlayback(),
-            ] + microphoneMethods(microphone) + Self.methods(manual, taps) + Self.levelMethods(graph.engine),
-            signals: [.init(Name.speakingWhileMuted, [])] + Self.signals,
-            properties: voiceProperties() + [
-                .init(
-                    Name.statistics, "a{sv}", changes: .silent,
-                    get: { [weak self] in .vardict(self?.statistics().fields ?? [:]) }),
-                volume(Name.micVolume, { applications.microphoneVolume }) { volume throws(APIError) in
-                    try applications.setMicrophoneVolume(volume)
-                },
-                volume(Name.appVolume, { applications.applicationVolume }) { volume throws(APIError) in
-                    try applications.setApplicationVolume(volume)
-                },
-                .init(
-                    Name.muteMode, "s", get: { .string(mute.mode.rawValue) },
-                    set: { [weak self] value throws(BusError) in
-                        mute.mode = try Self.muteMode(value)
-                        self?.changed(Name.muteMode)
-                        self?.onPreference()
-                    }),
-            ] + microphoneProperties(microphone, enabled))
+        return [
+            .init(Name.openInjection, in: [("options", "a{sv}")], out: [("audio", "h")], by: openInjection),
+            .init(Name.openPlayback, in: [("options", "a{sv}")], out: [("audio", "h")], by: openPlayback),
+            .init(Name.allowMicrophone, in: [("allowed", "b")], by: allowMicrophone),
+            .init(
+                Name.openManual, in: [("options", "a{sv}")], out: [("uplink", "h"), ("downlink", "h")],
+                by: openManual),
+            .init(Name.openTap, in: [("call", "o"), ("options", "a{sv}")], out: [("audio", "h")], by: openTap),
+            .init(Name.allowRecording, in: [("call", "o"), ("allowed", "b")], by: allowRecording),
+            .init(Name.levels, out: [("levels", "a{sv}")], isReading: true, by: levels),
+        ]
     }
 
-    private static func muteMode(_ value: Value) throws(BusError) -> MuteMode {
-        do throws(APIError) {
-            let word = try TextLimit.word.check(value.stringValue ?? "", BTCallName.Audio.muteMode)
-            if let mode = MuteMode(rawValue: word) { return mode }
+    private var signals: [ExportedInterface.SignalDescription] {
+        typealias Name = BTCallName.Audio
+        return [
+            .init(Name.speakingWhileMuted, []),
+            .init(Name.recordingDenied, [("call", "o"), ("client", "s")]),
+            .init(Name.recordingRequested, [("call", "o"), ("client", "s")]),
+        ]
+    }
+
+    private var voiceProperties: [ExportedInterface.Property] {
+        typealias Name = BTCallName.Audio
+        return [
+            .init(Name.voiceProcessing, "b", get: voiceProcessingValue, by: setVoiceProcessing),
+            .init(Name.voiceProcessingBypassed, "b", get: bypassedValue, by: setBypassed),
+            .init(Name.voiceProcessor, "s", get: voiceProcessorValue),
+            setting(Name.echoCancellation, "audio.echoCancellation", \.takesEcho),
+            setting(Name.noiseSuppression, "audio.noiseSuppression", \.takesNoise),
+            setting(Name.automaticGain, "audio.automaticGain", \.adjustsGain),
+            setting(Name.highPass, "audio.highPass", \.takesHum),
+        ]
+    }
+
+    private var volumeProperties: [ExportedInterface.Property] {
+        typealias Name = BTCallName.Audio
+        return [
+            .init(Name.statistics, "a{sv}", changes: .silent, get: statisticsValue),
+            .init(Name.micVolume, "d", get: microphoneVolumeValue, by: setMicrophoneVolume),
+            .init(Name.appVolume, "d", get: applicationVolumeValue, by: setApplicationVolume),
+            .init(Name.muteMode, "s", get: muteModeValue, by: setMuteMode),
+        ]
+    }
+
+    private var microphoneProperties: [ExportedInterface.Property] {
+        typealias Name = BTCallName.Audio
+        return [
+            .init(Name.microphoneEnabled, "b", get: microphoneEnabledValue, by: setMicrophoneEnabled),
+            .init(Name.recordingAlwaysPrepared, "b", get: alwaysPreparedValue, by: setAlwaysPrepared),
+            .init(Name.prepared, "b", get: preparedValue),
+            .init(Name.microphoneAccess, "s", get: microphoneAccessValue),
+            .init(Name.microphoneInUse, "b", get: microphoneInUseValue),
+            .init(Name.privacyOutput, "s", get: privacyOutputValue),
+            .init(Name.automaticConfiguration, "b", changes: .silent, get: automaticConfigurationValue),
+        ]
+    }
+
+    // MARK: Volumes and mute
+
+    private func microphoneVolumeValue() -> Value { .double(applications.microphoneVolume) }
+
+    private func setMicrophoneVolume(_ value: Value) throws(APIError) {
+        try applications.setMicrophoneVolume(value.doubleValue ?? -1)
+        preferenceSet(BTCallName.Audio.micVolume)
+    }
+
+    private func applicationVolumeValue() -> Value { .double(applications.applicationVolume) }
+
+    private func setApplicationVolume(_ value: Value) throws(APIError) {
+        try applications.setApplicationVolume(value.doubleValue ?? -1)
+        preferenceSet(BTCallName.Audio.appVolume)
+    }
+
+    private func muteModeValue() -> Value { .string(mute.mode.rawValue) }
+
+    private func setMuteMode(_ value: Value) throws(APIError) {
+        let word = try TextLimit.word.check(value.stringValue ?? "", BTCallName.Audio.muteMode)
+        guard let mode = MuteMode(rawValue: word) else {
             let accepted = MuteMode.allCases.map(\.rawValue).joined(separator: ", ")
             throw APIError(.invalidArgument, "the mute mode \"\(word)\" is not accepted; accepted: \(accepted)")
-        } catch {
-            throw error.busError
         }
+        mute.mode = mode
+        preferenceSet(BTCallName.Audio.muteMode)
     }
 
-    private func volume(
-        _ name: String, _ get: @escaping @ControlPlane () -> Double,
-        _ set: @escaping @ControlPlane (Double) throws(APIError) -> Void
-    ) -> ExportedInterface.Property {
-        .init(
-            name, "d", get: { .double(get()) },
-            set: { [weak self] value throws(BusError) in
-                do throws(APIError) {
-                    try set(value.doubleValue ?? -1)
-                } catch {
-                    throw error.busError
-                }
-                self?.changed(name)
-                self?.onPreference()
-            })
+    /// Something that is kept over a restart has been set.
+    private func preferenceSet(_ property: String) {
+        changed(property)
+        onPreference()
     }
 
     /// By somebody else than a client on the bus.
@@ -125,56 +154,7 @@ package final class AudioObject {
         bus.propertiesChanged(path: BTCallPath.audio, interface: BTCallName.Interface.audio, properties)
     }
 
-    private func statistics() -> AudioStatistics {
-        let counters = graph.engine.counters()
-        var statistics = AudioStatistics()
-        statistics.isRealtime = graph.engine.isRealtime
-        statistics.cardQueueMs = UInt64(clamping: graph.engine.playbackQueue.milliseconds)
-        statistics.lateTicks = UInt64(clamping: counters.lateWakeUps)
-        for counter in counters.terminals {
-            guard let endpoint = graph.endpoint(ofTerminal: counter.id), let word = DeviceWord(endpoint.description)
-            else {
-                continue
-            }
-            var terminal = AudioStatistics.Terminal(
-                id: counter.id, device: word, kind: counter.isLink ? .link : counter.bitpool > 0 ? .stream : .path,
-                codec: graph.codec(ofTerminal: counter.id)?.description)
-            terminal.packetBytes = UInt32(clamping: counter.packetBytes)
-            terminal.packetsReceived = UInt64(clamping: counter.packetsReceived)
-            terminal.packetsSent = UInt64(clamping: counter.packetsSent)
-            terminal.framesConcealed = UInt64(clamping: counter.framesConcealed)
-            terminal.sequenceGaps = UInt64(clamping: counter.sequenceGaps)
-            terminal.underruns = UInt64(clamping: counter.underrunFrames)
-            terminal.xruns = UInt64(clamping: counter.playbackXruns + counter.captureXruns)
-            terminal.droppedBlocks = UInt64(clamping: counter.overrunFrames)
-            terminal.driftPPM = counter.driftPPM
-            terminal.queuedMs = Double(counter.queuedMilliseconds)
-            terminal.silentEvents = UInt64(clamping: counter.silences)
-            terminal.packetsWaited = UInt64(clamping: counter.packetsWaited)
-            terminal.bitpool = UInt32(clamping: counter.bitpool)
-            statistics.terminals.append(terminal)
-            statistics.lost += terminal.framesConcealed + terminal.underruns + terminal.xruns + terminal.droppedBlocks
-            statistics.lost += UInt64(clamping: counter.sendFailures)
-        }
-        for counter in counters.calls {
-            guard let path = audio.paths[counter.id] else { continue }
-            var call = AudioStatistics.Call(call: path)
-            call.blocksIn = UInt64(clamping: counter.blocksReceived)
-            call.blocksOut = UInt64(clamping: counter.blocksSent)
-            call.missing = UInt64(clamping: counter.blocksMissing)
-            call.dropped = UInt64(clamping: counter.blocksDropped)
-            statistics.calls.append(call)
-            statistics.lost += call.missing + call.dropped + UInt64(clamping: counter.blocksUnsent)
-        }
-        for counter in counters.injections {
-            guard let owner = applications.owner(of: counter.id) else { continue }
-            var injection = AudioStatistics.Injection(owner: owner)
-            injection.blocks = UInt64(clamping: counter.blocksTaken)
-            injection.missing = UInt64(clamping: counter.blocksMissing)
-            injection.bad = UInt64(clamping: counter.blocksBad)
-            statistics.injections.append(injection)
-        }
-        addApplications(counters, to: &statistics)
-        return statistics
+    func emit(_ member: String, _ arguments: [Value] = []) {
+        bus.emit(path: BTCallPath.audio, interface: BTCallName.Interface.audio, member: member, arguments)
     }
 }

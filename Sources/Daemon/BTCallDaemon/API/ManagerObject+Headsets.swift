@@ -1,23 +1,31 @@
 import BTCallAPI
 import BluetoothTypes
 import ControlLoop
-package import DBus
+import DBus
 
-// What is remembered of headsets, connected or not.
+// What is remembered of headsets, connected or not, and the board's own battery, which some of them show.
 extension ManagerObject {
-    package static func methods(of headsets: HeadsetDirectory) -> [ExportedInterface.Method] {
-        [
-            .init(BTCallName.Manager.forgetCodecs, in: [("address", "s")]) { call async throws(BusError) in
-                try reply { () throws(APIError) in
-                    let word = try text(call, 0, "address", .word)
-                    guard let address = BluetoothAddress(word) else {
-                        throw APIError(
-                            .invalidArgument, "\"\(word)\" is no address; accepted: AA:BB:CC:DD:EE:FF")
-                    }
-                    try headsets.forgetCodecs(of: address)
-                    return []
-                }
-            }
-        ]
+    func forgetCodecs(_ call: MethodCall) throws(APIError) {
+        let word = try call.text(0, "address", .word)
+        guard let address = BluetoothAddress(word) else {
+            throw APIError(.invalidArgument, "\"\(word)\" is no address; accepted: AA:BB:CC:DD:EE:FF")
+        }
+        try headsets.forgetCodecs(of: address)
+    }
+
+    func boardBatteryValue() -> Value { .int32(Int32(clamping: boardBattery.percent ?? -1)) }
+
+    /// For boards whose battery UPower does not know.
+    func setBoardBattery(_ value: Value) throws(APIError) {
+        let percent = value.integerValue ?? -2
+        guard (-1...100).contains(percent) else {
+            throw APIError(.invalidArgument, "\(percent) is no charge; accepted: 0 to 100 per cent, -1 for unknown")
+        }
+        guard boardBattery.source != .none else {
+            throw APIError(
+                .notSupported,
+                "bluetooth.boardBattery is none: set it to property (`btcall config boardBattery property`)")
+        }
+        boardBattery.give(percent < 0 ? nil : percent)
     }
 }

@@ -1,30 +1,15 @@
 package import BTCallAPI
 package import BluetoothTypes
 import ControlLoop
-package import DBus
+import DBus
 import HandsFree
 
 // The quirks database, and what it does for one headset.
 extension ManagerObject {
-    package static func methods(of quirks: HeadsetQuirks) -> [ExportedInterface.Method] {
-        typealias Name = BTCallName.Manager
-        return [
-            .init(Name.listQuirks, out: [("quirks", "a{sv}")], isReading: true) { _ async throws(BusError) in
-                [.vardict(quirks.description.fields)]
-            },
-            .init(Name.explainQuirks, in: [("address", "s")], out: [("explanation", "a{sv}")], isReading: true) {
-                call async throws(BusError) in
-                try reply { () throws(APIError) in
-                    let word = try text(call, 0, "address", .word)
-                    guard let address = BluetoothAddress(word) else {
-                        throw APIError(
-                            .invalidArgument,
-                            "\"\(word)\" is no Bluetooth address; accepted: six octets like 00:14:09:12:34:56")
-                    }
-                    return [.vardict(quirks.description(of: address).fields)]
-                }
-            },
-        ]
+    func listQuirks(_: MethodCall) -> [Value] { [.vardict(quirks.description.fields)] }
+
+    func explainQuirks(_ call: MethodCall) throws(APIError) -> [Value] {
+        [.vardict(quirks.description(of: try call.address(0)).fields)]
     }
 }
 

@@ -1,32 +1,46 @@
-import BTCallAPI
-package import Configuration
+package import BTCallAPI
+import Configuration
 import ControlLoop
-package import DBus
+import DBus
 
-// The configuration, read and changed at run time.
+// The configuration, read and changed at run time; who the box is, and logging out.
 extension ManagerObject {
-    package static func methods(of settings: Settings) -> [ExportedInterface.Method] {
-        typealias Name = BTCallName.Manager
-        return [
-            .init(Name.listSettings, out: [("settings", "aa{sv}")], isReading: true) { _ async throws(BusError) in
-                [.vardicts(settings.list.map(\.fields))]
-            },
-            .init(Name.setSetting, in: [("key", "s"), ("value", "s")]) { call async throws(BusError) in
-                let answer = try reply { () throws(APIError) in
-                    try settings.set(text(call, 0, "key", .name), text(call, 1, "value", .value))
-                    return []
-                }
-                await settings.settle?()
-                return answer
-            },
-            .init(Name.resetSetting, in: [("key", "s")]) { call async throws(BusError) in
-                let answer = try reply { () throws(APIError) in
-                    try settings.reset(text(call, 0, "key", .name))
-                    return []
-                }
-                await settings.settle?()
-                return answer
-            },
-        ]
+    func listSettings(_: MethodCall) -> [Value] { [.vardicts(settings.list.map(\.fields))] }
+
+    func setSetting(_ call: MethodCall) async throws(APIError) {
+        try settings.set(call.text(0, "key", .name), call.text(1, "value", .value))
+        await settings.settle?()
+    }
+
+    func resetSetting(_ call: MethodCall) async throws(APIError) {
+        try settings.reset(call.text(0, "key", .name))
+        await settings.settle?()
+    }
+
+    func configurationValue() -> Value { .vardict(settings.description.fields) }
+
+    func setConfiguration(_ value: Value) throws(APIError) {
+        try settings.take(ConfigurationDescription(Fields(value, of: BTCallName.Manager.configuration)))
+    }
+
+    func logout(_ call: MethodCall) async throws(APIError) {
+        try await daemon?.logout(forgettingHeadsets: call.fields(0).optionalBool("forgetHeadsets") ?? false)
+    }
+}
+
+extension Settings {
+    /// What `Manager1.Configuration` says.
+    package var description: ConfigurationDescription {
+        var values: [ConfigurationDescription.Entry: String] = [:]
+        for entry in ConfigurationDescription.Entry.allCases { values[entry] = value(of: entry.setting) }
+        return ConfigurationDescription(values)
+    }
+
+    /// Changes the entries that are given, all or none.
+    package func take(_ description: ConfigurationDescription) throws(APIError) {
+        let given = ConfigurationDescription.Entry.allCases.compactMap { entry in
+            description.values[entry].map { (name: entry.setting, value: $0) }
+        }
+        try set(all: given)
     }
 }

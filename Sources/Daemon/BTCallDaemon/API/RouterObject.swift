@@ -2,22 +2,22 @@ package import BTCallAPI
 package import BluetoothTypes
 package import ControlLoop
 package import DBus
-package import Routing
+import Routing
 
 /// `org.btcall.Router1` at `/org/btcall/router`.
 @ControlPlane
 package final class RouterObject {
     private let bus: BusConnection
-    package let router: RouteController
+    let router: any RouteDeciding
     private let describe: @ControlPlane () -> [DeviceDescription]
     private let codec: @ControlPlane (BluetoothAddress) -> VoiceCodec?
     private var shown = RouterState()
     private let onPreference: @ControlPlane () -> Void
-    package let interruptions: Interruptions
-    package let selections: HeldSelections
+    let interruptions: Interruptions
+    let selections: HeldSelections
     /// When the state of a headset changes by itself.
     private var timer: Timer?
-    package let notes: @ControlPlane () -> [String]
+    let notes: @ControlPlane () -> [String]
 
     /// - Parameters:
     ///   - describe: the devices with what only the headsets' side knows (names, batteries, codecs).
@@ -25,7 +25,7 @@ package final class RouterObject {
     ///   - onPreference: the preferred or the default device was set.
     ///   - notes: what the board has to add to an explanation.
     package init(
-        bus: BusConnection, router: RouteController, interruptions: Interruptions,
+        bus: BusConnection, router: any RouteDeciding, interruptions: Interruptions,
         describe: @escaping @ControlPlane () -> [DeviceDescription],
         codec: @escaping @ControlPlane (BluetoothAddress) -> VoiceCodec?,
         onPreference: @escaping @ControlPlane () -> Void,
@@ -39,8 +39,52 @@ package final class RouterObject {
         self.codec = codec
         self.onPreference = onPreference
         self.notes = notes
-        bus.export([interface()], at: BTCallPath.router)
+        bus.export([interface], at: BTCallPath.router)
         shown = state()
+    }
+
+    private var interface: ExportedInterface {
+        typealias Name = BTCallName.Router
+        return ExportedInterface(
+            BTCallName.Interface.router,
+            methods: [
+                .init(Name.start, by: start),
+                .init(Name.stop, by: stop),
+                .init(Name.select, in: [("device", "s")], by: select),
+                .init(Name.clearSelection, by: clearSelection),
+                .init(Name.refresh, by: refreshHardware),
+                .init(
+                    Name.explain, in: [("options", "a{sv}")], out: [("explanation", "a{sv}")], isReading: true,
+                    by: explain),
+                .init(Name.incident, in: [("options", "a{sv}")], out: [("json", "s")], isReading: true, by: incident),
+                .init(
+                    Name.acquireSelection, in: [("device", "s"), ("options", "a{sv}")], out: [("handle", "h")],
+                    by: acquireSelection),
+                .init(
+                    Name.interrupt, in: [("source", "s"), ("options", "a{sv}")], out: [("handle", "h")],
+                    by: interrupt),
+            ],
+            signals: [
+                .init(Name.routeChanged, [("old", "s"), ("new", "s"), ("reason", "s")]),
+                .init(Name.activationFailed, [("device", "s")]),
+            ],
+            properties: [
+                .init(Name.started, "b", get: value(Name.started)),
+                .init(Name.preferred, "s", get: value(Name.preferred), by: setPreferred),
+                .init(Name.defaultDevice, "s", get: value(Name.defaultDevice), by: setDefault),
+                .init(Name.selected, "s", get: value(Name.selected)),
+                .init(Name.activeRoute, "s", get: value(Name.activeRoute)),
+                .init(Name.pending, "s", get: value(Name.pending)),
+                .init(Name.mode, "s", get: value(Name.mode)),
+                .init(Name.codec, "s", get: value(Name.codec)),
+                .init(Name.reason, "s", get: value(Name.reason)),
+                .init(Name.devices, "aa{sv}", get: value(Name.devices)),
+                .init(Name.interruptions, "as", get: value(Name.interruptions)),
+            ])
+    }
+
+    private func value(_ name: String) -> @ControlPlane () -> Value {
+        { [self] in state().properties[name] ?? "" }
     }
 
     package func state() -> RouterState {
@@ -84,7 +128,7 @@ package final class RouterObject {
         }
     }
 
-    package func show(_ notice: RouteController.Notice) {
+    package func show(_ notice: RouteNotice) {
         typealias Name = BTCallName.Router
         switch notice {
         case .routeChanged(let old, let new, let reason):
@@ -103,7 +147,7 @@ package final class RouterObject {
         bus.emit(path: BTCallPath.router, interface: BTCallName.Interface.router, member: member, arguments)
     }
 
-    private static func word(_ device: AudioDevice) -> DeviceWord {
+    static func word(_ device: AudioDevice) -> DeviceWord {
         switch device {
         case .none: .none
         case .speakerphone: .speakerphone
@@ -114,19 +158,44 @@ package final class RouterObject {
         }
     }
 
-    package static func device(_ text: String) throws(APIError) -> AudioDevice {
+    static func device(_ text: String) throws(APIError) -> AudioDevice {
         guard let device = AudioDevice(parsing: text) else {
             throw APIError(.invalidArgument, "\"\(text)\" is no device; accepted: \(DeviceWord.accepted)")
         }
         return device
     }
 
-    private func select(_ device: AudioDevice) throws(APIError) {
+    // MARK: Members
+
+    private func start(_: MethodCall) { router.handle(.start) }
+
+    private func stop(_: MethodCall) { router.handle(.stop) }
+
+    private func clearSelection(_: MethodCall) { router.handle(.clearSelection) }
+
+    private func refreshHardware(_: MethodCall) { router.handle(.refresh) }
+
+    private func select(_ call: MethodCall) throws(APIError) {
+        let device = try Self.device(call.text(0, "device", .word))
         try checkSelection(of: device)
         router.handle(.select(device))
     }
 
-    package func checkSelection(of device: AudioDevice) throws(APIError) {
+    private func setPreferred(_ value: Value) throws(APIError) {
+        try set(value, BTCallName.Router.preferred) { .setPreferred($0) }
+    }
+
+    private func setDefault(_ value: Value) throws(APIError) {
+        try set(value, BTCallName.Router.defaultDevice) { .setDefault($0) }
+    }
+
+    private func set(_ value: Value, _ name: String, _ event: (AudioDevice) -> RoutingEvent) throws(APIError) {
+        let device = try Self.device(TextLimit.word.check(value.stringValue ?? "", name))
+        router.handle(event(device))
+        onPreference()
+    }
+
+    func checkSelection(of device: AudioDevice) throws(APIError) {
         switch router.refusal(ofSelecting: device) {
         case nil: return
         case .notStarted: throw APIError(.notStarted, "the router is stopped: start it first (`btcall start`)")
@@ -138,85 +207,5 @@ package final class RouterObject {
             }
             throw APIError(.unavailable, "\(device) is not available now: `btcall devices` says why")
         }
-    }
-
-    package static func description(of explanation: Explanation) -> ExplanationDescription {
-        ExplanationDescription(
-            chosen: word(explanation.target?.device ?? .none), level: explanation.chosen?.rawValue ?? "",
-            reason: explanation.reason?.rawValue ?? "",
-            levels: explanation.levels.map { finding in
-                let measure = finding.verdict.measure
-                return .init(
-                    name: finding.level.name, spec: finding.spec ?? "",
-                    candidate: finding.candidate?.device.description ?? "", verdict: finding.verdict.text,
-                    isEligible: finding.verdict.kind == .eligible,
-                    value: measure.map { "\($0.value) \($0.unit)" } ?? "",
-                    limit: measure.map { "\($0.limit) \($0.unit)" } ?? "")
-            },
-            next: explanation.next.map { next in
-                .init(
-                    action: next.word, device: next.device?.description ?? "",
-                    remaining: next.remaining?.milliseconds)
-            },
-            text: explanation.description.split(separator: "\n").map(String.init))
-    }
-
-    private func interface() -> ExportedInterface {
-        typealias Name = BTCallName.Router
-        let router = router
-        func simple(_ name: String, _ event: RoutingEvent) -> ExportedInterface.Method {
-            .init(name) { _ async throws(BusError) in
-                router.handle(event)
-                return []
-            }
-        }
-        func property(_ name: String, _ signature: String) -> ExportedInterface.Property {
-            .init(name, signature, get: { [weak self] in self?.state().properties[name] ?? "" })
-        }
-        func preference(_ name: String, _ event: @escaping (AudioDevice) -> RoutingEvent) -> ExportedInterface.Property
-        {
-            .init(
-                name, "s", get: { [weak self] in self?.state().properties[name] ?? "" },
-                set: { [weak self] value throws(BusError) in
-                    do throws(APIError) {
-                        let device = try Self.device(TextLimit.word.check(value.stringValue ?? "", name))
-                        self?.router.handle(event(device))
-                        self?.onPreference()
-                    } catch {
-                        throw error.busError
-                    }
-                })
-        }
-        return ExportedInterface(
-            BTCallName.Interface.router,
-            methods: [
-                simple(Name.start, .start), simple(Name.stop, .stop),
-                .init(Name.select, in: [("device", "s")]) { [weak self] call async throws(BusError) in
-                    try reply { () throws(APIError) in
-                        try self?.select(Self.device(text(call, 0, "device", .word)))
-                        return []
-                    }
-                },
-                simple(Name.clearSelection, .clearSelection), simple(Name.refresh, .refresh),
-                .init(Name.explain, in: [("options", "a{sv}")], out: [("explanation", "a{sv}")], isReading: true) {
-                    [weak self] call async throws(BusError) in
-                    try reply { () throws(APIError) in
-                        let options = try Fields(argument(call, 0), of: "the options of Explain")
-                        return [.vardict(try self?.explain(options).fields ?? [:])]
-                    }
-                },
-                incidentMethod(),
-            ] + heldMethods(),
-            signals: [
-                .init(Name.routeChanged, [("old", "s"), ("new", "s"), ("reason", "s")]),
-                .init(Name.activationFailed, [("device", "s")]),
-            ],
-            properties: [
-                property(Name.started, "b"), preference(Name.preferred) { .setPreferred($0) },
-                preference(Name.defaultDevice) { .setDefault($0) }, property(Name.selected, "s"),
-                property(Name.activeRoute, "s"), property(Name.pending, "s"), property(Name.mode, "s"),
-                property(Name.codec, "s"), property(Name.reason, "s"), property(Name.devices, "aa{sv}"),
-                property(Name.interruptions, "as"),
-            ])
     }
 }

@@ -3,14 +3,15 @@ package import ControlLoop
 package import DBus
 package import Routing
 
-/// `org.btcall.Session1` at `/org/btcall/session`: audio only while external call control wants it.
+/// `org.btcall.Session1` at `/org/btcall/session`: audio only while external call control wants it, and who says how local
+/// devices are to be opened.
 @ControlPlane
 package final class SessionObject {
     /// `.sessionActivated` and `.sessionDeactivated`.
     package var onEvent: (@ControlPlane (RoutingEvent) -> Void)?
     private let bus: BusConnection
     private let manual: ManualAudio
-    package let configurator: AudioConfigurator
+    private let configurator: AudioConfigurator
     private let holders = HolderList<Void>()
 
     /// The configuration key `manualAudio`, wherever it is kept.
@@ -31,34 +32,45 @@ package final class SessionObject {
         self.configurator = configurator
         self.manual = manual
         holders.onReleased = { [weak self] _ in self?.holdersLeft() }
-        bus.export([interface()], at: BTCallPath.session)
+        bus.export([interface], at: BTCallPath.session)
     }
 
-    /// The local device that was opened last for calls.
-    package var opened: OpenedAudioDescription? {
-        didSet { if opened != oldValue { changed(BTCallName.Session.opened) } }
+    private var interface: ExportedInterface {
+        typealias Name = BTCallName.Session
+        return ExportedInterface(
+            BTCallName.Interface.session,
+            methods: [
+                .init(Name.activate, in: [("options", "a{sv}")], out: [("handle", "h")], by: activate),
+                .init(Name.deactivate, by: deactivate),
+                .init(Name.registerConfigurator, in: [("configurator", "o")], by: registerConfigurator),
+                .init(Name.unregisterConfigurator, in: [("configurator", "o")], by: unregisterConfigurator),
+            ],
+            properties: [
+                .init(Name.opened, "a{sv}", get: openedValue),
+                .init(Name.manual, "b", get: manualValue, by: setManual),
+                .init(Name.active, "b", get: activeValue),
+            ])
     }
+
+    // MARK: The session
 
     package var isActive: Bool { !holders.holders.isEmpty }
-
-    /// The key has another value than before.
-    package func manualChanged() { changed(BTCallName.Session.manual) }
 
     /// The daemon stops: nothing is told to anybody.
     package func close() { holders.removeAll() }
 
-    private func activate(_ busName: String) throws(APIError) -> PassedDescriptor {
+    private func activate(_ call: MethodCall) throws(APIError) -> [Value] {
         let wasActive = isActive
-        let descriptor = try holders.add((), of: busName)
+        let descriptor = try holders.add((), of: call.sender)
         if !wasActive {
             onEvent?(.sessionActivated)
             changed(BTCallName.Session.active)
         }
-        return descriptor
+        return [.unixDescriptor(descriptor)]
     }
 
-    private func deactivate(_ busName: String) throws(APIError) {
-        guard holders.remove(of: busName) > 0 else {
+    private func deactivate(_ call: MethodCall) throws(APIError) {
+        guard holders.remove(of: call.sender) > 0 else {
             throw APIError(
                 .wrongState, "you do not hold the session: call Activate first, and keep its descriptor open")
         }
@@ -71,42 +83,33 @@ package final class SessionObject {
         changed(BTCallName.Session.active)
     }
 
+    private func activeValue() -> Value { .bool(isActive) }
+
+    private func manualValue() -> Value { .bool(manual.get()) }
+
+    private func setManual(_ value: Value) throws(APIError) { try manual.set(value.boolValue ?? false) }
+
+    /// The key has another value than before.
+    package func manualChanged() { changed(BTCallName.Session.manual) }
+
     private func changed(_ property: String) {
         bus.propertiesChanged(path: BTCallPath.session, interface: BTCallName.Interface.session, [property])
     }
 
-    private func interface() -> ExportedInterface {
-        let manual = manual
-        typealias Name = BTCallName.Session
-        return ExportedInterface(
-            BTCallName.Interface.session,
-            methods: [
-                .init(Name.activate, in: [("options", "a{sv}")], out: [("handle", "h")]) {
-                    [weak self] call async throws(BusError) in
-                    try reply { () throws(APIError) in
-                        guard let self else { return [] }
-                        return [.unixDescriptor(try self.activate(call.sender))]
-                    }
-                },
-                .init(Name.deactivate) { [weak self] call async throws(BusError) in
-                    try reply { () throws(APIError) in
-                        try self?.deactivate(call.sender)
-                        return []
-                    }
-                },
-            ] + configuratorMethods,
-            properties: [
-                .init(Name.opened, "a{sv}", get: { [weak self] in .vardict(self?.opened?.fields ?? [:]) }),
-                .init(
-                    Name.manual, "b", get: { .bool(manual.get()) },
-                    set: { value throws(BusError) in
-                        do throws(APIError) {
-                            try manual.set(value.boolValue ?? false)
-                        } catch {
-                            throw error.busError
-                        }
-                    }),
-                .init(Name.active, "b", get: { [weak self] in .bool(self?.isActive ?? false) }),
-            ])
+    // MARK: Local devices
+
+    /// The local device that was opened last for calls.
+    package var opened: OpenedAudioDescription? {
+        didSet { if opened != oldValue { changed(BTCallName.Session.opened) } }
+    }
+
+    private func openedValue() -> Value { .vardict(opened?.fields ?? [:]) }
+
+    private func registerConfigurator(_ call: MethodCall) throws(APIError) {
+        try configurator.register(busName: call.sender, path: call.path(0, "configurator"))
+    }
+
+    private func unregisterConfigurator(_ call: MethodCall) throws(APIError) {
+        try configurator.unregister(busName: call.sender, path: call.path(0, "configurator"))
     }
 }

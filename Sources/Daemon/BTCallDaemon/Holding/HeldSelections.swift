@@ -3,6 +3,14 @@ package import ControlLoop
 package import DBus
 package import Routing
 
+/// Who takes the selections of programs: the route controller, or a test.
+@ControlPlane
+package protocol SelectionTaking: AnyObject {
+    /// The number that the policy gave the last choice, whoever made it; nil: there is none.
+    var choiceSequence: Int? { get }
+    func handle(_ event: RoutingEvent)
+}
+
 /// Selections that end with their owner: each is taken back when its descriptor is closed, unless a later choice, of whoever,
 /// has taken its place.
 @ControlPlane
@@ -12,13 +20,13 @@ package final class HeldSelections {
         var sequence: Int?
     }
 
-    private let router: RouteController
+    private let router: any SelectionTaking
     private let holders = HolderList<Claim>()
 
-    package init(router: RouteController) {
+    package init(router: any SelectionTaking) {
         self.router = router
         holders.onReleased = { [router] holder in
-            guard let sequence = holder.claim.sequence, sequence == router.policy.choiceSequence else { return }
+            guard let sequence = holder.claim.sequence, sequence == router.choiceSequence else { return }
             router.handle(.clearSelection)
         }
     }
@@ -32,7 +40,7 @@ package final class HeldSelections {
         let claim = Claim()
         let descriptor = try holders.add(claim, of: busName)
         router.handle(.select(device))
-        claim.sequence = router.policy.choiceSequence
+        claim.sequence = router.choiceSequence
         return descriptor
     }
 

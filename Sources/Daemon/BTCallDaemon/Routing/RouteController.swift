@@ -36,17 +36,9 @@ package protocol HardwareSetting: AnyObject {
 
 /// Feeds the policy and carries out what it decides; takes no decision of its own.
 @ControlPlane
-package final class RouteController {
-    package enum Notice {
-        case routeChanged(old: Route?, new: Route?, RouteChangeReason)
-        case devicesChanged
-        case activationFailed(BluetoothAddress)
-        /// Something that the bus shows may have changed.
-        case stateChanged
-    }
-
+package final class RouteController: RouteDeciding {
     package private(set) var policy: RoutingPolicy
-    package var onNotice: (@ControlPlane (Notice) -> Void)?
+    package var onNotice: (@ControlPlane (RouteNotice) -> Void)?
     package weak var links: (any LinkOpening)?
     /// The same for headsets that are used without their microphone.
     package weak var streams: (any StreamLinkOpening)?
@@ -64,7 +56,7 @@ package final class RouteController {
     private var timer: Timer?
     private var queue: [RoutingEvent] = []
     /// What is told when the audio has been moved.
-    private var notices: [Notice] = []
+    private var notices: [RouteNotice] = []
     private var isHandling = false
 
     package init(
@@ -107,6 +99,8 @@ package final class RouteController {
             if event == .refresh { hardware?.refresh() }
         }
     }
+
+    package var choiceSequence: Int? { policy.choiceSequence }
 
     /// Says why a selection would be refused, before it is made.
     package func refusal(ofSelecting device: AudioDevice) -> RoutingError? { policy.refusal(ofSelecting: device) }

@@ -1,0 +1,13 @@
+package import BTCallAPI
+package import ControlLoop
+
+/// What `Manager1` needs from the daemon as a whole.
+@ControlPlane
+package protocol Activating: AnyObject {
+    var state: ManagerDescription.State { get }
+    /// Figures for monitoring systems, in the text of OpenMetrics.
+    var metricsText: String { get }
+    func activate() async throws(APIError)
+    func deactivate() async throws(APIError)
+    func logout(forgettingHeadsets: Bool) async throws(APIError)
+}
