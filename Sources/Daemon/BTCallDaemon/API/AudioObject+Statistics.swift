@@ -6,15 +6,17 @@ import DBus
 
 // How loud the calls are, and what the real-time thread has counted.
 extension AudioObject {
-    func levels(_: MethodCall) -> [Value] { [.vardict(graph.levels().map { LevelsDescription($0).fields } ?? [:])] }
+    func levels(_: MethodCall) -> [Value] {
+        [.vardict(graph.engine.levels().map { LevelsDescription($0).fields } ?? [:])]
+    }
 
     func statisticsValue() -> Value { .vardict(statistics.fields) }
 
     private var statistics: AudioStatistics {
-        let counters = graph.counters()
+        let counters = graph.engine.counters()
         var statistics = AudioStatistics()
-        statistics.isRealtime = graph.isRealtime
-        statistics.cardQueueMs = UInt64(clamping: graph.playbackQueue.milliseconds)
+        statistics.isRealtime = graph.engine.isRealtime
+        statistics.cardQueueMs = UInt64(clamping: graph.engine.playbackQueue.milliseconds)
         statistics.lateTicks = UInt64(clamping: counters.lateWakeUps)
         addTerminals(counters, to: &statistics)
         addCalls(counters, to: &statistics)

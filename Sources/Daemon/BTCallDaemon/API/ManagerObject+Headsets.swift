@@ -1,5 +1,6 @@
 import BTCallAPI
 import BluetoothTypes
+import Configuration
 import ControlLoop
 import DBus
 

@@ -1,5 +1,5 @@
 import BTCallAPI
-import Configuration
+package import Configuration
 package import ControlLoop
 package import DBus
 

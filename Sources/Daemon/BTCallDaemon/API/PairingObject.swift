@@ -1,4 +1,5 @@
 import BTCallAPI
+import BluetoothTypes
 package import ControlLoop
 package import DBus
 import HeadsetPolicy

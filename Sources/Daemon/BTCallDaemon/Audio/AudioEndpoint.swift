@@ -1,5 +1,5 @@
 package import BluetoothTypes
-import Configuration
+package import Configuration
 package import Routing
 
 /// Where a call's audio can be: the endpoints that the engine has terminals for.

@@ -1,5 +1,6 @@
 import AudioEngine
 import BluetoothTypes
+import Configuration
 import ControlLoop
 import Logging
 package import Routing
