@@ -188,23 +188,6 @@ void btcall_pcm_signal(int descriptor)
     btcall_send_packet(descriptor, &one, sizeof one);
 }
 
-void btcall_realtime_plant(int fault)
-{
-#ifdef DEBUG
-    static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
-    static void *volatile leaked;
-    if (fault == 1) {
-        leaked = malloc(64);
-        free(leaked);
-    } else if (fault == 2) {
-        pthread_mutex_lock(&mutex);
-        pthread_mutex_unlock(&mutex);
-    }
-#else
-    (void)fault;
-#endif
-}
-
 // MARK: Control side
 
 struct start {

@@ -83,8 +83,7 @@ package final class AudioEngine: @unchecked Sendable {
         state.initialize(
             to: RealtimeThread(
                 configuration, commands: commands, events: events, counters: threadCounters,
-                commandDescriptor: commandDescriptor, eventDescriptor: eventDescriptor,
-                plantedFault: PlantedFault.requested))
+                commandDescriptor: commandDescriptor, eventDescriptor: eventDescriptor))
         isMemoryLocked = configuration.locksMemory && btcall_lock_memory() == 0
         var thread = btcall_realtime_thread()
         let code = btcall_realtime_thread_start(

@@ -196,7 +196,6 @@ extension RealtimeThread {
     /// 10 ms: one block from each active call to the terminals, one block from them to each active call.
     @_noLocks
     mutating func tick() {
-        if plantedFault != 0 { btcall_realtime_plant(plantedFault) }
         mixDownlink()
         keepForListeners()
         giveManual(downlink)

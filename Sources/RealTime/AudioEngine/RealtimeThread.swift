@@ -49,8 +49,6 @@ struct RealtimeThread: ~Copyable {
     let busRate: Int
     /// Frames of the bus in a tick.
     let tickFrames: Int
-    /// 1 = malloc, 2 = mutex in every tick: proves that the check for such things works.
-    let plantedFault: Int32
 
     let terminals: UnsafeMutablePointer<TerminalPointer?>
     let calls: UnsafeMutablePointer<CallPointer?>
@@ -142,14 +140,13 @@ struct RealtimeThread: ~Copyable {
     init(
         _ configuration: AudioEngineConfiguration, commands: UnsafeMutablePointer<MessageQueue>,
         events: UnsafeMutablePointer<MessageQueue>, counters: UnsafeMutablePointer<ThreadCounters>,
-        commandDescriptor: Int32, eventDescriptor: Int32, plantedFault: Int32
+        commandDescriptor: Int32, eventDescriptor: Int32
     ) {
         self.commands = commands
         self.events = events
         self.counters = counters
         self.commandDescriptor = commandDescriptor
         self.eventDescriptor = eventDescriptor
-        self.plantedFault = plantedFault
         primeBlocks = min(max(configuration.primeBlocks, 0), CallPort.ringBlocks / 2)
         downlinkLimitBlocks = min(max(configuration.downlinkLimitBlocks, 1), CallPort.ringBlocks / 2)
         fallbackAfter = configuration.fallbackAfter.wholeNanoseconds

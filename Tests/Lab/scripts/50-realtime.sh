@@ -5,10 +5,12 @@
 # headset the microphone is processed (all the time would be too much for this machine), and on the sound card there are a
 # recorder, an announcement, mute by `restart` and a prepared microphone. Then two faults that it has to find.
 . "$LAB/lib.sh"
-BTCALLD_BIN=$BTCALL_DEBUG_BIN                           # planted faults are in debug builds only
+BTCALLD_BIN=$BTCALL_DEBUG_BIN                           # linked dynamically with the Swift run time, which is watched, too
 
-watched() { # REPORT [NAME=VALUE]: starts the daemon with the interposer in it
-	BTCALLD_ENV="LD_PRELOAD=$LAB_BIN/realtime-interposer.so BTCALL_INTERPOSER_REPORT=$SHARE/$1 $2"
+watched() { # REPORT [FAULT]: starts the daemon with the interposer in it, and in front of that what commits the fault
+	local preload=$LAB_BIN/realtime-interposer.so
+	[ -z "$2" ] || preload=$LAB_BIN/fault-planter.so:$preload
+	BTCALLD_ENV="LD_PRELOAD=$preload BTCALL_INTERPOSER_REPORT=$SHARE/$1 ${2:+BTCALL_PLANT=$2}"
 	start_btcalld "$SHARE/voice.conf" || fail "btcalld starts with the interposer"
 }
 voice() { # PROPERTY VALUE of Audio1, a yes or no
@@ -123,7 +125,7 @@ for name in malloc free pthread_mutex_lock swift_retain swift_release swift_allo
 done
 
 for fault in malloc mutex; do
-	watched $fault.report BTCALL_PLANT=$fault
+	watched $fault.report $fault
 	test_call --outgoing --number 1002 --far-end tone:700 --seconds 5
 	check "planted $fault: route is the earpiece" wait_route earpiece 25
 	wait_test_call 20

@@ -16,7 +16,7 @@ struct MicrophoneEventTests {
         thread.initialize(
             to: RealtimeThread(
                 AudioEngineConfiguration(), commands: commands, events: events, counters: counters,
-                commandDescriptor: -1, eventDescriptor: -1, plantedFault: 0))
+                commandDescriptor: -1, eventDescriptor: -1))
         defer {
             thread.deinitialize(count: 1).deallocate()
             commands.deinitialize(count: 1).deallocate()

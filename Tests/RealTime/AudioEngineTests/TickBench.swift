@@ -117,7 +117,7 @@ final class TickBench {
         thread.initialize(
             to: RealtimeThread(
                 AudioEngineConfiguration(), commands: commands, events: events, counters: counters,
-                commandDescriptor: -1, eventDescriptor: -1, plantedFault: 0))
+                commandDescriptor: -1, eventDescriptor: -1))
         thread.pointee.now = time
         thread.pointee.lastTick = time
         let ends = packetSocketPair()

@@ -75,9 +75,6 @@ BTCALL_REALTIME void btcall_pcm_add_missing(struct btcall_pcm_ring *_Nonnull rin
 /// delays nobody: the call never waits, whatever flags the client's end has.
 BTCALL_REALTIME void btcall_pcm_signal(int descriptor);
 
-/// Commits a fault on purpose, so that a check for such faults can be checked: 1 = malloc, 2 = mutex; 0 does nothing.
-BTCALL_REALTIME void btcall_realtime_plant(int fault);
-
 // alsa-lib 1.2.8 on `hw:`: one ioctl each, no allocation, and no lock (`need_lock` is off for hw, and
 // LIBASOUND_THREAD_SAFE=0 turns it off everywhere). snd_pcm_delay, snd_pcm_hwsync and snd_pcm_recover are left out on
 // purpose: on an xrun they print a message. With plug-ins the same calls copy and convert within buffers made by
