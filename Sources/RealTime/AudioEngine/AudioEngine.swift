@@ -259,45 +259,41 @@ package final class AudioEngine: @unchecked Sendable {
             isCodePresent = true
             btcall_prefault_code()
         }
-        var link: UnsafeMutablePointer<LinkPort>?
-        var path: UnsafeMutablePointer<PathPort>?
-        var stream: StreamPointer?
+        let device: Terminal.Device
         let rates: (capture: Int, playback: Int)
         switch kind {
         case .link(let descriptor, let codec, let hint):
             if case .pcm(let rate) = codec { try check(rate: rate, channels: 1) }
-            let port = UnsafeMutablePointer<LinkPort>.allocate(capacity: 1)
+            let port = LinkPointer.allocate(capacity: 1)
             port.initialize(
                 to: LinkPort(
                     descriptor: descriptor, codec: codec, packetBytesHint: hint, busRate: configuration.busRate,
                     fallbackAfter: configuration.fallbackAfter.wholeNanoseconds, now: btcall_monotonic_nanoseconds()))
             rates = (port.pointee.rate, port.pointee.rate)
-            link = port
+            device = .link(port)
         case .path(var streams):
             // What is said of a direction that there is not means nothing.
             if streams.playback == nil { streams.playbackRate = configuration.busRate }
             if streams.capture == nil { streams.captureRate = configuration.busRate }
-            path = try makePath(streams)
+            device = .path(try makePath(streams))
             rates = (streams.captureRate, streams.playbackRate)
         case .stream(let media):
             let port = try makeStream(media, speakerGain: speakerGain)
-            stream = port
-            // A path that plays nowhere: it has the timer, and the capture stream that is attached.
-            path = try makePath(
+            let timer = try makePath(
                 ALSAPath(playbackRate: configuration.busRate, captureRate: configuration.busRate))
+            device = .stream(port, timer)
             rates = (configuration.busRate, port.pointee.rate)
         }
         let counters = UnsafeMutablePointer<TerminalCounters>.allocate(capacity: 1)
         counters.initialize(to: TerminalCounters())
-        if let stream { counters.pointee.bitpool.set(stream.pointee.bitpool) }
         let terminal = TerminalPointer.allocate(capacity: 1)
         terminal.initialize(
             to: Terminal(
-                id: id, link: link, path: path, stream: stream, captureRate: rates.capture,
-                playbackRate: rates.playback,
+                id: id, device, captureRate: rates.capture, playbackRate: rates.playback,
                 busRate: configuration.busRate, speakerGain: speakerGain, microphoneGain: microphoneGain,
-                isAlone: isAlone,
-                counters: counters))
+                isAlone: isAlone, counters: counters))
+        let link = terminal.pointee.link
+        if let stream = terminal.pointee.stream { counters.pointee.bitpool.set(stream.pointee.bitpool) }
         terminals[id] = TerminalRecord(
             counters: counters, isLink: link != nil, rate: rates.playback, isFramed: link?.pointee.isFramed ?? false)
         guard send(Message(.addTerminal, id: id, storage: terminal)) else {
@@ -510,9 +506,13 @@ package final class AudioEngine: @unchecked Sendable {
     }
 
     private func free(terminal: TerminalPointer) {
-        terminal.pointee.link?.deinitialize(count: 1).deallocate()
-        terminal.pointee.path?.deinitialize(count: 1).deallocate()
-        terminal.pointee.stream?.deinitialize(count: 1).deallocate()
+        switch terminal.pointee.device {
+        case .link(let link): link.deinitialize(count: 1).deallocate()
+        case .path(let path): path.deinitialize(count: 1).deallocate()
+        case .stream(let stream, let path):
+            path.deinitialize(count: 1).deallocate()
+            stream.deinitialize(count: 1).deallocate()
+        }
         terminal.pointee.counters.deinitialize(count: 1).deallocate()
         terminal.deinitialize(count: 1).deallocate()
     }
@@ -547,7 +547,7 @@ package final class AudioEngine: @unchecked Sendable {
     }
 
     /// Prepares the streams, which may take long, and finds what to poll.
-    private func makePath(_ path: ALSAPath) throws(AudioEngineError) -> UnsafeMutablePointer<PathPort> {
+    private func makePath(_ path: ALSAPath) throws(AudioEngineError) -> PathPointer {
         if let playback = path.playback {
             try check(rate: path.playbackRate, channels: path.playbackChannels)
             let code = snd_pcm_prepare(playback)
@@ -561,7 +561,7 @@ package final class AudioEngine: @unchecked Sendable {
         // Room for one tick above the target has to stay.
         let wanted = Int(playbackQueue.wholeNanoseconds * Int64(path.playbackRate) / 1_000_000_000)
         let target = max(0, min(wanted, path.playbackBufferFrames - path.playbackRate / 50))
-        let port = UnsafeMutablePointer<PathPort>.allocate(capacity: 1)
+        let port = PathPointer.allocate(capacity: 1)
         port.initialize(
             to: PathPort(
                 path, busRate: configuration.busRate, target: target, descriptors: descriptors,

@@ -270,14 +270,12 @@ extension RealtimeThread {
     @_noLocks
     mutating func play(_ block: UnsafeMutablePointer<Int16>, on terminal: TerminalPointer) {
         terminal.pointee.speaker.apply(block, tickFrames)
-        if let link = terminal.pointee.link {
-            link.pointee.convert(block, tickFrames, into: terminal.pointee.playback)
-        }
-        if let stream = terminal.pointee.stream {
+        switch terminal.pointee.device {
+        case .link(let link): link.pointee.convert(block, tickFrames, into: terminal.pointee.playback)
+        case .stream(let stream, _):
             play(block, on: terminal, stream)
             return
-        }
-        if let path = terminal.pointee.path {
+        case .path(let path):
             path.pointee.convert(block, tickFrames, into: terminal.pointee.playback, terminal.pointee.counters)
             if same(terminal, master) {
                 let captured = terminal.pointee.capture.available - tickFrames

@@ -212,7 +212,7 @@ extension RealtimeThread {
 
     /// Takes a clock's first frames, behind silence for the time that they do not fill.
     @_noLocks
-    mutating func join(_ terminal: TerminalPointer, _ path: UnsafeMutablePointer<PathPort>, _ frames: Int) {
+    mutating func join(_ terminal: TerminalPointer, _ path: PathPointer, _ frames: Int) {
         let elapsed = framesSinceTick()
         let rate = path.pointee.capture?.pointee.rate ?? busRate
         let missing = elapsed - frames * busRate / rate - terminal.pointee.capture.available

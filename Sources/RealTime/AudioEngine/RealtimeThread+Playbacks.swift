@@ -45,7 +45,7 @@ extension RealtimeThread {
 
     /// Its ticks, as the timer of a path says.
     @_noLocks
-    mutating func serviceAlone(_ terminal: TerminalPointer, _ path: UnsafeMutablePointer<PathPort>) {
+    mutating func serviceAlone(_ terminal: TerminalPointer, _ path: PathPointer) {
         var left = 8
         if followsCalls(terminal) { return }
         if let stream = terminal.pointee.stream { stream.pointee.forgetCalls() }

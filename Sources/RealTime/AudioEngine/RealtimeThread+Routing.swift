@@ -157,7 +157,7 @@ extension RealtimeThread {
     }
 
     @_noLocks
-    private mutating func start(_ terminal: TerminalPointer, _ path: UnsafeMutablePointer<PathPort>) {
+    private mutating func start(_ terminal: TerminalPointer, _ path: PathPointer) {
         terminal.pointee.endDeadline = Int64.max
         if terminal.pointee.isIdle {
             let captured = terminal.pointee.capture.available
@@ -182,14 +182,18 @@ extension RealtimeThread {
     @_noLocks
     mutating func cutIfReady() {
         guard let terminal = pending else { return }
-        if let link = terminal.pointee.link {
+        switch terminal.pointee.device {
+        case .link(let link):
             if !link.pointee.isAlive(now: now) { return }
             // Its first packets are muted: while the old one is heard there is no hurry.
             if link.pointee.isStarting(), isHeard(master) { return }
-        }
-        if let path = terminal.pointee.path, path.pointee.capture != nil, terminal.pointee.capture.available == 0 {
+        case .path(let path), .stream(_, let path):
             // While nobody hears anything there is nothing to wait for.
-            if isHeard(master), now < pendingSince &+ Self.readyLimit { return }
+            if path.pointee.capture != nil, terminal.pointee.capture.available == 0, isHeard(master),
+                now < pendingSince &+ Self.readyLimit
+            {
+                return
+            }
         }
         cut(to: terminal)
     }

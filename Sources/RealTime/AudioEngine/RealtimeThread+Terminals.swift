@@ -37,8 +37,10 @@ extension RealtimeThread {
                     each += 1
                 }
                 if events != 0 {
-                    if let link = terminal.pointee.link { receive(terminal, link, events) }
-                    if let path = terminal.pointee.path { capture(terminal, path, events) }
+                    switch terminal.pointee.device {
+                    case .link(let link): receive(terminal, link, events)
+                    case .path(let path), .stream(_, let path): capture(terminal, path, events)
+                    }
                 }
             }
             if let terminal = terminals[index], let stream = terminal.pointee.stream, terminal.pointee.streamPoll > 0,
@@ -54,7 +56,7 @@ extension RealtimeThread {
 
     @_noLocks
     private mutating func receive(
-        _ terminal: TerminalPointer, _ link: UnsafeMutablePointer<LinkPort>, _ events: Int16
+        _ terminal: TerminalPointer, _ link: LinkPointer, _ events: Int16
     ) {
         var left = 64
         while left > 0 && !terminal.pointee.isFailed {
@@ -80,13 +82,13 @@ extension RealtimeThread {
 
     /// The next packet makes a tick.
     @_noLocks
-    private func completesTick(_ terminal: TerminalPointer, _ link: UnsafeMutablePointer<LinkPort>) -> Bool {
+    private func completesTick(_ terminal: TerminalPointer, _ link: LinkPointer) -> Bool {
         terminal.pointee.capture.available + link.pointee.packetFrames() * busRate / link.pointee.rate >= tickFrames
     }
 
     @_noLocks
     private mutating func accept(
-        _ terminal: TerminalPointer, _ link: UnsafeMutablePointer<LinkPort>, _ count: Int, _ status: Int32
+        _ terminal: TerminalPointer, _ link: LinkPointer, _ count: Int, _ status: Int32
     ) {
         let id = terminal.pointee.id
         let arrival = link.pointee.arrived(count, now: now)
@@ -103,7 +105,7 @@ extension RealtimeThread {
     /// One packet's time has passed: what was captured goes up, the ticks that it completes are made, one packet goes out.
     @_noLocks
     private mutating func exchange(
-        _ terminal: TerminalPointer, _ link: UnsafeMutablePointer<LinkPort>, _ frames: Int
+        _ terminal: TerminalPointer, _ link: LinkPointer, _ frames: Int
     ) {
         if link.pointee.isStarting() { clear(link.pointee.pcm, frames) }
         terminal.pointee.captured(link.pointee.pcm, frames, keep: keptFrames(terminal))
@@ -124,7 +126,7 @@ extension RealtimeThread {
     }
 
     @_noLocks
-    private mutating func serviceLinkTimers(_ terminal: TerminalPointer, _ link: UnsafeMutablePointer<LinkPort>) {
+    private mutating func serviceLinkTimers(_ terminal: TerminalPointer, _ link: LinkPointer) {
         while !terminal.pointee.isFailed && link.pointee.timerFired(now: now) {
             let frames = link.pointee.conceal()
             terminal.pointee.counters.pointee.packetsByTimer.add(1)
@@ -141,7 +143,7 @@ extension RealtimeThread {
 
     @_noLocks
     private mutating func capture(
-        _ terminal: TerminalPointer, _ path: UnsafeMutablePointer<PathPort>, _ events: Int16
+        _ terminal: TerminalPointer, _ path: PathPointer, _ events: Int16
     ) {
         var left = 16
         while left > 0 && !terminal.pointee.isFailed {
@@ -164,7 +166,7 @@ extension RealtimeThread {
 
     /// A path without capture, or whose capture does not come, is clocked by the timer.
     @_noLocks
-    private mutating func servicePathTimer(_ terminal: TerminalPointer, _ path: UnsafeMutablePointer<PathPort>) {
+    private mutating func servicePathTimer(_ terminal: TerminalPointer, _ path: PathPointer) {
         var left = 8
         while left > 0 && same(terminal, master) && path.pointee.timerFired(now: now, fallbackAfter) {
             left -= 1
@@ -181,9 +183,12 @@ extension RealtimeThread {
         var index = 0
         while index < Self.maximumTerminals {
             if let terminal = terminals[index], !terminal.pointee.isFailed, !isHolding(terminal) {
-                if let link = terminal.pointee.link { serviceLinkTimers(terminal, link) }
-                if let path = terminal.pointee.path { servicePathTimer(terminal, path) }
-                if let path = terminal.pointee.path, terminal.pointee.isAlone { serviceAlone(terminal, path) }
+                switch terminal.pointee.device {
+                case .link(let link): serviceLinkTimers(terminal, link)
+                case .path(let path), .stream(_, let path):
+                    servicePathTimer(terminal, path)
+                    if terminal.pointee.isAlone { serviceAlone(terminal, path) }
+                }
             }
             index += 1
         }
@@ -253,13 +258,14 @@ extension RealtimeThread {
         if !terminal.pointee.isRemoving && !terminal.pointee.isDraining { return false }
         if terminal.pointee.isFailed || terminal.pointee.isIdle { return true }
         if now >= terminal.pointee.endDeadline { return true }
-        if let stream = terminal.pointee.stream { return finish(terminal, stream) }
-        if let path = terminal.pointee.path {
+        switch terminal.pointee.device {
+        case .link: return terminal.pointee.playback.available == 0
+        case .stream(let stream, _): return finish(terminal, stream)
+        case .path(let path):
             let code = path.pointee.flush(
                 terminal.pointee.playback, now: now, steer: false, terminal.pointee.counters)
             return code < 0 || path.pointee.isDrained()
         }
-        return terminal.pointee.playback.available == 0
     }
 
     /// A running path that is no longer wanted plays out what it has; a link goes on with silence.
@@ -272,10 +278,12 @@ extension RealtimeThread {
     /// A link's packets hold about as much as a card does.
     @_noLocks
     func drainLimit(of terminal: TerminalPointer) -> Int64 {
-        var queue: Int64 = 50_000_000
-        if let path = terminal.pointee.path { queue = max64(queue, path.pointee.queueNanoseconds()) }
-        if terminal.pointee.stream != nil { queue = Int64(StreamPort.longestQueue) &* 1_000_000 }
-        return queue &+ Self.drainLimit
+        let least: Int64 = 50_000_000
+        switch terminal.pointee.device {
+        case .link: return least &+ Self.drainLimit
+        case .path(let path): return max64(least, path.pointee.queueNanoseconds()) &+ Self.drainLimit
+        case .stream: return Int64(StreamPort.longestQueue) &* 1_000_000 &+ Self.drainLimit
+        }
     }
 
     @_noLocks

@@ -98,7 +98,7 @@ extension RealtimeThread {
     private func loudspeaker(_ port: VoicePointer) -> UnsafePointer<Int16> {
         let terminal = master == nil ? fading : master
         guard let terminal else { return UnsafePointer(port.pointee.silence) }
-        if let path = terminal.pointee.path, path.pointee.playback == nil, terminal.pointee.stream == nil {
+        if case .path(let path) = terminal.pointee.device, path.pointee.playback == nil {
             return UnsafePointer(port.pointee.silence)
         }
         return UnsafePointer(downlink)
@@ -107,9 +107,13 @@ extension RealtimeThread {
     /// Links: what the processor expects is right for what a radio and a headset take.
     @_noLocks
     private func echoMilliseconds(of terminal: TerminalPointer) -> Int {
-        guard let path = terminal.pointee.path else { return 0 }
-        guard let stream = terminal.pointee.stream else { return path.pointee.echoMilliseconds() }
-        return path.pointee.echoMilliseconds() + stream.pointee.delayMilliseconds + stream.pointee.packetMilliseconds
+        switch terminal.pointee.device {
+        case .link: return 0
+        case .path(let path): return path.pointee.echoMilliseconds()
+        case .stream(let stream, let path):
+            return path.pointee.echoMilliseconds() + stream.pointee.delayMilliseconds
+                + stream.pointee.packetMilliseconds
+        }
     }
 
     /// The routed headset tells how late it plays.

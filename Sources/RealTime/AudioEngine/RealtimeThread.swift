@@ -3,6 +3,8 @@ import CBTCall
 import Glibc
 
 typealias TerminalPointer = UnsafeMutablePointer<Terminal>
+typealias LinkPointer = UnsafeMutablePointer<LinkPort>
+typealias PathPointer = UnsafeMutablePointer<PathPort>
 typealias CallPointer = UnsafeMutablePointer<CallPort>
 typealias InjectionPointer = UnsafeMutablePointer<InjectionPort>
 typealias CapturePointer = UnsafeMutablePointer<CapturePort>

@@ -14,16 +14,30 @@ struct Terminal: ~Copyable {
         case failed
     }
 
+    /// What it is to the thread: exactly one of these.
+    enum Device {
+        case link(LinkPointer)
+        case path(PathPointer)
+        /// Plays to a headset. Its path has no playback: it is the timer, and has the capture stream that is attached.
+        case stream(StreamPointer, PathPointer)
+    }
+
     /// Longest piece that is processed at once, in frames of the device.
     static var chunkFrames: Int { @_noLocks get { 2_048 } }
 
     let id: UInt32
     let counters: UnsafeMutablePointer<TerminalCounters>
-    /// Exactly one of the two exists.
-    let link: UnsafeMutablePointer<LinkPort>?
-    let path: UnsafeMutablePointer<PathPort>?
-    /// Of a path that plays to a headset instead of a card.
-    let stream: StreamPointer?
+    let device: Device
+    var link: LinkPointer? { @_noLocks get { if case .link(let link) = device { link } else { nil } } }
+    var stream: StreamPointer? { @_noLocks get { if case .stream(let stream, _) = device { stream } else { nil } } }
+    var path: PathPointer? {
+        @_noLocks get {
+            switch device {
+            case .link: nil
+            case .path(let path), .stream(_, let path): path
+            }
+        }
+    }
     /// Frames per second of what it captures.
     let captureRate: Int
 
@@ -60,27 +74,24 @@ struct Terminal: ~Copyable {
 
     /// - Parameter busRate: frames per second.
     init(
-        id: UInt32, link: UnsafeMutablePointer<LinkPort>?, path: UnsafeMutablePointer<PathPort>?,
-        stream: StreamPointer? = nil, captureRate: Int, playbackRate: Int, busRate: Int, speakerGain: Float,
-        microphoneGain: Float, isAlone: Bool = false,
-        counters: UnsafeMutablePointer<TerminalCounters>
+        id: UInt32, _ device: Device, captureRate: Int, playbackRate: Int, busRate: Int, speakerGain: Float,
+        microphoneGain: Float, isAlone: Bool = false, counters: UnsafeMutablePointer<TerminalCounters>
     ) {
         self.id = id
-        self.link = link
-        self.path = path
-        self.stream = stream
+        self.device = device
+        let isLink = if case .link = device { true } else { false }
         self.counters = counters
         self.captureRate = captureRate
         self.isAlone = isAlone
-        state = link == nil ? .idle : .running
+        state = isLink ? .running : .idle
         capture = SampleRing(capacity: busRate / 2)
         playback = SampleRing(capacity: playbackRate / 2)
         // A link's queue is a tick and a packet; a path's is in its card, and this is what the card does not take.
-        playbackCeiling = link == nil ? playbackRate / 10 : playbackRate * 6 / 100
+        playbackCeiling = isLink ? playbackRate * 6 / 100 : playbackRate / 10
         speaker = Gain(rate: busRate, gain: speakerGain)
         microphone = Gain(rate: captureRate, gain: microphoneGain)
         // A path's capture stream comes with its own.
-        let linkRate = link == nil ? busRate : captureRate
+        let linkRate = isLink ? captureRate : busRate
         toBus = Resampler(from: linkRate, to: busRate)
         convertedCapacity = Self.chunkFrames * (busRate / linkRate + 2)
         converted = UnsafeMutablePointer<Int16>.allocate(capacity: convertedCapacity)

@@ -263,7 +263,8 @@ private func makeTerminal(
     let terminal = TerminalPointer.allocate(capacity: 1)
     terminal.initialize(
         to: Terminal(
-            id: id, link: nil, path: path, captureRate: rate, playbackRate: rate, busRate: rate, speakerGain: 1,
-            microphoneGain: 1, counters: counters))
+            id: id, .path(path), captureRate: rate, playbackRate: rate, busRate: rate, speakerGain: 1,
+            microphoneGain: 1,
+            counters: counters))
     return terminal
 }
