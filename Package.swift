@@ -87,6 +87,8 @@ let package = Package(
 
         // Real time: move samples.
         .target(
+            name: "RealTimeStorage", path: "Sources/RealTime/RealTimeStorage", swiftSettings: common + computing),
+        .target(
             name: "AudioDSP",
             dependencies: [
                 "BluetoothTypes", "CBTCall", "CSBC", "CSpeexDSP",
@@ -95,7 +97,7 @@ let package = Package(
             ], path: "Sources/RealTime/AudioDSP",
             swiftSettings: common + computing),
         .target(
-            name: "AudioEngine", dependencies: ["AudioDSP", "BluetoothTypes", "CALSA", "CBTCall"],
+            name: "AudioEngine", dependencies: ["AudioDSP", "BluetoothTypes", "CALSA", "CBTCall", "RealTimeStorage"],
             path: "Sources/RealTime/AudioEngine",
             swiftSettings: common + computing),
 
@@ -237,6 +239,9 @@ let package = Package(
             name: "VoiceTrial", dependencies: ["AudioDSP", "ConcealmentTrial"], path: "Tests/VoiceTrial",
             swiftSettings: common + computing),
         .testTarget(
+            name: "RealTimeStorageTests", dependencies: ["RealTimeStorage", "TestSupport"],
+            path: "Tests/RealTime/RealTimeStorageTests", swiftSettings: common),
+        .testTarget(
             name: "AudioDSPTests",
             dependencies: ["AudioDSP", "BluetoothTypes", "CBTCall", "ConcealmentTrial", "TestSupport", "VoiceTrial"],
             path: "Tests/RealTime/AudioDSPTests",
@@ -244,8 +249,8 @@ let package = Package(
         .testTarget(
             name: "AudioEngineTests",
             dependencies: [
-                "AudioEngine", "AudioDSP", "BluetoothTypes", "CALSA", "CBTCall", "ConcealmentTrial", "TestSupport",
-                "VoiceTrial",
+                "AudioEngine", "AudioDSP", "BluetoothTypes", "CALSA", "CBTCall", "ConcealmentTrial", "RealTimeStorage",
+                "TestSupport", "VoiceTrial",
             ], path: "Tests/RealTime/AudioEngineTests",
             swiftSettings: common),
         .testTarget(

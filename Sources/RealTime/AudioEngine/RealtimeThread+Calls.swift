@@ -1,34 +1,20 @@
 import AudioDSP
 import CBTCall
 import Glibc
+import RealTimeStorage
 
 // The calls, and the tick in which audio is exchanged with them.
 extension RealtimeThread {
     @_noLocks
-    func call(_ id: UInt32) -> CallPointer? {
-        var index = 0
-        while index < Self.maximumCalls {
-            if let call = calls[index], call.pointee.id == id { return call }
-            index += 1
-        }
-        return nil
-    }
-
-    @_noLocks
     mutating func attach(_ command: Message) {
         guard let storage = command.storage else { return }
         let call = storage.assumingMemoryBound(to: CallPort.self)
-        var index = 0
-        while index < Self.maximumCalls {
-            if calls[index] == nil {
-                calls[index] = call
-                if command.number != 0 { activate(call, true) }
-                return
-            }
-            index += 1
+        if !calls.insert(call, as: call.pointee.id) {
+            // The control side counts; it does not come to this.
+            report(.callReleased, id: command.id, storage: storage)
+            return
         }
-        // The control side counts; it does not come to this.
-        report(.callReleased, id: command.id, storage: storage)
+        if command.number != 0 { activate(call, true) }
     }
 
     @_noLocks
@@ -47,12 +33,7 @@ extension RealtimeThread {
     /// What has been said does not belong to what comes, unless another call goes on.
     @_noLocks
     private mutating func forgetDownlink(of call: CallPointer) {
-        var index = 0
-        while index < Self.maximumCalls {
-            if let other = calls[index], !sameCall(other, call), other.pointee.isClocked { return }
-            index += 1
-        }
-        if isPCMClocked { return }
+        if isPCMClocked || calls.all.contains(where: { !same($0, call) && $0.pointee.isClocked }) { return }
         history.forget()
         isBereft = false
     }
@@ -62,14 +43,7 @@ extension RealtimeThread {
     mutating func release(_ call: CallPointer) {
         call.pointee.close()
         forgetDownlink(of: call)
-        var index = 0
-        while index < Self.maximumCalls {
-            if sameCall(calls[index], call) {
-                calls[index] = nil
-                report(.callReleased, id: call.pointee.id, storage: UnsafeMutableRawPointer(call))
-            }
-            index += 1
-        }
+        if calls.remove(call) { report(.callReleased, id: call.pointee.id, storage: UnsafeMutableRawPointer(call)) }
         forgetInjections()
     }
 
@@ -93,22 +67,16 @@ extension RealtimeThread {
     /// Takes what has come from the providers whose descriptors are readable.
     @_noLocks
     mutating func servicePolledCalls() {
-        var index = 0
-        while index < Self.maximumCalls {
-            if let call = calls[index], call.pointee.pollIndex > 0, polls[call.pointee.pollIndex].revents != 0 {
-                drain(call, isOver: Int32(polls[call.pointee.pollIndex].revents) & (POLLHUP | POLLERR) != 0)
-            }
-            index += 1
+        for call in calls.all where call.pointee.pollIndex > 0 && polls[call.pointee.pollIndex].revents != 0 {
+            drain(call, isOver: Int32(polls[call.pointee.pollIndex].revents) & (POLLHUP | POLLERR) != 0)
         }
     }
 
     /// Takes what all providers have sent.
     @_noLocks
     mutating func serviceCalls() {
-        var index = 0
-        while index < Self.maximumCalls {
-            if let call = calls[index] { drain(call, isOver: false) }
-            index += 1
+        for call in calls.all {
+            drain(call, isOver: false)
         }
     }
 
@@ -172,12 +140,7 @@ extension RealtimeThread {
 
     @_noLocks
     private func hasEmptyCall() -> Bool {
-        var index = 0
-        while index < Self.maximumCalls {
-            if let call = calls[index], call.pointee.isEmpty() { return true }
-            index += 1
-        }
-        return false
+        calls.all.contains { $0.pointee.isEmpty() }
     }
 
     /// Makes the ticks for which the clock has captured enough.
@@ -228,15 +191,11 @@ extension RealtimeThread {
         clear(downlink, tickFrames)
         mixPCM(isHeard: takesBlocks())
         if !takesBlocks() { return }
-        var index = 0
-        while index < Self.maximumCalls {
-            if let call = calls[index], call.pointee.isClocked {
-                if !call.pointee.takeBlock(scratch, tickFrames) { lineNoise.fill(scratch, tickFrames) }
-                call.pointee.hearing.apply(scratch, tickFrames)
-                tapRemote(call.pointee.id, scratch)
-                Mixer.add(scratch, tickFrames, to: downlink)
-            }
-            index += 1
+        for call in calls.all where call.pointee.isClocked {
+            if !call.pointee.takeBlock(scratch, tickFrames) { lineNoise.fill(scratch, tickFrames) }
+            call.pointee.hearing.apply(scratch, tickFrames)
+            tapRemote(call.pointee.id, scratch)
+            Mixer.add(scratch, tickFrames, to: downlink)
         }
     }
 
@@ -337,13 +296,9 @@ extension RealtimeThread {
 
     @_noLocks
     private mutating func sendUplink() {
-        var index = 0
-        while index < Self.maximumCalls {
-            if let call = calls[index], call.pointee.isClocked {
-                let code = call.pointee.sendBlock(spoken(to: call), tickFrames)
-                if code != 0 { close(call, code: code) }
-            }
-            index += 1
+        for call in calls.all where call.pointee.isClocked {
+            let code = call.pointee.sendBlock(spoken(to: call), tickFrames)
+            if code != 0 { close(call, code: code) }
         }
         sendPCM()
     }

@@ -1,40 +1,26 @@
 import AudioDSP
 import CBTCall
 import Glibc
+import RealTimeStorage
 
 // Capture streams that come and go by themselves, and whether anybody hears a microphone.
 extension RealtimeThread {
     @_noLocks
-    private func capture(_ id: UInt32) -> CapturePointer? {
-        var index = 0
-        while index < Self.maximumCaptures {
-            if let capture = captures[index], capture.pointee.id == id { return capture }
-            index += 1
-        }
-        return nil
-    }
-
-    @_noLocks
     mutating func addCapture(_ command: Message) {
         guard let storage = command.storage else { return }
         let capture = storage.assumingMemoryBound(to: CapturePort.self)
-        var index = 0
-        while index < Self.maximumCaptures {
-            if captures[index] == nil {
-                captures[index] = capture
-                if capture.pointee.runsAlone { runAlone(capture) }
-                return
-            }
-            index += 1
+        if !captures.insert(capture, as: capture.pointee.id) {
+            // The control side counts; it does not come to this.
+            report(.captureRemoved, id: command.id, storage: storage)
+            return
         }
-        // The control side counts; it does not come to this.
-        report(.captureRemoved, id: command.id, storage: storage)
+        if capture.pointee.runsAlone { runAlone(capture) }
     }
 
     /// Gives a path that stream, which the path had that has it now goes without.
     @_noLocks
     mutating func attachCapture(_ id: UInt32, to terminal: TerminalPointer?) {
-        guard let capture = capture(id), let terminal, let path = terminal.pointee.path else { return }
+        guard let capture = captures.find(id), let terminal, let path = terminal.pointee.path else { return }
         if capture.pointee.isFailed || capture.pointee.removal != Int64.max || terminal.pointee.isFailed { return }
         if same(capture.pointee.terminal, terminal) || path.pointee.capture != nil { return }
         detach(capture)
@@ -52,7 +38,7 @@ extension RealtimeThread {
     /// Lets a stream run without a path as well, or no more.
     @_noLocks
     mutating func setCaptureAlone(_ id: UInt32, _ isAlone: Bool) {
-        guard let capture = capture(id), capture.pointee.runsAlone != isAlone else { return }
+        guard let capture = captures.find(id), capture.pointee.runsAlone != isAlone else { return }
         capture.pointee.runsAlone = isAlone
         if isAlone {
             // What a path reads runs already.
@@ -71,7 +57,7 @@ extension RealtimeThread {
     /// The stream is given back; from a path that plays once what it had has faded.
     @_noLocks
     mutating func removeCapture(_ id: UInt32) {
-        guard let capture = capture(id), capture.pointee.removal == Int64.max else { return }
+        guard let capture = captures.find(id), capture.pointee.removal == Int64.max else { return }
         capture.pointee.removal = isRead(capture) ? now &+ CapturePort.removalDelay : now
     }
 
@@ -117,41 +103,33 @@ extension RealtimeThread {
     @_noLocks
     mutating func preparePollsOfCaptures(_ count: Int) -> Int {
         var count = count
-        var index = 0
-        while index < Self.maximumCaptures {
-            if let capture = captures[index] {
-                capture.pointee.pollIndex = count
-                capture.pointee.pollCount = 0
-                if isAlone(capture) {
-                    var each = 0
-                    while each < capture.pointee.descriptorCount {
-                        polls[count + each] = capture.pointee.descriptors[each]
-                        polls[count + each].revents = 0
-                        each += 1
-                    }
-                    capture.pointee.pollCount = each
-                    count += each
+        for capture in captures.all {
+            capture.pointee.pollIndex = count
+            capture.pointee.pollCount = 0
+            if isAlone(capture) {
+                var each = 0
+                while each < capture.pointee.descriptorCount {
+                    polls[count + each] = capture.pointee.descriptors[each]
+                    polls[count + each].revents = 0
+                    each += 1
                 }
+                capture.pointee.pollCount = each
+                count += each
             }
-            index += 1
         }
         return count
     }
 
     @_noLocks
     mutating func serviceCaptures() {
-        var index = 0
-        while index < Self.maximumCaptures {
-            if let capture = captures[index], capture.pointee.pollCount > 0, isAlone(capture) {
-                var events: Int16 = 0
-                var each = 0
-                while each < capture.pointee.pollCount {
-                    events |= polls[capture.pointee.pollIndex + each].revents
-                    each += 1
-                }
-                if events != 0 { discard(capture) }
+        for capture in captures.all where capture.pointee.pollCount > 0 && isAlone(capture) {
+            var events: Int16 = 0
+            var each = 0
+            while each < capture.pointee.pollCount {
+                events |= polls[capture.pointee.pollIndex + each].revents
+                each += 1
             }
-            index += 1
+            if events != 0 { discard(capture) }
         }
     }
 
@@ -173,10 +151,8 @@ extension RealtimeThread {
     @_noLocks
     func captureDeadline() -> Int64 {
         var result = Int64.max
-        var index = 0
-        while index < Self.maximumCaptures {
-            if let capture = captures[index] { result = min64(result, capture.pointee.removal) }
-            index += 1
+        for capture in captures.all {
+            result = min64(result, capture.pointee.removal)
         }
         return result
     }
@@ -184,21 +160,17 @@ extension RealtimeThread {
     /// Tells of streams whose first samples have come, and gives back those that are to go.
     @_noLocks
     mutating func finishCaptures() {
-        var index = 0
-        while index < Self.maximumCaptures {
-            if let capture = captures[index] {
-                if capture.pointee.isFlowing != capture.pointee.isReported {
-                    capture.pointee.isReported = capture.pointee.isFlowing
-                    if capture.pointee.isFlowing { report(.captureReady, id: capture.pointee.id) }
-                }
-                if now >= capture.pointee.removal || capture.pointee.removal != Int64.max && !isRead(capture) {
-                    detach(capture)
-                    capture.pointee.stop()
-                    captures[index] = nil
-                    report(.captureRemoved, id: capture.pointee.id, storage: UnsafeMutableRawPointer(capture))
-                }
+        for capture in captures.all {
+            if capture.pointee.isFlowing != capture.pointee.isReported {
+                capture.pointee.isReported = capture.pointee.isFlowing
+                if capture.pointee.isFlowing { report(.captureReady, id: capture.pointee.id) }
             }
-            index += 1
+            if now >= capture.pointee.removal || capture.pointee.removal != Int64.max && !isRead(capture) {
+                detach(capture)
+                capture.pointee.stop()
+                captures.remove(capture)
+                report(.captureRemoved, id: capture.pointee.id, storage: UnsafeMutableRawPointer(capture))
+            }
         }
     }
 
@@ -237,12 +209,7 @@ extension RealtimeThread {
 
     @_noLocks
     private func hasSpeakingCall() -> Bool {
-        var index = 0
-        while index < Self.maximumCalls {
-            if let call = calls[index], call.pointee.isClocked, !call.pointee.speaking.isSilent { return true }
-            index += 1
-        }
-        return false
+        calls.all.contains { $0.pointee.isClocked && !$0.pointee.speaking.isSilent }
     }
 
     @_noLocks

@@ -1,43 +1,33 @@
 import AudioDSP
+import RealTimeStorage
 
 // The ALSA PCM of calls: all of its playback streams together are the other party of a call, which all of its capture streams
 // hear the person of.
 extension RealtimeThread {
     /// A call has the PCM for its audio, and there are streams.
     var isPCMClocked: Bool {
-        @_noLocks get { pcmCall != Message.noTerminal && pcmCount > 0 }
+        @_noLocks get { pcmCall != Message.noTerminal && !pcms.isEmpty }
     }
 
     @_noLocks
     mutating func addPCM(_ command: Message) {
         guard let storage = command.storage else { return }
         let port = storage.assumingMemoryBound(to: PCMPort.self)
-        var index = 0
-        while index < Self.maximumPCMs {
-            if pcms[index] == nil {
-                pcms[index] = port
-                pcmCount += 1
-                startPCMClock()
-                return
-            }
-            index += 1
+        if !pcms.insert(port, as: port.pointee.id) {
+            // The control side counts; it does not come to this.
+            report(.pcmRemoved, id: command.id, storage: storage)
+            return
         }
-        // The control side counts; it does not come to this.
-        report(.pcmRemoved, id: command.id, storage: storage)
+        startPCMClock()
     }
 
     @_noLocks
     mutating func removePCM(_ id: UInt32) {
-        var index = 0
-        while index < Self.maximumPCMs {
-            if let port = pcms[index], port.pointee.id == id {
-                pcms[index] = nil
-                pcmCount -= 1
-                port.pointee.disengage()
-                report(.pcmRemoved, id: id, storage: UnsafeMutableRawPointer(port))
-                endPCMClock()
-            }
-            index += 1
+        for port in pcms.all where port.pointee.id == id {
+            pcms.remove(port)
+            port.pointee.disengage()
+            report(.pcmRemoved, id: id, storage: UnsafeMutableRawPointer(port))
+            endPCMClock()
         }
     }
 
@@ -53,10 +43,8 @@ extension RealtimeThread {
             startPCMClock()
             return
         }
-        var index = 0
-        while index < Self.maximumPCMs {
-            if let port = pcms[index] { port.pointee.disengage() }
-            index += 1
+        for port in pcms.all {
+            port.pointee.disengage()
         }
         endPCMClock()
     }
@@ -81,13 +69,9 @@ extension RealtimeThread {
         if !isPCMClocked { return }
         clear(injected, tickFrames)
         let queued = queuedFrames(of: master)
-        var index = 0
-        while index < Self.maximumPCMs {
-            if let port = pcms[index], !port.pointee.isCapture {
-                if port.pointee.takeBlock(scratch, tickFrames) { Mixer.add(scratch, tickFrames, to: injected) }
-                port.pointee.setLatency(queued)
-            }
-            index += 1
+        for port in pcms.all where !port.pointee.isCapture {
+            if port.pointee.takeBlock(scratch, tickFrames) { Mixer.add(scratch, tickFrames, to: injected) }
+            port.pointee.setLatency(queued)
         }
         if !isHeard { return }
         pcmHearing.apply(injected, tickFrames)
@@ -107,13 +91,9 @@ extension RealtimeThread {
         }
         var queued = 0
         if let master { queued = master.pointee.capture.available }
-        var index = 0
-        while index < Self.maximumPCMs {
-            if let port = pcms[index], port.pointee.isCapture {
-                port.pointee.giveBlock(spoken, tickFrames)
-                port.pointee.setLatency(queued)
-            }
-            index += 1
+        for port in pcms.all where port.pointee.isCapture {
+            port.pointee.giveBlock(spoken, tickFrames)
+            port.pointee.setLatency(queued)
         }
     }
 
@@ -121,7 +101,7 @@ extension RealtimeThread {
     @_noLocks
     mutating func setGates(of id: UInt32, _ ways: Int64) {
         let (hears, speaks) = (ways & 1 != 0, ways & 2 != 0)
-        if let call = call(id) { call.pointee.setGates(hears: hears, speaks: speaks) }
+        if let call = calls.find(id) { call.pointee.setGates(hears: hears, speaks: speaks) }
         if id != pcmCall { return }
         pcmHearing.setMuted(!hears)
         pcmSpeaking.setMuted(!speaks)
@@ -133,19 +113,15 @@ extension RealtimeThread {
     /// What the person says is silence for this call.
     @_noLocks
     func isSilent(_ id: UInt32) -> Bool {
-        if let call = call(id) { return call.pointee.speaking.isSilent }
+        if let call = calls.find(id) { return call.pointee.speaking.isSilent }
         return id == pcmCall && pcmSpeaking.isSilent
     }
 
     /// Somebody captures from the PCM of a call.
     @_noLocks
     func hasPCMListener() -> Bool {
-        var index = 0
-        while isPCMClocked && !pcmSpeaking.isSilent && index < Self.maximumPCMs {
-            if let port = pcms[index], port.pointee.isCapture { return true }
-            index += 1
-        }
-        return false
+        if !isPCMClocked || pcmSpeaking.isSilent { return false }
+        return pcms.all.contains { $0.pointee.isCapture }
     }
 
     /// What a terminal has still to play, in frames of the bus.

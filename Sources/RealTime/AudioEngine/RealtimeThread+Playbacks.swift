@@ -1,6 +1,7 @@
 import AudioDSP
 import CBTCall
 import Glibc
+import RealTimeStorage
 
 // What the person hears beside the calls: with them where they are routed, or on terminals that nothing else plays on.
 extension RealtimeThread {
@@ -11,26 +12,10 @@ extension RealtimeThread {
     mutating func addPlayback(_ command: Message) {
         guard let storage = command.storage else { return }
         let playback = storage.assumingMemoryBound(to: PlaybackPort.self)
-        var index = 0
-        while index < Self.maximumPlaybacks {
-            if playbacks[index] == nil {
-                playbacks[index] = playback
-                return
-            }
-            index += 1
-        }
         // The control side counts; it does not come to this.
-        report(.playbackEnded, id: command.id, storage: storage)
-    }
-
-    @_noLocks
-    func playback(_ id: UInt32) -> PlaybackPointer? {
-        var index = 0
-        while index < Self.maximumPlaybacks {
-            if let playback = playbacks[index], playback.pointee.id == id { return playback }
-            index += 1
+        if !playbacks.insert(playback, as: playback.pointee.id) {
+            report(.playbackEnded, id: command.id, storage: storage)
         }
-        return nil
     }
 
     /// Starts a terminal that nothing else plays on; a path has no other clock than the system's then.
@@ -91,10 +76,8 @@ extension RealtimeThread {
     private func terminal(of playback: PlaybackPointer) -> TerminalPointer? {
         let target = playback.pointee.target
         if target == PlaybackPort.routed { return master }
-        var index = 0
-        while index < Self.maximumTerminals {
-            if let terminal = terminals[index], Int64(terminal.pointee.id) == target { return terminal }
-            index += 1
+        for terminal in terminals.all where Int64(terminal.pointee.id) == target {
+            return terminal
         }
         return nil
     }
@@ -120,10 +103,8 @@ extension RealtimeThread {
         }
         loudTicks = isLoud ? loudTicks + 1 : 0
         if loudTicks < 2 { return }
-        var index = 0
-        while index < Self.maximumPlaybacks {
-            if let playback = playbacks[index], playback.pointee.yieldsToCalls { playback.pointee.end() }
-            index += 1
+        for playback in playbacks.all where playback.pointee.yieldsToCalls {
+            playback.pointee.end()
         }
     }
 
@@ -132,14 +113,11 @@ extension RealtimeThread {
     private func duckGain() -> Float {
         let best = highestRank(at: PlaybackPort.routed)
         var gain: Float = 1
-        var index = 0
-        while index < Self.maximumPlaybacks {
-            if let playback = playbacks[index], playback.pointee.target == PlaybackPort.routed,
-                playback.pointee.isSounding, playback.pointee.rank == best, playback.pointee.duckGain < gain
-            {
-                gain = playback.pointee.duckGain
-            }
-            index += 1
+        for playback in playbacks.all
+        where playback.pointee.target == PlaybackPort.routed && playback.pointee.isSounding
+            && playback.pointee.rank == best && playback.pointee.duckGain < gain
+        {
+            gain = playback.pointee.duckGain
         }
         return gain
     }
@@ -148,14 +126,9 @@ extension RealtimeThread {
     @_noLocks
     private func highestRank(at target: Int64) -> Int {
         var best = -1
-        var index = 0
-        while index < Self.maximumPlaybacks {
-            if let playback = playbacks[index], playback.pointee.target == target, playback.pointee.isSounding,
-                playback.pointee.rank > best
-            {
-                best = playback.pointee.rank
-            }
-            index += 1
+        for playback in playbacks.all
+        where playback.pointee.target == target && playback.pointee.isSounding && playback.pointee.rank > best {
+            best = playback.pointee.rank
         }
         return best
     }
@@ -167,21 +140,17 @@ extension RealtimeThread {
     ) {
         let best = highestRank(at: target)
         let isBesideCalls = target != PlaybackPort.routed && master != nil && hasClockedCall()
-        var index = 0
-        while index < Self.maximumPlaybacks {
-            if let playback = playbacks[index], playback.pointee.target == target {
-                playback.pointee.setBesideCalls(isBesideCalls)
-                let isSilenced = playback.pointee.rank < best
-                let lane = lane(of: playback, stream)
-                if let stream, lane >= 0 {
-                    if playback.pointee.takePairs(stream.pointee.scratch, isSilenced: isSilenced) {
-                        stream.pointee.addScratch(to: lane)
-                    }
-                } else if playback.pointee.takeBlock(scratch, tickFrames, isSilenced: isSilenced) {
-                    Mixer.add(scratch, tickFrames, to: output)
+        for playback in playbacks.all where playback.pointee.target == target {
+            playback.pointee.setBesideCalls(isBesideCalls)
+            let isSilenced = playback.pointee.rank < best
+            let lane = lane(of: playback, stream)
+            if let stream, lane >= 0 {
+                if playback.pointee.takePairs(stream.pointee.scratch, isSilenced: isSilenced) {
+                    stream.pointee.addScratch(to: lane)
                 }
+            } else if playback.pointee.takeBlock(scratch, tickFrames, isSilenced: isSilenced) {
+                Mixer.add(scratch, tickFrames, to: output)
             }
-            index += 1
         }
     }
 
@@ -196,9 +165,8 @@ extension RealtimeThread {
     @_noLocks
     mutating func preparePollsOfPlaybacks(_ count: Int) -> Int {
         var count = count
-        var index = 0
-        while index < Self.maximumPlaybacks {
-            if let playback = playbacks[index], let application = playback.pointee.application {
+        for playback in playbacks.all {
+            if let application = playback.pointee.application {
                 playback.pointee.pollIndex = -1
                 if !isHeard(playback) {
                     playback.pointee.pollIndex = count
@@ -206,21 +174,18 @@ extension RealtimeThread {
                     count += 1
                 }
             }
-            index += 1
         }
         return count
     }
 
     @_noLocks
     mutating func servicePlaybacks() {
-        var index = 0
-        while index < Self.maximumPlaybacks {
-            if let playback = playbacks[index], let application = playback.pointee.application,
-                playback.pointee.pollIndex > 0, polls[playback.pointee.pollIndex].revents != 0
+        for playback in playbacks.all {
+            if let application = playback.pointee.application, playback.pointee.pollIndex > 0,
+                polls[playback.pointee.pollIndex].revents != 0
             {
                 application.pointee.hungUp()
             }
-            index += 1
         }
     }
 
@@ -238,17 +203,13 @@ extension RealtimeThread {
     /// Gives back what is over.
     @_noLocks
     mutating func endPlaybacks() {
-        var index = 0
-        while index < Self.maximumPlaybacks {
-            if let playback = playbacks[index] {
-                if playback.pointee.isEnding && !isHeard(playback) { playback.pointee.cutOff() }
-                followPCM(playback)
-                if playback.pointee.isSpent {
-                    playbacks[index] = nil
-                    report(.playbackEnded, id: playback.pointee.id, storage: UnsafeMutableRawPointer(playback))
-                }
+        for playback in playbacks.all {
+            if playback.pointee.isEnding && !isHeard(playback) { playback.pointee.cutOff() }
+            followPCM(playback)
+            if playback.pointee.isSpent {
+                playbacks.remove(playback)
+                report(.playbackEnded, id: playback.pointee.id, storage: UnsafeMutableRawPointer(playback))
             }
-            index += 1
         }
     }
 }

@@ -1,5 +1,6 @@
 import AudioDSP
 import CBTCall
+import RealTimeStorage
 
 // Commands, and the cut from one terminal to another.
 extension RealtimeThread {
@@ -17,20 +18,20 @@ extension RealtimeThread {
             case .stop: isStopping = true
             case .mute: mute(command.number)
             case .attachCall: attach(command)
-            case .setCallActive: if let call = call(command.id) { activate(call, command.number != 0) }
-            case .detachCall: if let call = call(command.id) { release(call) }
+            case .setCallActive: if let call = calls.find(command.id) { activate(call, command.number != 0) }
+            case .detachCall: if let call = calls.find(command.id) { release(call) }
             case .addTerminal: add(command)
-            case .removeTerminal: if let terminal = terminal(command.id) { remove(terminal) }
+            case .removeTerminal: if let terminal = terminals.find(command.id) { remove(terminal) }
             case .route: route(to: command.id)
             case .speakerGain:
-                if let terminal = terminal(command.id) {
+                if let terminal = terminals.find(command.id) {
                     terminal.pointee.speaker.set(command.gain)
                     terminal.pointee.stream?.pointee.setSpeaker(command.gain)
                 }
             case .microphoneGain:
-                if let terminal = terminal(command.id) { terminal.pointee.microphone.set(command.gain) }
+                if let terminal = terminals.find(command.id) { terminal.pointee.microphone.set(command.gain) }
             case .silentLimit:
-                if let terminal = terminal(command.id), let link = terminal.pointee.link {
+                if let terminal = terminals.find(command.id), let link = terminal.pointee.link {
                     link.pointee.watch.setLimit(command.number < 0 ? nil : command.number)
                 }
             case .primeBlocks: primeBlocks = Int(command.number)
@@ -41,10 +42,10 @@ extension RealtimeThread {
             case .setVoice: setVoice(command)
             case .voiceStages: setVoiceStages(command.number)
             case .voiceBypass: setVoiceBypassed(command.number != 0)
-            case .ownVoice: if let terminal = terminal(command.id) { setOwnVoice(terminal, command.number != 0) }
+            case .ownVoice: if let terminal = terminals.find(command.id) { setOwnVoice(terminal, command.number != 0) }
             case .addCapture: addCapture(command)
             case .attachCapture:
-                attachCapture(command.id, to: terminal(UInt32(truncatingIfNeeded: command.number)))
+                attachCapture(command.id, to: terminals.find(UInt32(truncatingIfNeeded: command.number)))
             case .setCaptureAlone: setCaptureAlone(command.id, command.number != 0)
             case .removeCapture: removeCapture(command.id)
             case .attachManual: attachManual(command)
@@ -52,14 +53,15 @@ extension RealtimeThread {
             case .attachTap: attachTap(command)
             case .detachTap: detachTap(command.id)
             case .addPlayback: addPlayback(command)
-            case .movePlayback: if let playback = playback(command.id) { playback.pointee.target = command.number }
-            case .endPlayback: if let playback = playback(command.id) { playback.pointee.end() }
+            case .movePlayback:
+                if let playback = playbacks.find(command.id) { playback.pointee.target = command.number }
+            case .endPlayback: if let playback = playbacks.find(command.id) { playback.pointee.end() }
             case .callGates: setGates(of: command.id, command.number)
             case .addPCM: addPCM(command)
             case .removePCM: removePCM(command.id)
             case .setPCMCall: setPCMCall(command.id)
-            case .setListening: setListening(terminal(command.id), command.number != 0)
-            case .streamDelay: setStreamDelay(terminal(command.id), milliseconds: command.number)
+            case .setListening: setListening(terminals.find(command.id), command.number != 0)
+            case .streamDelay: setStreamDelay(terminals.find(command.id), milliseconds: command.number)
             }
         }
     }
@@ -78,30 +80,15 @@ extension RealtimeThread {
     }
 
     @_noLocks
-    private func terminal(_ id: UInt32) -> TerminalPointer? {
-        var index = 0
-        while index < Self.maximumTerminals {
-            if let terminal = terminals[index], terminal.pointee.id == id { return terminal }
-            index += 1
-        }
-        return nil
-    }
-
-    @_noLocks
     private mutating func add(_ command: Message) {
         guard let storage = command.storage else { return }
         let terminal = storage.assumingMemoryBound(to: Terminal.self)
-        var index = 0
-        while index < Self.maximumTerminals {
-            if terminals[index] == nil {
-                terminals[index] = terminal
-                if terminal.pointee.isAlone { startAlone(terminal) }
-                return
-            }
-            index += 1
+        if !terminals.insert(terminal, as: terminal.pointee.id) {
+            // The control side counts; it does not come to this.
+            report(.terminalRemoved, id: command.id, storage: storage)
+            return
         }
-        // The control side counts; it does not come to this.
-        report(.terminalRemoved, id: command.id, storage: storage)
+        if terminal.pointee.isAlone { startAlone(terminal) }
     }
 
     @_noLocks
@@ -131,7 +118,7 @@ extension RealtimeThread {
         continuesLead = false
         var wanted: TerminalPointer?
         if id != Message.noTerminal {
-            guard let found = terminal(id) else { return }
+            guard let found = terminals.find(id) else { return }
             // Dead or going: as if it had not been asked for.
             if found.pointee.isFailed || found.pointee.isRemoving { return }
             wanted = found

@@ -1,6 +1,7 @@
 import AudioDSP
 import CBTCall
 import Glibc
+import RealTimeStorage
 
 // Streams to headsets over A2DP: their sockets, and those who listen to the calls.
 extension RealtimeThread {
@@ -67,10 +68,9 @@ extension RealtimeThread {
     /// Plays what the calls say and hear, when all has been said, to those who listen.
     @_noLocks
     mutating func playToListeners() {
-        var index = 0
-        while index < Self.maximumTerminals {
-            if let terminal = terminals[index], let stream = terminal.pointee.stream, terminal.pointee.isAlone,
-                terminal.pointee.isRunning, followsCalls(terminal)
+        for terminal in terminals.all {
+            if let stream = terminal.pointee.stream, terminal.pointee.isAlone, terminal.pointee.isRunning,
+                followsCalls(terminal)
             {
                 Mixer.copy(heard, tickFrames, to: alone)
                 Mixer.add(uplink, tickFrames, to: alone)
@@ -79,7 +79,6 @@ extension RealtimeThread {
                 // Its own timer goes on from here.
                 terminal.pointee.path?.pointee.followClock(lastTick: now, now: now)
             }
-            index += 1
         }
     }
 

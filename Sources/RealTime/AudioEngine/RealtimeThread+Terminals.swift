@@ -1,6 +1,7 @@
 import AudioDSP
 import CBTCall
 import Glibc
+import RealTimeStorage
 
 // Links and paths: reading, writing, their timers and their ends.
 extension RealtimeThread {
@@ -27,9 +28,8 @@ extension RealtimeThread {
 
     @_noLocks
     mutating func serviceTerminals() {
-        var index = 0
-        while index < Self.maximumTerminals {
-            if let terminal = terminals[index], terminal.pointee.pollIndex > 0 {
+        for terminal in terminals.all {
+            if terminal.pointee.pollIndex > 0 {
                 var events: Int16 = 0
                 var each = 0
                 while each < terminal.pointee.pollCount {
@@ -43,12 +43,11 @@ extension RealtimeThread {
                     }
                 }
             }
-            if let terminal = terminals[index], let stream = terminal.pointee.stream, terminal.pointee.streamPoll > 0,
+            if let stream = terminal.pointee.stream, terminal.pointee.streamPoll > 0,
                 !terminal.pointee.isFailed, polls[terminal.pointee.streamPoll].revents != 0
             {
                 service(terminal, stream, polls[terminal.pointee.streamPoll].revents)
             }
-            index += 1
         }
     }
 
@@ -180,24 +179,16 @@ extension RealtimeThread {
 
     @_noLocks
     mutating func serviceTimers() {
-        var index = 0
-        while index < Self.maximumTerminals {
-            if let terminal = terminals[index], !terminal.pointee.isFailed, !isHolding(terminal) {
-                switch terminal.pointee.device {
-                case .link(let link): serviceLinkTimers(terminal, link)
-                case .path(let path), .stream(_, let path):
-                    servicePathTimer(terminal, path)
-                    if terminal.pointee.isAlone { serviceAlone(terminal, path) }
-                }
+        for terminal in terminals.all where !terminal.pointee.isFailed && !isHolding(terminal) {
+            switch terminal.pointee.device {
+            case .link(let link): serviceLinkTimers(terminal, link)
+            case .path(let path), .stream(_, let path):
+                servicePathTimer(terminal, path)
+                if terminal.pointee.isAlone { serviceAlone(terminal, path) }
             }
-            index += 1
         }
-        index = 0
-        while index < Self.maximumCalls {
-            if let call = calls[index], call.pointee.startIfPatienceEnded(now: now) {
-                clockStarted(call)
-            }
-            index += 1
+        for call in calls.all where call.pointee.startIfPatienceEnded(now: now) {
+            clockStarted(call)
         }
         while isTimerClock() && now >= lastTick &+ Self.tickNanoseconds {
             let due = lastTick &+ Self.tickNanoseconds
@@ -230,25 +221,21 @@ extension RealtimeThread {
     /// Ends what has faded out and drained: stops paths, gives removed terminals back.
     @_noLocks
     mutating func finishEndings() {
-        var index = 0
-        while index < Self.maximumTerminals {
-            if let terminal = terminals[index], isEnded(terminal) {
-                if let path = terminal.pointee.path, terminal.pointee.isDraining {
-                    path.pointee.stop()
-                    if let stream = terminal.pointee.stream { stream.pointee.stop() }
-                    let left = terminal.pointee.playback.available
-                    _ = terminal.pointee.playback.discard(left)
-                    terminal.pointee.state = .idle
-                }
-                terminal.pointee.endDeadline = Int64.max
-                if terminal.pointee.isRemoving {
-                    if let path = terminal.pointee.path { path.pointee.stop() }
-                    keepCapture(of: terminal)
-                    terminals[index] = nil
-                    report(.terminalRemoved, id: terminal.pointee.id, storage: UnsafeMutableRawPointer(terminal))
-                }
+        for terminal in terminals.all where isEnded(terminal) {
+            if let path = terminal.pointee.path, terminal.pointee.isDraining {
+                path.pointee.stop()
+                if let stream = terminal.pointee.stream { stream.pointee.stop() }
+                let left = terminal.pointee.playback.available
+                _ = terminal.pointee.playback.discard(left)
+                terminal.pointee.state = .idle
             }
-            index += 1
+            terminal.pointee.endDeadline = Int64.max
+            if terminal.pointee.isRemoving {
+                if let path = terminal.pointee.path { path.pointee.stop() }
+                keepCapture(of: terminal)
+                terminals.remove(terminal)
+                report(.terminalRemoved, id: terminal.pointee.id, storage: UnsafeMutableRawPointer(terminal))
+            }
         }
     }
 
@@ -288,10 +275,10 @@ extension RealtimeThread {
 
     @_noLocks
     mutating func stopPaths() {
-        var index = 0
-        while index < Self.maximumTerminals {
-            if let terminal = terminals[index], let path = terminal.pointee.path { path.pointee.stop() }
-            index += 1
+        for terminal in terminals.all {
+            if let path = terminal.pointee.path {
+                path.pointee.stop()
+            }
         }
     }
 }

@@ -1,4 +1,5 @@
 import AudioDSP
+import RealTimeStorage
 
 // What is done to the microphone between the terminal that it belongs to and its volume.
 extension RealtimeThread {

@@ -1,6 +1,7 @@
 import AudioDSP
 import CBTCall
 import Glibc
+import RealTimeStorage
 
 typealias TerminalPointer = UnsafeMutablePointer<Terminal>
 typealias LinkPointer = UnsafeMutablePointer<LinkPort>
@@ -52,17 +53,16 @@ struct RealtimeThread: ~Copyable {
     /// Frames of the bus in a tick.
     let tickFrames: Int
 
-    let terminals: UnsafeMutablePointer<TerminalPointer?>
-    let calls: UnsafeMutablePointer<CallPointer?>
-    let injections: UnsafeMutablePointer<InjectionPointer?>
-    let captures: UnsafeMutablePointer<CapturePointer?>
-    let taps: UnsafeMutablePointer<TapPointer?>
+    var terminals = Slots<Terminal>(capacity: Self.maximumTerminals)
+    var calls = Slots<CallPort>(capacity: Self.maximumCalls)
+    var injections = Slots<InjectionPort>(capacity: Self.maximumInjections)
+    var captures = Slots<CapturePort>(capacity: Self.maximumCaptures)
+    var taps = Slots<TapPort>(capacity: Self.maximumTaps)
     /// An application in place of a device.
     var manual: ManualPointer?
-    let playbacks: UnsafeMutablePointer<PlaybackPointer?>
+    var playbacks = Slots<PlaybackPort>(capacity: Self.maximumPlaybacks)
     /// Running streams of the ALSA PCM of calls, and the call whose audio they are.
-    let pcms: UnsafeMutablePointer<PCMPointer?>
-    var pcmCount = 0
+    var pcms = Slots<PCMPort>(capacity: Self.maximumPCMs)
     var pcmCall = Message.noTerminal
     /// Which ways its audio goes.
     var pcmHearing: Gain
@@ -154,20 +154,6 @@ struct RealtimeThread: ~Copyable {
         fallbackAfter = configuration.fallbackAfter.wholeNanoseconds
         busRate = configuration.busRate
         tickFrames = busRate / 100
-        terminals = .allocate(capacity: Self.maximumTerminals)
-        terminals.initialize(repeating: nil, count: Self.maximumTerminals)
-        calls = .allocate(capacity: Self.maximumCalls)
-        calls.initialize(repeating: nil, count: Self.maximumCalls)
-        injections = .allocate(capacity: Self.maximumInjections)
-        injections.initialize(repeating: nil, count: Self.maximumInjections)
-        captures = .allocate(capacity: Self.maximumCaptures)
-        captures.initialize(repeating: nil, count: Self.maximumCaptures)
-        taps = .allocate(capacity: Self.maximumTaps)
-        taps.initialize(repeating: nil, count: Self.maximumTaps)
-        playbacks = .allocate(capacity: Self.maximumPlaybacks)
-        playbacks.initialize(repeating: nil, count: Self.maximumPlaybacks)
-        pcms = .allocate(capacity: Self.maximumPCMs)
-        pcms.initialize(repeating: nil, count: Self.maximumPCMs)
         polls = .allocate(capacity: Self.maximumPolls)
         polls.initialize(repeating: pollfd(), count: Self.maximumPolls)
         downlink = .allocate(capacity: tickFrames)
@@ -203,13 +189,6 @@ struct RealtimeThread: ~Copyable {
     }
 
     deinit {
-        terminals.deallocate()
-        calls.deallocate()
-        injections.deallocate()
-        captures.deallocate()
-        taps.deallocate()
-        playbacks.deallocate()
-        pcms.deallocate()
         polls.deallocate()
         downlink.deallocate()
         uplink.deallocate()
@@ -281,17 +260,11 @@ struct RealtimeThread: ~Copyable {
         if heldSince != 0 { result = min64(result, heldSince &+ Self.holdLimit) }
         result = min64(result, captureDeadline())
         if isMicrophoneUntold { result = min64(result, now &+ Self.tickNanoseconds) }
-        var index = 0
-        while index < Self.maximumTerminals {
-            if let terminal = terminals[index], !isHolding(terminal) {
-                result = min64(result, deadline(of: terminal))
-            }
-            index += 1
+        for terminal in terminals.all where !isHolding(terminal) {
+            result = min64(result, deadline(of: terminal))
         }
-        index = 0
-        while index < Self.maximumCalls {
-            if let call = calls[index] { result = min64(result, call.pointee.deadline(now: now)) }
-            index += 1
+        for call in calls.all {
+            result = min64(result, call.pointee.deadline(now: now))
         }
         if isForgetting() { result = min64(result, now &+ Self.tickNanoseconds) }
         return result
@@ -308,46 +281,38 @@ struct RealtimeThread: ~Copyable {
     private mutating func preparePolls() {
         polls[0] = pollfd(fd: commandDescriptor, events: Int16(POLLIN), revents: 0)
         var count = 1
-        var index = 0
-        while index < Self.maximumTerminals {
-            if let terminal = terminals[index] {
-                terminal.pointee.pollIndex = count
-                terminal.pointee.pollCount = 0
-                if isHolding(terminal) {
-                    // Its packets wait in the socket, so it must not wake the thread.
-                } else if let link = terminal.pointee.link, !terminal.pointee.isFailed {
-                    polls[count] = pollfd(fd: link.pointee.descriptor, events: Int16(POLLIN), revents: 0)
-                    terminal.pointee.pollCount = 1
-                } else if let path = terminal.pointee.path, path.pointee.isStarted,
-                    let capture = path.pointee.capture, !capture.pointee.isUnclocked
-                {
-                    var each = 0
-                    while each < capture.pointee.descriptorCount {
-                        polls[count + each] = capture.pointee.descriptors[each]
-                        polls[count + each].revents = 0
-                        each += 1
-                    }
-                    terminal.pointee.pollCount = each
+        for terminal in terminals.all {
+            terminal.pointee.pollIndex = count
+            terminal.pointee.pollCount = 0
+            if isHolding(terminal) {
+                // Its packets wait in the socket, so it must not wake the thread.
+            } else if let link = terminal.pointee.link, !terminal.pointee.isFailed {
+                polls[count] = pollfd(fd: link.pointee.descriptor, events: Int16(POLLIN), revents: 0)
+                terminal.pointee.pollCount = 1
+            } else if let path = terminal.pointee.path, path.pointee.isStarted,
+                let capture = path.pointee.capture, !capture.pointee.isUnclocked
+            {
+                var each = 0
+                while each < capture.pointee.descriptorCount {
+                    polls[count + each] = capture.pointee.descriptors[each]
+                    polls[count + each].revents = 0
+                    each += 1
                 }
-                count += terminal.pointee.pollCount
-                terminal.pointee.streamPoll = -1
-                if let stream = terminal.pointee.stream, !terminal.pointee.isFailed {
-                    preparePoll(of: stream, at: count)
-                    terminal.pointee.streamPoll = count
-                    count += 1
-                }
+                terminal.pointee.pollCount = each
             }
-            index += 1
-        }
-        index = 0
-        while index < Self.maximumCalls {
-            if let call = calls[index] {
-                call.pointee.pollIndex = count
-                let events = call.pointee.isResting ? 0 : Int16(POLLIN)
-                polls[count] = pollfd(fd: call.pointee.descriptor, events: events, revents: 0)
+            count += terminal.pointee.pollCount
+            terminal.pointee.streamPoll = -1
+            if let stream = terminal.pointee.stream, !terminal.pointee.isFailed {
+                preparePoll(of: stream, at: count)
+                terminal.pointee.streamPoll = count
                 count += 1
             }
-            index += 1
+        }
+        for call in calls.all {
+            call.pointee.pollIndex = count
+            let events = call.pointee.isResting ? 0 : Int16(POLLIN)
+            polls[count] = pollfd(fd: call.pointee.descriptor, events: events, revents: 0)
+            count += 1
         }
         count = preparePollsOfInjections(count)
         count = preparePollsOfCaptures(count)
@@ -403,21 +368,6 @@ struct RealtimeThread: ~Copyable {
 }
 
 @_noLocks
-func same(_ left: TerminalPointer?, _ right: TerminalPointer?) -> Bool {
-    UInt(bitPattern: left) == UInt(bitPattern: right)
-}
-
-@_noLocks
-func sameCall(_ left: CallPointer?, _ right: CallPointer?) -> Bool {
-    UInt(bitPattern: left) == UInt(bitPattern: right)
-}
-
-@_noLocks
-func same(_ left: CapturePointer?, _ right: CapturePointer?) -> Bool {
-    UInt(bitPattern: left) == UInt(bitPattern: right)
-}
-
-@_noLocks
 func min64(_ left: Int64, _ right: Int64) -> Int64 { left < right ? left : right }
 
 extension Duration {
@@ -436,27 +386,12 @@ extension RealtimeThread {
         injections injection: (InjectionPointer) -> Void, captures capture: (CapturePointer) -> Void,
         manual: (ManualPointer) -> Void, taps tap: (TapPointer) -> Void
     ) {
-        for index in 0..<Self.maximumCaptures {
-            if let pointer = captures[index] { capture(pointer) }
-            captures[index] = nil
-        }
-        for index in 0..<Self.maximumTerminals {
-            if let pointer = terminals[index] { terminal(pointer) }
-            terminals[index] = nil
-        }
-        for index in 0..<Self.maximumCalls {
-            if let pointer = calls[index] { call(pointer) }
-            calls[index] = nil
-        }
-        for index in 0..<Self.maximumInjections {
-            if let pointer = injections[index] { injection(pointer) }
-            injections[index] = nil
-        }
+        captures.removeAll(capture)
+        terminals.removeAll(terminal)
+        calls.removeAll(call)
+        injections.removeAll(injection)
         if let pointer = self.manual { manual(pointer) }
         self.manual = nil
-        for index in 0..<Self.maximumTaps {
-            if let pointer = taps[index] { tap(pointer) }
-            taps[index] = nil
-        }
+        taps.removeAll(tap)
     }
 }

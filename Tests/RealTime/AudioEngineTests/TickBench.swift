@@ -2,6 +2,7 @@ import AudioDSP
 import CALSA
 import CBTCall
 import Foundation
+import RealTimeStorage
 import Testing
 import VoiceTrial
 
