@@ -74,6 +74,7 @@ let package = Package(
             name: "btcall-sco-routing", dependencies: ["CSCORouting"], path: "Sources/Programs/btcall-sco-routing"),
 
         // Pure: decide.
+        .target(name: "JSONText", path: "Sources/Pure/JSONText", swiftSettings: pure),
         .target(name: "BluetoothTypes", path: "Sources/Pure/BluetoothTypes", swiftSettings: pure),
         .target(name: "Telephony", path: "Sources/Pure/Telephony", swiftSettings: pure),
         .target(
@@ -182,6 +183,9 @@ let package = Package(
             path: "Tests/TestSupport", swiftSettings: common + computing),
         .testTarget(
             name: "BluetoothTypesTests", dependencies: ["BluetoothTypes"], path: "Tests/Pure/BluetoothTypesTests",
+            swiftSettings: common),
+        .testTarget(
+            name: "JSONTextTests", dependencies: ["JSONText", "TestSupport"], path: "Tests/Pure/JSONTextTests",
             swiftSettings: common),
         .testTarget(
             name: "SCORoutingTests", dependencies: ["CSCORouting"], path: "Tests/C/SCORoutingTests",
