@@ -104,7 +104,7 @@ let package = Package(
 
         // Shells: act.
         .target(
-            name: "ControlLoop", dependencies: ["BluetoothTypes", "CBTCall", logging],
+            name: "ControlLoop", dependencies: ["BluetoothTypes", "CBTCall", "JSONText", logging],
             path: "Sources/Shells/ControlLoop", swiftSettings: common),
         .target(
             name: "DBus", dependencies: ["BluetoothTypes", "CDBus", "ControlLoop", logging],

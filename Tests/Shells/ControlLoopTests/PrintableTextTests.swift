@@ -19,7 +19,7 @@ struct PrintableTextTests {
         #expect(PrintableText.line(expected) == expected)
     }
 
-    @Test func `no character acts on a terminal or ends a line, and none of JSON's changes its document`() throws {
+    @Test func `no character acts on a terminal or ends a line`() {
         for value in UInt32(0)...0x10FFFF {
             guard let scalar = Unicode.Scalar(value) else { continue }
             let kind = scalar.properties.generalCategory
@@ -28,9 +28,6 @@ struct PrintableTextTests {
                 && !scalar.properties.isBidiControl
             if PrintableText.isShown(scalar) { #expect(isHarmless, "\(String(value, radix: 16))") }
         }
-        #expect(
-            PrintableText.jsonEscape("\u{1B}") == #"\u001b"#
-                && PrintableText.jsonEscape("\u{E0041}") == #"\udb40\udc41"#)
     }
 
     @Test func `a long text is cut between two characters, within its limit`() {
