@@ -3,7 +3,7 @@ package import DBus
 /// Why bluetoothd did not do what it was asked to do with a device (`org.bluez.Error.*` and the texts `br-connection-*`).
 ///
 /// All are expected; each text says what to do.
-package enum DeviceCallError: Error, Equatable, Sendable {
+package enum DeviceCallError: BlueZError, Equatable, Sendable {
     case serviceAbsent
     case unknownDevice
     case adapterOff
@@ -25,33 +25,21 @@ package enum DeviceCallError: Error, Equatable, Sendable {
     case notPermitted(BusError)
     case failed(BusError)
 
-    package init(_ error: BusError) {
-        if let known = Self.byName(error.name) ?? Self.byText(error.message) {
-            self = known
-        } else {
-            self = error.hasName(BusError.Name.accessDenied) ? .notPermitted(error) : .failed(error)
-        }
+    package static let objectAbsent = DeviceCallError.unknownDevice
+
+    package static func own(_ error: BusError) -> DeviceCallError? {
+        byName(error.blueZName) ?? byText(error.message)
     }
 
-    private static func byName(_ name: String) -> DeviceCallError? {
+    private static func byName(_ name: Substring?) -> DeviceCallError? {
         switch name {
-        case BusError.Name.serviceUnknown, BusError.Name.nameHasNoOwner, BusError.Name.disconnected:
-            return .serviceAbsent
-        case BusError.Name.unknownObject, BusError.Name.unknownMethod: return .unknownDevice
-        case BusError.Name.noReply: return .timedOut
-        case BusError.Name.cancelled: return .cancelled
-        default: break
-        }
-        guard name.hasPrefix(BlueZNames.errorPrefix) else { return nil }
-        switch name.dropFirst(BlueZNames.errorPrefix.count) {
-        case "AlreadyConnected", "NotConnected": return .alreadyDone
-        case "InProgress": return .inProgress
-        case "NotReady": return .adapterOff
-        case "NotAvailable", "NotSupported", "InvalidArguments": return .profileUnavailable
-        case "DoesNotExist": return .unknownDevice
-        case "AuthenticationFailed", "AuthenticationRejected", "AuthenticationCanceled", "NotAuthorized":
-            return .notPaired
-        default: return nil
+        case "AlreadyConnected", "NotConnected": .alreadyDone
+        case "InProgress": .inProgress
+        case "NotReady": .adapterOff
+        case "NotAvailable", "NotSupported", "InvalidArguments": .profileUnavailable
+        case "DoesNotExist": .unknownDevice
+        case "AuthenticationFailed", "AuthenticationRejected", "AuthenticationCanceled", "NotAuthorized": .notPaired
+        default: nil
         }
     }
 
@@ -75,9 +63,9 @@ package enum DeviceCallError: Error, Equatable, Sendable {
 extension DeviceCallError: CustomStringConvertible {
     package var description: String {
         switch self {
-        case .serviceAbsent: "bluetoothd is not running: start it with `systemctl start bluetooth`"
+        case .serviceAbsent: Self.serviceAbsentText
         case .unknownDevice: "bluetoothd does not know this device: pair it with `bluetoothctl pair ADDRESS`"
-        case .adapterOff: "the Bluetooth adapter is off: switch it on with `bluetoothctl power on`"
+        case .adapterOff: Self.adapterOffText
         case .alreadyDone: "the device is in that state already"
         case .inProgress: "bluetoothd is connecting this device already: wait for the outcome"
         case .profileUnavailable:
@@ -87,11 +75,7 @@ extension DeviceCallError: CustomStringConvertible {
         case .notPaired: "the pairing is not valid any more: remove the device here and there, then pair it again"
         case .cancelled: "the connection was given up"
         case .timedOut: "bluetoothd did not answer in time: see `journalctl -u bluetooth`"
-        case .notPermitted(let error):
-            """
-            the bus does not let this user talk to bluetoothd: add it to the group `bluetooth`, or install the policy \
-            file of btcall (\(error))
-            """
+        case .notPermitted(let error): Self.notPermittedText(error)
         case .failed(let error): "bluetoothd failed: \(error)"
         }
     }

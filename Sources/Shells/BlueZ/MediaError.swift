@@ -3,7 +3,7 @@ package import DBus
 /// Why a headset's A2DP stream was not to be had (`org.bluez.MediaTransport1`).
 ///
 /// All are expected; each text says what to do.
-package enum MediaError: Error, Equatable, Sendable {
+package enum MediaError: BlueZError, Equatable, Sendable {
     case serviceAbsent
     /// No A2DP stream is set up with the headset.
     case notConfigured
@@ -29,29 +29,24 @@ package enum MediaError: Error, Equatable, Sendable {
     case unusable(String)
     case failed(BusError)
 
-    init(_ error: BusError) {
-        self =
-            switch error.name {
-            case BusError.Name.serviceUnknown, BusError.Name.nameHasNoOwner, BusError.Name.disconnected: .serviceAbsent
-            case BusError.Name.unknownObject, BusError.Name.unknownMethod, BusError.Name.unknownInterface: .gone
-            case BusError.Name.noReply: .timedOut
-            case BusError.Name.cancelled: .cancelled
-            case BusError.Name.accessDenied: .notPermitted(error)
-            case BlueZNames.errorPrefix + "NotAuthorized": .notAuthorized
-            case BlueZNames.errorPrefix + "InProgress": .inProgress
-            case BlueZNames.errorPrefix + "NotAvailable", BlueZNames.errorPrefix + "NotReady",
-                BlueZNames.errorPrefix + "NotConnected":
-                .gone
-            case BlueZNames.errorPrefix + "Failed": .refused
-            default: .failed(error)
-            }
+    package static let objectAbsent = MediaError.gone
+
+    package static func own(_ error: BusError) -> MediaError? {
+        if error.hasName(BusError.Name.unknownInterface) { return .gone }
+        switch error.blueZName {
+        case "NotAuthorized": return .notAuthorized
+        case "InProgress": return .inProgress
+        case "NotAvailable", "NotReady", "NotConnected": return .gone
+        case "Failed": return .refused
+        default: return nil
+        }
     }
 }
 
 extension MediaError: CustomStringConvertible {
     package var description: String {
         switch self {
-        case .serviceAbsent: "bluetoothd is not running: start it with `systemctl start bluetooth`"
+        case .serviceAbsent: Self.serviceAbsentText
         case .notConfigured:
             "the headset has no A2DP stream with this box: connect it, and see `bluetoothctl info` for its Audio Sink"
         case .foreign(let peer?): "the headset's A2DP stream belongs to \(peer): \(peer.mediaRemedy)"
@@ -65,11 +60,7 @@ extension MediaError: CustomStringConvertible {
         case .gone: "the headset's A2DP stream was taken down meanwhile: connect the headset again"
         case .cancelled: "the start of the A2DP stream was given up: start it again when it is wanted"
         case .timedOut: "the headset's A2DP stream did not start in time: see `journalctl -u bluetooth`"
-        case .notPermitted(let error):
-            """
-            the bus does not let this user talk to bluetoothd: add it to the group `bluetooth`, or install the policy \
-            file of btcall (\(error))
-            """
+        case .notPermitted(let error): Self.notPermittedText(error)
         case .unusable(let reason): "the headset's A2DP stream cannot be used: \(reason); connect the headset again"
         case .failed(let error): "bluetoothd failed to start the A2DP stream: \(error)"
         }
