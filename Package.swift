@@ -166,7 +166,8 @@ let package = Package(
             dependencies: [
                 "Configuration", "HeadsetPolicy",
                 "ALSA", "AudioDSP", "BTCall", "BTCallAPI", "BTCallBench", "BTCallDaemon", "BTCallSimulator",
-                "BluetoothSockets", "BluetoothTypes", "CALSA", "ControlLoop", "DBus", "HandsFree", "Routing",
+                "BluetoothSockets", "BluetoothTypes", "CALSA", "ControlLoop", "DBus", "HandsFree", "JSONText",
+                "Routing",
                 "Telephony", "VoiceTrial",
                 argumentParser,
             ], path: "Sources/Programs/BTCallCommand",
@@ -315,7 +316,8 @@ let package = Package(
             dependencies: [
                 "Configuration", "HeadsetPolicy",
                 "AudioDSP", "BTCallCommand", "BTCall", "BTCallAPI", "BTCallBench", "BTCallDaemon", "BTCallSimulator",
-                "BluetoothSockets", "BluetoothTypes", "DBus", "ControlLoop", "Routing", "TestSupport", argumentParser,
+                "BluetoothSockets", "BluetoothTypes", "DBus", "ControlLoop", "JSONText", "Routing", "TestSupport",
+                argumentParser,
             ], path: "Tests/Programs/BTCallCommandTests", swiftSettings: common),
         .testTarget(
             name: "RepositoryTests",

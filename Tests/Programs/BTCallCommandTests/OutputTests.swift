@@ -1,4 +1,5 @@
 import ControlLoop
+import JSONText
 import Testing
 
 @testable import BTCallCommand
@@ -10,7 +11,7 @@ import Testing
             "o": [:],
         ]
         #expect(json.text() == #"{"b":null,"a":[1,true,[]],"text":"\"\\\n\u0001é","number":1.5,"o":{}}"#)
-        #expect((["x": [1]] as JSON).text(indented: true) == "{\n  \"x\": [\n    1\n  ]\n}")
+        #expect((["x": [1]] as JSON).text(.indented) == "{\n  \"x\": [\n    1\n  ]\n}")
     }
 
     @Test func `Times are ISO 8601 in UTC with milliseconds`() {

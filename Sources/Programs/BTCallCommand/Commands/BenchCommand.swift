@@ -2,6 +2,7 @@ import ArgumentParser
 import AudioDSP
 import BTCallBench
 import Foundation
+import JSONText
 
 /// `btcall bench`: what parts of the daemon cost on this machine; needs no daemon.
 struct BenchCommand: ParsableCommand {

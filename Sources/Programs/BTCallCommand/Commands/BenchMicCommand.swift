@@ -3,6 +3,7 @@ import BTCallBench
 import BTCallDaemon
 import Configuration
 import ControlLoop
+import JSONText
 import Routing
 
 struct BenchMicCommand: ParsableCommand, Sendable {

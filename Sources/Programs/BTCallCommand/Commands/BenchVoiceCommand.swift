@@ -1,6 +1,7 @@
 import ArgumentParser
 import AudioDSP
 import BTCallBench
+import JSONText
 import VoiceTrial
 
 struct BenchVoiceCommand: ParsableCommand {

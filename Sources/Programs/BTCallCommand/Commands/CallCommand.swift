@@ -1,6 +1,7 @@
 import ArgumentParser
 import BTCall
 import ControlLoop
+import JSONText
 
 /// One call.
 struct CallCommand: ParsableCommand {
@@ -45,7 +46,7 @@ struct CallCommand: ParsableCommand {
                 ("route", .string(status.route.description)), ("mode", JSON(status.mode)),
                 ("reason", JSON(status.reason)),
             ]
-            return .object([("call", call.json)] + route + call.audioJSON)
+            return JSON([("call", call.json)] + route + call.audioJSON)
         }
 
         static func lines(_ call: Call, _ status: BridgeStatus, now: WallClock) -> [String] {

@@ -1,6 +1,7 @@
 import ArgumentParser
 import BTCall
 import ControlLoop
+import JSONText
 
 /// `btcall call update`: how a call of `btcall call report` goes on.
 struct CallUpdateCommand: BridgeCommand {

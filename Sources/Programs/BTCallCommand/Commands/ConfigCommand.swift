@@ -2,6 +2,7 @@ import ArgumentParser
 import BTCall
 import ControlLoop
 import Foundation
+import JSONText
 
 struct ConfigCommand: BridgeCommand {
     static let configuration = CommandConfiguration(

@@ -1,6 +1,7 @@
 import ArgumentParser
 import BTCall
 import ControlLoop
+import JSONText
 
 struct DNDCommand: BridgeCommand {
     enum Switch: String, ExpressibleByArgument, CaseIterable, Sendable {

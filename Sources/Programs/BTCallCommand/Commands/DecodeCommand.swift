@@ -4,6 +4,7 @@ import BTCallBench
 import BluetoothTypes
 import ControlLoop
 import Foundation
+import JSONText
 
 /// `btcall decode`: what a captured link sounds like and what is wrong with it; needs no daemon.
 struct DecodeCommand: ParsableCommand {
@@ -154,7 +155,7 @@ struct DecodeCommand: ParsableCommand {
     }
 
     private static func document(_ report: LinkDecoder.Report) -> JSON {
-        .object(numbers(report).map { ($0.name, JSON($0.value)) })
+        JSON(numbers(report).map { ($0.name, JSON($0.value)) })
     }
 
     private static func lines(_ report: LinkDecoder.Report) -> [String] {

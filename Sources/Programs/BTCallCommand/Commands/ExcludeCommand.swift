@@ -1,5 +1,6 @@
 import ArgumentParser
 import BTCall
+import JSONText
 
 struct ExcludeCommand: BridgeCommand {
     static let configuration = CommandConfiguration(

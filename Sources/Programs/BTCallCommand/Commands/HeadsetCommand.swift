@@ -1,6 +1,7 @@
 import ArgumentParser
 import BTCall
 import ControlLoop
+import JSONText
 
 /// What btcalld remembers of one headset.
 struct HeadsetCommand: ParsableCommand {

@@ -3,6 +3,7 @@ import BTCall
 import BTCallBench
 import ControlLoop
 import Glibc
+import JSONText
 
 struct LatencyCommand: BridgeCommand {
     static let configuration = CommandConfiguration(

@@ -1,6 +1,7 @@
 import ArgumentParser
 import BTCall
 import ControlLoop
+import JSONText
 
 /// The microphone, as the far end of all calls has it.
 struct MicCommand: BridgeCommand {

@@ -1,6 +1,7 @@
 import ArgumentParser
 import BTCall
 import ControlLoop
+import JSONText
 
 struct MonitorCommand: BridgeCommand {
     static let configuration = CommandConfiguration(
@@ -41,7 +42,7 @@ struct MonitorCommand: BridgeCommand {
             let line: JSON = [
                 "event": "log", "time": .string(time.iso8601), "level": .string(level.rawValue),
                 "module": .string(module), "message": .string(message),
-                "context": .object(context.sorted { $0.key < $1.key }.map { ($0.key, .string($0.value)) }),
+                "context": JSON(context.sorted { $0.key < $1.key }.map { ($0.key, .string($0.value)) }),
             ]
             output.printLine(line)
         }

@@ -1,6 +1,7 @@
 import ArgumentParser
 import BTCall
 import ControlLoop
+import JSONText
 
 struct MuteCommand: BridgeCommand {
     enum Switch: String, ExpressibleByArgument, CaseIterable, Sendable {

@@ -2,6 +2,7 @@ import ArgumentParser
 import BTCall
 import ControlLoop
 import Glibc
+import JSONText
 
 struct PairCommand: BridgeCommand {
     static let configuration = CommandConfiguration(

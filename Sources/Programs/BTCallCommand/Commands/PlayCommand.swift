@@ -3,6 +3,7 @@ import BTCall
 import BTCallBench
 import ControlLoop
 import Glibc
+import JSONText
 
 struct PlayCommand: BridgeCommand {
     /// Who is to hear the file.

@@ -1,6 +1,7 @@
 import ArgumentParser
 import BTCall
 import ControlLoop
+import JSONText
 
 /// The session of external call control.
 struct SessionCommand: ParsableCommand {

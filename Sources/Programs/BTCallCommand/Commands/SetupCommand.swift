@@ -4,6 +4,7 @@ import BTCallDaemon
 import Configuration
 import ControlLoop
 import Glibc
+import JSONText
 import Routing
 
 /// `btcall setup`: which of a board's sound cards is which device.

@@ -1,6 +1,7 @@
 import ArgumentParser
 import BTCall
 import ControlLoop
+import JSONText
 
 struct StopCommand: BridgeCommand {
     static let configuration = CommandConfiguration(

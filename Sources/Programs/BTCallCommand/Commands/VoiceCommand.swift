@@ -1,6 +1,7 @@
 import ArgumentParser
 import BTCall
 import ControlLoop
+import JSONText
 
 struct VoiceCommand: BridgeCommand {
     static let configuration = CommandConfiguration(
@@ -86,7 +87,7 @@ struct VoiceCommand: BridgeCommand {
         }
         if options.json {
             output.print(
-                .object(
+                JSON(
                     [
                         ("enabled", JSON(isEnabled)), ("processor", .string(processor.rawValue)),
                         ("bypassed", JSON(isBypassed)),

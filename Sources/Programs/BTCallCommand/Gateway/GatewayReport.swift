@@ -1,5 +1,6 @@
 import BluetoothTypes
 import HandsFree
+import JSONText
 import Telephony
 
 /// One message to the driver of `btcall gateway`.
@@ -41,8 +42,8 @@ enum GatewayReport: Hashable, Sendable {
         case .unsupported(let why): ["op": "unsupported", "why": .string(why)]
         case .serviceLevelConnection(let link, let isUp): ["op": "slc", "link": JSON(link), "up": .bool(isUp)]
         case .request(let id, let link, let request):
-            .object([("op", "request"), ("id", JSON(id)), ("link", JSON(link))] + request.members)
-        case .effect(let link, let effect): .object([("op", "effect"), ("link", JSON(link))] + effect.members)
+            JSON([("op", "request"), ("id", JSON(id)), ("link", JSON(link))] + request.members)
+        case .effect(let link, let effect): JSON([("op", "effect"), ("link", JSON(link))] + effect.members)
         }
     }
 }

@@ -1,6 +1,7 @@
 import BTCall
 import ControlLoop
 import Glibc
+import JSONText
 
 /// `btcall status --watch`: full screen on a terminal, else the status again with each change.
 @ControlPlane

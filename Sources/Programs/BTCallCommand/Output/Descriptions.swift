@@ -1,6 +1,7 @@
 import BTCall
 import BluetoothTypes
 import ControlLoop
+import JSONText
 
 extension Call {
     /// The call as the command line's JSON has it.

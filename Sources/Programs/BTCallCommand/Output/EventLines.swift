@@ -1,5 +1,6 @@
 import BTCall
 import ControlLoop
+import JSONText
 
 extension BridgeEvent {
     /// One line of `monitor --json`.
@@ -55,7 +56,7 @@ extension BridgeEvent {
         case .settingChanged(let name, let value):
             members += [("name", .string(name)), ("value", JSON(value))]
         }
-        return .object(members)
+        return JSON(members)
     }
 
     /// One line of `monitor`.

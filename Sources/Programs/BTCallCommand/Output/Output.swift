@@ -1,5 +1,6 @@
 import ControlLoop
 import Glibc
+import JSONText
 
 /// Where a verb prints: standard output for what was asked, standard error for what went wrong.
 ///
@@ -61,7 +62,7 @@ struct Output: Sendable {
 
     /// One document, indented.
     func print(_ json: JSON) {
-        write(json.text(indented: true) + "\n")
+        write(json.text(.indented) + "\n")
     }
 
     /// One document, on one line.

@@ -1,4 +1,5 @@
 import BTCall
+import JSONText
 
 extension QuirkTable {
     /// The database as the command line's JSON has it.

@@ -1,4 +1,5 @@
 import BluetoothTypes
+import JSONText
 
 /// What `btcall decode --sbc-capabilities` says of one endpoint, or of two.
 struct SBCDecoding {
@@ -71,7 +72,7 @@ struct SBCDecoding {
     /// Has `selected` or `error`; what could not be read of the capabilities is null.
     var document: JSON {
         let outcome = selected.map { ("selected", Self.document($0)) } ?? ("error", JSON(error))
-        return .object([
+        return JSON([
             ("rates", Self.list(capabilities?.rates)), ("modes", Self.list(capabilities?.modes.map(\.rawValue))),
             ("blocks", Self.list(capabilities?.blocks)), ("subbands", Self.list(capabilities?.subbands)),
             ("allocation", Self.list(capabilities?.allocations.map(\.rawValue))),

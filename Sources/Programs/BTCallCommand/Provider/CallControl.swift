@@ -2,6 +2,7 @@ import BTCall
 import BluetoothTypes
 import ControlLoop
 import Glibc
+import JSONText
 
 /// How `btcall call update` reaches the process that owns a call: a socket whose name begins with the call's id, at which one
 /// line comes, as `btcall provider` reads it, and one line answers. For the same user, and for root.
@@ -116,7 +117,7 @@ final class CallControl {
         defer { Glibc.close(descriptor) }
         var message: [(String, JSON)] = [("update", .string(state.rawValue))]
         if let reason { message.append(("reason", .string(reason.rawValue))) }
-        send(.object(message), descriptor)
+        send(JSON(message), descriptor)
         let answer = Answer()
         let source = LineSource(descriptor) { line in
             answer.line = answer.line ?? line

@@ -1,5 +1,6 @@
 import BTCall
 import ControlLoop
+import JSONText
 
 /// A telephony application whose other half is a script: requests go out, one JSON object a line, and replies, reports and
 /// updates come in.
@@ -165,7 +166,7 @@ final class LineProvider {
         let reply = await withCheckedContinuation { continuation in
             let timer = ControlLoop.shared.schedule(after: Self.deadline) { [weak self] in self?.expired(id, call) }
             requests[id] = (continuation, timer)
-            say(.object(members))
+            say(JSON(members))
         }
         if case .refused(let why) = reply { throw .failed(why) }
     }

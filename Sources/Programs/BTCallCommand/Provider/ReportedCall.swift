@@ -1,5 +1,6 @@
 import BTCall
 import ControlLoop
+import JSONText
 
 /// The one call of `btcall call report`: does all that it is asked, and is kept up to date by `btcall call update`.
 @ControlPlane
@@ -84,7 +85,7 @@ final class ReportedCall {
             members.append(("reason", .string(reason)))
         case .start, .answer, .held, .muted, .swapped, .joined: break
         }
-        say("asked: \(text)", .object(members))
+        say("asked: \(text)", JSON(members))
     }
 
     private func told(_ event: OwnedCalls.Event) {

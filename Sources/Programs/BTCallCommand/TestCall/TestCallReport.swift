@@ -2,6 +2,7 @@ import BTCall
 import BTCallBench
 import ControlLoop
 import Glibc
+import JSONText
 
 /// Tells the person how the test call goes, and sums it up.
 @ControlPlane

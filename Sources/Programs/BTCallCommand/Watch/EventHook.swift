@@ -1,4 +1,5 @@
 import ControlLoop
+import JSONText
 
 /// Runs a command for events, one at a time and in their order.
 @ControlPlane

@@ -1,5 +1,6 @@
 import BTCall
 import ControlLoop
+import JSONText
 
 /// What a hook of `btcall watch` finds in its environment.
 ///
@@ -44,7 +45,8 @@ enum HookVariables {
 
     private static func add(_ json: JSON, _ names: [String: String?], to values: inout [String: String]) {
         guard case .object(let members) = json else { return }
-        for (key, value) in members {
+        for member in members {
+            let (key, value) = (member.name, member.value)
             if case .object = value {
                 if key == "call" { add(value, callMembers, to: &values) }
             } else if let name = names[key] ?? "BTCALL_" + key.uppercased() {

@@ -1,4 +1,5 @@
 import BTCall
+import JSONText
 
 /// Whether sound goes both ways, and what is in its way.
 struct CallVerdict: Sendable {
