@@ -147,7 +147,8 @@ let package = Package(
         .target(
             name: "BTCallSimulator",
             dependencies: [
-                "BluetoothTypes", "Telephony", "HandsFree", "Routing", "AudioDSP", "ControlLoop", "DBus", "CBTCall",
+                "BluetoothTypes", "JSONText", "Telephony", "HandsFree", "Routing", "AudioDSP", "ControlLoop", "DBus",
+                "CBTCall",
             ], path: "Sources/Simulator/BTCallSimulator",
             swiftSettings: common),
         .target(

@@ -1,5 +1,6 @@
 package import BluetoothTypes
 public import Foundation
+import JSONText
 package import Routing
 
 /// One course of events with what must hold along it (routing policy §15).
@@ -69,7 +70,7 @@ public struct Scenario: Sendable {
     package struct Expectation: Sendable {
         let observable: ScenarioObservable
         /// In the form that `ScenarioObservable.normalized` gives.
-        let value: ScenarioValue
+        let value: JSON
     }
 }
 

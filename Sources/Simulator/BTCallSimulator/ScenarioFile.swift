@@ -1,4 +1,5 @@
 public import Foundation
+import JSONText
 
 /// A file of scenarios in the format `btcall-scenario/1` (routing policy §15).
 public struct ScenarioFile: Sendable {
@@ -8,11 +9,11 @@ public struct ScenarioFile: Sendable {
     ///
     /// - Throws: `ScenarioError` for anything that is not understood: unknown keys, events and devices are refused.
     public init(_ data: Data) throws(ScenarioError) {
-        let value: ScenarioValue
-        do throws(ScenarioJSON.Problem) {
-            value = try ScenarioJSON.value(Array(data))
+        let value: JSON
+        do throws(JSONError) {
+            value = try JSON(reading: Array(data))
         } catch {
-            throw ScenarioError(scenario: nil, step: nil, text: "no valid JSON, line \(error.line): \(error.text)")
+            throw ScenarioError(scenario: nil, step: nil, text: "no valid JSON, line \(error.line): \(error.problem)")
         }
         scenarios = try ScenarioReader().read(value)
     }

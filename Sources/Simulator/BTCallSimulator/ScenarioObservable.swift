@@ -1,4 +1,5 @@
 import BluetoothTypes
+import JSONText
 import Routing
 
 /// What can be expected of a scenario: the words, the values that they take, and how those are compared
@@ -33,7 +34,7 @@ enum ScenarioObservable: String, CaseIterable, Sendable {
     // MARK: Reading
 
     /// Checks an expected value and writes devices in one way.
-    func normalized(_ value: ScenarioValue) throws(Problem) -> ScenarioValue {
+    func normalized(_ value: JSON) throws(Problem) -> JSON {
         switch self {
         case .route, .pending, .selected, .preferred, .default: try device(value)
         case .override:
@@ -58,26 +59,26 @@ enum ScenarioObservable: String, CaseIterable, Sendable {
         }
     }
 
-    private func refused(_ value: ScenarioValue, _ accepted: String) -> Problem {
-        Problem(text: "\(rawValue): \(value) is not accepted; accepted: \(accepted)")
+    private func refused(_ value: JSON, _ accepted: String) -> Problem {
+        Problem(text: "\(rawValue): \(value.shown) is not accepted; accepted: \(accepted)")
     }
 
-    private func device(_ value: ScenarioValue) throws(Problem) -> ScenarioValue {
-        guard case .text(let text) = value, let device = Self.deviceName(text) else {
-            throw Problem(text: "\(rawValue): \(value) is no device; accepted: \(AudioDevice.acceptedWords)")
+    private func device(_ value: JSON) throws(Problem) -> JSON {
+        guard case .string(let text) = value, let device = Self.deviceName(text) else {
+            throw Problem(text: "\(rawValue): \(value.shown) is no device; accepted: \(AudioDevice.acceptedWords)")
         }
-        return .text(device)
+        return .string(device)
     }
 
     /// A list of devices; one device is a list of one, except where it is a set that is meant.
-    private func devices(_ value: ScenarioValue) throws(Problem) -> ScenarioValue {
-        guard case .list(let elements) = value else {
+    private func devices(_ value: JSON) throws(Problem) -> JSON {
+        guard case .array(let elements) = value else {
             if self == .available { throw refused(value, "a list of devices") }
-            return .list([try device(value)])
+            return .array([try device(value)])
         }
-        var devices: [ScenarioValue] = []
+        var devices: [JSON] = []
         for element in elements { devices.append(try device(element)) }
-        return .list(devices)
+        return .array(devices)
     }
 
     private static func deviceName(_ text: String) -> String? {
@@ -92,106 +93,108 @@ enum ScenarioObservable: String, CaseIterable, Sendable {
     }
 
     private func word(
-        _ value: ScenarioValue, _ accepted: String, _ read: (String) -> String?
-    ) throws(Problem) -> ScenarioValue {
+        _ value: JSON, _ accepted: String, _ read: (String) -> String?
+    ) throws(Problem) -> JSON {
         if value == .null { return .null }
-        guard case .text(let text) = value, let word = read(text) else { throw refused(value, accepted) }
-        return .text(word)
+        guard case .string(let text) = value, let word = read(text) else { throw refused(value, accepted) }
+        return .string(word)
     }
 
     private func endpoint(
-        _ value: ScenarioValue, _ words: [String], _ prefixes: [String]
-    ) throws(Problem) -> ScenarioValue {
+        _ value: JSON, _ words: [String], _ prefixes: [String]
+    ) throws(Problem) -> JSON {
         let accepted = words + prefixes.map { "\($0):ADDRESS" }
-        guard case .text(let text) = value else { throw refused(value, accepted.joined(separator: " | ")) }
+        guard case .string(let text) = value else { throw refused(value, accepted.joined(separator: " | ")) }
         if words.contains(text) { return value }
         let parts = text.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
         guard parts.count == 2, prefixes.contains(String(parts[0])),
             let address = ScenarioAddress.parse(String(parts[1]))
         else { throw refused(value, accepted.joined(separator: " | ")) }
-        return .text("\(parts[0]):\(ScenarioAddress.name(address))")
+        return .string("\(parts[0]):\(ScenarioAddress.name(address))")
     }
 
-    private func flag(_ value: ScenarioValue) throws(Problem) -> ScenarioValue {
-        guard case .flag = value else { throw refused(value, "true | false") }
+    private func flag(_ value: JSON) throws(Problem) -> JSON {
+        guard case .bool = value else { throw refused(value, "true | false") }
         return value
     }
 
-    private func number(_ value: ScenarioValue) throws(Problem) -> ScenarioValue {
-        guard case .number = value else { throw refused(value, "a number") }
-        return value
+    private func number(_ value: JSON) throws(Problem) -> JSON {
+        guard value.numberValue != nil else { throw refused(value, "a number") }
+        return value.integerValue.map { .integer($0) } ?? value
     }
 
-    private func counts(_ value: ScenarioValue) throws(Problem) -> ScenarioValue {
+    private func counts(_ value: JSON) throws(Problem) -> JSON {
         guard case .object(let members) = value else { throw refused(value, "an object of headsets with numbers") }
-        var counts: [String: ScenarioValue] = [:]
-        for (key, count) in members.sorted(by: { $0.key < $1.key }) {
-            guard let address = ScenarioAddress.parse(key), case .number = count else {
+        var counts: [(String, JSON)] = []
+        for member in members.sorted(by: { $0.name < $1.name }) {
+            guard let address = ScenarioAddress.parse(member.name), let count = try? number(member.value) else {
                 throw Problem(
-                    text: "\(rawValue): '\(key)' is not a headset with a number; accepted: H1, H2, … or an address")
+                    text:
+                        "\(rawValue): '\(member.name)' is not a headset with a number; accepted: H1, H2, … or an address"
+                )
             }
-            counts[ScenarioAddress.name(address)] = count
+            counts.append((ScenarioAddress.name(address), count))
         }
-        return .object(counts)
+        return .ordered(counts)
     }
 
-    private func ring(_ value: ScenarioValue) throws(Problem) -> ScenarioValue {
+    private func ring(_ value: JSON) throws(Problem) -> JSON {
         guard case .object(let members) = value else { throw refused(value, "an object of local, headset") }
-        if let unknown = members.keys.filter({ $0 != "local" && $0 != "headset" }).min() {
+        if let unknown = members.names.filter({ $0 != "local" && $0 != "headset" }).min() {
             throw Problem(text: "ring: unknown key '\(unknown)'; accepted: local, headset")
         }
         if let local = members["local"] { _ = try flag(local) }
         if let headset = members["headset"] {
             let accepted = "none | indication | inband"
-            guard case .text(let text) = headset, Ringing.HeadsetRing(rawValue: text) != nil else {
+            guard case .string(let text) = headset, Ringing.HeadsetRing(rawValue: text) != nil else {
                 throw refused(headset, accepted)
             }
         }
-        return value
+        return .ordered(members.map { ($0.name, $0.value) })
     }
 
-    private func addresses(_ value: ScenarioValue) throws(Problem) -> ScenarioValue {
-        guard case .list(let elements) = value else { throw refused(value, "a list of headsets") }
-        var addresses: [ScenarioValue] = []
+    private func addresses(_ value: JSON) throws(Problem) -> JSON {
+        guard case .array(let elements) = value else { throw refused(value, "a list of headsets") }
+        var addresses: [JSON] = []
         for element in elements {
-            guard case .text(let text) = element, let address = ScenarioAddress.parse(text) else {
+            guard case .string(let text) = element, let address = ScenarioAddress.parse(text) else {
                 throw refused(element, "H1, H2, … or an address")
             }
-            addresses.append(.text(ScenarioAddress.name(address)))
+            addresses.append(.string(ScenarioAddress.name(address)))
         }
-        return .list(addresses)
+        return .array(addresses)
     }
 
     // MARK: Comparing
 
     /// Whether what was seen is what was expected: an object only in the keys that are named, lists of devices as sets,
     /// `…Max` and `…MaxMs` as upper bounds.
-    func holds(_ expected: ScenarioValue, _ actual: ScenarioValue) -> Bool {
+    func holds(_ expected: JSON, _ actual: JSON) -> Bool {
         switch (self, expected, actual) {
-        case (.everRoute, .list(let wanted), .list(let been)): wanted.allSatisfy { Self.matches($0, anyOf: been) }
-        case (.neverRoute, .list(let banned), .list(let been)): !banned.contains { Self.matches($0, anyOf: been) }
-        case (.routeIn, .list(let allowed), _): allowed.contains { Self.matches($0, anyOf: [actual]) }
-        case (.available, .list(let wanted), .list(let there)): Set(wanted) == Set(there)
+        case (.everRoute, .array(let wanted), .array(let been)): wanted.allSatisfy { Self.matches($0, anyOf: been) }
+        case (.neverRoute, .array(let banned), .array(let been)): !banned.contains { Self.matches($0, anyOf: been) }
+        case (.routeIn, .array(let allowed), _): allowed.contains { Self.matches($0, anyOf: [actual]) }
+        case (.available, .array(let wanted), .array(let there)): Set(wanted) == Set(there)
         case (.opensMax, .object(let limits), .object(let counts)):
-            limits.allSatisfy { Self.isAtMost(counts[$0.key] ?? .number(0), $0.value) }
+            limits.allSatisfy { Self.isAtMost(counts[$0.name] ?? 0, $0.value) }
         case (.opens, .object(let wanted), .object(let counts)):
-            wanted.allSatisfy { (counts[$0.key] ?? .number(0)) == $0.value }
-        case (.ring, .object(let wanted), .object(let ring)): wanted.allSatisfy { ring[$0.key] == $0.value }
+            wanted.allSatisfy { (counts[$0.name] ?? 0) == $0.value }
+        case (.ring, .object(let wanted), .object(let ring)): wanted.allSatisfy { ring[$0.name] == $0.value }
         case (.switchesMax, _, _), (.silenceMaxMs, _, _): Self.isAtMost(actual, expected)
         default: actual == expected
         }
     }
 
     /// `bluetooth` stands for any headset.
-    private static func matches(_ device: ScenarioValue, anyOf devices: [ScenarioValue]) -> Bool {
-        guard device == .text("bluetooth") else { return devices.contains(device) }
+    private static func matches(_ device: JSON, anyOf devices: [JSON]) -> Bool {
+        guard device == .string("bluetooth") else { return devices.contains(device) }
         return devices.contains { other in
-            if case .text(let text) = other { text.hasPrefix("bluetooth") } else { false }
+            if case .string(let text) = other { text.hasPrefix("bluetooth") } else { false }
         }
     }
 
-    private static func isAtMost(_ value: ScenarioValue, _ limit: ScenarioValue) -> Bool {
-        guard case .number(let number) = value, case .number(let bound) = limit else { return false }
+    private static func isAtMost(_ value: JSON, _ limit: JSON) -> Bool {
+        guard let number = value.numberValue, let bound = limit.numberValue else { return false }
         return number <= bound
     }
 }

@@ -1,5 +1,6 @@
 import BluetoothTypes
 import Foundation
+import JSONText
 import Routing
 
 /// Turns a JSON value into scenarios; refuses whatever it does not know.
@@ -7,26 +8,26 @@ struct ScenarioReader {
     private var scenario: String?
     private var step: Int?
 
-    func read(_ value: ScenarioValue) throws(ScenarioError) -> [Scenario] {
+    func read(_ value: JSON) throws(ScenarioError) -> [Scenario] {
         let file = try object(value, "the file", ["format", "defaults", "scenarios", "description"])
-        guard file["format"] == .text("btcall-scenario/1") else {
+        guard file["format"] == .string("btcall-scenario/1") else {
             throw error("format is not known; accepted: btcall-scenario/1")
         }
         var defaults = RoutingConfiguration()
         if let changes = file["defaults"] { try configure(&defaults, changes) }
-        guard case .list(let elements) = file["scenarios"] else { throw error("'scenarios' is not a list") }
+        guard case .array(let elements) = file["scenarios"] else { throw error("'scenarios' is not a list") }
         var scenarios: [Scenario] = []
         for (index, element) in elements.enumerated() {
             var inner = self
             inner.scenario = "scenario \(index + 1) of the file"
-            if case .object(let members) = element, case .text(let id) = members["id"] { inner.scenario = id }
+            if case .object(let members) = element, case .string(let id) = members["id"] { inner.scenario = id }
             scenarios.append(try inner.readScenario(element, defaults))
         }
         return scenarios
     }
 
     private func readScenario(
-        _ value: ScenarioValue, _ defaults: RoutingConfiguration
+        _ value: JSON, _ defaults: RoutingConfiguration
     ) throws(ScenarioError) -> Scenario {
         let members = try object(
             value, "the scenario",
@@ -36,8 +37,8 @@ struct ScenarioReader {
         if !isRecorded, let name = Self.recordingKeys.first(where: { members[$0] != nil && $0 != "recorded" }) {
             throw error("'\(name)' is only for recordings, which say \"recorded\": true")
         }
-        let given = try readGiven(members["given"] ?? .object([:]), defaults, isRecorded: isRecorded)
-        guard case .list(let elements) = members["steps"] else { throw error("'steps' is not a list") }
+        let given = try readGiven(members["given"] ?? [:], defaults, isRecorded: isRecorded)
+        guard case .array(let elements) = members["steps"] else { throw error("'steps' is not a list") }
         var steps: [Scenario.Step] = []
         for (index, element) in elements.enumerated() {
             var inner = self
@@ -49,8 +50,8 @@ struct ScenarioReader {
             steps.append(step)
         }
         return Scenario(
-            id: try text(id, "id"), title: try text(members["title"] ?? .text(""), "title"),
-            tags: try texts(members["tags"] ?? .list([]), "tags"),
+            id: try text(id, "id"), title: try text(members["title"] ?? .string(""), "title"),
+            tags: try texts(members["tags"] ?? .array([]), "tags"),
             source: try members["source"].map { (value) throws(ScenarioError) in try text(value, "source") },
             mayBeSilent: try flag(members["mayBeSilent"], "mayBeSilent", default: false),
             exactTiming: try flag(members["exactTiming"], "exactTiming", default: false),
@@ -62,8 +63,8 @@ struct ScenarioReader {
     /// What the daemon says of its recordings.
     private static let recordingKeys = ["recorded", "startedAt", "version"]
 
-    private func date(_ value: ScenarioValue) throws(ScenarioError) -> Date {
-        guard case .text(let text) = value,
+    private func date(_ value: JSON) throws(ScenarioError) -> Date {
+        guard case .string(let text) = value,
             let date = try? Date(text, strategy: Date.ISO8601FormatStyle(includingFractionalSeconds: true))
         else { throw error("'startedAt' is not a time like 2025-03-01T17:04:05.678Z") }
         return date
@@ -72,7 +73,7 @@ struct ScenarioReader {
     // MARK: Given
 
     private func readGiven(
-        _ value: ScenarioValue, _ defaults: RoutingConfiguration, isRecorded: Bool
+        _ value: JSON, _ defaults: RoutingConfiguration, isRecorded: Bool
     ) throws(ScenarioError) -> Scenario.Given {
         let members = try object(
             value, "given",
@@ -82,15 +83,15 @@ struct ScenarioReader {
         given.configuration = defaults
         if let changes = members["config"] { try configure(&given.configuration, changes) }
         if let state = members["state"] {
-            if let other = members.keys.filter({ $0 != "state" && $0 != "config" }).min() {
+            if let other = members.names.filter({ $0 != "state" && $0 != "config" }).min() {
                 throw error("'\(other)' beside 'state', which says it already")
             }
             given.state = try policy(state, given.configuration)
         }
         if let hardware = members["hw"] {
-            for (kind, isPresent) in try object(hardware, "hw", ["speakerphone", "earpiece"]) {
-                let isThere = try flag(isPresent, kind, default: true)
-                if !isThere, let local = LocalDevice(rawValue: kind) { given.locals.remove(local) }
+            for part in try object(hardware, "hw", ["speakerphone", "earpiece"]) {
+                let isThere = try flag(part.value, part.name, default: true)
+                if !isThere, let local = LocalDevice(rawValue: part.name) { given.locals.remove(local) }
             }
         }
         if let jack = members["jack"], jack != .null {
@@ -100,12 +101,12 @@ struct ScenarioReader {
             given.jack = state
         }
         if let headsets = members["headsets"] {
-            for (name, model) in try object(headsets, "headsets", nil) {
-                given.headsets.append(try readHeadset(name, model))
+            for model in try object(headsets, "headsets", nil) {
+                given.headsets.append(try readHeadset(model.name, model.value))
             }
             given.headsets.sort { $0.address < $1.address }
         }
-        for name in try texts(members["connected"] ?? .list([]), "connected") {
+        for name in try texts(members["connected"] ?? .array([]), "connected") {
             let address = try address(name)
             guard given.headsets.contains(where: { $0.address == address }) else {
                 throw error("connected: '\(name)' is not in 'headsets'")
@@ -120,7 +121,7 @@ struct ScenarioReader {
 
     /// The policy that a recording begins with.
     private func policy(
-        _ value: ScenarioValue, _ configuration: RoutingConfiguration
+        _ value: JSON, _ configuration: RoutingConfiguration
     ) throws(ScenarioError) -> RoutingPolicy {
         guard let state = value.recorded else { throw error("state: null or a broken number") }
         do {
@@ -130,7 +131,7 @@ struct ScenarioReader {
         }
     }
 
-    private func readHeadset(_ name: String, _ value: ScenarioValue) throws(ScenarioError) -> Scenario.HeadsetModel {
+    private func readHeadset(_ name: String, _ value: JSON) throws(ScenarioError) -> Scenario.HeadsetModel {
         let members = try object(
             value, "headset \(name)", ["profiles", "category", "inband", "openMs", "closeMs", "script"])
         var model = Scenario.HeadsetModel(address: try address(name))
@@ -152,7 +153,7 @@ struct ScenarioReader {
         model.inband = try flag(members["inband"], "inband", default: true)
         if let time = members["openMs"] { model.openTime = .milliseconds(try whole(time, "openMs")) }
         if let time = members["closeMs"] { model.closeTime = .milliseconds(try whole(time, "closeMs")) }
-        for word in try texts(members["script"] ?? .list([]), "script") {
+        for word in try texts(members["script"] ?? .array([]), "script") {
             model.script.append(try outcome(word))
         }
         return model
@@ -172,7 +173,7 @@ struct ScenarioReader {
     }
 
     private func configure(
-        _ configuration: inout RoutingConfiguration, _ value: ScenarioValue
+        _ configuration: inout RoutingConfiguration, _ value: JSON
     ) throws(ScenarioError) {
         for argument in try arguments(try object(value, "config", nil)) {
             do {
@@ -186,21 +187,21 @@ struct ScenarioReader {
     // MARK: Steps
 
     private func readStep(
-        _ value: ScenarioValue, _ given: Scenario.Given, isRecorded: Bool
+        _ value: JSON, _ given: Scenario.Given, isRecorded: Bool
     ) throws(ScenarioError) -> Scenario.Step {
         var members = try object(value, "the step", nil)
-        guard let time = members.removeValue(forKey: "t") else { throw error("key 't' is missing") }
+        guard let time = members.remove("t") else { throw error("key 't' is missing") }
         let instant = Instant(milliseconds: try whole(time, "t"))
-        if let expected = members.removeValue(forKey: "expect") {
-            if let name = members.keys.min() { throw error("unknown key '\(name)' beside 'expect'") }
+        if let expected = members.remove("expect") {
+            if let name = members.names.min() { throw error("unknown key '\(name)' beside 'expect'") }
             return Scenario.Step(time: instant, action: .expect(try expectations(expected)))
         }
-        guard let word = members.removeValue(forKey: "do") else {
+        guard let word = members.remove("do") else {
             throw error("a step needs 'do' or 'expect'")
         }
         let record = EventRecord(word: try text(word, "do"), arguments: try arguments(members))
         if record.word == "mark" {
-            if let name = members.keys.min() { throw error("mark: unknown key '\(name)'; accepted: none") }
+            if let name = members.names.min() { throw error("mark: unknown key '\(name)'; accepted: none") }
             return Scenario.Step(time: instant, action: .mark)
         }
         return Scenario.Step(time: instant, action: .event(try checked(record, given, isRecorded: isRecorded)))
@@ -224,17 +225,18 @@ struct ScenarioReader {
     }
 
     /// The arguments of an event, ordered by name, with placeholders resolved.
-    private func arguments(_ members: [String: ScenarioValue]) throws(ScenarioError) -> [EventRecord.Argument] {
+    private func arguments(_ members: [JSON.Member]) throws(ScenarioError) -> [EventRecord.Argument] {
         var arguments: [EventRecord.Argument] = []
-        for (name, value) in members.sorted(by: { $0.key < $1.key }) {
+        for member in members.sorted(by: { $0.name < $1.name }) {
+            let (name, value) = (member.name, member.value)
             let isAddress = ["addr", "device", "via", "exclude", "headsetOrder", "systemDevice"].contains(name)
             let resolve = { (text: String) in isAddress ? ScenarioAddress.resolved(text) : text }
             let argument: EventRecord.Value
             switch value {
-            case .text(let text): argument = .text(resolve(text))
-            case .flag(let flag): argument = .flag(flag)
-            case .number: argument = .text(String(try whole(value, name)))
-            case .list: argument = .list(try texts(value, name).map(resolve))
+            case .string(let text): argument = .text(resolve(text))
+            case .bool(let flag): argument = .flag(flag)
+            case .integer, .number: argument = .text(String(try whole(value, name)))
+            case .array: argument = .list(try texts(value, name).map(resolve))
             case .null: continue
             case .object: throw error("'\(name)' is an object")
             }
@@ -243,13 +245,13 @@ struct ScenarioReader {
         return arguments
     }
 
-    private func expectations(_ value: ScenarioValue) throws(ScenarioError) -> [Scenario.Expectation] {
+    private func expectations(_ value: JSON) throws(ScenarioError) -> [Scenario.Expectation] {
         let members = try object(value, "expect", ScenarioObservable.names)
         var expectations: [Scenario.Expectation] = []
-        for (name, expected) in members.sorted(by: { $0.key < $1.key }) {
-            guard let observable = ScenarioObservable(rawValue: name) else { continue }
+        for member in members.sorted(by: { $0.name < $1.name }) {
+            guard let observable = ScenarioObservable(rawValue: member.name) else { continue }
             do {
-                let value = try observable.normalized(expected)
+                let value = try observable.normalized(member.value)
                 expectations.append(Scenario.Expectation(observable: observable, value: value))
             } catch let problem {
                 throw error(problem.text)
@@ -265,37 +267,37 @@ struct ScenarioReader {
     }
 
     private func object(
-        _ value: ScenarioValue, _ what: String, _ accepted: [String]?
-    ) throws(ScenarioError) -> [String: ScenarioValue] {
+        _ value: JSON, _ what: String, _ accepted: [String]?
+    ) throws(ScenarioError) -> [JSON.Member] {
         guard case .object(let members) = value else { throw error("\(what) is not an object") }
-        if let accepted, let unknown = members.keys.filter({ !accepted.contains($0) }).min() {
+        if let accepted, let unknown = members.names.filter({ !accepted.contains($0) }).min() {
             throw error("unknown key '\(unknown)' in \(what); accepted: \(accepted.joined(separator: ", "))")
         }
         return members
     }
 
-    private func text(_ value: ScenarioValue, _ name: String) throws(ScenarioError) -> String {
-        guard case .text(let text) = value else { throw error("'\(name)' is not a text") }
+    private func text(_ value: JSON, _ name: String) throws(ScenarioError) -> String {
+        guard case .string(let text) = value else { throw error("'\(name)' is not a text") }
         return text
     }
 
-    private func texts(_ value: ScenarioValue, _ name: String) throws(ScenarioError) -> [String] {
-        guard case .list(let elements) = value else { throw error("'\(name)' is not a list") }
+    private func texts(_ value: JSON, _ name: String) throws(ScenarioError) -> [String] {
+        guard case .array(let elements) = value else { throw error("'\(name)' is not a list") }
         var texts: [String] = []
         for element in elements { texts.append(try text(element, name)) }
         return texts
     }
 
     private func flag(
-        _ value: ScenarioValue?, _ name: String, default fallback: Bool
+        _ value: JSON?, _ name: String, default fallback: Bool
     ) throws(ScenarioError) -> Bool {
         guard let value else { return fallback }
-        guard case .flag(let flag) = value else { throw error("'\(name)' is not true or false") }
+        guard case .bool(let flag) = value else { throw error("'\(name)' is not true or false") }
         return flag
     }
 
-    private func whole(_ value: ScenarioValue, _ name: String) throws(ScenarioError) -> Int64 {
-        guard case .number(let number) = value, let whole = Int64(exactly: number), 0...1_000_000_000_000 ~= whole
+    private func whole(_ value: JSON, _ name: String) throws(ScenarioError) -> Int64 {
+        guard let whole = value.integerValue, 0...1_000_000_000_000 ~= whole
         else {
             throw error("'\(name)' is not a whole number of 0 or more")
         }
@@ -309,9 +311,9 @@ struct ScenarioReader {
         return address
     }
 
-    private func device(_ value: ScenarioValue, _ name: String) throws(ScenarioError) -> AudioDevice {
+    private func device(_ value: JSON, _ name: String) throws(ScenarioError) -> AudioDevice {
         guard let device = AudioDevice(parsing: ScenarioAddress.resolved(try text(value, name))) else {
-            throw error("\(name): \(value) is no device; accepted: \(AudioDevice.acceptedWords)")
+            throw error("\(name): \(value.shown) is no device; accepted: \(AudioDevice.acceptedWords)")
         }
         return device
     }

@@ -1,4 +1,5 @@
 package import BluetoothTypes
+import JSONText
 package import Routing
 
 /// Runs one scenario through the policy that the daemon uses, on a virtual clock.
@@ -241,51 +242,47 @@ public struct ScenarioRunner {
     private func mismatch(_ expectation: Scenario.Expectation) -> String? {
         let actual = observed(expectation.observable.source)
         guard !expectation.observable.holds(expectation.value, actual) else { return nil }
-        return "\(expectation.observable.rawValue) expected \(expectation.value), got \(actual)"
+        return "\(expectation.observable.rawValue) expected \(expectation.value.shown), got \(actual.shown)"
     }
 
     /// One line of JSON with everything that can be expected after a step.
     private func observation(after step: Scenario.Step, _ number: Int) -> String {
         let all = ScenarioObservable.shown.map { ($0.rawValue, observed($0)) }
-        return ScenarioValue.object([
-            "id": .text(scenario.id), "step": .number(Double(number)),
-            "t": .number(Double(step.time.nanoseconds / 1_000_000)),
-            "observed": .object(Dictionary(uniqueKeysWithValues: all)),
-        ]).json
+        let line: JSON = [
+            "id": .string(scenario.id), "observed": .ordered(all), "step": JSON(number),
+            "t": JSON(step.time.nanoseconds / 1_000_000),
+        ]
+        return line.text()
     }
 
-    private func observed(_ observable: ScenarioObservable) -> ScenarioValue {
-        func name(_ text: String) -> ScenarioValue { .text(ScenarioObservable.abbreviated(text)) }
-        func device(_ device: AudioDevice?) -> ScenarioValue { name((device ?? .none).description) }
+    private func observed(_ observable: ScenarioObservable) -> JSON {
+        func name(_ text: String) -> JSON { .string(ScenarioObservable.abbreviated(text)) }
+        func device(_ device: AudioDevice?) -> JSON { name((device ?? .none).description) }
         switch observable {
         case .route, .routeIn: return device(policy.current?.device)
         case .pending: return device(policy.pending?.device)
-        case .mode: return policy.mode.map { .text($0.rawValue) } ?? .null
+        case .mode: return policy.mode.map { .string($0.rawValue) } ?? .null
         case .out: return name(policy.output.description)
         case .in: return name(policy.input.description)
-        case .available: return .list(policy.availableDevices.map { device($0) })
+        case .available: return .array(policy.availableDevices.map { device($0) })
         case .selected: return device(policy.selected(at: now))
         case .override: return policy.override.map { name($0) } ?? .null
         case .preferred: return device(policy.preferred)
         case .default: return device(policy.defaultDevice)
-        case .started: return .flag(policy.started)
-        case .muted: return .flag(muted)
-        case .error: return policy.error.map { .text($0.rawValue) } ?? .null
-        case .reason: return policy.reason.map { .text($0.rawValue) } ?? .null
+        case .started: return .bool(policy.started)
+        case .muted: return .bool(muted)
+        case .error: return policy.error.map { .string($0.rawValue) } ?? .null
+        case .reason: return policy.reason.map { .string($0.rawValue) } ?? .null
         case .opens, .opensMax:
-            var counts: [String: ScenarioValue] = [:]
-            for address in addresses {
-                counts[ScenarioAddress.name(address)] = .number(Double(opens[address] ?? 0))
-            }
-            return .object(counts)
-        case .switches, .switchesMax: return .number(Double(switches))
+            return .ordered(addresses.map { (ScenarioAddress.name($0), JSON(opens[$0] ?? 0)) })
+        case .switches, .switchesMax: return JSON(switches)
         case .silenceMaxMs: return .milliseconds(currentSilenceMax)
         case .ring:
-            return .object([
-                "local": .flag(policy.ringing.local), "headset": .text(policy.ringing.headset.rawValue),
-            ])
-        case .restored: return .list(restored.map { .text(ScenarioAddress.name($0)) })
-        case .everRoute, .neverRoute: return .list(routes.map { device($0) })
+            return [
+                "headset": .string(policy.ringing.headset.rawValue), "local": .bool(policy.ringing.local),
+            ]
+        case .restored: return .array(restored.map { .string(ScenarioAddress.name($0)) })
+        case .everRoute, .neverRoute: return .array(routes.map { device($0) })
         }
     }
 }
@@ -318,10 +315,10 @@ public struct ScenarioResult: Sendable {
 
     /// One JSON object with all failures.
     public var json: String {
-        ScenarioValue.object([
-            "id": .text(id), "title": .text(title), "ok": .flag(hasPassed),
-            "failures": .list(
-                failures.map { .object(["step": .number(Double($0.step)), "text": .text($0.text)]) }),
-        ]).json
+        let failures = failures.map { ["step": JSON($0.step), "text": .string($0.text)] as JSON }
+        let result: JSON = [
+            "failures": .array(failures), "id": .string(id), "ok": .bool(hasPassed), "title": .string(title),
+        ]
+        return result.text()
     }
 }

@@ -1,4 +1,5 @@
 import BluetoothTypes
+import JSONText
 import Routing
 
 /// One thing that happened while a scenario ran.
@@ -24,9 +25,10 @@ public struct ScenarioTraceLine: Hashable, Sendable, CustomStringConvertible {
 
     /// One JSON object, with the scenario's identifier.
     public func json(id: String) -> String {
-        ScenarioValue.object([
-            "id": .text(id), "t": .number(Double(milliseconds)), "kind": .text(kind.rawValue), "text": .text(text),
-        ]).json
+        let line: JSON = [
+            "id": .string(id), "kind": .string(kind.rawValue), "t": JSON(milliseconds), "text": .string(text),
+        ]
+        return line.text()
     }
 }
 

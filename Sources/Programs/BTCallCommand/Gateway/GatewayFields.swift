@@ -1,4 +1,4 @@
-import BTCallSimulator
+import JSONText
 
 /// Why a message of the driver is not carried out.
 enum GatewayRefusal: Error, Hashable {
@@ -12,23 +12,24 @@ enum GatewayRefusal: Error, Hashable {
 struct GatewayFields {
     /// What the object is, for messages: `event ag_volume`.
     let name: String
-    private let members: [String: ScenarioValue]
+    private let members: [String: JSON]
 
-    init(_ name: String, _ value: ScenarioValue) throws(GatewayRefusal) {
+    init(_ name: String, _ value: JSON) throws(GatewayRefusal) {
         guard case .object(let members) = value else {
             throw .malformed("\(name): an object in braces expected, not \(Self.shown(value))")
         }
         self.name = name
-        self.members = members.filter { $0.value != .null }
+        let present = members.filter { $0.value != .null }.map { ($0.name, $0.value) }
+        self.members = Dictionary(present) { first, _ in first }
     }
 
     /// - Parameter line: one JSON object.
     init(json line: [UInt8], _ name: String) throws(GatewayRefusal) {
-        let value: ScenarioValue
-        do throws(ScenarioJSON.Problem) {
-            value = try ScenarioJSON.value(line)
+        let value: JSON
+        do throws(JSONError) {
+            value = try JSON(reading: line)
         } catch {
-            throw .malformed("no JSON: \(error.text)")
+            throw .malformed("no JSON: \(error.problem)")
         }
         try self.init(name, value)
     }
@@ -39,7 +40,7 @@ struct GatewayFields {
         GatewayFields(name: name, members: members)
     }
 
-    private init(name: String, members: [String: ScenarioValue]) {
+    private init(name: String, members: [String: JSON]) {
         self.name = name
         self.members = members
     }
@@ -58,7 +59,7 @@ struct GatewayFields {
         try required(key, "true or false", try optionalFlag(key))
     }
 
-    func list(_ key: String) throws(GatewayRefusal) -> [ScenarioValue] {
+    func list(_ key: String) throws(GatewayRefusal) -> [JSON] {
         try required(key, "a list", try optionalList(key))
     }
 
@@ -78,21 +79,22 @@ struct GatewayFields {
     func optionalText(_ key: String) throws(GatewayRefusal) -> String? {
         switch members[key] {
         case nil: return nil
-        case .text(let text): return text
+        case .string(let text): return text
         case let other?: throw wrong(key, "a string", other)
         }
     }
 
     /// A string, or a number as it would be written as one.
     func optionalTextOrNumber(_ key: String) throws(GatewayRefusal) -> String? {
-        if case .number(let number)? = members[key] { return ScenarioValue.number(number).json }
-        return try optionalText(key)
+        guard let value = members[key], value.numberValue != nil else { return try optionalText(key) }
+        return value.integerValue.map { String($0) } ?? value.text()
     }
 
     /// Numbers beyond the range of `Int` become its ends.
     func optionalNumber(_ key: String) throws(GatewayRefusal) -> Int? {
         switch members[key] {
         case nil: return nil
+        case .integer(let number): return Int(clamping: number)
         case .number(let number) where number == number.rounded():
             return Int(exactly: number) ?? (number < 0 ? Int.min : Int.max)
         case let other?: throw wrong(key, "a whole number", other)
@@ -103,17 +105,20 @@ struct GatewayFields {
     func optionalFlag(_ key: String) throws(GatewayRefusal) -> Bool? {
         switch members[key] {
         case nil: return nil
-        case .flag(let flag): return flag
-        case .number(0): return false
-        case .number(1): return true
-        case let other?: throw wrong(key, "true or false, 1 or 0", other)
+        case .bool(let flag): return flag
+        case let other?:
+            switch other.integerValue {
+            case 0: return false
+            case 1: return true
+            default: throw wrong(key, "true or false, 1 or 0", other)
+            }
         }
     }
 
-    func optionalList(_ key: String) throws(GatewayRefusal) -> [ScenarioValue]? {
+    func optionalList(_ key: String) throws(GatewayRefusal) -> [JSON]? {
         switch members[key] {
         case nil: return nil
-        case .list(let list): return list
+        case .array(let list): return list
         case let other?: throw wrong(key, "a list", other)
         }
     }
@@ -127,19 +132,19 @@ struct GatewayFields {
         guard let list = try optionalList(key) else { return nil }
         var words: [String] = []
         for value in list {
-            guard case .text(let word) = value else { throw wrong(key, "a list of strings", value) }
+            guard case .string(let word) = value else { throw wrong(key, "a list of strings", value) }
             words.append(word)
         }
         return words
     }
 
-    private func wrong(_ key: String, _ kind: String, _ value: ScenarioValue) -> GatewayRefusal {
+    private func wrong(_ key: String, _ kind: String, _ value: JSON) -> GatewayRefusal {
         .malformed("\(name): \"\(key)\": \(kind) expected, not \(Self.shown(value))")
     }
 
     /// A value as JSON, the beginning of a long one.
-    static func shown(_ value: ScenarioValue) -> String {
-        let text = value.json
+    static func shown(_ value: JSON) -> String {
+        let text = value.text()
         return text.count > 60 ? "\(text.prefix(60))…" : text
     }
 }
