@@ -1,7 +1,6 @@
 import BluetoothSockets
 package import BluetoothTypes
 package import ControlLoop
-package import HandsFree
 package import Logging
 
 /// Lets one audio link be set up at a time, keeps the pause after a close, and holds each new link to its first packet.

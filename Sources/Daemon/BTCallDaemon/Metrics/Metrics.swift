@@ -2,7 +2,6 @@ package import AudioDSP
 package import BluetoothTypes
 package import Configuration
 package import ControlLoop
-package import HandsFree
 package import Routing
 package import Telephony
 
