@@ -81,7 +81,6 @@ let package = Package(
             name: "HandsFree", dependencies: ["BluetoothTypes", "Telephony"], path: "Sources/Pure/HandsFree",
             swiftSettings: pure),
         .target(name: "Routing", dependencies: ["BluetoothTypes"], path: "Sources/Pure/Routing", swiftSettings: pure),
-
         .target(
             name: "HeadsetPolicy", dependencies: ["BluetoothTypes", "HandsFree"], path: "Sources/Pure/HeadsetPolicy",
             swiftSettings: pure),
@@ -217,6 +216,10 @@ let package = Package(
             name: "RoutingTests", dependencies: ["BluetoothTypes", "Routing", "BTCallSimulator"],
             path: "Tests/Pure/RoutingTests",
             resources: [.copy("Scenarios")], swiftSettings: common),
+        .testTarget(
+            name: "HeadsetPolicyTests", dependencies: ["BluetoothTypes", "HandsFree", "HeadsetPolicy", "TestSupport"],
+            path: "Tests/Pure/HeadsetPolicyTests",
+            swiftSettings: common),
         .executableTarget(
             name: "RoutingBench", dependencies: ["BluetoothTypes", "Routing"], path: "Tests/Benchmarks/RoutingBench",
             swiftSettings: common),

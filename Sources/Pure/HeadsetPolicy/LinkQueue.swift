@@ -1,0 +1,152 @@
+package import BluetoothTypes
+
+/// Lets one voice link be set up at a time, and keeps the pause between the close of a headset's link and its next set-up.
+///
+/// Two set-ups at once break the kernel's good link (bluez/bluez#2562), and a connect right after a close fails on many
+/// headsets (HFP.md section 6). All voice links ask this queue before they open anything. Who asks first is first; a set-up
+/// that was given up keeps its turn until it has ended.
+package struct LinkQueue: Sendable {
+    /// Who asks: one connection of a headset.
+    package struct Ticket: Hashable, Sendable {
+        package let address: BluetoothAddress
+        /// Tells two connections of the same headset apart: the earlier one's set-up may still have to end.
+        package let number: UInt64
+
+        package init(_ address: BluetoothAddress, number: UInt64) {
+            self.address = address
+            self.number = number
+        }
+    }
+
+    package enum Action: Hashable, Sendable {
+        /// Its turn: nobody else sets up a link until it leaves.
+        case grant(Ticket)
+        /// The turn did not come in time.
+        case refuse(Ticket)
+        /// Call `deadlineReached` then, once; replaces an earlier one, nil cancels it.
+        case setDeadline(Instant?)
+        /// No link is being set up any more.
+        case idle
+        /// Our own mistake.
+        case fault(String)
+    }
+
+    package enum State: Hashable, Sendable {
+        case idle
+        /// Its turn has come; the headset's last link was closed a moment ago.
+        case pausing(Ticket, until: Instant)
+        case busy(Ticket)
+    }
+
+    private struct Entry: Hashable, Sendable {
+        let ticket: Ticket
+        let deadline: Instant
+    }
+
+    package private(set) var state = State.idle
+    /// Least time between the close of a headset's link and its next set-up.
+    package var pause: Duration
+    /// In the order in which they asked.
+    private var entries: [Entry] = []
+    /// Of headsets whose pause is not over, and of those that were closed since the last one was.
+    private var closedAt: [BluetoothAddress: Instant] = [:]
+    private var deadline: Instant?
+
+    package init(pause: Duration) {
+        self.pause = pause
+    }
+
+    /// Whose turn it is.
+    package var current: Ticket? {
+        switch state {
+        case .idle: nil
+        case .pausing(let ticket, _), .busy(let ticket): ticket
+        }
+    }
+
+    /// Those whose turn has not come, in order.
+    package var waiting: [Ticket] { entries.map(\.ticket) }
+
+    /// How many closed links are remembered.
+    package var pauseCount: Int { closedAt.count }
+
+    /// A link is to be set up; `.grant` or `.refuse` answers, at the latest when `limit` and the headset's pause are over.
+    ///
+    /// - Parameter limit: how long to wait for the set-up of others.
+    package mutating func enter(_ ticket: Ticket, limit: Duration, at now: Instant) -> [Action] {
+        guard current != ticket, !entries.contains(where: { $0.ticket == ticket }) else {
+            return [.fault("\(ticket.address) asks twice for its turn")]
+        }
+        switch state {
+        case .idle: return finish(begin(ticket, at: now))
+        case .pausing, .busy:
+            guard limit > .zero else { return [.refuse(ticket)] }
+            entries.append(Entry(ticket: ticket, deadline: now.advanced(by: limit)))
+            return finish([])
+        }
+    }
+
+    /// The set-up whose turn it is begins once more: it keeps its turn, and the pause is kept; `.grant` answers.
+    package mutating func again(_ ticket: Ticket, at now: Instant) -> [Action] {
+        switch state {
+        case .busy(ticket): return finish(begin(ticket, at: now))
+        case .idle, .pausing, .busy: return [.fault("\(ticket.address) begins again out of turn")]
+        }
+    }
+
+    /// The set-up has ended, or is not wanted any more before its turn.
+    package mutating func leave(_ ticket: Ticket, at now: Instant) -> [Action] {
+        guard current == ticket else {
+            entries.removeAll { $0.ticket == ticket }
+            return finish([])
+        }
+        state = .idle
+        var actions: [Action] = []
+        // The timer may be late: whose time is over has waited in vain.
+        while case .idle = state, !entries.isEmpty {
+            let next = entries.removeFirst()
+            actions += next.deadline > now ? begin(next.ticket, at: now) : [.refuse(next.ticket)]
+        }
+        if case .idle = state { actions.append(.idle) }
+        return finish(actions)
+    }
+
+    /// A link of the headset is gone: its pause begins. The one that is being waited out stays as it is.
+    package mutating func closed(_ address: BluetoothAddress, at now: Instant) {
+        closedAt = closedAt.filter { $0.value.advanced(by: pause) > now }
+        closedAt[address] = now
+    }
+
+    package mutating func deadlineReached(at now: Instant) -> [Action] {
+        deadline = deadline.flatMap { $0 <= now ? nil : $0 }
+        var actions: [Action] = []
+        switch state {
+        case .pausing(let ticket, let end) where end <= now:
+            state = .busy(ticket)
+            actions.append(.grant(ticket))
+        case .idle, .pausing, .busy: break
+        }
+        actions += entries.filter { $0.deadline <= now }.map { .refuse($0.ticket) }
+        entries.removeAll { $0.deadline <= now }
+        return finish(actions)
+    }
+
+    private mutating func begin(_ ticket: Ticket, at now: Instant) -> [Action] {
+        if let end = closedAt[ticket.address]?.advanced(by: pause), end > now {
+            state = .pausing(ticket, until: end)
+            return []
+        }
+        state = .busy(ticket)
+        return [.grant(ticket)]
+    }
+
+    /// Every input ends here: the deadline if it changed.
+    private mutating func finish(_ actions: [Action]) -> [Action] {
+        var times = entries.map(\.deadline)
+        if case .pausing(_, let end) = state { times.append(end) }
+        let next = times.min()
+        guard next != deadline else { return actions }
+        deadline = next
+        return actions + [.setDeadline(next)]
+    }
+}

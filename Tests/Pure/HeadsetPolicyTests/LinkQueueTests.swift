@@ -1,0 +1,139 @@
+import BluetoothTypes
+import HeadsetPolicy
+import Testing
+
+@Suite struct LinkQueueTests {
+    private enum Input {
+        case enter(LinkQueue.Ticket, limit: Int64)
+        case again(LinkQueue.Ticket)
+        case leave(LinkQueue.Ticket)
+        case closed(LinkQueue.Ticket)
+        case deadline
+    }
+
+    private static let first = LinkQueue.Ticket(BluetoothAddress(value: 1), number: 1)
+    private static let second = LinkQueue.Ticket(BluetoothAddress(value: 2), number: 2)
+    private static let third = LinkQueue.Ticket(BluetoothAddress(value: 3), number: 3)
+    /// The first headset's next connection.
+    private static let successor = LinkQueue.Ticket(BluetoothAddress(value: 1), number: 4)
+
+    private func after(_ milliseconds: Int64) -> Instant { Instant(milliseconds: milliseconds) }
+
+    private func play(_ steps: [(at: Int64, input: Input, actions: [LinkQueue.Action])]) -> LinkQueue {
+        var queue = LinkQueue(pause: .milliseconds(300))
+        for (index, step) in steps.enumerated() {
+            var actions: [LinkQueue.Action] = []
+            let now = after(step.at)
+            switch step.input {
+            case .enter(let ticket, let limit):
+                actions = queue.enter(ticket, limit: .milliseconds(limit), at: now)
+            case .again(let ticket): actions = queue.again(ticket, at: now)
+            case .leave(let ticket): actions = queue.leave(ticket, at: now)
+            case .closed(let ticket): queue.closed(ticket.address, at: now)
+            case .deadline: actions = queue.deadlineReached(at: now)
+            }
+            #expect(actions == step.actions, "step \(index + 1)")
+        }
+        return queue
+    }
+
+    @Test func `who asks first is first`() {
+        let queue = play([
+            (0, .enter(Self.first, limit: 5000), [.grant(Self.first)]),
+            (10, .enter(Self.second, limit: 5000), [.setDeadline(after(5010))]),
+            (20, .enter(Self.third, limit: 5000), []),
+            (30, .leave(Self.first), [.grant(Self.second), .setDeadline(after(5020))]),
+            (40, .leave(Self.second), [.grant(Self.third), .setDeadline(nil)]),
+            (50, .leave(Self.third), [.idle]),
+        ])
+        #expect(queue.state == .idle)
+    }
+
+    @Test func `a headset whose link was closed has its pause, and keeps its turn meanwhile`() {
+        _ = play([
+            (0, .closed(Self.first), []),
+            (100, .enter(Self.first, limit: 5000), [.setDeadline(after(300))]),
+            (200, .enter(Self.second, limit: 5000), []),
+            (250, .deadline, []),
+            (300, .deadline, [.grant(Self.first), .setDeadline(after(5200))]),
+            (310, .leave(Self.first), [.grant(Self.second), .setDeadline(nil)]),
+        ])
+    }
+
+    @Test func `a second try waits for the pause and comes before others`() {
+        _ = play([
+            (0, .enter(Self.first, limit: 5000), [.grant(Self.first)]),
+            (10, .enter(Self.second, limit: 5000), [.setDeadline(after(5010))]),
+            (1000, .closed(Self.first), []),
+            (1000, .again(Self.first), [.setDeadline(after(1300))]),
+            (1300, .deadline, [.grant(Self.first), .setDeadline(after(5010))]),
+        ])
+    }
+
+    @Test func `a close during the pause does not make it longer`() {
+        _ = play([
+            (0, .closed(Self.first), []),
+            (0, .enter(Self.first, limit: 5000), [.setDeadline(after(300))]),
+            (20, .closed(Self.first), []),
+            (300, .deadline, [.grant(Self.first)]),
+        ])
+    }
+
+    @Test func `whose turn does not come in time is refused`() {
+        _ = play([
+            (0, .enter(Self.first, limit: 5000), [.grant(Self.first)]),
+            (10, .enter(Self.second, limit: 500), [.setDeadline(after(510))]),
+            (20, .enter(Self.third, limit: 0), [.refuse(Self.third)]),
+            (20, .enter(Self.third, limit: 600), []),
+            (510, .deadline, [.refuse(Self.second), .setDeadline(after(620))]),
+            // The timer is late.
+            (700, .leave(Self.first), [.refuse(Self.third), .idle, .setDeadline(nil)]),
+        ])
+    }
+
+    @Test func `who withdraws before the turn is not granted one`() {
+        _ = play([
+            (0, .enter(Self.first, limit: 5000), [.grant(Self.first)]),
+            (10, .enter(Self.second, limit: 5000), [.setDeadline(after(5010))]),
+            (20, .enter(Self.third, limit: 5000), []),
+            (30, .leave(Self.second), [.setDeadline(after(5020))]),
+            (40, .leave(Self.first), [.grant(Self.third), .setDeadline(nil)]),
+            (50, .leave(Self.first), []),
+        ])
+    }
+
+    @Test func `who withdraws in the pause makes way`() {
+        _ = play([
+            (0, .closed(Self.first), []),
+            (0, .enter(Self.first, limit: 5000), [.setDeadline(after(300))]),
+            (10, .enter(Self.second, limit: 5000), []),
+            (20, .leave(Self.first), [.grant(Self.second), .setDeadline(nil)]),
+        ])
+    }
+
+    @Test func `the next connection of a headset waits until the set-up of the one before has ended`() {
+        _ = play([
+            (0, .enter(Self.first, limit: 5000), [.grant(Self.first)]),
+            (10, .enter(Self.successor, limit: 5000), [.setDeadline(after(5010))]),
+            (20, .closed(Self.first), []),
+            (20, .leave(Self.first), [.setDeadline(after(320))]),
+            (320, .deadline, [.grant(Self.successor)]),
+        ])
+    }
+
+    @Test func `asking twice and beginning out of turn are faults`() {
+        _ = play([
+            (0, .again(Self.first), [.fault("\(Self.first.address) begins again out of turn")]),
+            (0, .enter(Self.first, limit: 5000), [.grant(Self.first)]),
+            (0, .enter(Self.first, limit: 5000), [.fault("\(Self.first.address) asks twice for its turn")]),
+        ])
+    }
+
+    @Test func `closed links are forgotten after their pause`() {
+        var queue = LinkQueue(pause: .milliseconds(300))
+        for number in 0..<1000 { queue.closed(BluetoothAddress(value: UInt64(number)), at: after(0)) }
+        #expect(queue.pauseCount == 1000)
+        queue.closed(BluetoothAddress(value: 1000), at: after(300))
+        #expect(queue.pauseCount == 1)
+    }
+}
