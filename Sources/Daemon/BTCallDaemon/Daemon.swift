@@ -401,8 +401,7 @@ package final class Daemon: Activating {
             onPreference: { [weak self] in self?.keepPreferences() }, notes: { [weak self] in self?.board.notes ?? [] })
         exportCalls()
         exportAudio()
-        headsetObjects = HeadsetObjects(bus: bus, headsets: headsets)
-        headsetObjects?.onMediaVolume = { [mediaSource] address, volume in mediaSource.setVolume(volume, of: address) }
+        headsetObjects = HeadsetObjects(bus: bus, headsets: headsets, mediaSource: mediaSource)
         joinPCM()
         joinPairing()
         // Why a device is not available is a problem as well.

@@ -20,7 +20,8 @@ extension DaemonTests {
                 _ = try await box.startCall(registration)
                 let call = try #require(box.daemon.calls.calls.first?.path)
                 let objects = [
-                    ("/org/btcall", "Manager1"), ("/org/btcall/router", "Router1"), ("/org/btcall/audio", "Audio1"),
+                    ("/org/btcall", "Manager1"), ("/org/btcall", "Pairing1"), ("/org/btcall/router", "Router1"),
+                    ("/org/btcall/audio", "Audio1"),
                     ("/org/btcall/calls", "Calls1"), (call, "Call1"), ("/org/btcall/session", "Session1"),
                     ("/org/btcall/headsets/\(Box.first.pathComponent)", "Headset1"),
                 ]

@@ -1,4 +1,5 @@
 import BTCallAPI
+import BlueZ
 import BluetoothTypes
 import ControlLoop
 import DBus
@@ -8,15 +9,12 @@ import DBus
 final class HeadsetObject {
     private let address: BluetoothAddress
     private let headsets: HeadsetDirectory
-    private let onMediaVolume: @ControlPlane (Int) -> Void
+    private let mediaSource: MediaSource
 
-    /// - Parameter onMediaVolume: sets how loud it plays what comes over A2DP, 0…127.
-    init(
-        _ address: BluetoothAddress, headsets: HeadsetDirectory, onMediaVolume: @escaping @ControlPlane (Int) -> Void
-    ) {
+    init(_ address: BluetoothAddress, headsets: HeadsetDirectory, mediaSource: MediaSource) {
         self.address = address
         self.headsets = headsets
-        self.onMediaVolume = onMediaVolume
+        self.mediaSource = mediaSource
     }
 
     var interface: ExportedInterface {
@@ -77,6 +75,6 @@ final class HeadsetObject {
         guard headsets.media?(address)?.volume != nil else {
             throw APIError(.unavailable, "the volume of this headset's A2DP cannot be set: use its own buttons")
         }
-        onMediaVolume(Int(volume))
+        mediaSource.setVolume(Int(volume), of: address)
     }
 }

@@ -1,4 +1,5 @@
 import BTCallAPI
+package import BlueZ
 package import BluetoothTypes
 package import ControlLoop
 package import DBus
@@ -9,12 +10,12 @@ package final class HeadsetObjects {
     private let bus: BusConnection
     private let headsets: HeadsetDirectory
     private var exported: Set<BluetoothAddress> = []
-    /// Sets how loud a headset plays what comes over A2DP, 0…127.
-    package var onMediaVolume: (@ControlPlane (BluetoothAddress, Int) -> Void)?
+    private let mediaSource: MediaSource
 
-    package init(bus: BusConnection, headsets: HeadsetDirectory) {
+    package init(bus: BusConnection, headsets: HeadsetDirectory, mediaSource: MediaSource) {
         self.bus = bus
         self.headsets = headsets
+        self.mediaSource = mediaSource
     }
 
     /// Something of a headset may be other than before, or it has come or gone.
@@ -24,9 +25,7 @@ package final class HeadsetObjects {
             return
         }
         if exported.insert(address).inserted {
-            let object = HeadsetObject(address, headsets: headsets) { [weak self] volume in
-                self?.onMediaVolume?(address, volume)
-            }
+            let object = HeadsetObject(address, headsets: headsets, mediaSource: mediaSource)
             bus.export([object.interface], at: BTCallPath.headset(address))
         } else {
             changed(address)
