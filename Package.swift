@@ -150,12 +150,16 @@ let package = Package(
                 "CBTCall",
             ], path: "Sources/Simulator/BTCallSimulator",
             swiftSettings: common),
+        // Speech, codecs, lossy links, and rooms with echoes: what concealment and voice processing are measured with.
+        .target(
+            name: "BTCallTrials", dependencies: ["AudioDSP"], path: "Sources/Simulator/BTCallTrials",
+            swiftSettings: common + computing),
         .target(
             name: "BTCallBench",
             dependencies: [
                 "Configuration", "HeadsetPolicy",
                 "BTCallDaemon", "BTCallSimulator", "BTCall", "BluetoothTypes", "BluetoothSockets", "BlueZ",
-                "AudioDSP", "AudioEngine", "ControlLoop", "DBus", "Routing", "ConcealmentTrial", "VoiceTrial", logging,
+                "AudioDSP", "AudioEngine", "ControlLoop", "DBus", "Routing", "BTCallTrials", logging,
             ], path: "Sources/Programs/BTCallBench",
             swiftSettings: common + computing),
         .executableTarget(
@@ -168,7 +172,7 @@ let package = Package(
                 "ALSA", "AudioDSP", "BTCall", "BTCallAPI", "BTCallBench", "BTCallDaemon", "BTCallSimulator",
                 "BluetoothSockets", "BluetoothTypes", "CALSA", "ControlLoop", "DBus", "HandsFree", "JSONText",
                 "Routing",
-                "Telephony", "VoiceTrial",
+                "Telephony", "BTCallTrials",
                 argumentParser,
             ], path: "Sources/Programs/BTCallCommand",
             swiftSettings: common),
@@ -226,12 +230,8 @@ let package = Package(
         .executableTarget(
             name: "CommandBench", dependencies: ["BluetoothTypes", "HandsFree", "Telephony"],
             path: "Tests/Benchmarks/CommandBench", swiftSettings: common),
-        // Speech, codecs and lossy links: what the concealment is measured with, in tests and benchmark.
-        .target(
-            name: "ConcealmentTrial", dependencies: ["AudioDSP"], path: "Tests/ConcealmentTrial",
-            swiftSettings: common + computing),
         .executableTarget(
-            name: "ConcealmentBench", dependencies: ["AudioDSP", "ConcealmentTrial"],
+            name: "ConcealmentBench", dependencies: ["AudioDSP", "BTCallTrials"],
             path: "Tests/Benchmarks/ConcealmentBench", swiftSettings: common),
         // A day of calls, headsets and faults on virtual time: Tests/VirtualSoak/README.md.
         .executableTarget(
@@ -243,23 +243,19 @@ let package = Package(
             ],
             path: "Tests/VirtualSoak/Soak", swiftSettings: common),
         .testTarget(name: "VirtualSoakTests", dependencies: ["VirtualSoak"], swiftSettings: common),
-        // Rooms with echoes: what voice processing is measured with, in tests and by `btcall bench voice`.
-        .target(
-            name: "VoiceTrial", dependencies: ["AudioDSP", "ConcealmentTrial"], path: "Tests/VoiceTrial",
-            swiftSettings: common + computing),
         .testTarget(
             name: "RealTimeStorageTests", dependencies: ["RealTimeStorage", "TestSupport"],
             path: "Tests/RealTime/RealTimeStorageTests", swiftSettings: common),
         .testTarget(
             name: "AudioDSPTests",
-            dependencies: ["AudioDSP", "BluetoothTypes", "CBTCall", "ConcealmentTrial", "TestSupport", "VoiceTrial"],
+            dependencies: ["AudioDSP", "BluetoothTypes", "CBTCall", "BTCallTrials", "TestSupport"],
             path: "Tests/RealTime/AudioDSPTests",
             swiftSettings: common),
         .testTarget(
             name: "AudioEngineTests",
             dependencies: [
-                "AudioEngine", "AudioDSP", "BluetoothTypes", "CALSA", "CBTCall", "ConcealmentTrial", "RealTimeStorage",
-                "TestSupport", "VoiceTrial",
+                "AudioEngine", "AudioDSP", "BluetoothTypes", "CALSA", "CBTCall", "BTCallTrials", "RealTimeStorage",
+                "TestSupport",
             ], path: "Tests/RealTime/AudioEngineTests",
             swiftSettings: common),
         .testTarget(
@@ -309,7 +305,7 @@ let package = Package(
                 "ALSA", "AudioDSP", "AudioEngine", "BTCallDaemon", "BTCallSimulator", "BTCallBench", "BTCall",
                 "BTCallAPI", "BlueZ", "BluetoothSockets",
                 "BluetoothTypes", "BoardInput", "ControlLoop", "DBus", "HandsFree", "Routing", "Telephony",
-                "TestSupport", "ConcealmentTrial", "CBTCall", "IntercomExample",
+                "TestSupport", "BTCallTrials", "CBTCall", "IntercomExample",
                 logging,
             ], path: "Tests/Daemon/BTCallDaemonTests", swiftSettings: common),
         .testTarget(

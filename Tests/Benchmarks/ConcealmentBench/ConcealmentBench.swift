@@ -1,5 +1,5 @@
 import AudioDSP
-import ConcealmentTrial
+import BTCallTrials
 import Glibc
 
 /// How well lost packets are made up: each codec, pattern of loss and method, on generated speech, on voices that no

@@ -5,8 +5,8 @@ import BTCallAPI
 import BTCallBench
 import BTCallDaemon
 import BTCallSimulator
+import BTCallTrials
 import BluetoothTypes
-import ConcealmentTrial
 import Configuration
 import ControlLoop
 import DBus

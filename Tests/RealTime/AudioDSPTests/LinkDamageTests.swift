@@ -1,5 +1,5 @@
 import AudioDSP
-import ConcealmentTrial
+import BTCallTrials
 import Testing
 
 /// What each kind of damage to a link of mSBC costs, to the codec frame.

@@ -1,5 +1,5 @@
 import AudioDSP
-import ConcealmentTrial
+import BTCallTrials
 import Testing
 
 /// The search for codec frames that have no syncword, those of LC3-SWB.

@@ -1,5 +1,5 @@
 import AudioDSP
-import ConcealmentTrial
+import BTCallTrials
 import Testing
 
 /// What the last codec frame of mSBC tells of a lost one.

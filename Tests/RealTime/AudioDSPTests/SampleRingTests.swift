@@ -1,5 +1,5 @@
 import AudioDSP
-import ConcealmentTrial
+import BTCallTrials
 import Glibc
 import Testing
 

@@ -1,4 +1,4 @@
-import ConcealmentTrial
+import BTCallTrials
 import Glibc
 
 /// Test signals and what is measured of them.

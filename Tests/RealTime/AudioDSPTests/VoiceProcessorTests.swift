@@ -1,8 +1,7 @@
 import AudioDSP
-import ConcealmentTrial
+import BTCallTrials
 import Glibc
 import Testing
-import VoiceTrial
 
 /// Echo cancellation, gain and speech detection: the acceptance of S1.3, S1.5 and S3.3 as far as the processing goes.
 struct VoiceProcessorTests {

@@ -1,10 +1,10 @@
 import AudioDSP
+import BTCallTrials
 import CALSA
 import CBTCall
 import Foundation
 import RealTimeStorage
 import Testing
-import VoiceTrial
 
 @testable import AudioEngine
 

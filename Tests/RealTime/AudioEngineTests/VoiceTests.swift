@@ -1,8 +1,7 @@
 import AudioDSP
-import ConcealmentTrial
+import BTCallTrials
 import Foundation
 import Testing
-import VoiceTrial
 
 @testable import AudioEngine
 

@@ -1,7 +1,6 @@
 package import AudioDSP
-import ConcealmentTrial
+package import BTCallTrials
 import Glibc
-package import VoiceTrial
 
 /// Each choice of voice processing in each synthetic room: what becomes of the echo and of the near end, and the cost.
 package struct VoiceBench {

@@ -1,8 +1,8 @@
 import ArgumentParser
 import AudioDSP
 import BTCallBench
+import BTCallTrials
 import JSONText
-import VoiceTrial
 
 struct BenchVoiceCommand: ParsableCommand {
     static let configuration = CommandConfiguration(

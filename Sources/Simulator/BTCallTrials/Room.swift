@@ -1,4 +1,3 @@
-import ConcealmentTrial
 import Glibc
 
 /// A rectangular room with a loudspeaker and a microphone in it, by the image sources of its walls.

@@ -1,5 +1,4 @@
 package import AudioDSP
-import ConcealmentTrial
 import Glibc
 
 /// Two people who talk through a loudspeaker and a microphone in a room, and what a `VoiceProcessor` makes of it.
