@@ -106,7 +106,7 @@ let package = Package(
             name: "ControlLoop", dependencies: ["BluetoothTypes", "CBTCall", "JSONText", logging],
             path: "Sources/Shells/ControlLoop", swiftSettings: common),
         .target(
-            name: "DBus", dependencies: ["BluetoothTypes", "CDBus", "ControlLoop", logging],
+            name: "DBus", dependencies: ["BluetoothTypes", "CBTCall", "CDBus", "ControlLoop", logging],
             path: "Sources/Shells/DBus", swiftSettings: common),
         .target(
             name: "BlueZ", dependencies: ["DBus", "ControlLoop", "BluetoothTypes", logging],

@@ -1,5 +1,6 @@
 import BTCallDaemon
 import BluetoothTypes
+import Configuration
 import HandsFree
 import Testing
 

@@ -2,6 +2,7 @@ import AudioDSP
 import BTCallDaemon
 import BTCallSimulator
 import BluetoothTypes
+import Configuration
 import ControlLoop
 import DBus
 import Foundation

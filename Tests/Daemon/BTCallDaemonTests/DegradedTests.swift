@@ -2,6 +2,7 @@ import AudioEngine
 import BTCall
 import BTCallAPI
 import BTCallDaemon
+import Configuration
 import ControlLoop
 import DBus
 import TestSupport

@@ -3,6 +3,7 @@ import BTCallDaemon
 import BTCallSimulator
 import BlueZ
 import BluetoothTypes
+import Configuration
 import ControlLoop
 import DBus
 import TestSupport

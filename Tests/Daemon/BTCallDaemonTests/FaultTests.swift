@@ -4,6 +4,7 @@ import BTCallDaemon
 import BTCallSimulator
 import BlueZ
 import BluetoothTypes
+import Configuration
 import ControlLoop
 import DBus
 import Routing

@@ -2,6 +2,7 @@ import BTCall
 import BTCallBench
 import BTCallDaemon
 import BTCallSimulator
+import Configuration
 import ControlLoop
 import Routing
 import Testing

@@ -2,6 +2,7 @@ import BTCall
 import BTCallBench
 import BTCallDaemon
 import BluetoothTypes
+import Configuration
 import ControlLoop
 import Routing
 import Testing

@@ -1,5 +1,6 @@
 import BTCall
 import BTCallDaemon
+import Configuration
 import ControlLoop
 import DBus
 import Routing

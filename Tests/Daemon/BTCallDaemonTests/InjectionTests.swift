@@ -106,7 +106,9 @@ extension DaemonTests {
                 let block = [Int16](repeating: 8000, count: 160)
                 while send(descriptor, block, 320, Int32(MSG_DONTWAIT)) == 320 {}
                 await ControlLoop.shared.sleep(for: .milliseconds(300))
-                let counted: @ControlPlane () -> Int? = { box.daemon.graph.engine.counters().injections.first?.blocksTaken }
+                let counted: @ControlPlane () -> Int? = {
+                    box.daemon.graph.engine.counters().injections.first?.blocksTaken
+                }
                 #expect(counted() == 0)
                 try await registration.update(call, .active)
                 try await eventually("it is heard") { (counted() ?? 0) >= 4 }

@@ -2,6 +2,7 @@ import BTCall
 import BTCallDaemon
 import BTCallSimulator
 import CBTCall
+import Configuration
 import ControlLoop
 import Foundation
 import Glibc

@@ -53,9 +53,9 @@ package final class Announcements {
             throw APIError(
                 .wrongState, "\(Self.limit) programs play already, which is the most there can be: close one first")
         }
-        let pair: AudioSocketPair
+        let pair: PassedSocketPair
         do throws(SystemError) {
-            pair = try AudioSocketPair(isStream: isStream)
+            pair = try PassedSocketPair(isStream: isStream)
         } catch {
             throw APIError(.fault, "no socket for the audio: \(error); see LimitNOFILE of the daemon")
         }

@@ -41,9 +41,9 @@ package final class ApplicationAudio {
                 .wrongState,
                 "you add audio \(Self.mostPerClient) times already, which is the most for one program: close one first")
         }
-        let pair: AudioSocketPair
+        let pair: PassedSocketPair
         do throws(SystemError) {
-            pair = try AudioSocketPair(isStream: isStream)
+            pair = try PassedSocketPair(isStream: isStream)
         } catch {
             throw APIError(.fault, "no socket for the audio: \(error); see LimitNOFILE of the daemon")
         }

@@ -25,9 +25,9 @@ package final class CallAudio: CallAudioExchange {
             givePCM(to: record)
             return nil
         }
-        let pair: AudioSocketPair
+        let pair: PassedSocketPair
         do throws(SystemError) {
-            pair = try AudioSocketPair()
+            pair = try PassedSocketPair()
         } catch {
             logger.error("call \(record.uuid) has no audio: \(error)")
             return nil

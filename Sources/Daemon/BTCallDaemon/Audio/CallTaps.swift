@@ -199,9 +199,9 @@ package final class CallTaps {
         // It may have ended since it was allowed.
         _ = try self.call(call.path)
         try checkShare(busName)
-        let pair: AudioSocketPair
+        let pair: PassedSocketPair
         do throws(SystemError) {
-            pair = try AudioSocketPair(isStream: options.isStream)
+            pair = try PassedSocketPair(isStream: options.isStream)
         } catch {
             throw APIError(.fault, "no socket for the audio: \(error); see LimitNOFILE of the daemon")
         }

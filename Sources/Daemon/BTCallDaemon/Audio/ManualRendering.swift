@@ -75,11 +75,11 @@ package final class ManualRendering {
 
     private static func pairs(
         isStream: Bool
-    ) throws(APIError) -> (uplink: AudioSocketPair, downlink: AudioSocketPair) {
+    ) throws(APIError) -> (uplink: PassedSocketPair, downlink: PassedSocketPair) {
         do throws(SystemError) {
-            let uplink = try AudioSocketPair(isStream: isStream)
+            let uplink = try PassedSocketPair(isStream: isStream)
             do throws(SystemError) {
-                return (uplink, try AudioSocketPair(isStream: isStream))
+                return (uplink, try PassedSocketPair(isStream: isStream))
             } catch {
                 uplink.closeOurs()
                 throw error

@@ -34,7 +34,7 @@ package final class LogReaders {
             throw APIError(.wrongState, "\(Self.most) programs have the log, the most there can be: close one first")
         }
         do throws(SystemError) {
-            let pair = try AudioSocketPair()
+            let pair = try PassedSocketPair()
             let reader = LogReader(taking: pair.ours)
             try reader.start { [weak self] reader in self?.left(reader, busName) }
             logger.notice("the log goes to \(busName)")

@@ -3,37 +3,6 @@ package import ControlLoop
 package import Logging
 package import Routing
 
-/// Opens and closes the links that the policy asks for; the headset directory, or a test.
-@ControlPlane
-package protocol LinkOpening: AnyObject {
-    /// The outcome comes back as `.linkOpened`, `.linkFailed` or, when it was cancelled, `.linkClosed`.
-    ///
-    /// - Parameter attempt: counted from 1 since the last link that lived.
-    func openLink(_ address: BluetoothAddress, codecHint: VoiceCodec?, attempt: Int, timeout: Duration)
-    /// Closes the link or cancels its set-up; `.linkClosed` comes back.
-    func closeLink(_ address: BluetoothAddress)
-}
-
-/// Opens and closes the A2DP streams that the policy asks for.
-@ControlPlane
-package protocol StreamLinkOpening: AnyObject {
-    /// The outcome comes back as `.linkOpened`, `.linkFailed` or, when it was cancelled, `.linkClosed`.
-    func openLink(_ address: BluetoothAddress)
-    /// Closes the stream or cancels its set-up; `.linkClosed` comes back.
-    func closeLink(_ address: BluetoothAddress)
-}
-
-/// The hardware beside the audio paths, as far as the policy has it set; the board, or a test.
-@ControlPlane
-package protocol HardwareSetting: AnyObject {
-    /// The device that carries the call has changed.
-    func routeChanged(to route: Route?)
-    /// Set the hardware of the active device again.
-    func refreshPath()
-    /// Read everything once more, as a client has asked for.
-    func refresh()
-}
-
 /// Feeds the policy and carries out what it decides; takes no decision of its own.
 @ControlPlane
 package final class RouteController: RouteDeciding {

@@ -1,5 +1,6 @@
 import ArgumentParser
 import BTCallDaemon
+import Configuration
 import Foundation
 
 /// Writes the pages of the manual that are made from the parser and the configuration; scripts/install runs it.

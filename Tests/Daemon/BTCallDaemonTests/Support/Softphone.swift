@@ -1,6 +1,7 @@
 import BTCallDaemon
 import BluetoothSockets
 import CBTCall
+import Configuration
 import ControlLoop
 import Foundation
 import Glibc

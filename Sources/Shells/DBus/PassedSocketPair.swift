@@ -1,13 +1,10 @@
-package import AudioDSP
-import BTCallAPI
 import CBTCall
 package import ControlLoop
-package import DBus
 import Glibc
 
-/// The two ends of a socket that carries audio (INTERFACES.md section 2).
-package struct AudioSocketPair {
-    /// For the engine, which closes it. It does not block.
+/// The two ends of a socket, one of which a program on the bus is given: audio (INTERFACES.md section 2), or the log.
+package struct PassedSocketPair {
+    /// For the one that serves it here, who closes it. It does not block.
     package let ours: Int32
     /// For the application. It blocks: what it reads, or the room for what it writes, is its clock.
     package let theirs: PassedDescriptor
@@ -43,14 +40,5 @@ package struct AudioSocketPair {
         // The kernel doubles it for its own part, and has a least value of its own.
         var size = Int32(clamping: bytes)
         _ = setsockopt(descriptor, SOL_SOCKET, SO_SNDBUF, &size, socklen_t(MemoryLayout<Int32>.size))
-    }
-}
-
-extension AudioFormat {
-    package var layout: SampleLayout {
-        switch sample {
-        case .s16: SampleLayout(.s16, channels: channels)
-        case .f32: SampleLayout(.f32, channels: channels)
-        }
     }
 }

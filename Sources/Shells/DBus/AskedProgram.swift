@@ -1,5 +1,4 @@
 package import ControlLoop
-package import DBus
 
 /// A program on the bus that offered to be asked, at a path of its own: whoever asks waits only for one that has been in time.
 @ControlPlane
