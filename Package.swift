@@ -136,8 +136,53 @@ let package = Package(
                 "HeadsetPolicy", "Routing", "Telephony", logging,
             ], path: "Sources/Daemon/Configuration", swiftSettings: common),
         .target(
+            name: "Diagnostics",
+            dependencies: [
+                "AudioDSP", "BTCallAPI", "BluetoothTypes", "CBTCall", "Configuration", "ControlLoop", "DBus",
+                "JSONText", "Routing", "Telephony", logging,
+            ],
+            path: "Sources/Daemon/Diagnostics", swiftSettings: common),
+        .target(
+            name: "AudioPaths",
+            dependencies: [
+                "ALSA", "AudioDSP", "AudioEngine", "BTCallAPI", "BluetoothTypes", "BoardInput", "CBTCall",
+                "Configuration", "ControlLoop", "DBus", "Diagnostics", "Routing", "Telephony", logging,
+            ],
+            path: "Sources/Daemon/AudioPaths", swiftSettings: common),
+        .target(
+            name: "CallControl",
+            dependencies: [
+                "AudioDSP", "AudioEngine", "AudioPaths", "BTCallAPI", "BluetoothSockets", "BluetoothTypes", "CBTCall",
+                "Configuration", "ControlLoop", "DBus", "Diagnostics", "JSONText", "Routing", "Telephony", logging,
+            ],
+            path: "Sources/Daemon/CallControl", swiftSettings: common),
+        .target(
+            name: "BoardControl",
+            dependencies: [
+                "ALSA", "BluetoothTypes", "BoardInput", "Configuration", "ControlLoop", "Diagnostics", "Routing",
+                logging,
+            ],
+            path: "Sources/Daemon/BoardControl", swiftSettings: common),
+        .target(
+            name: "HeadsetControl",
+            dependencies: [
+                "AudioEngine", "AudioPaths", "BTCallAPI", "BlueZ", "BluetoothSockets", "BluetoothTypes", "BoardControl",
+                "CallControl", "Configuration", "ControlLoop", "DBus", "Diagnostics", "HandsFree", "HeadsetPolicy",
+                "Routing", "Telephony", logging,
+            ],
+            path: "Sources/Daemon/HeadsetControl", swiftSettings: common),
+        .target(
+            name: "BusObjects",
+            dependencies: [
+                "AudioDSP", "AudioEngine", "AudioPaths", "BTCallAPI", "BlueZ", "BluetoothTypes", "BoardControl",
+                "CallControl", "Configuration", "ControlLoop", "DBus", "Diagnostics", "HandsFree", "HeadsetControl",
+                "HeadsetPolicy", "Routing", "Telephony",
+            ],
+            path: "Sources/Daemon/BusObjects", swiftSettings: common),
+        .target(
             name: "BTCallDaemon",
             dependencies: [
+                "Diagnostics", "AudioPaths", "CallControl", "BoardControl", "HeadsetControl", "BusObjects",
                 "BluetoothTypes", "Telephony", "HandsFree", "Routing", "AudioDSP", "AudioEngine", "ControlLoop", "DBus",
                 "BlueZ", "BluetoothSockets", "ALSA", "BoardInput", "BTCallAPI", "CINIH", "CBTCall", "Configuration",
                 "HeadsetPolicy", logging,
@@ -157,6 +202,7 @@ let package = Package(
         .target(
             name: "BTCallBench",
             dependencies: [
+                "Diagnostics", "AudioPaths", "CallControl", "BoardControl", "HeadsetControl", "BusObjects",
                 "Configuration", "HeadsetPolicy",
                 "BTCallDaemon", "BTCallSimulator", "BTCall", "BluetoothTypes", "BluetoothSockets", "BlueZ",
                 "AudioDSP", "AudioEngine", "ControlLoop", "DBus", "Routing", "BTCallTrials", logging,
@@ -168,6 +214,7 @@ let package = Package(
         .executableTarget(
             name: "BTCallCommand",
             dependencies: [
+                "Diagnostics", "AudioPaths", "CallControl", "BoardControl", "HeadsetControl", "BusObjects",
                 "Configuration", "HeadsetPolicy",
                 "ALSA", "AudioDSP", "BTCall", "BTCallAPI", "BTCallBench", "BTCallDaemon", "BTCallSimulator",
                 "BluetoothSockets", "BluetoothTypes", "CALSA", "ControlLoop", "DBus", "HandsFree", "JSONText",
@@ -208,9 +255,7 @@ let package = Package(
         // What is fuzzed, as libFuzzer runs it too: Tests/Fuzz/README.md.
         .testTarget(
             name: "FuzzTests",
-            dependencies: [
-                "Configuration", "HeadsetPolicy", "BTCallDaemon", "HandsFree", "Telephony", "BluetoothTypes",
-            ],
+            dependencies: ["BluetoothTypes", "CallControl", "Configuration", "HandsFree", "Telephony"],
             path: "Tests/Fuzz",
             exclude: [
                 "Driver", "README.md", "at.dict", "baresip.dict", "corpus", "crashes", "fuzz", "quirks.dict", "seed",
@@ -237,6 +282,7 @@ let package = Package(
         .executableTarget(
             name: "VirtualSoak",
             dependencies: [
+                "Diagnostics", "AudioPaths", "CallControl", "BoardControl", "HeadsetControl", "BusObjects",
                 "Configuration", "HeadsetPolicy",
                 "AudioDSP", "AudioEngine", "BTCall", "BTCallBench", "BTCallDaemon", "BTCallSimulator", "BlueZ",
                 "BluetoothTypes", "ControlLoop", "DBus", "Routing", logging,
@@ -301,6 +347,7 @@ let package = Package(
         .testTarget(
             name: "BTCallDaemonTests",
             dependencies: [
+                "Diagnostics", "AudioPaths", "CallControl", "BoardControl", "HeadsetControl", "BusObjects",
                 "Configuration", "HeadsetPolicy",
                 "ALSA", "AudioDSP", "AudioEngine", "BTCallDaemon", "BTCallSimulator", "BTCallBench", "BTCall",
                 "BTCallAPI", "BlueZ", "BluetoothSockets",
@@ -314,6 +361,7 @@ let package = Package(
         .testTarget(
             name: "BTCallCommandTests",
             dependencies: [
+                "Diagnostics", "AudioPaths", "CallControl", "BoardControl", "HeadsetControl", "BusObjects",
                 "Configuration", "HeadsetPolicy",
                 "AudioDSP", "BTCallCommand", "BTCall", "BTCallAPI", "BTCallBench", "BTCallDaemon", "BTCallSimulator",
                 "BluetoothSockets", "BluetoothTypes", "DBus", "ControlLoop", "JSONText", "Routing", "TestSupport",
@@ -322,6 +370,7 @@ let package = Package(
         .testTarget(
             name: "RepositoryTests",
             dependencies: [
+                "Diagnostics", "AudioPaths", "CallControl", "BoardControl", "HeadsetControl", "BusObjects",
                 "Configuration", "HeadsetPolicy",
                 "BTCallAPI", "BTCallCommand", "BTCallDaemon", "BTCallSimulator", "BluetoothTypes", "HandsFree",
                 "TestSupport", argumentParser,

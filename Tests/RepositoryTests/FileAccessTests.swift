@@ -34,7 +34,7 @@ import Testing
                 // A directory, to sync it.
                 "Shells/ControlLoop/OwnFile.swift",
                 // Below /sys and /dev.
-                "Daemon/BTCallDaemon/Quirks/ControllerFacts.swift", "Shells/BoardInput/GPIOLine.swift",
+                "Daemon/HeadsetControl/Quirks/ControllerFacts.swift", "Shells/BoardInput/GPIOLine.swift",
                 "Shells/BoardInput/InputDevice.swift",
                 // A FIFO that a person names, without waiting.
                 "Programs/BTCallCommand/Provider/RawAudio.swift",

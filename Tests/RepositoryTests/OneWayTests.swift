@@ -42,7 +42,7 @@ import Testing
     }
 
     @Test func `standard error of the daemon is written to by one that never waits`() throws {
-        for folder in ["Sources/Shells/ControlLoop", "Sources/Daemon/BTCallDaemon", "Sources/Programs/btcalld"] {
+        for folder in ["Sources/Shells/ControlLoop", "Sources/Daemon", "Sources/Programs/btcalld"] {
             #expect(try count(["write(2,", "STDERR_FILENO", "stderr"], under: folder) == [:])
         }
     }

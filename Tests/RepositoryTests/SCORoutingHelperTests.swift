@@ -54,7 +54,7 @@ import Testing
         let source = try RepositoryTests.contents("Sources/Programs/btcall-sco-routing/main.c")
         let socket = try RepositoryTests.contents("dbus/btcall-sco-routing.socket")
         let service = try RepositoryTests.contents("dbus/btcall-sco-routing@.service")
-        let daemon = try RepositoryTests.contents("Sources/Daemon/BTCallDaemon/Headsets/VoiceRouting.swift")
+        let daemon = try RepositoryTests.contents("Sources/Daemon/HeadsetControl/Links/VoiceRouting.swift")
         #expect(source.contains("SERVICE[] = \"/run/btcall-sco-routing.sock\""))
         #expect(socket.contains("ListenStream=/run/btcall-sco-routing.sock\n") && socket.contains("Accept=yes\n"))
         #expect(service.contains("ExecStart=/usr/libexec/btcall-sco-routing --serve\n"))

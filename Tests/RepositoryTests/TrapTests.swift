@@ -57,7 +57,7 @@ import Testing
             "0…86400, two lines before"),
         Bounded("Programs/BTCallCommand/Setup/SoundCheck.swift", "Int16(value * 32767)", "a sine of ours, far below 1"),
         Bounded("Daemon/BTCallDaemon/Daemon+PCM.swift", "microphoneVolume * 100", "0…1, as it is accepted"),
-        Bounded("Daemon/BTCallDaemon/Levels/BoardBattery.swift", "Int($0.rounded())", "0…100, in the same line"),
+        Bounded("Daemon/HeadsetControl/Levels/BoardBattery.swift", "Int($0.rounded())", "0…100, in the same line"),
     ]
 
     @Test func `A number with a fraction becomes an integer only where it is known to be one`() throws {

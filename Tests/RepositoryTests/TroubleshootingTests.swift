@@ -33,7 +33,7 @@ import Testing
 
     private static let sources: [(folder: String, calls: [MessageReader.Call])] = [
         (
-            "Sources/Daemon/BTCallDaemon",
+            "Sources/Daemon",
             [
                 .init(name: "APIError"), .init(name: "problems.begin", label: "what"),
                 .init(name: "PathError", label: "what"), .init(name: "BoardError", label: "what"),

@@ -1,9 +1,13 @@
+import AudioPaths
 import BTCallAPI
 import BlueZ
 import BluetoothTypes
+import BusObjects
 import Configuration
 import ControlLoop
 import DBus
+import Diagnostics
+import HeadsetControl
 import Logging
 import Routing
 

@@ -1,4 +1,8 @@
+import AudioPaths
 import BTCallAPI
+import BoardControl
+import BusObjects
+import CallControl
 import Configuration
 import ControlLoop
 import Routing

@@ -1,5 +1,7 @@
 import AudioEngine
+import AudioPaths
 import BTCallAPI
+import BusObjects
 import Configuration
 import Logging
 package import Routing

@@ -1,3 +1,4 @@
+import CallControl
 import Configuration
 
 // The softphone that is followed.

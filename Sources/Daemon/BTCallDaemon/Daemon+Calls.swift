@@ -1,8 +1,13 @@
+import AudioPaths
 import BTCallAPI
 import BluetoothTypes
+import BusObjects
+package import CallControl
 package import Configuration
 import ControlLoop
 import DBus
+package import Diagnostics
+import HeadsetControl
 package import Logging
 import Routing
 package import Telephony

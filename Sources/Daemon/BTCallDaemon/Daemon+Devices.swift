@@ -1,8 +1,11 @@
 package import BTCallAPI
 import BlueZ
 import BluetoothTypes
+import BoardControl
 import Configuration
 import ControlLoop
+import Diagnostics
+import HeadsetControl
 import Routing
 
 // The devices as clients see them: what the policy knows, with what only the headsets and the configuration know.

@@ -1,10 +1,14 @@
 import BTCallAPI
 package import BlueZ
 package import BluetoothTypes
+import BusObjects
+import CallControl
 package import Configuration
 import ControlLoop
 package import DBus
+import Diagnostics
 package import HandsFree
+package import HeadsetControl
 package import Logging
 import Telephony
 

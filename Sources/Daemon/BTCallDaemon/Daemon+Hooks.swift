@@ -1,9 +1,13 @@
+import AudioPaths
 import BTCallAPI
 import BlueZ
 package import BluetoothTypes
+package import CallControl
 package import Configuration
 import ControlLoop
+import Diagnostics
 import HandsFree
+import HeadsetControl
 package import HeadsetPolicy
 import Logging
 package import Routing

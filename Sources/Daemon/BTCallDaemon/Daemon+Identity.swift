@@ -1,8 +1,11 @@
 package import BTCallAPI
 import BlueZ
 import BluetoothTypes
+import BusObjects
+import CallControl
 package import Configuration
 import ControlLoop
+import HeadsetControl
 import Logging
 
 // Who the box is: what of it may change when, who is told, and logging out.

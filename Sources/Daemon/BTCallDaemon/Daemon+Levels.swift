@@ -1,10 +1,13 @@
 import BTCallAPI
 package import BlueZ
 import BluetoothTypes
+import BusObjects
 package import Configuration
 import ControlLoop
 package import DBus
+package import Diagnostics
 import HandsFree
+package import HeadsetControl
 package import Logging
 
 // Volumes and batteries: what headsets are told of ours, and who is told of theirs.

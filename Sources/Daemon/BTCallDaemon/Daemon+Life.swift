@@ -1,6 +1,9 @@
 package import BTCallAPI
 import BlueZ
+import BusObjects
+import CallControl
 import ControlLoop
+import HeadsetControl
 import Logging
 
 // Activating and deactivating.

@@ -1,7 +1,10 @@
+import AudioPaths
 import BTCallAPI
 import BluetoothTypes
+import CallControl
 package import Configuration
 import ControlLoop
+import HeadsetControl
 import Logging
 import Routing
 import Telephony

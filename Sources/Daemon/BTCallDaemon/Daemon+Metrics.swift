@@ -1,7 +1,11 @@
 import AudioEngine
+import AudioPaths
 import BlueZ
 import BluetoothTypes
+package import CallControl
 import ControlLoop
+import Diagnostics
+import HeadsetControl
 import Logging
 import Routing
 package import Telephony

@@ -1,4 +1,6 @@
+import AudioPaths
 import BTCallAPI
+import BusObjects
 import Configuration
 import ControlLoop
 import Logging
@@ -27,15 +29,10 @@ extension Daemon {
     }
 
     package func exportAudio() {
-        let name = "\(ConfigurationSection.routing.settingPrefix).\(RoutingKey.microphoneEnabled.rawValue)"
-        let settings = settings
         audioObject = AudioObject(
             bus: bus, graph: graph, audio: audio, applications: applicationAudio,
             announcements: sounds.announcements, mute: mute, voice: voice,
             microphone: microphone,
-            enabled: .init(
-                get: { settings.configuration.routing.microphoneEnabled },
-                set: { isOn throws(APIError) in try settings.set(name, isOn ? "true" : "false") }),
             manual: manual, taps: taps, settings: settings,
             onPreference: { [weak self] in
                 self?.keepPreferences()

@@ -1,7 +1,10 @@
 import BlueZ
 import BluetoothTypes
+import BusObjects
+import CallControl
 import Configuration
 import ControlLoop
+package import HeadsetControl
 import Logging
 
 // Headsets that come back by half, and the music that others play to them.

@@ -1,5 +1,9 @@
+import AudioPaths
 import BTCallAPI
+import BusObjects
+import CallControl
 import ControlLoop
+import HeadsetControl
 import Logging
 import Routing
 import Telephony

@@ -1,7 +1,11 @@
 import BTCallAPI
 import BluetoothTypes
+import BoardControl
+import BusObjects
+import CallControl
 import Configuration
 import ControlLoop
+import HeadsetControl
 import Logging
 
 // Pairing without a screen: who is asked, and what the board has for it.

@@ -1,8 +1,12 @@
 package import BTCallAPI
 package import BlueZ
 package import BluetoothTypes
+import BusObjects
+import CallControl
 package import Configuration
 import ControlLoop
+package import Diagnostics
+package import HeadsetControl
 package import HeadsetPolicy
 package import Logging
 import Routing

@@ -1,6 +1,8 @@
 import AudioEngine
+import AudioPaths
 import BTCallAPI
 package import ControlLoop
+import Diagnostics
 
 // What a service manager is told.
 extension Daemon {

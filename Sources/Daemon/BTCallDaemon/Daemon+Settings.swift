@@ -1,8 +1,13 @@
 import AudioEngine
+import AudioPaths
 import BTCallAPI
+import BusObjects
+import CallControl
 package import Configuration
 import ControlLoop
 import DBus
+import Diagnostics
+import HeadsetControl
 package import Logging
 import Routing
 

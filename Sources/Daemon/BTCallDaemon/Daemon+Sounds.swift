@@ -1,6 +1,10 @@
+package import AudioPaths
 import BTCallAPI
+import BusObjects
+import CallControl
 package import Configuration
 import ControlLoop
+import Diagnostics
 import Logging
 import Routing
 import Telephony

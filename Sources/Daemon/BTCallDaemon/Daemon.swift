@@ -1,12 +1,18 @@
 package import AudioEngine
+package import AudioPaths
 import BTCallAPI
 package import BlueZ
 import BluetoothSockets
 import BluetoothTypes
+package import BoardControl
+package import BusObjects
+package import CallControl
 package import Configuration
 package import ControlLoop
 package import DBus
+package import Diagnostics
 package import HandsFree
+package import HeadsetControl
 package import HeadsetPolicy
 package import Logging
 package import Routing

@@ -1,11 +1,14 @@
 import ALSA
+import AudioPaths
 import BlueZ
 import BluetoothSockets
+import BoardControl
 import CBTCall
 import Configuration
 import ControlLoop
 import DBus
 import Glibc
+import HeadsetControl
 import Logging
 
 /// The program `btcalld`: its arguments, its logs, its signals, its service manager.

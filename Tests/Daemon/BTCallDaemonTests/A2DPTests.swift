@@ -4,9 +4,11 @@ import BTCallDaemon
 import BTCallSimulator
 import BlueZ
 import BluetoothTypes
+import CallControl
 import Configuration
 import ControlLoop
 import DBus
+import HeadsetControl
 import Routing
 import TestSupport
 import Testing

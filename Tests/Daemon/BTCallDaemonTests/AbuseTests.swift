@@ -6,6 +6,7 @@ import BTCallSimulator
 import BluetoothTypes
 import Configuration
 import ControlLoop
+import HeadsetControl
 import TestSupport
 import Testing
 

@@ -1,4 +1,5 @@
 import ALSA
+import AudioPaths
 import BTCall
 import BTCallAPI
 import BTCallBench

@@ -1,5 +1,6 @@
 import BTCallDaemon
 import BluetoothTypes
+import CallControl
 import ControlLoop
 import Telephony
 import TestSupport

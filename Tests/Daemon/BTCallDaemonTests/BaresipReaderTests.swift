@@ -1,4 +1,5 @@
 import BTCallDaemon
+import CallControl
 import Telephony
 import TestSupport
 import Testing

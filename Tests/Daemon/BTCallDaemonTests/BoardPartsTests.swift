@@ -1,6 +1,8 @@
 import AudioEngine
+import AudioPaths
 import BTCallDaemon
 import BluetoothTypes
+import BoardControl
 import BoardInput
 import Configuration
 import ControlLoop

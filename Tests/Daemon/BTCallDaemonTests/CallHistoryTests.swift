@@ -2,6 +2,7 @@ import AudioDSP
 import BTCallAPI
 import BTCallDaemon
 import BluetoothTypes
+import CallControl
 import ControlLoop
 import Routing
 import Testing

@@ -9,6 +9,7 @@ import ControlLoop
 import DBus
 import Foundation
 import HandsFree
+import HeadsetControl
 import Logging
 import TestSupport
 import Testing

@@ -2,11 +2,14 @@ import BTCall
 import BTCallAPI
 import BTCallDaemon
 import BluetoothTypes
+import CallControl
 import Configuration
 import ControlLoop
+import Diagnostics
 import Foundation
 import Glibc
 import HandsFree
+import HeadsetControl
 import TestSupport
 import Testing
 

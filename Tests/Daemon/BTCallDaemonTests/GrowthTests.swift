@@ -1,10 +1,13 @@
 import AudioEngine
+import AudioPaths
 import BTCallBench
 import BTCallDaemon
 import BluetoothSockets
 import BluetoothTypes
 import ControlLoop
 import DBus
+import Diagnostics
+import HeadsetControl
 import Logging
 import Routing
 import TestSupport

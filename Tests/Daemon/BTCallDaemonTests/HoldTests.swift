@@ -2,6 +2,7 @@ import BTCall
 import BTCallAPI
 import BTCallDaemon
 import BluetoothTypes
+import CallControl
 import ControlLoop
 import DBus
 import Glibc

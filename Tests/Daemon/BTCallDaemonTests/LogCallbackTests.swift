@@ -6,6 +6,7 @@ import BTCallSimulator
 import CBTCall
 import ControlLoop
 import DBus
+import Diagnostics
 import Foundation
 import Synchronization
 import TestSupport

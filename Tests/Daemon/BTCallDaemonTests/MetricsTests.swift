@@ -7,6 +7,7 @@ import BTCallSimulator
 import BluetoothTypes
 import CBTCall
 import ControlLoop
+import Diagnostics
 import Foundation
 import Glibc
 import HandsFree

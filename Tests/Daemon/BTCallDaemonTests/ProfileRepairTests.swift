@@ -1,6 +1,7 @@
 import BTCallDaemon
 import BlueZ
 import BluetoothTypes
+import HeadsetControl
 import TestSupport
 import Testing
 

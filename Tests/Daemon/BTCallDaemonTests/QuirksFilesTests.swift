@@ -3,6 +3,7 @@ import BluetoothTypes
 import Configuration
 import Foundation
 import HandsFree
+import HeadsetControl
 import Testing
 
 /// Quirks files as bytes and as files.

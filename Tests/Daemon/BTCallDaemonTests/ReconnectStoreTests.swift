@@ -4,6 +4,7 @@ import BluetoothTypes
 import Configuration
 import ControlLoop
 import Foundation
+import HeadsetControl
 import HeadsetPolicy
 import TestSupport
 import Testing

@@ -5,6 +5,7 @@ import BluetoothTypes
 import Configuration
 import ControlLoop
 import DBus
+import Diagnostics
 import Foundation
 import Routing
 import TestSupport

@@ -1,5 +1,6 @@
 import ALSA
 import AudioEngine
+import AudioPaths
 import BTCall
 import BTCallAPI
 import BTCallBench

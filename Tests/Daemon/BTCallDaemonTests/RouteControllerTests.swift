@@ -1,6 +1,8 @@
 import AudioEngine
+import AudioPaths
 import BTCallDaemon
 import ControlLoop
+import Diagnostics
 import Logging
 import Routing
 import Testing

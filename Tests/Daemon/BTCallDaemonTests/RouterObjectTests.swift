@@ -2,8 +2,11 @@ import BTCallAPI
 import BTCallDaemon
 import BTCallSimulator
 import BluetoothTypes
+import BusObjects
+import CallControl
 import ControlLoop
 import DBus
+import Diagnostics
 import Glibc
 import Routing
 import TestSupport

@@ -1,5 +1,6 @@
 import BTCallAPI
 import BTCallDaemon
+import CallControl
 import ControlLoop
 import TestSupport
 import Testing

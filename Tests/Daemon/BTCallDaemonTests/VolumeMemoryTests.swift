@@ -2,8 +2,10 @@ import BTCallDaemon
 import BluetoothTypes
 import Configuration
 import ControlLoop
+import Diagnostics
 import Foundation
 import HandsFree
+import HeadsetControl
 import TestSupport
 import Testing
 

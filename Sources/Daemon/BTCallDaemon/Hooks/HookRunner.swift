@@ -1,5 +1,6 @@
 package import Configuration
 package import ControlLoop
+package import Diagnostics
 package import Logging
 
 /// Runs the commands of `[hooks]` and `[buttons]`: without a shell, one at a time for an event, in the order in which things

@@ -1,3 +1,5 @@
+package import AudioPaths
+package import CallControl
 package import ControlLoop
 package import DBus
 package import Logging

@@ -1,5 +1,10 @@
+package import AudioPaths
 package import BluetoothTypes
+package import BoardControl
+package import BusObjects
 package import ControlLoop
+package import Diagnostics
+package import HeadsetControl
 package import Logging
 package import Routing
 

@@ -1,4 +1,5 @@
 package import AudioEngine
+import AudioPaths
 package import BTCallDaemon
 import BluetoothTypes
 package import Configuration

@@ -1,4 +1,5 @@
 import AudioEngine
+import AudioPaths
 package import BTCallDaemon
 package import BTCallSimulator
 package import BluetoothSockets
@@ -6,6 +7,7 @@ package import BluetoothTypes
 package import Configuration
 package import ControlLoop
 import Glibc
+import HeadsetControl
 package import Routing
 
 /// Sound cards and voice links for the daemon's real code, all on one simulated clock.

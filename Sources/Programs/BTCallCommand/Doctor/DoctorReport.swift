@@ -3,6 +3,7 @@ import BTCallDaemon
 import BluetoothSockets
 import BluetoothTypes
 import DBus
+import HeadsetControl
 import JSONText
 
 /// What all checks came to, and how that is told.

@@ -1,4 +1,5 @@
 import AudioDSP
+import AudioPaths
 import BTCall
 import BTCallAPI
 import BTCallBench

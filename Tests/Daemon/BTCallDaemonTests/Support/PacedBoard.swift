@@ -1,4 +1,5 @@
 import AudioEngine
+import AudioPaths
 import BTCallDaemon
 import ControlLoop
 import Routing

@@ -1,5 +1,6 @@
 import ALSA
 import BTCallDaemon
+import BoardControl
 import Configuration
 import ControlLoop
 

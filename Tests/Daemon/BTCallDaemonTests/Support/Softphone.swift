@@ -1,6 +1,7 @@
 import BTCallDaemon
 import BluetoothSockets
 import CBTCall
+import CallControl
 import Configuration
 import ControlLoop
 import Foundation

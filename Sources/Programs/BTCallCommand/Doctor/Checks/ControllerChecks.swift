@@ -1,6 +1,7 @@
 import BTCallDaemon
 import BluetoothSockets
 import Configuration
+import HeadsetControl
 
 /// Can the controller carry voice, and does the voice come to the host?
 let controllerChecks = [

@@ -1,4 +1,5 @@
 import BTCallDaemon
+import HeadsetControl
 
 /// Does the kernel have a fault that is known?
 let kernelChecks = [

@@ -1,0 +1,109 @@
+package import ControlLoop
+package import Diagnostics
+package import Routing
+
+/// Tells which of the configured local devices can be opened, and looks again when sound cards have come or gone.
+@ControlPlane
+package final class LocalDeviceMonitor {
+    package private(set) var present: Set<LocalDevice> = []
+    package var onFound: (@ControlPlane (LocalDevice) -> Void)?
+    /// The card of a device that is not in use has gone.
+    package var onLost: (@ControlPlane (LocalDevice) -> Void)?
+    private let wanted: [LocalDevice]
+    private let interval: Duration
+    private let isToldOfCards: Bool
+    private let paths: any PathOpening
+    private let problems: ProblemList
+    private var timer: Timer?
+    /// Devices whose card is not there.
+    private var missing: Set<LocalDevice> = []
+    /// Cards have come or gone, or have never been looked at, while nothing was looked at.
+    private var hasMissedChange = false
+    /// Sound cards are left alone: what is to be known of them is looked at when that ends.
+    package var isPaused: Bool {
+        didSet {
+            guard isPaused != oldValue else { return }
+            if isPaused { return stop() }
+            if hasMissedChange { cardsChanged(except: nil) } else { plan() }
+        }
+    }
+
+    /// - Parameters:
+    ///   - isToldOfCards: `cardsChanged` is called, so that a missing card need not be looked for by the clock.
+    ///   - interval: between two looks at devices that are busy, or missing when nobody tells.
+    ///   - isPaused: looks at nothing before that ends.
+    package init(
+        wanted: Set<LocalDevice>, paths: any PathOpening, problems: ProblemList, isToldOfCards: Bool = false,
+        interval: Duration, isPaused: Bool = false
+    ) {
+        self.interval = interval
+        self.isPaused = isPaused
+        self.isToldOfCards = isToldOfCards
+        self.wanted = LocalDevice.allCases.filter(wanted.contains)
+        self.paths = paths
+        self.problems = problems
+        hasMissedChange = isPaused
+        guard !isPaused else { return }
+        for device in self.wanted { look(at: device) }
+        plan()
+    }
+
+    package func stop() {
+        timer?.cancel()
+        timer = nil
+    }
+
+    /// The device failed while it was in use, or could not be opened.
+    package func lost(_ error: PathError) {
+        present.remove(error.device)
+        note(error)
+        plan()
+    }
+
+    /// Sound cards have come or gone.
+    ///
+    /// - Parameter used: is not looked at; its own failure says when it has gone.
+    package func cardsChanged(except used: LocalDevice?) {
+        hasMissedChange = isPaused
+        guard !isPaused else { return }
+        for device in wanted where present.contains(device) && device != used {
+            // Another program may have it for the moment: that is no loss before it is wanted.
+            guard let error = paths.absence(of: device), error.cause == .missing else { continue }
+            lost(error)
+            onLost?(device)
+        }
+        lookAgain()
+    }
+
+    private func look(at device: LocalDevice) {
+        if let error = paths.absence(of: device) {
+            note(error)
+        } else {
+            present.insert(device)
+            missing.remove(device)
+            problems.end("device.\(device.rawValue)")
+        }
+    }
+
+    private func note(_ error: PathError) {
+        if error.cause == .missing { missing.insert(error.device) } else { missing.remove(error.device) }
+        problems.begin(
+            "device.\(error.device.rawValue)", what: "\(error.device.rawValue): \(error.what)", remedy: error.remedy)
+    }
+
+    private func plan() {
+        let isAny = wanted.contains { !present.contains($0) && !(isToldOfCards && missing.contains($0)) }
+        guard timer == nil, isAny, !isPaused else { return }
+        timer = ControlLoop.shared.schedule(after: interval) { [weak self] in self?.lookAgain() }
+    }
+
+    private func lookAgain() {
+        timer?.cancel()
+        timer = nil
+        for device in wanted where !present.contains(device) {
+            look(at: device)
+            if present.contains(device) { onFound?(device) }
+        }
+        plan()
+    }
+}

@@ -1,0 +1,31 @@
+package import Configuration
+package import ControlLoop
+package import Diagnostics
+package import Logging
+package import Routing
+
+/// What the board itself lets people hear: the ringer, the tones of calls, announcements.
+@ControlPlane
+package final class LocalSounds {
+    package let ringer: Ringer
+    package let tones: CallTones
+    package let announcements: Announcements
+
+    /// - Parameter playable: local devices that can be heard.
+    package init(
+        graph: AudioGraph, configuration: RingConfiguration, playable: Set<LocalDevice>, problems: ProblemList,
+        logger: Logger
+    ) {
+        ringer = Ringer(graph: graph, configuration: configuration, problems: problems, logger: logger)
+        tones = CallTones(graph: graph, configuration: configuration, logger: logger)
+        announcements = Announcements(
+            graph: graph, configuration: configuration, playable: playable, logger: logger)
+    }
+
+    /// For what begins from here on.
+    package func follow(_ configuration: RingConfiguration) {
+        ringer.configuration = configuration
+        tones.configuration = configuration
+        announcements.configuration = configuration
+    }
+}

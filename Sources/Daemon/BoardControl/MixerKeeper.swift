@@ -1,0 +1,183 @@
+import ALSA
+package import ControlLoop
+package import Diagnostics
+package import Logging
+package import Routing
+
+/// Keeps the volume control of one local device as it has to be while the device carries the call, and says when another
+/// program changes it.
+@ControlPlane
+package final class MixerKeeper {
+    package let device: LocalDevice
+    private let name: String
+    private let volume: Int?
+    private let pcm: String
+    private let source: any BoardOpening
+    private let problems: ProblemList
+    private let logger: Logger
+    /// Open while the device is active.
+    private var control: (any MixerControl)?
+    private var isActive = false
+    /// The level that was there before anything was set.
+    private var found: MixerElement.Setting?
+    /// What the control has been set to, as it reads back: anything else is somebody else's.
+    private var expected: MixerElement.Setting?
+    private var contest = ForeignChangeGuard()
+    private var taken: MixerElement.Setting?
+    private var problem: String { "mixer.\(device.rawValue)" }
+
+    /// - Parameters:
+    ///   - name: of the simple mixer control on the card of `pcm`.
+    ///   - volume: 0…100 per cent; nil keeps the level that is found first.
+    package init(
+        device: LocalDevice, name: String, volume: Int?, pcm: String, source: any BoardOpening, problems: ProblemList,
+        logger: Logger
+    ) {
+        self.device = device
+        self.name = name
+        self.volume = volume
+        self.pcm = pcm
+        self.source = source
+        self.problems = problems
+        self.logger = logger
+    }
+
+    /// For `btcall why`; nil when there is nothing to say.
+    package var note: String? {
+        guard let control, let expected, let taken else { return nil }
+        return
+            "mixer control \(name) of \(device.rawValue): another program changed it \(ForeignChangeGuard.limit) times"
+            + " in \(ForeignChangeGuard.window.components.seconds) s, left at \(control.percent(of: taken)) % (wanted"
+            + " \(control.percent(of: expected)) %) until the route changes or Refresh"
+    }
+
+    /// Sees whether the control is there and which level it has. To be called at the start and when cards have come.
+    package func look() {
+        if isActive {
+            if control == nil { open() }
+            return
+        }
+        guard let control = openControl() else { return }
+        learn(control)
+        control.close()
+    }
+
+    /// The device carries the call from here on.
+    package func activate() {
+        guard !isActive else { return }
+        isActive = true
+        open()
+    }
+
+    package func deactivate() {
+        guard isActive else { return }
+        isActive = false
+        letGo()
+    }
+
+    /// Sets the control once more, also after it has been left to another program.
+    package func refresh() {
+        guard isActive else { return look() }
+        guard let control else { return open() }
+        end()
+        set(control)
+    }
+
+    package func stop() {
+        isActive = false
+        control?.close()
+        control = nil
+    }
+
+    // MARK: Steps
+
+    private func openControl() -> (any MixerControl)? {
+        do throws(BoardError) {
+            let control = try source.openMixer(name, pcm: pcm)
+            if taken == nil { problems.end(problem) }
+            return control
+        } catch {
+            if error.isCardMissing {
+                problems.end(problem)
+            } else {
+                problems.begin(
+                    problem, what: "\(device.rawValue): the mixer is not set: \(error.what)", remedy: error.remedy)
+            }
+            return nil
+        }
+    }
+
+    private func open() {
+        guard let control = openControl() else { return }
+        self.control = control
+        control.onChange = { [weak self] in self?.compare() }
+        control.onGone = { [weak self] in self?.lose() }
+        learn(control)
+        set(control)
+    }
+
+    private func learn(_ control: any MixerControl) {
+        let now = control.setting
+        // Another card under the same name begins anew.
+        if found?.volumes.count != now.volumes.count { found = now }
+    }
+
+    private func set(_ control: any MixerControl) {
+        var wanted = found ?? control.setting
+        if let volume { wanted = control.setting(percent: volume) }
+        wanted.switches = wanted.switches.map { _ in true }
+        do throws(ALSAError) {
+            try control.apply(wanted)
+            expected = control.setting
+            if taken == nil { problems.end(problem) }
+            logger.debug("\(device.rawValue): \(name) is set to \(control.percent(of: wanted)) %")
+        } catch {
+            expected = nil
+            problems.begin(
+                problem, what: "\(device.rawValue): the mixer is not set: \(error)",
+                remedy: "see whether `amixer` can set \(name); another program may have locked it")
+        }
+    }
+
+    private func compare() {
+        guard let control, let expected else { return }
+        let now = control.setting
+        guard now != expected else {
+            if taken != nil { taken = now }
+            return
+        }
+        let change = "\(control.percent(of: expected)) % -> \(control.percent(of: now)) %"
+        switch contest.changed(at: ControlLoop.now) {
+        case .reassert:
+            logger.notice("foreign-change: \(device.rawValue): \(name) \(change), set again")
+            set(control)
+        case .yield:
+            taken = now
+            logger.warning("foreign-change: \(device.rawValue): \(name) \(change), left to the other program")
+            problems.begin(
+                problem, what: "\(device.rawValue): another program keeps changing the mixer control \(name)",
+                remedy: "stop it (`fuser -v /dev/snd/control*` shows who has the card), or take mixer out of"
+                    + " [device \(device.rawValue)]; set again when the route changes, or by Router1.Refresh")
+        case .ignore: taken = now
+        }
+    }
+
+    private func lose() {
+        control = nil
+        end()
+    }
+
+    private func letGo() {
+        control?.close()
+        control = nil
+        end()
+    }
+
+    /// Whatever was contested is so no longer.
+    private func end() {
+        contest.reset()
+        guard taken != nil else { return }
+        taken = nil
+        problems.end(problem)
+    }
+}

@@ -1,0 +1,27 @@
+import AudioPaths
+import BTCallAPI
+import ControlLoop
+import DBus
+
+// What programs let people hear, at the far end or here.
+extension AudioObject {
+    func openInjection(_ call: MethodCall) throws(APIError) -> [Value] {
+        let options = try call.fields(0)
+        let isStream = try options.optionalBool("stream") ?? false
+        let format = try AudioFormat(options: options)
+        return [.unixDescriptor(try applications.open(format, isStream: isStream, of: call.sender))]
+    }
+
+    func openPlayback(_ call: MethodCall) throws(APIError) -> [Value] {
+        let options = try call.fields(0)
+        let isStream = try options.optionalBool("stream") ?? false
+        let format = try AudioFormat(options: options)
+        let wish = try PlaybackWish(options: options)
+        let descriptor =
+            switch wish.destination {
+            case .call: try applications.open(format, isStream: isStream, of: call.sender)
+            case .ring, .page: try announcements.open(wish, format, isStream: isStream, of: call.sender)
+            }
+        return [.unixDescriptor(descriptor)]
+    }
+}

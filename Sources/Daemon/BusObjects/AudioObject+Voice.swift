@@ -1,0 +1,31 @@
+import AudioDSP
+import AudioPaths
+import BTCallAPI
+import Configuration
+import ControlLoop
+import DBus
+
+// What is done to the microphone.
+extension AudioObject {
+    func voiceProcessingValue() -> Value { .bool(voice.isEnabled) }
+
+    /// `VoiceControl.onChange` says that it has changed.
+    func setVoiceProcessing(_ value: Value) throws(APIError) { try voice.setEnabled(value.boolValue ?? false) }
+
+    func bypassedValue() -> Value { .bool(voice.isBypassed) }
+
+    func setBypassed(_ value: Value) { voice.setBypassed(value.boolValue ?? false) }
+
+    func voiceProcessorValue() -> Value { .string(voice.kind.rawValue) }
+
+    /// A key of the configuration, set as `Manager1.SetSetting` sets it.
+    func setting(
+        _ name: String, _ key: String, _ value: KeyPath<Configuration, Bool>
+    ) -> ExportedInterface.Property {
+        .init(
+            name, "b", get: { [settings] in .bool(settings.configuration[keyPath: value]) },
+            by: { [settings] isOn throws(APIError) in try settings.set(key, isOn.boolValue == true ? "yes" : "no") })
+    }
+
+    package func speakingWhileMuted() { emit(BTCallName.Audio.speakingWhileMuted) }
+}

@@ -1,0 +1,62 @@
+import BTCallAPI
+import CallControl
+import ControlLoop
+import DBus
+import Telephony
+
+// What the application that owns a call says of it.
+extension CallObject {
+    func update(_ call: MethodCall) throws(APIError) {
+        let options = try call.fields(1)
+        let state = try callState(call.text(0, "state", .word), options)
+        let ssrcs = try synchronisationSources(options)
+        let capabilities = try ProviderOptions.capabilities(options)
+        try calls.update(record, state, from: call.sender, at: options.optionalInteger("time"))
+        if let capabilities { try calls.setCapabilities(capabilities, of: record) }
+        guard let ssrcs, record.setSynchronisationSources(ssrcs) else { return }
+        bus.propertiesChanged(path: record.path, interface: BTCallName.Interface.call, [BTCallName.Call.ssrcs])
+    }
+
+    func reportCamera(_ call: MethodCall) throws(APIError) {
+        try calls.checkOwner(of: record, call.sender)
+        let settings = try CameraDescription(call.fields(0, of: "settings"))
+        bus.emit(
+            path: BTCallPath.calls, interface: BTCallName.Interface.calls,
+            member: BTCallName.Calls.cameraSettingsChanged,
+            [.objectPath(record.path), .vardict(settings.fields)])
+    }
+
+    func requestMediaChange(_ call: MethodCall) async throws(APIError) {
+        let options = try MediaOptions(call.fields(0, of: "media"))
+        try await calls.requestMediaChange(of: record, options, from: call.sender)
+    }
+}
+
+/// What a provider tells of its RTP streams; nil when it tells nothing.
+private func synchronisationSources(_ options: Fields) throws(APIError) -> [UInt32]? {
+    guard options.values["ssrcs"] != nil else { return nil }
+    let numbers = try options.integers("ssrcs")
+    let sources = numbers.compactMap { UInt32(exactly: $0) }
+    guard sources.count == numbers.count, sources.count <= 16 else {
+        throw APIError(.invalidArgument, "ssrcs is not accepted; accepted: at most 16 numbers of 32 bits")
+    }
+    return sources
+}
+
+/// The words that a provider may report.
+private func callState(_ word: String, _ options: Fields) throws(APIError) -> CallState {
+    switch word {
+    case "alerting": return .alerting
+    case "active": return .active
+    case "held": return .held
+    case "ended":
+        let reason = try options.optionalString("reason", .word) ?? CallEndReason.remoteHangUp.rawValue
+        guard let known = CallEndReason(rawValue: reason) else {
+            let accepted = CallEndReason.allCases.map(\.rawValue).joined(separator: ", ")
+            throw APIError(.invalidArgument, "\"\(reason)\" is no reason; accepted: \(accepted)")
+        }
+        return .ended(known)
+    default:
+        throw APIError(.invalidArgument, "\"\(word)\" is no state to report; accepted: alerting, active, held, ended")
+    }
+}

@@ -1,0 +1,161 @@
+package import AudioPaths
+import BTCallAPI
+package import CallControl
+package import Configuration
+package import ControlLoop
+package import DBus
+import Telephony
+
+/// `org.btcall.Calls1` at `/org/btcall/calls`, and one `org.btcall.Call1` object a call.
+@ControlPlane
+package final class CallsObject {
+    let bus: BusConnection
+    let calls: CallDirectory
+    let settings: Settings
+    let log: CallLog
+    private let muting: CallMuting
+
+    package init(
+        bus: BusConnection, calls: CallDirectory, mute: MuteState, microphone: MicrophoneControl, settings: Settings,
+        log: CallLog
+    ) {
+        self.bus = bus
+        self.calls = calls
+        self.settings = settings
+        self.log = log
+        muting = CallMuting(mute: mute, microphone: microphone, calls: calls)
+        bus.export([interface], at: BTCallPath.calls)
+        mute.onChange = { [weak self] in self?.muteChanged() }
+        calls.onProperties = { [weak self] record, properties in self?.changed(record, properties) }
+        calls.onMediaChangeRequested = { [weak self] record, media in self?.mediaChangeRequested(record, media) }
+    }
+
+    private var interface: ExportedInterface {
+        typealias Name = BTCallName.Calls
+        return ExportedInterface(
+            BTCallName.Interface.calls, methods: methods,
+            signals: [
+                .init(Name.callAdded, [("call", "o"), ("properties", "a{sv}")]),
+                .init(Name.callRemoved, [("call", "o"), ("reason", "s")]),
+                .init(Name.incomingCall, [("call", "o"), ("properties", "a{sv}")]),
+                .init(Name.cameraSettingsChanged, [("call", "o"), ("settings", "a{sv}")]),
+            ],
+            properties: [
+                .init(Name.calls, "ao", get: callsValue),
+                muting.property,
+                .init(Name.doNotDisturb, "b", get: doNotDisturbValue, by: setDoNotDisturb),
+            ])
+    }
+
+    private var methods: [ExportedInterface.Method] {
+        typealias Name = BTCallName.Calls
+        let report = [("provider", "o"), ("number", "s"), ("options", "a{sv}")]
+        return [
+            .init(Name.registerProvider, in: [("provider", "o"), ("options", "a{sv}")], by: registerProvider),
+            .init(Name.unregisterProvider, in: [("provider", "o")], by: unregisterProvider),
+            .init(Name.reportIncoming, in: report, out: [("call", "o")], by: reportIncoming),
+            .init(Name.reportOutgoing, in: report, out: [("call", "o")], by: reportOutgoing),
+            .init(Name.place, in: [("number", "s"), ("options", "a{sv}")], out: [("call", "o")], by: place),
+            .init(Name.log, in: [("maximum", "u")], out: [("calls", "aa{sv}")], isReading: true, by: listLog),
+            .init(Name.registerContactResolver, in: [("resolver", "o")], by: registerContactResolver),
+            .init(Name.unregisterContactResolver, in: [("resolver", "o")], by: unregisterContactResolver),
+            .init(Name.swap, by: swap),
+            .init(Name.conference, by: conference),
+        ]
+    }
+
+    // MARK: Mute and do not disturb
+
+    private func muteChanged() {
+        changed(BTCallName.Calls.muted)
+        for record in calls.calls { changed(record, [BTCallName.Call.muted]) }
+        calls.setMuted(muting.mute.isMuted)
+    }
+
+    private func doNotDisturbValue() -> Value { .bool(settings.configuration.callPolicy.doNotDisturb) }
+
+    private func setDoNotDisturb(_ value: Value) throws(APIError) {
+        let name = "\(ConfigurationSection.calls.settingPrefix).\(ConfigurationSection.doNotDisturb)"
+        try settings.set(name, value.boolValue == true ? "yes" : "no")
+    }
+
+    package func doNotDisturbChanged() { changed(BTCallName.Calls.doNotDisturb) }
+
+    // MARK: What became of calls
+
+    private func callsValue() -> Value { .objectPaths(calls.calls.map(\.path)) }
+
+    /// Shows what became of a call.
+    package func show(_ change: CallDirectory.Change) {
+        switch change {
+        case .added(let record):
+            bus.export([CallObject(record, calls, bus, muting).interface], at: record.path)
+            var description = record.description
+            description.isMuted = muting.mute.isMuted
+            emit(BTCallName.Calls.callAdded, [.objectPath(record.path), .vardict(signalled(description))])
+            record.shownState = record.call.state
+            record.shownIdentity = Self.identity(of: description)
+            changed(BTCallName.Calls.calls)
+            announceIncoming(record)
+        case .changed(let record): emitState(record, reason: "")
+        case .ended(let record, let reason):
+            emitState(record, reason: reason.rawValue)
+            bus.unexport(path: record.path)
+            emit(BTCallName.Calls.callRemoved, [.objectPath(record.path), .string(reason.rawValue)])
+            changed(BTCallName.Calls.calls)
+        }
+    }
+
+    /// Once for each incoming call, after `CallAdded`.
+    private func announceIncoming(_ record: CallRecord) {
+        guard record.call.direction == .incoming else { return }
+        emit(BTCallName.Calls.incomingCall, [.objectPath(record.path), .vardict(signalled(record.description))])
+    }
+
+    private func mediaChangeRequested(_ record: CallRecord, _ media: MediaState) {
+        bus.emit(
+            path: record.path, interface: BTCallName.Interface.call, member: BTCallName.Call.mediaChangeRequested,
+            [.vardict(media.fields)])
+    }
+
+    /// Shows properties of a call that are other than before.
+    package func changed(_ record: CallRecord, _ properties: [String]) {
+        bus.propertiesChanged(path: record.path, interface: BTCallName.Interface.call, properties)
+    }
+
+    /// What a signal that goes to everybody says of a call.
+    private func signalled(_ description: CallDescription) -> [String: Value] {
+        bus.readers == nil ? description.properties : description.publicProperties
+    }
+
+    private static func identity(of description: CallDescription) -> [String: Value] {
+        description.properties.filter { CallDescription.identity.contains($0.key) }
+    }
+
+    private func emitState(_ record: CallRecord, reason: String) {
+        let identity = Self.identity(of: record.description)
+        // Where they come without their values, whoever may know them has to ask: only for those that are others.
+        let shown = bus.readers == nil ? [:] : record.shownIdentity
+        record.shownIdentity = identity
+        bus.propertiesChanged(
+            path: record.path, interface: BTCallName.Interface.call,
+            [
+                BTCallName.Call.state, BTCallName.Call.startedAt, BTCallName.Call.hasVideo,
+                BTCallName.Call.capabilities,
+            ] + identity.keys.sorted().filter { identity[$0] != shown[$0] })
+        // A name that became known is no change of the state.
+        guard record.shownState != record.call.state else { return }
+        record.shownState = record.call.state
+        bus.emit(
+            path: record.path, interface: BTCallName.Interface.call, member: BTCallName.Call.stateChanged,
+            [.string(record.description.state.rawValue), .string(reason)])
+    }
+
+    private func emit(_ member: String, _ arguments: [Value]) {
+        bus.emit(path: BTCallPath.calls, interface: BTCallName.Interface.calls, member: member, arguments)
+    }
+
+    private func changed(_ property: String) {
+        bus.propertiesChanged(path: BTCallPath.calls, interface: BTCallName.Interface.calls, [property])
+    }
+}

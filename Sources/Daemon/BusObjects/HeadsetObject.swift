@@ -1,0 +1,81 @@
+import BTCallAPI
+import BlueZ
+import BluetoothTypes
+import ControlLoop
+import DBus
+import HeadsetControl
+
+/// The members of one `org.btcall.Headset1`.
+@ControlPlane
+final class HeadsetObject {
+    private let address: BluetoothAddress
+    private let headsets: HeadsetDirectory
+    private let mediaSource: MediaSource
+
+    init(_ address: BluetoothAddress, headsets: HeadsetDirectory, mediaSource: MediaSource) {
+        self.address = address
+        self.headsets = headsets
+        self.mediaSource = mediaSource
+    }
+
+    var interface: ExportedInterface {
+        typealias Name = BTCallName.Headset
+        return ExportedInterface(
+            BTCallName.Interface.headset,
+            methods: [.init(Name.disconnect, by: disconnect)],
+            signals: [.init(Name.buttonPressed, [("button", "s")])],
+            properties: [
+                .init(Name.address, "s", get: value(Name.address, "")),
+                .init(Name.name, "s", get: value(Name.name, "")),
+                .init(Name.connected, "b", get: value(Name.connected, false)),
+                .init(Name.codec, "s", get: value(Name.codec, "")),
+                .init(Name.codecs, "as", get: value(Name.codecs, .strings([]))),
+                .init(Name.codecReason, "s", get: value(Name.codecReason, "")),
+                .init(Name.audioPolicy, "a{sv}", get: value(Name.audioPolicy, .vardict([:]))),
+                .init(Name.battery, "i", get: value(Name.battery, .int32(-1))),
+                .init(Name.speakerVolume, "y", get: value(Name.speakerVolume, .byte(0)), by: setSpeakerVolume),
+                .init(Name.microphoneVolume, "y", get: value(Name.microphoneVolume, .byte(0)), by: setMicrophoneVolume),
+                .init(Name.mediaCodec, "s", get: value(Name.mediaCodec, "")),
+                .init(Name.mediaState, "s", get: value(Name.mediaState, "")),
+                .init(Name.mediaVolume, "i", get: value(Name.mediaVolume, .int32(-1)), by: setMediaVolume),
+            ])
+    }
+
+    /// - Parameter empty: for a headset that has gone.
+    private func value(_ name: String, _ empty: Value) -> @ControlPlane () -> Value {
+        { [headsets, address] in headsets.description(of: address)?.properties[name] ?? empty }
+    }
+
+    // MARK: Members
+
+    private func disconnect(_: MethodCall) async throws(APIError) { try await headsets.disconnect(address) }
+
+    private func setSpeakerVolume(_ value: Value) throws(APIError) {
+        headsets.setSpeakerVolume(try volume(value, limit: headsets.speakerCeiling(of: address)), of: address)
+    }
+
+    private func setMicrophoneVolume(_ value: Value) throws(APIError) {
+        headsets.setMicrophoneVolume(try volume(value, limit: 15), of: address)
+    }
+
+    private func volume(_ value: Value, limit: Int) throws(APIError) -> UInt8 {
+        guard let volume = value.byteValue, volume <= 15 else {
+            throw APIError(.invalidArgument, "a headset's volume is 0 to 15")
+        }
+        guard volume <= limit else {
+            throw APIError(
+                .invalidArgument, "\(volume) is louder than this headset may be: 0 to \(limit) (volumeCeiling)")
+        }
+        return volume
+    }
+
+    private func setMediaVolume(_ value: Value) throws(APIError) {
+        guard let volume = value.int32Value, (0...127).contains(volume) else {
+            throw APIError(.invalidArgument, "the volume of A2DP is 0 to 127")
+        }
+        guard headsets.media?(address)?.volume != nil else {
+            throw APIError(.unavailable, "the volume of this headset's A2DP cannot be set: use its own buttons")
+        }
+        mediaSource.setVolume(Int(volume), of: address)
+    }
+}

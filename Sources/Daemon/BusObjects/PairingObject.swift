@@ -1,0 +1,109 @@
+import BTCallAPI
+import BluetoothTypes
+package import ControlLoop
+package import DBus
+package import HeadsetControl
+import HeadsetPolicy
+
+/// `org.btcall.Pairing1` at `/org/btcall`.
+@ControlPlane
+package final class PairingObject {
+    private let bus: BusConnection
+    private let pairing: PairingControl
+
+    package init(bus: BusConnection, pairing: PairingControl) {
+        self.bus = bus
+        self.pairing = pairing
+        bus.export([interface], at: BTCallPath.manager)
+        pairing.onState = { [weak self] in self?.stateChanged() }
+        pairing.onFound = { [weak self] found in self?.show(found) }
+        pairing.onFinished = { [weak self] result in self?.show(result) }
+    }
+
+    private var interface: ExportedInterface {
+        typealias Name = BTCallName.Pairing
+        return ExportedInterface(
+            BTCallName.Interface.pairing,
+            methods: [
+                .init(Name.open, in: [("seconds", "u"), ("options", "a{sv}")], by: open),
+                .init(Name.close, by: close),
+                .init(Name.scan, in: [("seconds", "u")], by: scan),
+                .init(Name.trust, in: [("address", "s"), ("trusted", "b")], by: trust),
+                .init(Name.forget, in: [("address", "s")], by: forget),
+            ],
+            signals: [
+                .init(Name.deviceFound, [("address", "s"), ("name", "s"), ("rssi", "n"), ("profiles", "as")]),
+                .init(Name.finished, [("address", "s"), ("outcome", "s"), ("reason", "s")]),
+            ],
+            properties: [
+                .init(Name.state, "s", get: stateValue),
+                .init(Name.secondsLeft, "u", changes: .silent, get: secondsLeftValue),
+            ])
+    }
+
+    // MARK: Members
+
+    private func open(_ call: MethodCall) async throws(APIError) {
+        let who = await caller(call)
+        let options = try PairingOptions(call.fields(1, of: "the options of Open"))
+        try await pairing.open(
+            seconds: call.integer(0), allow: options.allow, pin: options.pin, by: who)
+    }
+
+    private func close(_ call: MethodCall) async throws(APIError) { try pairing.close(by: await caller(call)) }
+
+    private func scan(_ call: MethodCall) async throws(APIError) {
+        let who = await caller(call)
+        try pairing.scan(seconds: call.integer(0), by: who)
+    }
+
+    private func trust(_ call: MethodCall) async throws(APIError) {
+        let who = await caller(call)
+        try await pairing.trust(call.address(0), call.flag(1), by: who)
+    }
+
+    private func forget(_ call: MethodCall) async throws(APIError) {
+        let who = await caller(call)
+        try await pairing.forget(call.address(0), by: who)
+    }
+
+    private func stateValue() -> Value { .string(pairing.state.rawValue) }
+
+    private func secondsLeftValue() -> Value { .uint32(UInt32(clamping: pairing.secondsLeft)) }
+
+    /// Who asks, for the log.
+    private func caller(_ call: MethodCall) async -> String {
+        // One that has left already is known by its name alone.
+        guard let process = try? await bus.processID(of: call.sender) else { return call.sender }
+        return "\(call.sender) (process \(process))"
+    }
+
+    // MARK: Signals
+
+    private func stateChanged() {
+        bus.propertiesChanged(
+            path: BTCallPath.manager, interface: BTCallName.Interface.pairing, [BTCallName.Pairing.state])
+    }
+
+    private func show(_ found: PairingControl.Found) {
+        emit(
+            BTCallName.Pairing.deviceFound,
+            [
+                .string("\(found.address)"), .string(found.name ?? ""), .int16(Int16(clamping: found.rssi)),
+                .strings(found.profiles),
+            ])
+    }
+
+    private func show(_ result: PairingWindow.Result) {
+        emit(
+            BTCallName.Pairing.finished,
+            [
+                .string(result.address.map { "\($0)" } ?? ""), .string(result.outcome.rawValue),
+                .string(result.reason),
+            ])
+    }
+
+    private func emit(_ member: String, _ arguments: [Value]) {
+        bus.emit(path: BTCallPath.manager, interface: BTCallName.Interface.pairing, member: member, arguments)
+    }
+}

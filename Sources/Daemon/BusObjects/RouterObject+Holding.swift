@@ -1,0 +1,19 @@
+import BTCallAPI
+import CallControl
+import ControlLoop
+import DBus
+
+// What lasts as long as its owner keeps a descriptor open.
+extension RouterObject {
+    func acquireSelection(_ call: MethodCall) throws(APIError) -> [Value] {
+        let device = try Self.device(call.text(0, "device", .word))
+        try checkSelection(of: device)
+        return [.unixDescriptor(try selections.select(device, for: call.sender))]
+    }
+
+    func interrupt(_ call: MethodCall) throws(APIError) -> [Value] {
+        let resumes = try call.fields(1).optionalBool("resume") ?? true
+        let source = try call.text(0, "source", .word)
+        return [.unixDescriptor(try interruptions.begin(source, resumes: resumes, of: call.sender))]
+    }
+}

@@ -1,0 +1,73 @@
+package import AudioEngine
+import AudioPaths
+import BTCallAPI
+package import ControlLoop
+package import DBus
+package import Logging
+
+/// Gives each active call its descriptor: one end of a socket pair to the provider, the other to the engine.
+@ControlPlane
+package final class CallAudio: CallAudioExchange {
+    private let engine: AudioEngine
+    private let logger: Logger
+    /// Calls that the engine has, by the engine's number, with their object paths.
+    package private(set) var paths: [UInt32: String] = [:]
+    /// Calls whose audio is the ALSA PCM; one of them gives the recorders their copy.
+    private var pcmCalls: [CallRecord] = []
+
+    package init(engine: AudioEngine, logger: Logger) {
+        self.engine = engine
+        self.logger = logger
+    }
+
+    package func begin(_ record: CallRecord) -> PassedDescriptor? {
+        guard record.provider.options.audio == .descriptor else {
+            pcmCalls.append(record)
+            givePCM(to: record)
+            return nil
+        }
+        let pair: PassedSocketPair
+        do throws(SystemError) {
+            pair = try PassedSocketPair()
+        } catch {
+            logger.error("call \(record.uuid) has no audio: \(error)")
+            return nil
+        }
+        do throws(AudioEngineError) {
+            let format = record.provider.options.format
+            try engine.attachCall(
+                record.audioIdentifier, descriptor: pair.ours, rate: format.rate, layout: format.layout,
+                active: true)
+        } catch {
+            logger.error("call \(record.uuid) has no audio: \(error)")
+            return nil
+        }
+        paths[record.audioIdentifier] = record.path
+        gate(record)
+        return pair.theirs
+    }
+
+    package func end(_ record: CallRecord) {
+        if let index = pcmCalls.firstIndex(where: { $0 === record }) {
+            pcmCalls.remove(at: index)
+            givePCM(to: pcmCalls.last)
+        }
+        guard paths.removeValue(forKey: record.audioIdentifier) != nil else { return }
+        engine.detachCall(record.audioIdentifier)
+    }
+
+    package func gate(_ record: CallRecord) {
+        guard paths[record.audioIdentifier] != nil || pcmCalls.last === record else { return }
+        engine.setCallGates(record.audioIdentifier, hears: record.media.hears, speaks: record.media.speaks)
+    }
+
+    private func givePCM(to record: CallRecord?) {
+        engine.setPCMCall(record?.audioIdentifier)
+        if let record { gate(record) }
+    }
+
+    /// The provider closed its end: the audio is over, the call is not.
+    package func closed(_ identifier: UInt32) {
+        if let path = paths.removeValue(forKey: identifier) { logger.info("\(path): the provider closed the audio") }
+    }
+}

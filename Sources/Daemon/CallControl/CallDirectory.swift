@@ -1,0 +1,288 @@
+import BTCallAPI
+package import BluetoothTypes
+package import Configuration
+package import ControlLoop
+package import DBus
+import Diagnostics
+package import Logging
+package import Routing
+package import Telephony
+
+/// The calls of the box and the applications that own them: carries out what `CallTable` decides.
+///
+/// Reports of providers and requests of headsets and clients go in; the table's actions become calls to providers,
+/// events for the policy, snapshots for the gateways and objects on the bus, in that order. A
+/// call that appears is shown to the gateways before the policy opens a link for it.
+@ControlPlane
+package final class CallDirectory {
+    /// What the object tree shows.
+    package enum Change {
+        case added(CallRecord)
+        case changed(CallRecord)
+        case ended(CallRecord, CallEndReason)
+    }
+
+    package var onChange: (@ControlPlane (Change) -> Void)?
+    package var onRoutingEvent: (@ControlPlane (RoutingEvent) -> Void)?
+    /// What headsets are shown.
+    package var onSnapshot: (@ControlPlane (CallSnapshot) -> Void)?
+    /// Whether a call that headsets are not shown has audio, or is about to.
+    package var onUnshownSpeech: (@ControlPlane (Bool) -> Void)?
+    /// A call that was reported and does not ring.
+    package var onRefused: (@ControlPlane (RefusedCall) -> Void)?
+    /// Which incoming calls are taken; acts on the next report.
+    package var policy: CallTable.Configuration {
+        get { table.configuration }
+        set { table.configuration = newValue }
+    }
+    /// Every call's audio that has to exist is asked for here; false when it cannot be had.
+    package var audio: (any CallAudioExchange)?
+
+    package let bus: BusConnection
+    package let logger: Logger
+    package var table = CallTable()
+    private var isSpeakingUnshown = false
+    package var providers: [(key: String, owner: any CallOwner)] = []
+    /// Of applications on the bus, which may leave it; one for each, whatever it has registered.
+    package var clients: [String: Subscription] = [:]
+    package var records: [CallRecord] = []
+    private var shown = CallSnapshot.empty
+    private var lastRequest: UInt64 = 0
+    private var openRequests: [CallRequestID: OpenRequest] = [:]
+    /// What audio and video of calls do unless it is said for one.
+    package var configuredMedia = MediaState(video: .sendReceive)
+    package var mediaChangeRule = MediaChangeRule.accept
+    package var mediaQuestions: [MediaQuestion] = []
+    /// For a client to answer for a change of media.
+    package var mediaPatience = Duration.seconds(20)
+    /// Properties of a call that are others than before.
+    package var onProperties: (@ControlPlane (CallRecord, [String]) -> Void)?
+    package var onMediaChangeRequested: (@ControlPlane (CallRecord, MediaState) -> Void)?
+    /// Begins to say that a call could not be made; how long that takes, and nil where nothing is said.
+    package var onFailure: (@ControlPlane (CallRecord, CallEndReason) -> Duration?)?
+    /// Whether the microphone is muted, as applications are told.
+    package var isMuted = false
+    /// New providers and calls are refused while the manager is inactive.
+    package var acceptsProviders = false {
+        didSet { if acceptsProviders != oldValue { onProviders?() } }
+    }
+    /// Providers have come or gone, or may come from now on.
+    package var onProviders: (@ControlPlane () -> Void)?
+    package let deadline: Duration
+    /// For applications to come back after the bus, and until when that is.
+    package var absencePatience = Duration.seconds(15)
+    package var absence: Timer?
+
+    /// Who knows names.
+    package let contacts: ContactResolvers
+
+    /// - Parameters:
+    ///   - deadline: for a provider to do what it is asked.
+    ///   - contactBudget: for a contact resolver to know who calls.
+    package init(
+        bus: BusConnection, deadline: Duration, contactBudget: Duration = .milliseconds(500), logger: Logger
+    ) {
+        contacts = ContactResolvers(bus: bus, budget: contactBudget, patience: deadline, logger: logger)
+        self.bus = bus
+        self.deadline = deadline
+        self.logger = logger
+        contacts.onContact = { [weak self] number, contact in self?.take(contact, of: number) }
+    }
+
+    /// In order of appearance.
+    package var calls: [CallRecord] { records }
+    /// What headsets are shown.
+    package var snapshot: CallSnapshot { table.snapshot }
+    /// When the calls were answered that are.
+    package var startTimes: [CallID: Instant] {
+        Dictionary(
+            uniqueKeysWithValues: records.compactMap { record in record.answeredAt.map { (record.identifier, $0) } })
+    }
+
+    package func record(at path: String) -> CallRecord? { records.first { $0.path == path } }
+    package func record(_ id: CallID) -> CallRecord? { records.first { $0.identifier == id } }
+
+    // MARK: Carrying out
+
+    /// - Parameter context: what the report, request or answer that they come of says beside what the table decides by.
+    package func run(_ actions: [CallTable.Action], _ context: CallContext = CallContext()) {
+        for action in actions {
+            switch action {
+            case .added(let call): added(call, context)
+            case .changed(let call): changed(call, since: context.answeredSince)
+            case .ended(let call): ended(call)
+            case .perform(let step, let provider, let id): perform(step, provider, id)
+            case .completed(let id, let outcome):
+                openRequests.removeValue(forKey: id)?.completion(
+                    CallRequestResult(outcome: outcome, refusal: context.refusal))
+            }
+        }
+        tellUnshownSpeech()
+        tellSnapshot()
+    }
+
+    /// Keeps what a request says until the table completes it.
+    ///
+    /// - Returns: the name of the request for the table.
+    package func open(_ request: OpenRequest) -> CallRequestID {
+        lastRequest += 1
+        let id = CallRequestID(lastRequest)
+        openRequests[id] = request
+        return id
+    }
+
+    /// Which ways audio and video are to go, as the requests say that a provider is to answer a call for.
+    private func answerMedia(of action: ProviderActionID) -> MediaState? {
+        table.requests(for: action).compactMap { openRequests[$0]?.answerMedia }.last
+    }
+
+    private func tellSnapshot() {
+        let snapshot = table.snapshot
+        guard snapshot != shown else { return }
+        shown = snapshot
+        onSnapshot?(snapshot)
+    }
+
+    private func tellUnshownSpeech() {
+        guard table.isSpeakingUnshown != isSpeakingUnshown else { return }
+        isSpeakingUnshown.toggle()
+        onUnshownSpeech?(isSpeakingUnshown)
+    }
+
+    private func added(_ call: Call, _ context: CallContext) {
+        guard let provider = providers.first(where: { $0.key == call.provider }) else { return }
+        let record = CallRecord(call: call, provider: provider.owner)
+        record.media = context.media ?? MediaState(audio: configuredMedia.audio)
+        record.contact = context.contact
+        records.append(record)
+        logger.about(call: record.uuid).info("\(call.direction) call \(record.uuid) of \(provider.owner.name)")
+        onChange?(.added(record))
+        if call.state != .setup { appeared(record) }
+        lookUp(record)
+    }
+
+    private func appeared(_ record: CallRecord) {
+        // Before the policy opens a link: headsets that see no call may refuse it, or be shown a virtual one.
+        tellUnshownSpeech()
+        tellSnapshot()
+        let (video, audio) = (record.media.video != .off, record.media.audio)
+        switch record.call.direction {
+        case .incoming: onRoutingEvent?(.callIncoming(call: record.uuid, video: video, routes: nil, audio: audio))
+        case .outgoing: onRoutingEvent?(.callOutgoing(call: record.uuid, video: video, routes: nil, audio: audio))
+        }
+    }
+
+    private func changed(_ call: Call, since: Instant?) {
+        guard let record = record(call.id) else { return }
+        let old = record.call.state
+        record.call = call
+        if call.state == .active { record.markStarted(since: since) }
+        if old != call.state {
+            logger.about(call: record.uuid).info("call \(record.uuid): \(call.state)")
+            if old == .setup { appeared(record) }
+            switch (old, call.state) {
+            case (.held, .active): onRoutingEvent?(.callResumed(call: record.uuid))
+            case (_, .active): onRoutingEvent?(.callAnswered(call: record.uuid, via: record.answeredVia))
+            case (_, .held): onRoutingEvent?(.callHeld(call: record.uuid))
+            default: break
+            }
+        }
+        onChange?(.changed(record))
+        exchangeAudio(record)
+        tellMuted()
+    }
+
+    private func ended(_ call: Call) {
+        guard let index = records.firstIndex(where: { $0.identifier == call.id }) else { return }
+        let record = records.remove(at: index)
+        record.call = call
+        exchangeAudio(record)
+        dropMediaQuestions(of: record)
+        record.failureTimer?.cancel()
+        guard case .ended(let reason) = call.state else { return }
+        logger.about(call: record.uuid).info("call \(record.uuid): ended, \(reason.rawValue)")
+        onRoutingEvent?(.callEnded(call: record.uuid))
+        onChange?(.ended(record, reason))
+    }
+
+    /// Audio exists while the call is alerting (early media) or active.
+    private func exchangeAudio(_ record: CallRecord) {
+        let isWanted = record.hasSpeech
+        guard isWanted != record.hasAudio else { return }
+        record.hasAudio = isWanted
+        guard isWanted else {
+            audio?.end(record)
+            return
+        }
+        guard let descriptor = audio?.begin(record) else { return }
+        Task { @ControlPlane in
+            do throws(APIError) {
+                try await record.provider.audioReady(record.path, descriptor, record.provider.options.format)
+            } catch {
+                logger.about(call: record.uuid).warning("call \(record.uuid) has no audio: \(error)")
+            }
+        }
+    }
+
+    package func endAudio(of record: CallRecord) { exchangeAudio(record) }
+
+    private func perform(_ step: ProviderAction, _ key: String, _ id: ProviderActionID) {
+        guard let provider = providers.first(where: { $0.key == key })?.owner else {
+            run(table.providerAnswered(id, .failed(.gone)))
+            return
+        }
+        Task { @ControlPlane in
+            do throws(APIError) {
+                try await carryOut(step, provider, id)
+                run(table.providerAnswered(id, .fulfilled))
+            } catch {
+                logger.notice("\(error)")
+                run(
+                    table.providerAnswered(id, .failed(error.code == .timedOut ? .timedOut : .refused)),
+                    CallContext(refusal: error.message))
+            }
+        }
+    }
+
+    private func carryOut(
+        _ step: ProviderAction, _ provider: any CallOwner, _ action: ProviderActionID
+    ) async throws(APIError) {
+        func known(_ id: CallID) throws(APIError) -> CallRecord {
+            guard let record = record(id) else { throw APIError(.noSuchCall, "the call has ended meanwhile") }
+            return record
+        }
+        func path(_ id: CallID) throws(APIError) -> String { try known(id).path }
+        switch step {
+        case .start(let id, let number):
+            let record = try known(id)
+            try await provider.start(record.path, number, record.media)
+        case .answer(let id):
+            let record = try known(id)
+            let media = answerMedia(of: action) ?? mediaOfAnswer(record)
+            try await provider.answer(record.path, media)
+            setMedia(media, of: record)
+        case .reject(let id): try await provider.end(path(id), reason: CallEndReason.rejected.rawValue)
+        case .hangUp(let id): try await provider.end(path(id), reason: CallEndReason.localHangUp.rawValue)
+        case .setHeld(let id, let held): try await provider.setHeld(path(id), held)
+        case .sendDTMF(let id, let tone): try await provider.sendDTMF(path(id), String(tone))
+        case .swap(let hold, let resume):
+            try await provider.swap(hold: path(hold), resume: path(resume))
+        case .conference(let ids):
+            var paths: [String] = []
+            for id in ids { paths.append(try path(id)) }
+            try await provider.conference(paths)
+        case .transfer:
+            throw APIError(.notSupported, "\(provider.name) was not asked: CallProvider1 has no transfer")
+        }
+    }
+}
+
+/// Where the audio of calls goes: the audio graph, or nothing in a test of calls alone.
+@ControlPlane
+package protocol CallAudioExchange: AnyObject {
+    /// - Returns: the provider's end of the descriptor of a call (one message is 10 ms in the provider's format); nil when there can be none (logged).
+    func begin(_ record: CallRecord) -> PassedDescriptor?
+    func end(_ record: CallRecord)
+    /// The ways that the call's audio goes are other ones.
+    func gate(_ record: CallRecord)
+}

@@ -1,0 +1,147 @@
+import AudioDSP
+import AudioPaths
+import BTCallAPI
+import BluetoothTypes
+package import ControlLoop
+package import Diagnostics
+import Glibc
+package import Telephony
+
+/// The file of call records: one line of JSON for each call that has ended (`[calls] record`).
+///
+/// The file is opened for each line, so that it may be moved away at any time, and a line is one write at its end, so that
+/// several writers do not mix. What fails is a problem until it works again; the calls do not notice.
+@ControlPlane
+package final class CallJournal {
+    private static let problem = "record"
+    private static let rotationProblem = "recordRotation"
+    /// `FILE.1`, the latest, to `FILE.4`.
+    package static let oldFiles = 4
+
+    private let path: String
+    private let withNumbers: Bool
+    /// Bytes that the file may have; nil: any number.
+    private let limit: Int?
+    private let problems: ProblemList
+    /// The last line was not written to its end.
+    private var isTorn = false
+
+    /// - Parameters:
+    ///   - path: absolute; made when it does not exist, its directory is not.
+    ///   - withNumbers: writes the other party's number and name.
+    ///   - limitKiB: the size at which the file is renamed and another one begun; 0: never.
+    package init(path: String, withNumbers: Bool, limitKiB: Int = 0, problems: ProblemList) {
+        self.path = path
+        self.withNumbers = withNumbers
+        limit = limitKiB > 0 ? limitKiB * 1024 : nil
+        self.problems = problems
+    }
+
+    package func write(_ record: CallRecord, _ reason: CallEndReason) {
+        let line = Self.line(record, reason, ended: .now, withNumbers: withNumbers)
+        rotate(for: line.utf8.count + 1)
+        do throws(FileRefusal) {
+            try append((isTorn ? "\n" : "") + line + "\n")
+            isTorn = false
+            problems.end(Self.problem)
+        } catch {
+            problems.begin(
+                Self.problem, what: "the record of a call is not written to \(path): \(error.problem)",
+                remedy: "name a file in a directory that only btcalld may write to, or none ([calls] record)")
+        }
+    }
+
+    /// Renames what is full, the oldest away. What cannot be renamed is written to all the same: it is better long than gone.
+    private func rotate(for bytes: Int) {
+        guard let limit else { return }
+        var status = stat()
+        // A pipe or a device has no size to grow.
+        guard stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFREG, status.st_size > 0,
+            Int(status.st_size) + bytes > limit
+        else { return }
+        for number in stride(from: Self.oldFiles - 1, through: 1, by: -1) {
+            // Not all of them are there at first.
+            _ = rename("\(path).\(number)", "\(path).\(number + 1)")
+        }
+        guard rename(path, path + ".1") == 0 else {
+            let error = SystemError("rename")
+            return problems.begin(
+                Self.rotationProblem, what: "the record of calls is full and is not begun anew: \(path): \(error)",
+                remedy: "let btcalld write to its directory, or rotate it by other means ([calls] recordKiB = 0)")
+        }
+        isTorn = false
+        problems.end(Self.rotationProblem)
+    }
+
+    private func append(_ line: String) throws(FileRefusal) {
+        // Without waiting: a pipe that nobody reads must not hold up the calls.
+        let descriptor = try OwnFile.openToAppend(path)
+        defer { close(descriptor) }
+        let bytes = Array(line.utf8)
+        while true {
+            let count = bytes.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
+            if count < 0, errno == EINTR { continue }
+            guard count >= 0 else { throw FileRefusal(path: path, reason: .failed(SystemError("write"))) }
+            // The rest would come after somebody else's line.
+            guard count == bytes.count else {
+                isTorn = count > 0 || isTorn
+                throw FileRefusal(path: path, reason: .failed(SystemError(call: "write", code: ENOSPC)))
+            }
+            return
+        }
+    }
+
+    // MARK: The line
+
+    /// Absent is null, never missing.
+    package static func line(
+        _ record: CallRecord, _ reason: CallEndReason, ended: WallClock, withNumbers: Bool
+    ) -> String {
+        let description = record.description
+        var line = JSONLine()
+        line.add("call", description.id)
+        line.add("provider", description.provider)
+        line.add("direction", description.direction.rawValue)
+        line.add("number", withNumbers ? description.number : nil)
+        line.add("name", withNumbers ? description.name : nil)
+        line.add("began", record.appearedAt.iso8601)
+        let answered = WallClock(milliseconds: Int64(clamping: description.startedAt))
+        line.add("answered", description.startedAt == 0 ? nil : answered.iso8601)
+        line.add("ended", ended.iso8601)
+        line.add("reason", reason.rawValue)
+        line.add("omittedStretches", record.history?.omittedStretches ?? 0)
+        line.add("stretches", record.history?.stretches.map { stretch($0, ended) } ?? [])
+        let total = record.history.flatMap { $0.isEmpty ? nil : quality($0.meter.total) }
+        line.add("quality", total)
+        return line.text
+    }
+
+    private static func stretch(_ stretch: CallHistory.Stretch, _ callEnded: WallClock) -> JSONLine {
+        var line = JSONLine()
+        line.add("device", stretch.carrier.endpoint.description)
+        line.add("codec", stretch.carrier.codec?.description)
+        line.add("handle", stretch.carrier.handle.map { Int($0) })
+        line.add("packetBytes", stretch.carrier.codec == nil ? nil : stretch.carrier.packetBytes)
+        line.add("began", stretch.began.iso8601)
+        line.add("ended", (stretch.ended ?? callEnded).iso8601)
+        line.add("quality", quality(stretch.quality))
+        return line
+    }
+
+    private static func quality(_ quality: LinkQuality) -> JSONLine {
+        let description = QualityDescription(quality)
+        var line = JSONLine()
+        line.add("score", description.score)
+        line.add("durationMs", description.durationMs)
+        line.add("packets", description.packets)
+        line.add("lost", description.lost)
+        line.add("concealedMs", description.concealedMs)
+        line.add("droppedMs", description.droppedMs)
+        line.add("gaps", description.gaps)
+        line.add("jitterMs", description.jitterMs)
+        line.add("driftPPM", description.driftPPM)
+        line.add("retries", description.retries)
+        line.add("xruns", description.xruns)
+        return line
+    }
+}

@@ -1,0 +1,165 @@
+import AudioDSP
+import AudioEngine
+package import AudioPaths
+import BTCallAPI
+package import BluetoothTypes
+package import ControlLoop
+import Telephony
+
+/// Watches the audio of calls: reads the engine's counters once in a while, and whenever something changes.
+///
+/// One device carries the audio of all calls, so that what it did counts for each call that had audio at the time. While
+/// no call has audio nothing runs.
+@ControlPlane
+package final class CallQualityMonitor {
+    private struct Watched {
+        let record: CallRecord
+        var score: Int?
+        var carrier: CallHistory.Carrier?
+    }
+
+    /// Properties of a call that are other than before.
+    package var onChange: (@ControlPlane (CallRecord, [String]) -> Void)?
+    private let graph: AudioGraph
+    private let interval: Duration
+    private let window: Duration
+    private var known: [CallRecord] = []
+    /// Those that have audio.
+    private var watched: [Watched] = []
+    private var timer: Timer?
+    /// The terminal that carries the calls, and what was counted of it when it was read last.
+    private var terminal: (identifier: UInt32, reading: LinkQuality, at: Instant)?
+
+    /// - Parameters:
+    ///   - interval: between two readings.
+    ///   - window: over which the recent quality is.
+    package init(graph: AudioGraph, interval: Duration, window: Duration) {
+        self.graph = graph
+        self.interval = interval
+        self.window = window
+    }
+
+    /// Whether a call has audio, and is looked at once in a while.
+    package var isWatching: Bool { timer != nil }
+
+    package func take(_ change: CallDirectory.Change) {
+        switch change {
+        case .added(let record):
+            record.history = CallHistory(window: window)
+            known.append(record)
+            consider(record)
+        case .changed(let record): consider(record)
+        case .ended(let record, _):
+            leave(record)
+            known.removeAll { $0 === record }
+        }
+    }
+
+    /// Another device may carry the audio from here on, or none.
+    package func follow() {
+        guard !watched.isEmpty else { return }
+        read()
+        let routed = graph.routedTerminal
+        guard routed != terminal?.identifier else { return announce() }
+        terminal = routed.flatMap(begin)
+        let now = WallClock.now
+        for call in watched {
+            if let terminal, let carrier = carrier(terminal.identifier) {
+                call.record.history?.begin(carrier, at: now)
+            } else {
+                call.record.history?.end(at: now)
+            }
+        }
+        announce()
+    }
+
+    /// Something happened that is to be seen at once.
+    package func sample() {
+        guard !watched.isEmpty else { return }
+        read()
+        announce()
+    }
+
+    /// The link of a headset has to be set up once more.
+    package func retried(_ address: BluetoothAddress) {
+        for record in known { record.history?.retry(.headset(address)) }
+        announce()
+    }
+
+    // MARK: Calls
+
+    private func consider(_ record: CallRecord) { record.hasSpeech ? watch(record) : leave(record) }
+
+    private func watch(_ record: CallRecord) {
+        guard !watched.contains(where: { $0.record === record }) else { return }
+        // What was before is the others'.
+        read()
+        if watched.isEmpty { terminal = graph.routedTerminal.flatMap(begin) }
+        watched.append(Watched(record: record, score: record.history?.meter.recent.score))
+        if let terminal, let carrier = carrier(terminal.identifier) {
+            record.history?.begin(carrier, at: .now)
+        }
+        announce()
+        if timer == nil { startTimer() }
+    }
+
+    private func leave(_ record: CallRecord) {
+        guard watched.contains(where: { $0.record === record }) else { return }
+        read()
+        record.history?.end(at: .now)
+        announce()
+        watched.removeAll { $0.record === record }
+        guard watched.isEmpty else { return }
+        terminal = nil
+        timer?.cancel()
+        timer = nil
+    }
+
+    private func startTimer() {
+        timer = ControlLoop.shared.schedule(after: interval) { [weak self] in
+            guard let self else { return }
+            startTimer()
+            sample()
+        }
+    }
+
+    // MARK: Readings
+
+    private func begin(_ identifier: UInt32) -> (identifier: UInt32, reading: LinkQuality, at: Instant)? {
+        guard let counters = graph.engine.counters(ofTerminal: identifier) else { return nil }
+        return (identifier, counters.quality, ControlLoop.now)
+    }
+
+    private func carrier(_ identifier: UInt32) -> CallHistory.Carrier? {
+        guard let endpoint = graph.endpoint(ofTerminal: identifier) else { return nil }
+        var carrier = CallHistory.Carrier(
+            endpoint, codec: graph.codec(ofTerminal: identifier), handle: graph.handle(ofTerminal: identifier))
+        carrier.packetBytes = graph.engine.counters(ofTerminal: identifier)?.packetBytes ?? 0
+        return carrier
+    }
+
+    private func read() {
+        // One that is gone has been read when it went.
+        guard let before = terminal, let counters = graph.engine.counters(ofTerminal: before.identifier) else { return }
+        let now = ControlLoop.now
+        let reading = counters.quality
+        var piece = reading.since(before.reading)
+        piece.duration = before.at.duration(to: now)
+        terminal = (before.identifier, reading, now)
+        for call in watched { call.record.history?.add(piece, packetBytes: counters.packetBytes) }
+    }
+
+    private func announce() {
+        for index in watched.indices {
+            let record = watched[index].record
+            let score = record.history?.meter.recent.score
+            let carrier = record.history?.carrier
+            var names: [String] = []
+            if score != watched[index].score { names.append(BTCallName.Call.quality) }
+            if carrier != watched[index].carrier { names.append(BTCallName.Call.link) }
+            watched[index].score = score
+            watched[index].carrier = carrier
+            if !names.isEmpty { onChange?(record, names) }
+        }
+    }
+}

@@ -1,0 +1,179 @@
+package import BTCallAPI
+import BluetoothTypes
+package import ControlLoop
+package import DBus
+package import Logging
+
+/// Programs that know the names of callers (`org.btcall.ContactResolver1`): all are asked at once, the first name counts.
+///
+/// An incoming call waits for the name, so that a headset announces it, but never longer than the budget. A program that was late or
+/// failed is still asked, and not waited for until it has answered in time again; a name that comes late is shown when it comes.
+@ControlPlane
+package final class ContactResolvers {
+    /// Programs at a time.
+    private static let maximumResolvers = 8
+    /// Objects of one program, so that none keeps all others out.
+    private static let maximumPerProgram = 2
+
+    /// A number that is looked up.
+    private final class Question {
+        let number: String
+        /// Programs that are waited for.
+        var awaited: [AskedProgram] = []
+        var answer: (@ControlPlane (ContactDescription?) -> Void)?
+        var isNamed = false
+
+        init(_ number: String) { self.number = number }
+    }
+
+    /// A contact that nobody waits for any more.
+    package var onContact: (@ControlPlane (_ number: String, _ contact: ContactDescription) -> Void)?
+    private let bus: BusConnection
+    private let budget: Duration
+    private let patience: Duration
+    private let logger: Logger
+    private var resolvers: [AskedProgram] = []
+
+    /// - Parameters:
+    ///   - budget: how long an incoming call waits at most.
+    ///   - patience: how long an answer is of use.
+    package init(bus: BusConnection, budget: Duration, patience: Duration, logger: Logger) {
+        self.bus = bus
+        self.budget = budget
+        self.patience = patience
+        self.logger = logger
+    }
+
+    /// A program at a path of its own; once more it changes nothing. It ends with its connection to the bus.
+    package func register(busName: String, path: String) throws(APIError) {
+        guard index(busName, path) == nil else { return }
+        guard resolvers.count(where: { $0.busName == busName }) < Self.maximumPerProgram else {
+            throw APIError(
+                .wrongState,
+                "you have registered \(Self.maximumPerProgram) contact resolvers, the most for one program: "
+                    + "unregister one first")
+        }
+        guard resolvers.count < Self.maximumResolvers else {
+            throw APIError(
+                .wrongState, "\(Self.maximumResolvers) contact resolvers are registered, the most there can be")
+        }
+        let resolver = AskedProgram(busName, path)
+        resolver.watch = bus.watchName(busName) { [weak self] owner in
+            if owner == nil { self?.remove(busName) }
+        }
+        resolvers.append(resolver)
+        logger.notice("\(busName) resolves contacts at \(path)")
+    }
+
+    package func unregister(busName: String, path: String) throws(APIError) {
+        guard let index = index(busName, path) else {
+            throw APIError(.invalidArgument, "you have registered no contact resolver at \(path)")
+        }
+        resolvers.remove(at: index).watch?.cancel()
+    }
+
+    /// Who calls, when that is known within the budget; at once when nobody could know it. It has a name.
+    package func contact(of number: String) async -> ContactDescription? {
+        let question = Question(number)
+        return await withCheckedContinuation { continuation in
+            question.answer = { continuation.resume(returning: $0) }
+            ask(question)
+            guard question.answer != nil else { return }
+            guard !question.awaited.isEmpty else { return finish(question, nil) }
+            ControlLoop.shared.schedule(after: budget) { [weak self] in self?.expire(question) }
+        }
+    }
+
+    /// Looks up a number that nobody waits for: the contact comes by `onContact`.
+    package func ask(_ number: String) { ask(Question(number)) }
+
+    private func ask(_ question: Question) {
+        for resolver in resolvers where resolver.questions < AskedProgram.maximumQuestions {
+            resolver.questions += 1
+            if resolver.isPrompt { question.awaited.append(resolver) }
+            let start = ControlLoop.now
+            Task { @ControlPlane in
+                let contact = await call(resolver, question.number)
+                resolver.questions -= 1
+                // Where this daemon was held up, the answer may come before the end of the budget is acted on.
+                let isWaitedFor = question.answer != nil || start.duration(to: ControlLoop.now) <= budget
+                let isInTime = contact != nil && isWaitedFor
+                note(resolver, isPrompt: isInTime)
+                question.awaited.removeAll { $0 === resolver }
+                take(contact, for: question)
+            }
+        }
+    }
+
+    /// - Returns: nil when it did not answer, or something else than a contact; without a name when it knows none.
+    private func call(_ resolver: AskedProgram, _ number: String) async -> ContactDescription? {
+        typealias Name = BTCallName.ContactResolver
+        if !resolver.missing.contains(Name.resolveContact) {
+            switch await ask(resolver, Name.resolveContact, number) {
+            case .success(let value):
+                guard let value, let fields = value.vardictValue else { return nil }
+                // What cannot be is nobody's.
+                return try? ContactDescription(Fields(fields, of: Name.resolveContact))
+            case .failure(let error):
+                guard error.hasName(BusError.Name.unknownMethod) else { return nil }
+                resolver.missing.insert(Name.resolveContact)
+            }
+        }
+        guard case .success(let value?) = await ask(resolver, Name.resolve, number),
+            let name = value.stringValue, name.utf8.count <= ContactDescription.longestText
+        else { return nil }
+        return ContactDescription(name: name)
+    }
+
+    private func ask(_ resolver: AskedProgram, _ member: String, _ number: String) async -> Result<Value?, BusError> {
+        do throws(BusError) {
+            let reply = try await bus.call(
+                resolver.busName, resolver.path, BTCallName.Interface.contactResolver, member, [.string(number)],
+                timeout: patience)
+            return .success(reply.first)
+        } catch {
+            logger.debug("\(resolver.busName) does not resolve a contact: \(error.message)")
+            return .failure(error)
+        }
+    }
+
+    private func expire(_ question: Question) {
+        guard question.answer != nil else { return }
+        for resolver in question.awaited { note(resolver, isPrompt: false) }
+        finish(question, nil)
+    }
+
+    private func take(_ contact: ContactDescription?, for question: Question) {
+        if let contact, !contact.name.isEmpty, !question.isNamed {
+            question.isNamed = true
+            guard question.answer == nil else { return finish(question, contact) }
+            onContact?(question.number, contact)
+        } else if question.awaited.isEmpty {
+            finish(question, nil)
+        }
+    }
+
+    private func finish(_ question: Question, _ contact: ContactDescription?) {
+        guard let answer = question.answer else { return }
+        question.answer = nil
+        answer(contact)
+    }
+
+    private func note(_ resolver: AskedProgram, isPrompt: Bool) {
+        guard isPrompt != resolver.isPrompt else { return }
+        resolver.isPrompt = isPrompt
+        logger.notice(
+            isPrompt
+                ? "\(resolver.busName) answers in time again: calls wait for its names"
+                : "\(resolver.busName) has no name within \(budget): calls do not wait for it any more")
+    }
+
+    private func remove(_ busName: String) {
+        for resolver in resolvers where resolver.busName == busName { resolver.watch?.cancel() }
+        resolvers.removeAll { $0.busName == busName }
+    }
+
+    private func index(_ busName: String, _ path: String) -> Int? {
+        resolvers.firstIndex { $0.busName == busName && $0.path == path }
+    }
+}

@@ -1,0 +1,131 @@
+import AudioPaths
+package import BTCallAPI
+package import ControlLoop
+package import DBus
+package import Logging
+import Telephony
+
+/// Speaks for programs on the PCM of which nobody knows whose call they are in: the owner of the implied call.
+@ControlPlane
+package final class PCMCalls: CallOwner {
+    package let options = ProviderOptions(name: "pcm", audio: .pcm, capabilities: [.hold])
+    package var name: String { options.name }
+    package var busName: String? { nil }
+
+    private let calls: CallDirectory
+    private let logger: Logger
+    private var machine = ImpliedCall()
+    private var timer: Timer?
+    private var record: CallRecord?
+    private var isRegistered = false
+
+    package init(calls: CallDirectory, logger: Logger) {
+        self.calls = calls
+        self.logger = logger
+    }
+
+    // MARK: What happens
+
+    package func streamsChanged(isPlaying: Bool, isCapturing: Bool) {
+        perform(machine.streams(isPlaying: isPlaying, isCapturing: isCapturing, at: ControlLoop.now))
+    }
+
+    /// Other calls, or who owns them, may have changed.
+    package func callsChanged() {
+        let isOccupied = calls.calls.contains { $0.hasSpeech && $0.provider.options.audio == .descriptor }
+        let mayLast = calls.acceptsProviders && !calls.hasProvider { $0.options.audio == .pcm && $0 !== self }
+        perform(machine.circumstances(mayBegin: !isOccupied, mayLast: mayLast, at: ControlLoop.now))
+    }
+
+    /// A call is over.
+    package func ended(_ ended: CallRecord) {
+        guard let record, ended === record else { return }
+        self.record = nil
+        // Its provider leaves when what is being carried out has been.
+        ControlLoop.shared.perform { [weak self] in self?.leave() }
+        perform(machine.ended(at: ControlLoop.now))
+    }
+
+    package func stop() {
+        timer?.cancel()
+        timer = nil
+    }
+
+    // MARK: Steps
+
+    private func perform(_ actions: [ImpliedCall.Action]) {
+        for action in actions {
+            switch action {
+            case .setDeadline(let due):
+                timer?.cancel()
+                timer = ControlLoop.shared.schedule(at: due) { [weak self] in
+                    guard let self else { return }
+                    timer = nil
+                    perform(machine.deadlineReached(at: ControlLoop.now))
+                }
+            case .begin: begin()
+            case .end: end()
+            }
+        }
+    }
+
+    private func begin() {
+        do throws(APIError) {
+            if !isRegistered {
+                calls.register(self)
+                isRegistered = true
+            }
+            let record = try calls.reportOutgoing(from: self, number: "", options: ReportOptions())
+            self.record = record
+            try calls.update(record, .active, from: self)
+            logger.notice("programs play and record on btcall:call: that is call \(record.uuid)")
+        } catch {
+            logger.warning("programs play and record on btcall:call, and it is no call: \(error)")
+            perform(machine.ended(at: ControlLoop.now))
+        }
+    }
+
+    private func end() {
+        guard let record else { return }
+        self.record = nil
+        do throws(APIError) {
+            try calls.update(record, .ended(.remoteHangUp), from: self)
+        } catch {
+            logger.debug("call \(record.uuid) is over already: \(error)")
+        }
+        leave()
+    }
+
+    private func leave() {
+        guard isRegistered, record == nil else { return }
+        isRegistered = false
+        calls.unregister(self)
+    }
+
+    // MARK: CallOwner
+
+    package func start(_ call: String, _ number: String) async throws(APIError) { throw Self.unable("dial") }
+    package func answer(_ call: String) async throws(APIError) { throw Self.unable("answer") }
+    package func sendDTMF(_ call: String, _ tones: String) async throws(APIError) { throw Self.unable("send tones") }
+
+    /// The programs are not asked, who could not know what is meant: nobody hears them any more.
+    package func end(_ call: String, reason: String) async throws(APIError) {
+        logger.notice(
+            "\(call) is hung up here; the programs on btcall:call do not know: they go on in silence until they stop")
+    }
+
+    /// As for the end: they hear silence meanwhile.
+    package func setHeld(_ call: String, _ held: Bool) async throws(APIError) {}
+
+    package func audioReady(
+        _ call: String, _ descriptor: PassedDescriptor, _ format: AudioFormat
+    ) async throws(APIError) {}
+
+    package func released() { isRegistered = false }
+
+    private static func unable(_ what: String) -> APIError {
+        APIError(
+            .notSupported,
+            "the call was made by programs on btcall:call, who cannot be told to \(what): use the program")
+    }
+}

@@ -1,0 +1,205 @@
+package import BlueZ
+package import BluetoothTypes
+package import ControlLoop
+package import Diagnostics
+package import Logging
+
+/// Has bluetoothd connect what is missing of headsets that came back by half; carries out what `ProfileRepair` decides.
+@ControlPlane
+package final class ExpectedProfiles {
+    /// Whether a profile that others serve is up, of which the directory of headsets knows nothing (A2DP); nil: nobody here
+    /// wants it. Tell of changes with `follow`.
+    package var isUp: (@ControlPlane (BluetoothAddress, ServiceUUID) -> Bool?)?
+    /// Whether this daemon takes a headset's connection of the profile now.
+    package var serves: (@ControlPlane (ServiceUUID) -> Bool)?
+    /// Whether there is any call.
+    package var hasCalls: (@ControlPlane () -> Bool)?
+    /// Whether an audio link is being set up.
+    package var isSettingUpLink: (@ControlPlane () -> Bool)?
+    /// What is missing of a headset has changed.
+    package var onChange: (@ControlPlane (BluetoothAddress) -> Void)?
+
+    private struct Watch {
+        var repair: ProfileRepair
+        var timer: Timer?
+        var missing: [ServiceUUID] = []
+    }
+
+    private let registry: DeviceRegistry
+    private let headsets: HeadsetDirectory
+    private let problems: ProblemList
+    private let logger: Logger
+    private var waits: ProfileRepair.Waits
+    private var watches: [BluetoothAddress: Watch] = [:]
+    private var isFollowing = false
+    private var isStopped = false
+
+    /// - Parameter waits: a `check` of zero looks at nothing.
+    package init(
+        registry: DeviceRegistry, headsets: HeadsetDirectory, problems: ProblemList, waits: ProfileRepair.Waits,
+        logger: Logger
+    ) {
+        self.registry = registry
+        self.headsets = headsets
+        self.problems = problems
+        self.waits = waits
+        self.logger = logger
+    }
+
+    // MARK: What happens
+
+    /// Something may be different: a profile, a call, what bluetoothd knows, who serves what.
+    package func follow() {
+        guard !isFollowing, !isStopped else { return }
+        isFollowing = true
+        // Once for all that happens together, and when it has happened in full.
+        ControlLoop.shared.perform { [weak self] in self?.look() }
+    }
+
+    package func follow(_ new: ProfileRepair.Waits) {
+        waits = new
+        for address in watches.keys.sorted() { watches[address]?.repair.waits = new }
+        follow()
+    }
+
+    /// The radio link is gone, if only for a moment.
+    package func disconnected(_ address: BluetoothAddress) {
+        update(address, nil)
+    }
+
+    /// Somebody disconnects the headset, or one of its profiles.
+    package func dismissed(_ address: BluetoothAddress) {
+        guard let actions = watches[address]?.repair.dismissed() else { return }
+        perform(actions, address)
+    }
+
+    package func stop() {
+        isStopped = true
+        for watch in watches.values { watch.timer?.cancel() }
+        watches = [:]
+    }
+
+    /// What does not come up of a connected headset, for people; nil: nothing.
+    package func notice(of address: BluetoothAddress) -> String? {
+        guard let missing = watches[address]?.missing, !missing.isEmpty else { return nil }
+        return "its \(missing.map(Self.word).joined(separator: " and ")) does not come up"
+    }
+
+    // MARK: Facts
+
+    private func look() {
+        isFollowing = false
+        guard !isStopped else { return }
+        var seen: Set<BluetoothAddress> = []
+        for device in registry.devices where device.connected && device.paired && !device.blocked {
+            guard waits.check > .zero, seen.insert(device.address).inserted else { continue }
+            if watches[device.address] == nil { watches[device.address] = Watch(repair: ProfileRepair(waits: waits)) }
+            update(device.address, facts(of: device))
+        }
+        for address in watches.keys.sorted() where !seen.contains(address) { disconnected(address) }
+    }
+
+    private func facts(of device: DeviceRegistry.Device) -> [ProfileRepair.Fact] {
+        var facts: [ProfileRepair.Fact] = []
+        let isSettingUp = isSettingUpLink?() ?? false
+        // Of both voice profiles the better one is wanted alone.
+        let voice = device.isHandsFree ? ServiceUUID.handsFree : .headset
+        if device.uuids.contains(voice), serves?(voice) ?? false {
+            facts.append(.init(voice, headsets.presence(of: device.address), isDisturbing: isSettingUp))
+        }
+        let address = device.address
+        if device.uuids.contains(.audioSink), let isUp = isUp?(address, .audioSink) {
+            // Of no use in a call, whose link it could disturb.
+            let isDisturbing = isSettingUp || hasCalls?() ?? false
+            facts.append(.init(.audioSink, isUp ? .up : .down, isDisturbing: isDisturbing))
+        }
+        return facts
+    }
+
+    private func update(_ address: BluetoothAddress, _ facts: [ProfileRepair.Fact]?) {
+        guard let actions = watches[address]?.repair.update(facts, at: ControlLoop.now) else { return }
+        if facts == nil { watches[address]?.timer?.cancel() }
+        perform(actions, address)
+    }
+
+    // MARK: Steps
+
+    private func perform(_ actions: [ProfileRepair.Action], _ address: BluetoothAddress) {
+        for action in actions {
+            switch action {
+            case .setDeadline(let deadline): setDeadline(deadline, address)
+            case .ask(let service, let number, let attempt): ask(service, address, number, attempt)
+            case .repaired(let service):
+                logger.notice("\(title(address)): its \(Self.word(service)) is up, as asked for")
+            case .missing(let service, let failure): begin(service, address, failure)
+            case .over(let service): end(service, address)
+            }
+        }
+    }
+
+    private func setDeadline(_ deadline: Instant, _ address: BluetoothAddress) {
+        watches[address]?.timer?.cancel()
+        watches[address]?.timer = ControlLoop.shared.schedule(at: deadline) { [weak self] in
+            guard let self, let actions = watches[address]?.repair.deadlineReached(at: ControlLoop.now) else { return }
+            perform(actions, address)
+        }
+    }
+
+    private func ask(_ service: ServiceUUID, _ address: BluetoothAddress, _ number: Int, _ attempt: Int) {
+        let name = title(address)
+        let word = Self.word(service)
+        let again = attempt > 1 ? "still missing, asked for once more" : "missing, asked for"
+        logger.notice("\(name): connected, and its \(word) is \(again)")
+        Task { @ControlPlane in
+            let outcome: ProfileRepair.Outcome
+            do throws(DeviceCallError) {
+                try await registry.connectProfile(service, of: address)
+                outcome = .done
+            } catch {
+                switch error {
+                case .alreadyDone: outcome = .done
+                case .inProgress: outcome = .inProgress
+                case .serviceAbsent, .unknownDevice, .adapterOff, .profileUnavailable, .unreachable, .refused,
+                    .notPaired, .cancelled, .timedOut, .notPermitted, .failed:
+                    outcome = .failed(error)
+                }
+                logger.notice("\(name): its \(word): \(error)")
+            }
+            // What has come up with it is known before it is judged.
+            look()
+            guard let actions = watches[address]?.repair.answered(number, outcome, at: ControlLoop.now) else { return }
+            perform(actions, address)
+        }
+    }
+
+    private func title(_ address: BluetoothAddress) -> String { "\(headsets.name(of: address)) (\(address))" }
+
+    private func begin(_ service: ServiceUUID, _ address: BluetoothAddress, _ failure: DeviceCallError?) {
+        watches[address]?.missing.append(service)
+        let reason = failure.map { "\($0)" } ?? "bluetoothd has connected it, and nothing came of that"
+        problems.begin(
+            Self.problem(service, address),
+            what: "\(headsets.name(of: address)): its \(Self.word(service)) does not come up",
+            remedy: "\(reason); tried again when the headset was switched off and on")
+        onChange?(address)
+    }
+
+    private func end(_ service: ServiceUUID, _ address: BluetoothAddress) {
+        watches[address]?.missing.removeAll { $0 == service }
+        problems.end(Self.problem(service, address))
+        onChange?(address)
+    }
+
+    private static func problem(_ service: ServiceUUID, _ address: BluetoothAddress) -> String {
+        "profile.\(address).\(word(service))"
+    }
+
+    private static func word(_ service: ServiceUUID) -> String {
+        switch service {
+        case .handsFree: "HFP"
+        case .headset: "HSP"
+        case .audioSink: "A2DP"
+        default: service.text
+        }
+    }
+}

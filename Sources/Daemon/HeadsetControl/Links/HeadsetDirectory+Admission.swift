@@ -1,0 +1,84 @@
+package import BlueZ
+package import BluetoothTypes
+import ControlLoop
+import Diagnostics
+import HandsFree
+import Logging
+
+// Which connections are taken: one profile for each headset, and a bounded number that is not set up yet.
+extension HeadsetDirectory {
+    /// Connections without a service level connection that may be at once. Each ends by itself after the set-up time.
+    package static let halfOpenLimit = 8
+
+    /// The Headset Profile is for headsets that have nothing else: with both voice profiles at once some of them break, and
+    /// a fallback would hide why the other one fails (INTEROP.md B17, section 3.1).
+    package func checkHeadsetProfile(_ address: BluetoothAddress) throws(ConnectionRefusal) {
+        guard servesHeadsetProfile else {
+            throw ConnectionRefusal("the Headset Profile is off: `btcall config headsetProfile yes`")
+        }
+        guard registry.device(address)?.isHandsFree != true, sessions[address]?.profile != .handsFree else {
+            throw ConnectionRefusal("it has the Hands-Free Profile, which is used instead of the Headset Profile")
+        }
+    }
+
+    /// Its services became known only after it had connected.
+    package func leaveHeadsetProfile(_ device: DeviceRegistry.Device) {
+        guard device.isHandsFree, let session = sessions[device.address], session.profile == .headset else { return }
+        session.close("it has the Hands-Free Profile, which is used instead of the Headset Profile")
+    }
+
+    /// Ends the connection that has been half open for longest while there are too many.
+    package func makeRoom() {
+        while true {
+            let waiting = sessions.values.filter { !$0.isEstablished }
+            guard waiting.count >= Self.halfOpenLimit,
+                let oldest = waiting.min(by: { ($0.connectedAt, $0.address) < ($1.connectedAt, $1.address) })
+            else { return }
+            logger.warning(
+                """
+                \(oldest.address): disconnected: \(waiting.count) headsets have connected and said nothing useful, this \
+                one first; switch off those that you do not use, or unpair them
+                """)
+            oldest.close("too many connections without set-up")
+        }
+    }
+
+    /// Disconnects a headset that seems to be dead while the kernel still holds its earlier voice link, once per connection.
+    /// Some controllers never notice that a headset is gone, and the kernel refuses each set-up (EBUSY) until they do. A
+    /// headset that is alive connects again.
+    package func free(_ address: BluetoothAddress) {
+        guard let session = sessions[address], session.isUnheard || session.hasTimedOut, !session.isFreed else {
+            return
+        }
+        session.isFreed = true
+        let logger = logger.about(headset: address)
+        logger.warning(
+            """
+            \(address): does not answer, and the controller still holds its voice link: it is disconnected to free the \
+            controller; switch it off and on if it does not come back
+            """)
+        onFreed?(address)
+        Task { @ControlPlane in
+            do throws(DeviceCallError) {
+                try await registry.disconnect(address)
+            } catch {
+                logger.warning("\(address): not disconnected, its link stays blocked: \(error)")
+            }
+        }
+    }
+
+    /// Whether a headset that is known stays so: not one that was unpaired, nor one whose only profile is not served.
+    package func isServed(_ address: BluetoothAddress) -> Bool {
+        guard let device = registry.device(address), device.paired else { return false }
+        return isServed(device) || !device.isHeadset
+    }
+
+    /// Whether it has a profile that is served here.
+    package func isServed(_ device: DeviceRegistry.Device) -> Bool {
+        device.isHandsFree || servesHeadsetProfile && device.isHeadset || servesA2DP && device.isAudioSink
+    }
+
+    package func adapter(of address: BluetoothAddress) -> BluetoothAddress? {
+        registry.device(address).flatMap { registry.adapter(path: $0.adapterPath)?.address }
+    }
+}

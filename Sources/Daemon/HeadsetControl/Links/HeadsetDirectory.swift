@@ -1,0 +1,480 @@
+package import AudioPaths
+package import BTCallAPI
+package import BlueZ
+import BluetoothSockets
+package import BluetoothTypes
+package import CallControl
+package import ControlLoop
+package import DBus
+import Diagnostics
+import Glibc
+package import HandsFree
+package import Logging
+package import Routing
+package import Telephony
+
+/// The headsets: their sessions, their links, and what BlueZ knows of them.
+@ControlPlane
+package final class HeadsetDirectory: LinkOpening {
+    package enum Change {
+        case appeared(BluetoothAddress)
+        case vanished(BluetoothAddress)
+        case changed(BluetoothAddress)
+        case buttonPressed(BluetoothAddress, AudioGateway.Button)
+        /// The call key was held, for what headsets call voice recognition.
+        case buttonHeld(BluetoothAddress)
+    }
+
+    package var onChange: (@ControlPlane (Change) -> Void)?
+    package var onRoutingEvent: (@ControlPlane (RoutingEvent) -> Void)?
+    /// The wearer has turned the microphone: from what is known of before, to what.
+    package var onMicrophoneVolume: (@ControlPlane (BluetoothAddress, Int?, Int) -> Void)?
+    /// What a headset that connects needs to be treated differently.
+    package var quirks: (@ControlPlane (BluetoothAddress) -> Quirks)?
+    /// What is known of the A2DP of a headset; nil while that is not up.
+    package var media: (@ControlPlane (BluetoothAddress) -> HeadsetDescription.Media?)?
+    /// Whether headsets that have only A2DP are taken.
+    package var servesA2DP = false
+    /// Somebody wants a headset to be disconnected.
+    package var onDismissal: (@ControlPlane (BluetoothAddress) -> Void)?
+    /// btcalld disconnects a headset to free the controller: a loss, not a user's request.
+    package var onFreed: (@ControlPlane (BluetoothAddress) -> Void)?
+    /// A headset is not paired any more.
+    package var onUnpaired: (@ControlPlane (BluetoothAddress) -> Void)?
+    /// A connection of a headset has begun, been set up, or ended.
+    package var onSession: (@ControlPlane (BluetoothAddress) -> Void)?
+    /// What is remembered and passed on of volumes and batteries.
+    package var levels: HeadsetLevels?
+
+    package let registry: DeviceRegistry
+    private let calls: CallDirectory
+    private let graph: AudioGraph
+    private let admission: LinkAdmission
+    /// Of connections from now on; those that are up take what they can.
+    package var configuration: AudioGatewayConfiguration {
+        didSet {
+            if oldValue.codecs != configuration.codecs { codecMemories.codecsChanged(configuration.codecs) }
+            for address in sessions.keys.sorted() { sessions[address]?.reconfigure(configuration(of: address)) }
+        }
+    }
+    package let logger: Logger
+    package var sessions: [BluetoothAddress: HeadsetSession] = [:]
+    /// Whether headsets that have only the Headset Profile are taken.
+    package var servesHeadsetProfile = false
+    /// An application without call state speaks to the headsets.
+    package var isVirtualCallAsked = false
+    /// Headsets whose link the policy wants closed and has not heard of yet.
+    private var closing: Set<BluetoothAddress> = []
+    /// The headsets that the policy knows, each with the object path of its adapter where bluetoothd has said it.
+    package var described: [BluetoothAddress: String?] = [:]
+    /// Set-ups that wait for a sign of life, as they were asked for.
+    private var unheard: [BluetoothAddress: (codecHint: VoiceCodec?, timeout: Duration)] = [:]
+    /// Has music make room before a link is opened.
+    package weak var music: (any MakingRoom)?
+    /// Set-ups that wait for that.
+    private var makingRoom: Set<BluetoothAddress> = []
+    /// What was learnt of the codecs of headsets.
+    package let codecMemories: CodecMemories
+    /// The number that was dialled last, here or by an application, since the start: for every headset's AT+BLDN.
+    package private(set) var lastDialed: String?
+    /// The outgoing call that it is the number of: an older one that is left when this one ends was not dialled later.
+    private var lastOutgoing: CallID?
+    /// Links that the headset closed and whose end is reported soon.
+    private var farewells: [BluetoothAddress: Timer] = [:]
+
+    package init(
+        registry: DeviceRegistry, calls: CallDirectory, graph: AudioGraph, admission: LinkAdmission,
+        opener: any AudioLinkOpening, configuration: AudioGatewayConfiguration, codecMemories: CodecMemories,
+        logger: Logger
+    ) {
+        self.registry = registry
+        self.calls = calls
+        self.graph = graph
+        self.admission = admission
+        self.configuration = configuration
+        self.codecMemories = codecMemories
+        self.logger = logger
+        opener.onIncoming = { [weak self] link in self?.incoming(link) }
+        admission.onStuck = { [weak self] address in self?.free(address) }
+    }
+
+    // MARK: Connections
+
+    /// bluetoothd hands over a headset's RFCOMM connection; a new one replaces an old one, which is dead then.
+    ///
+    /// - Throws: why the headset is not served by this profile.
+    package func connected(
+        _ address: BluetoothAddress, _ descriptor: PassedDescriptor,
+        by profile: AudioGatewayConfiguration.Profile = .handsFree
+    ) throws(ConnectionRefusal) {
+        if profile == .headset { try checkHeadsetProfile(address) }
+        let channel: RFCOMMChannel
+        do throws(SystemError) {
+            channel = try RFCOMMChannel(descriptor: descriptor.take())
+        } catch {
+            // What the headset has goes on.
+            throw ConnectionRefusal("the connection cannot be used: \(error)")
+        }
+        sessions[address]?.close("replaced by a new connection")
+        makeRoom()
+        logger.info("\(address): connected")
+        var ours = configuration(of: address)
+        ours.profile = profile
+        let adapter = adapter(of: address)
+        ours.codecMemory = codecMemories.memory(of: address, on: adapter)
+        ours.lastDialed = lastDialed
+        ours.quirks = quirks?(address) ?? Quirks()
+        let session = HeadsetSession(
+            address: address, adapter: adapter, channel: channel, configuration: ours, calls: calls.snapshot,
+            startedAt: calls.startTimes, admission: admission, graph: graph, logger: logger)
+        sessions[address] = session
+        session.onEvent = { [weak self, weak session] event in
+            guard let self, let session else { return }
+            take(event, session)
+        }
+        session.start()
+        onSession?(address)
+        levels?.begun(session)
+        if isVirtualCallAsked { session.setVirtualCall(true) }
+    }
+
+    private func configuration(of address: BluetoothAddress) -> AudioGatewayConfiguration {
+        var ours = configuration
+        levels?.prepare(&ours, for: address)
+        return ours
+    }
+
+    package func disconnect(_ address: BluetoothAddress) async throws(APIError) {
+        guard sessions[address] != nil else { throw APIError(.unavailable, "\(address) is not connected") }
+        onDismissal?(address)
+        do throws(DeviceCallError) {
+            try await registry.disconnect(address)
+        } catch {
+            throw APIError(.unavailable, "\(error)")
+        }
+    }
+
+    /// bluetoothd asks for it, or reports that the radio link is gone.
+    package func closeSession(_ address: BluetoothAddress, _ reason: String) { sessions[address]?.close(reason) }
+
+    package func closeAll() {
+        for address in sessions.keys.sorted() { sessions[address]?.close("btcalld stops") }
+    }
+
+    // MARK: What the headsets are told
+
+    package func callsChanged(_ snapshot: CallSnapshot) {
+        for call in snapshot.calls where call.direction == .outgoing && call.id >= lastOutgoing ?? call.id {
+            guard let number = call.details.number else { continue }
+            lastDialed = number
+            lastOutgoing = call.id
+        }
+        for address in sessions.keys.sorted() { sessions[address]?.callsChanged(snapshot, lastDialed: lastDialed) }
+    }
+
+    package func setSpeakerVolume(_ volume: UInt8, of address: BluetoothAddress) {
+        sessions[address]?.setSpeakerVolume(Int(volume))
+    }
+
+    package func setMicrophoneVolume(_ volume: UInt8, of address: BluetoothAddress) {
+        sessions[address]?.setMicrophoneVolume(Int(volume))
+    }
+
+    /// The loudest that a headset's speaker may be, 0…15.
+    package func speakerCeiling(of address: BluetoothAddress) -> Int {
+        sessions[address]?.speakerCeiling ?? configuration(of: address).speakerCeiling
+    }
+
+    // MARK: What is known of them
+
+    /// How many are connected, for calls or for music.
+    package var connectedCount: Int {
+        let others = registry.devices.map(\.address).filter { sessions[$0]?.isEstablished != true }
+        return sessions.values.count { $0.isEstablished } + others.count { media?($0) != nil }
+    }
+
+    package func description(of address: BluetoothAddress) -> HeadsetDescription? {
+        let media = media?(address)
+        guard let session = sessions[address], session.isEstablished else {
+            return media.map { HeadsetDescription(address: address, name: name(of: address), media: $0) }
+        }
+        return HeadsetDescription(
+            address: address, name: name(of: address), codec: graph.codec(ofLink: address)?.description,
+            codecs: session.codecs.map(\.description), codecReason: session.codecLimit?.text("\(address)"),
+            battery: battery(of: session), speakerVolume: UInt8(clamping: session.volumes.speaker ?? 0),
+            microphoneVolume: UInt8(clamping: session.volumes.microphone ?? 0),
+            audioPolicy: audioPolicy(of: session), media: media)
+    }
+
+    /// As the headset says it; of one that does not, as bluetoothd has it from elsewhere (INTEROP.md A15).
+    private func battery(of session: HeadsetSession) -> Int? {
+        session.charge.report?.percent ?? registry.device(session.address)?.battery
+    }
+
+    /// Whether only bluetoothd can know the battery of a connected headset.
+    package func isSilentAboutBattery(_ address: BluetoothAddress) -> Bool {
+        guard let session = sessions[address] else { return false }
+        return session.isEstablished && session.charge.report == nil
+    }
+
+    /// Frames per second that a link to the headset can have, best first; empty while it is not connected.
+    package func rates(of address: BluetoothAddress) -> [Int] {
+        guard let session = sessions[address], session.isEstablished else { return [] }
+        var rates: [Int] = []
+        for codec in session.codecs where !rates.contains(codec.sampleRate) { rates.append(codec.sampleRate) }
+        return rates
+    }
+
+    /// Whether a headset's hands-free or headset profile is up.
+    package func presence(of address: BluetoothAddress) -> ProfileRepair.Presence {
+        guard let session = sessions[address] else { return .down }
+        return session.isEstablished ? .up : .comingUp
+    }
+
+    package func name(of address: BluetoothAddress) -> String {
+        registry.device(address)?.name ?? address.description
+    }
+
+    package func category(of address: BluetoothAddress) -> ClassOfDevice.Category? {
+        registry.device(address)?.classOfDevice.category
+    }
+
+    /// Headsets that are paired but not connected are shown to the policy too, so that `btcall devices` has them.
+    package func describe(_ device: DeviceRegistry.Device) {
+        guard device.paired else { return forget(device.address) }
+        leaveHeadsetProfile(device)
+        guard isServed(device) else { return }
+        let isNew = described[device.address] == nil
+        described[device.address] = .some(device.adapterPath)
+        guard isNew else { return }
+        onRoutingEvent?(
+            .headsetDescribed(device.address, category: device.classOfDevice.category, inbandRing: false))
+    }
+
+    /// bluetoothd does not know the headset any more, or not as a paired one: it leaves the policy's facts when its connection
+    /// is over. That its adapter was pulled is no such case, because it comes back with that.
+    package func forget(_ address: BluetoothAddress) {
+        guard described[address] != nil else { return }
+        ControlLoop.shared.schedule(after: Self.adapterDelay) { [weak self] in self?.forgetIfUnpaired(address) }
+    }
+
+    /// Headsets that were unpaired while bluetoothd or the adapter was away.
+    package func forgetUnpaired() {
+        for address in described.keys.sorted() { forgetIfUnpaired(address) }
+        forgetCodecsOfUnpaired()
+    }
+
+    /// bluetoothd takes the devices away first, and then their adapter.
+    private static let adapterDelay = Duration.milliseconds(100)
+
+    package func forgetIfUnpaired(_ address: BluetoothAddress) {
+        guard let path = described[address], sessions[address] == nil, registry.isServicePresent, !isServed(address)
+        else { return }
+        if let path, registry.adapter(path: path) == nil { return }
+        described[address] = nil
+        if registry.device(address)?.paired != true {
+            logger.about(headset: address).notice("\(address) is not paired any more")
+            codecMemories.forget(address)
+            levels?.forget(address)
+            onUnpaired?(address)
+        }
+        onRoutingEvent?(.headsetForgotten(address))
+    }
+
+    // MARK: LinkOpening
+
+    package func openLink(_ address: BluetoothAddress, codecHint: VoiceCodec?, attempt: Int, timeout: Duration) {
+        guard let session = sessions[address], session.isEstablished else {
+            later(.linkFailed(address, .failed))
+            return
+        }
+        // A set-up to a headset that is dead keeps the controller busy until the radio link is given up, 20 s by default,
+        // and no other headset can be reached meanwhile. So one that fell silent has to be heard of first.
+        if session.isUnheard, attempt < Self.blindAttempt {
+            logger.about(headset: address).info(
+                "\(address): silent since its link closed; its link is opened when it is heard of again")
+            unheard[address] = (codecHint, timeout)
+            return
+        }
+        if attempt > 1 { admission.onRetry?(address) }
+        makeRoom(session, codecHint, timeout)
+    }
+
+    /// Opens the link, at once where no music is in its way.
+    private func makeRoom(_ session: HeadsetSession, _ codecHint: VoiceCodec?, _ timeout: Duration) {
+        let address = session.address
+        let start = ControlLoop.now
+        let isAwaited = music?.makeRoom(for: address) { [weak self, weak session] in
+            guard self?.makingRoom.remove(address) != nil else { return }
+            let left = timeout - start.duration(to: ControlLoop.now)
+            session?.openLink(codecHint: codecHint, timeout: max(left, .zero))
+        }
+        if isAwaited == true {
+            makingRoom.insert(address)
+        } else {
+            session.openLink(codecHint: codecHint, timeout: timeout)
+        }
+    }
+
+    /// Nobody waits for room any more.
+    private func leaveRoom(_ address: BluetoothAddress) -> Bool {
+        guard makingRoom.remove(address) != nil else { return false }
+        music?.cancel(address)
+        return true
+    }
+
+    /// The attempt that is made even if nothing was heard: a headset may be back without a reason to say anything.
+    private static let blindAttempt = 3
+
+    package func closeLink(_ address: BluetoothAddress) {
+        farewells.removeValue(forKey: address)?.cancel()
+        if unheard.removeValue(forKey: address) != nil || leaveRoom(address) {
+            later(.linkClosed(address, .requested))
+            return
+        }
+        closing.insert(address)
+        guard let session = sessions[address], session.closeLink() else {
+            closing.remove(address)
+            later(.linkClosed(address, .requested))
+            return
+        }
+    }
+
+    private func later(_ event: RoutingEvent) {
+        ControlLoop.shared.perform { [weak self] in self?.onRoutingEvent?(event) }
+    }
+
+    // MARK: What the graph reports
+
+    package func linkSilent(_ address: BluetoothAddress) { sessions[address]?.isUnheard = true }
+    package func linkResumed(_ address: BluetoothAddress) { sessions[address]?.isUnheard = false }
+
+    package func linkClosed(_ address: BluetoothAddress) {
+        admission.linkClosed(address)
+        guard sessions[address]?.linkClosed() == true else { return }
+        reportClosed(address, .requested)
+    }
+
+    /// - Parameter code: `errno` of the socket; 0 is an orderly end.
+    package func linkLost(_ address: BluetoothAddress, code: Int32) {
+        admission.linkClosed(address)
+        guard sessions[address]?.linkClosed() == true else { return }
+        guard code == 0 || code == ECONNRESET, !closing.contains(address) else {
+            reportClosed(address, .linkLoss)
+            return
+        }
+        // A headset that is switched off closes its audio first and its control connection right after: that is no wish
+        // to have the call on the board for good, so the end of the session is waited for.
+        farewells[address]?.cancel()
+        farewells[address] = ControlLoop.shared.schedule(after: Self.farewell) { [weak self] in
+            self?.reportClosed(address, .remote)
+        }
+    }
+
+    /// How long the control connection may outlive the audio of a headset that says good-bye.
+    private static let farewell = Duration.milliseconds(100)
+
+    private func reportClosed(_ address: BluetoothAddress, _ reason: LinkCloseReason) {
+        farewells.removeValue(forKey: address)?.cancel()
+        onRoutingEvent?(.linkClosed(address, closing.remove(address) != nil ? .requested : reason))
+        onChange?(.changed(address))
+    }
+
+    private func incoming(_ link: any IncomingAudioLink) {
+        guard let session = sessions[link.peer], session.isEstablished else {
+            logger.notice("\(link.peer) opens audio without a service level connection: refused")
+            link.reject()
+            return
+        }
+        guard !graph.hasStream(link.peer) else {
+            logger.notice(
+                "\(link.peer) opens audio while the call is heard over its A2DP: refused (`btcall why` says why it is)")
+            link.reject()
+            return
+        }
+        session.headsetOpensLink(link)
+    }
+
+    // MARK: What the sessions report
+
+    private func take(_ event: HeadsetSession.Event, _ session: HeadsetSession) {
+        let address = session.address
+        guard sessions[address] === session else { return }
+        switch event {
+        case .established:
+            onSession?(address)
+            describeConnected(address)
+            levels?.changed(session)
+            onChange?(.appeared(address))
+            takeWishes(of: session)
+            onRoutingEvent?(.headsetProfile(address, .hfp, isUp: true))
+        case .ended(let reason):
+            logger.about(headset: address).info("\(address): connection over (\(reason))")
+            sessions[address] = nil
+            onSession?(address)
+            levels?.ended(address)
+            closing.remove(address)
+            unheard[address] = nil
+            _ = leaveRoom(address)
+            farewells.removeValue(forKey: address)?.cancel()
+            graph.closeLink(address)
+            graph.setSpeakerGain(nil, ofLink: address)
+            graph.setOwnVoiceProcessing(false, ofLink: address)
+            if session.isEstablished {
+                onRoutingEvent?(.headsetProfile(address, .hfp, isUp: false))
+                if session.audioPolicy != nil { onRoutingEvent?(.headsetWish(address, takesCalls: true)) }
+                onChange?(.vanished(address))
+            }
+            // It may be written to a file: the call moves first.
+            learnCodecs(of: session)
+            forget(address)
+        case .heard:
+            if let wanted = unheard.removeValue(forKey: address) {
+                makeRoom(session, wanted.codecHint, wanted.timeout)
+            }
+        case .changed:
+            learnCodecs(of: session)
+            levels?.changed(session)
+            onChange?(.changed(address))
+        case .wishesChanged: takeWishes(of: session)
+        case .microphoneVolume(let old, let new): onMicrophoneVolume?(address, old, new)
+        case .buttonPressed(let button): onChange?(.buttonPressed(address, button))
+        case .buttonHeld: onChange?(.buttonHeld(address))
+        case .linkOpened: onRoutingEvent?(.linkOpened(address))
+        case .linkOpenedByHeadset:
+            // It closed its link and opened another at once.
+            if farewells[address] != nil { reportClosed(address, .remote) }
+            // The link that the policy waits for, had the headset not been quicker.
+            let isAwaited = leaveRoom(address)
+            onRoutingEvent?(isAwaited ? .linkOpened(address) : .linkOpenedByHeadset(address, mode: .hfp))
+        case .linkFailed(let failure): linkFailed(address, failure)
+        case .request(let request, let id):
+            calls.request(request, via: .headset(address)) { [weak session] outcome in session?.completed(id, outcome) }
+        }
+    }
+
+    private func linkFailed(_ address: BluetoothAddress, _ failure: AudioFailure) {
+        // To the policy that was the attempt, even if it was the headset's own.
+        _ = leaveRoom(address)
+        if failure == .timedOut { sessions[address]?.hasTimedOut = true }
+        guard closing.remove(address) == nil else {
+            onRoutingEvent?(.linkClosed(address, .requested))
+            return
+        }
+        let reported: LinkFailure =
+            switch failure {
+            case .refused, .busy: .refused
+            case .timedOut, .unanswered: .timedOut
+            case .unsupportedCodec: .unsupportedCodec
+            case .failed, .cancelled: .failed
+            }
+        onRoutingEvent?(.linkFailed(address, reported))
+    }
+
+    private func describeConnected(_ address: BluetoothAddress) {
+        guard described[address] == nil else { return }
+        described[address] = .some(registry.device(address)?.adapterPath)
+        let category = registry.device(address)?.classOfDevice.category ?? .headset
+        onRoutingEvent?(.headsetDescribed(address, category: category, inbandRing: false))
+    }
+}

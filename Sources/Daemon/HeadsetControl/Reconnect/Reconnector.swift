@@ -1,0 +1,261 @@
+package import BlueZ
+package import BluetoothTypes
+package import Configuration
+package import ControlLoop
+package import Diagnostics
+package import HeadsetPolicy
+package import Logging
+
+/// Brings headsets back that are known and away; carries out what `ReconnectManager` decides.
+@ControlPlane
+package final class Reconnector {
+    /// What is so now.
+    package struct Scene {
+        package var facts: [ReconnectManager.Fact]
+        package var isActive: Bool
+        package var isBusy: Bool
+
+        package init(facts: [ReconnectManager.Fact], isActive: Bool, isBusy: Bool) {
+            self.facts = facts
+            self.isActive = isActive
+            self.isBusy = isBusy
+        }
+    }
+
+    /// Asked when something may be different.
+    package var scene: (@ControlPlane () -> Scene)?
+    /// How a headset is shown to people.
+    package var name: (@ControlPlane (BluetoothAddress) -> String)?
+    /// What is to become of a headset is other than before.
+    package var onChange: (@ControlPlane () -> Void)?
+
+    private let registry: DeviceRegistry
+    private let problems: ProblemList
+    private let store: ReconnectStore?
+    private let writer: StateWriter
+    private let ends: (any RadioLinkEnds)?
+    private let logger: Logger
+    private var manager: ReconnectManager
+    private var timer: Timer?
+    private var isFollowing = false
+    private var isStopped = false
+    /// Controllers whose reasons are not known, and were told of.
+    private var unheard: Set<String> = []
+
+    /// - Parameters:
+    ///   - store: nil keeps nothing.
+    ///   - ends: nil: only bluetoothd says why radio links end.
+    package init(
+        registry: DeviceRegistry, problems: ProblemList, store: ReconnectStore?, writer: StateWriter,
+        ends: (any RadioLinkEnds)?, settings: ReconnectManager.Settings, logger: Logger
+    ) {
+        self.writer = writer
+        self.registry = registry
+        self.problems = problems
+        self.store = store
+        self.ends = ends
+        self.logger = logger
+        do throws(ConfigurationError) {
+            manager = ReconnectManager(settings: settings, memories: try store?.load() ?? [:])
+        } catch {
+            logger.error("which headsets were used and left alone is not restored: \(error)")
+            manager = ReconnectManager(settings: settings)
+        }
+        ends?.onEnd = { [weak self] address, code in
+            self?.disconnected(address, DisconnectionReason(controllerError: code))
+        }
+    }
+
+    package func standing(of address: BluetoothAddress) -> ReconnectManager.Standing { manager.standing(of: address) }
+
+    // MARK: What happens
+
+    /// Something may be different: a connection, a call, what bluetoothd knows, who serves what.
+    package func follow() {
+        guard !isFollowing, !isStopped else { return }
+        isFollowing = true
+        // Once for all that happens together, and when it has happened in full.
+        ControlLoop.shared.perform { [weak self] in self?.look() }
+    }
+
+    package func follow(_ settings: ReconnectManager.Settings) {
+        perform(manager.follow(settings, at: ControlLoop.now))
+    }
+
+    /// The controllers that there are now.
+    package func adaptersChanged(_ adapters: [DeviceRegistry.Adapter]) {
+        guard !isStopped, let ends else { return }
+        let failures = ends.follow(adapters.filter(\.powered).map(\.controller))
+        for (controller, error) in failures.sorted(by: { $0.key < $1.key }) where !unheard.contains(controller) {
+            logger.notice(
+                """
+                why headsets disconnect is not seen on \(controller): \(error); those that are switched off are paged as if \
+                they were lost
+                """)
+        }
+        unheard = Set(failures.keys)
+    }
+
+    /// Why the radio link of a headset ended.
+    package func disconnected(_ address: BluetoothAddress, _ reason: DisconnectionReason) {
+        guard !isStopped else { return }
+        logger.debug("\(address): the radio link ended: \(reason.rawValue)")
+        perform(manager.disconnected(address, reason, at: ControlLoop.now))
+    }
+
+    /// Somebody disconnects the headset on this machine, or one of its profiles.
+    package func dismissed(_ address: BluetoothAddress) {
+        guard !isStopped else { return }
+        perform(manager.dismissed(address, at: ControlLoop.now))
+    }
+
+    /// The daemon disconnects a headset to free the controller.
+    package func freed(_ address: BluetoothAddress) {
+        guard !isStopped else { return }
+        manager.freed(address, at: ControlLoop.now)
+    }
+
+    /// It is not paired any more.
+    package func forget(_ address: BluetoothAddress) {
+        guard !isStopped else { return }
+        perform(manager.forget(address, at: ControlLoop.now))
+    }
+
+    package func stop() {
+        isStopped = true
+        timer?.cancel()
+        timer = nil
+        ends?.stop()
+    }
+
+    private func look() {
+        isFollowing = false
+        guard !isStopped, let scene = scene?() else { return }
+        perform(manager.update(scene.facts, isActive: scene.isActive, isBusy: scene.isBusy, at: ControlLoop.now))
+    }
+
+    // MARK: Steps
+
+    private func perform(_ actions: [ReconnectManager.Action]) {
+        var isKept = true
+        var isChanged = false
+        for action in actions {
+            switch action {
+            case .setDeadline(let deadline):
+                setDeadline(deadline)
+                continue
+            case .keep:
+                isKept = false
+                continue
+            case .page(let address, let number, let attempt): page(address, number, attempt)
+            case .cancel(let address): cancel(address)
+            case .wait(let address, let until):
+                let seconds = (ControlLoop.now.duration(to: until).milliseconds + 500) / 1000
+                logger.info("\(title(address)): away, paged in \(seconds) s unless it comes or there is a call")
+            case .returned(let address): logger.notice("\(title(address)): back after it was paged")
+            case .leave(let address, let left): leave(address, left)
+            case .quarantine(let address, let losses, let until): begin(address, losses, until)
+            case .release(let address): problems.end(Self.problem(address))
+            }
+            isChanged = true
+        }
+        if !isKept { keep() }
+        if isChanged { onChange?() }
+    }
+
+    private func setDeadline(_ deadline: Instant) {
+        timer?.cancel()
+        timer = ControlLoop.shared.schedule(at: deadline) { [weak self] in
+            guard let self, !isStopped else { return }
+            perform(manager.deadlineReached(at: ControlLoop.now))
+        }
+    }
+
+    private func page(_ address: BluetoothAddress, _ number: Int, _ attempt: Int) {
+        let name = title(address)
+        logger.notice("\(name): paged, attempt \(attempt)")
+        Task { @ControlPlane in
+            let outcome: ReconnectManager.Outcome
+            do throws(DeviceCallError) {
+                try await connect(address)
+                outcome = .done
+            } catch {
+                outcome = Self.outcome(error)
+                if outcome != .cancelled { logger.info("\(name): not connected: \(error)") }
+            }
+            guard !isStopped else { return }
+            // What has come up with it is known before it is judged.
+            look()
+            perform(manager.answered(number, outcome, at: ControlLoop.now))
+        }
+    }
+
+    /// bluetoothd connects by itself what was registered to be, which the Headset Profile is not.
+    private func connect(_ address: BluetoothAddress) async throws(DeviceCallError) {
+        guard let device = registry.device(address) else { throw .unknownDevice }
+        if device.isHandsFree || device.isAudioSink {
+            try await registry.connect(address)
+        } else {
+            try await registry.connectProfile(.headset, of: address)
+        }
+    }
+
+    private static func outcome(_ error: DeviceCallError) -> ReconnectManager.Outcome {
+        switch error {
+        case .alreadyDone: .done
+        case .inProgress: .inProgress
+        case .serviceAbsent, .unknownDevice, .adapterOff: .notTried
+        case .notPaired: .notPaired
+        case .cancelled: .cancelled
+        case .profileUnavailable, .unreachable, .refused, .timedOut, .notPermitted, .failed: .failed
+        }
+    }
+
+    /// bluetoothd answers at once, gives the connection up, and has the controller end the page.
+    private func cancel(_ address: BluetoothAddress) {
+        logger.notice("\(title(address)): its page is given up")
+        Task { @ControlPlane in
+            do throws(DeviceCallError) {
+                try await registry.disconnect(address)
+            } catch {
+                logger.debug("\(address): its page is not given up: \(error)")
+            }
+        }
+    }
+
+    private func title(_ address: BluetoothAddress) -> String { "\(name?(address) ?? "headset") (\(address))" }
+
+    private func leave(_ address: BluetoothAddress, _ left: ReconnectManager.Left) {
+        switch left {
+        case .byHand:
+            logger.notice("\(title(address)): disconnected on purpose, left alone until it connects or is connected")
+        case .byHeadset:
+            logger.notice("\(title(address)): it has disconnected itself, and is waited for")
+        }
+    }
+
+    private func begin(_ address: BluetoothAddress, _ losses: Int, _ until: Instant) {
+        let seconds = max(ControlLoop.now.duration(to: until).milliseconds / 1000, 0)
+        let count = losses > 0 ? "\(losses) times in two minutes" : "too often"
+        problems.begin(
+            Self.problem(address),
+            what: "\(name?(address) ?? "a headset") has come and gone \(count): it is left alone",
+            remedy: """
+                not paged for \(seconds) s, or until it connects by itself and stays; charge it, bring it nearer, or switch it \
+                off (`btcall config bluetooth.reconnectLosses`)
+                """)
+    }
+
+    private static func problem(_ address: BluetoothAddress) -> String { "reconnect.\(address)" }
+
+    private func keep() {
+        guard let store else { return }
+        writer.write(store.text(manager.memories), to: store.file) { [problems] error in
+            guard let error else { return problems.end("reconnectMemory") }
+            problems.begin(
+                "reconnectMemory",
+                what: "which headsets were used and left alone is not kept: cannot write \(store.file.path): \(error)",
+                remedy: "make the directory writable for the daemon's user (StateDirectory=btcall in the unit does)")
+        }
+    }
+}
