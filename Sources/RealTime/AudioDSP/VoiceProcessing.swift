@@ -32,7 +32,7 @@ package enum VoiceProcessingKind: String, Sendable, CaseIterable {
 }
 
 /// What is done to the microphone.
-package struct VoiceStages: OptionSet, Sendable {
+package struct VoiceStages: BitwiseCopyable, OptionSet, Sendable {
     package let rawValue: UInt8
 
     @_noLocks

@@ -61,7 +61,7 @@ extension AudioEngine {
                 busRate: configuration.busRate, counters: counters, uplinkCounters: uplinkCounters))
         manual = ManualRecord(
             id: id, counters: counters, uplinkCounters: uplinkCounters, descriptors: (uplink, downlink))
-        guard send(Message(.attachManual, id: id, storage: port)) else {
+        guard send(.attachManual(port)) else {
             free(manual: port)
             throw .commandQueueFull
         }
@@ -69,13 +69,7 @@ extension AudioEngine {
 
     /// Ends manual rendering at once; `manualEnded` follows.
     package func detachManual() {
-        guard let manual else { return }
-        _ = send(Message(.detachManual, id: manual.id))
-    }
-
-    func manualEnded(_ record: Message) -> AudioEngineEvent? {
-        if let storage = record.storage { free(manual: storage.assumingMemoryBound(to: ManualPort.self)) }
-        return .manualEnded(record.id)
+        if manual != nil { _ = send(.detachManual) }
     }
 
     func free(manual port: ManualPointer) {
@@ -117,7 +111,7 @@ extension AudioEngine {
                 id: id, call: call, side: side, descriptor: descriptor, rate: rate, layout: layout,
                 isStream: isStream, busRate: configuration.busRate, counters: counters))
         taps[id] = counters
-        guard send(Message(.attachTap, id: id, storage: port)) else {
+        guard send(.attachTap(port)) else {
             taps[id] = nil
             free(tap: port)
             throw .commandQueueFull
@@ -127,13 +121,7 @@ extension AudioEngine {
     /// Ends a tap; `tapEnded` follows.
     package func detachTap(_ id: UInt32) {
         guard taps[id] != nil else { return }
-        _ = send(Message(.detachTap, id: id))
-    }
-
-    func tapEnded(_ record: Message) -> AudioEngineEvent? {
-        if let storage = record.storage { free(tap: storage.assumingMemoryBound(to: TapPort.self)) }
-        taps[record.id] = nil
-        return .tapEnded(record.id)
+        _ = send(.detachTap(id))
     }
 
     func free(tap: TapPointer) {

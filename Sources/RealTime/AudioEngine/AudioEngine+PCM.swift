@@ -13,7 +13,7 @@ extension AudioEngine {
         guard heldPCMs.count < RealtimeThread.maximumPCMs else { throw .tooMany(limit: RealtimeThread.maximumPCMs) }
         let port = makePCM(id, memory)
         pcms[id] = port
-        guard send(Message(.addPCM, id: id, storage: port)) else {
+        guard send(.addPCM(port)) else {
             pcms[id] = nil
             free(pcm: port)
             throw .commandQueueFull
@@ -23,12 +23,12 @@ extension AudioEngine {
     /// Stops a stream; the client is its own clock from then on. The number may be used again at once.
     package func removePCM(_ id: UInt32) {
         guard pcms.removeValue(forKey: id) != nil else { return }
-        _ = send(Message(.removePCM, id: id))
+        _ = send(.removePCM(id))
     }
 
     /// Makes the PCM the audio of a call, under the call's number; nil ends that.
     package func setPCMCall(_ call: UInt32?) {
-        _ = send(Message(.setPCMCall, id: call ?? Message.noTerminal))
+        _ = send(.setPCMCall(call))
     }
 
     func makePCM(_ id: UInt32, _ memory: PCMMemory) -> PCMPointer {
@@ -43,11 +43,5 @@ extension AudioEngine {
         port.pointee.disengage()
         port.deinitialize(count: 1).deallocate()
         heldPCMs[port] = nil
-    }
-
-    /// The thread has ended.
-    func freePCMs() {
-        for port in Array(heldPCMs.keys) { free(pcm: port) }
-        pcms.removeAll()
     }
 }

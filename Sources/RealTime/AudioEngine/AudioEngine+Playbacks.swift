@@ -34,7 +34,7 @@ package struct PlaybackManner: Hashable, Sendable {
 }
 
 /// Where it is heard.
-package enum PlaybackTarget: Hashable, Sendable {
+package enum PlaybackTarget: BitwiseCopyable, Hashable, Sendable {
     case nowhere
     /// Where the calls are routed.
     case routed
@@ -42,10 +42,12 @@ package enum PlaybackTarget: Hashable, Sendable {
     case terminal(UInt32)
 
     var number: Int64 {
-        switch self {
-        case .nowhere: PlaybackPort.nowhere
-        case .routed: PlaybackPort.routed
-        case .terminal(let id): Int64(id)
+        @_noLocks get {
+            switch self {
+            case .nowhere: PlaybackPort.nowhere
+            case .routed: PlaybackPort.routed
+            case .terminal(let id): Int64(id)
+            }
         }
     }
 }
@@ -75,7 +77,7 @@ extension AudioEngine {
         let port = PlaybackPointer.allocate(capacity: 1)
         initialize(port, id, source, manner, target)
         playbacks[id] = port
-        guard send(Message(.addPlayback, id: id, storage: port)) else {
+        guard send(.addPlayback(port)) else {
             playbacks[id] = nil
             free(playback: port)
             throw .commandQueueFull
@@ -127,13 +129,13 @@ extension AudioEngine {
     /// Has it heard at another place from its next 10 ms on.
     package func movePlayback(_ id: UInt32, to target: PlaybackTarget) {
         guard playbacks[id] != nil else { return }
-        _ = send(Message(.movePlayback, id: id, number: target.number))
+        _ = send(.movePlayback(id, target))
     }
 
     /// Fades it out; `playbackEnded` comes after that.
     package func endPlayback(_ id: UInt32) {
         guard playbacks[id] != nil else { return }
-        _ = send(Message(.endPlayback, id: id))
+        _ = send(.endPlayback(id))
     }
 
     func free(playback: PlaybackPointer) {
@@ -146,11 +148,5 @@ extension AudioEngine {
         }
         if let stream = playback.pointee.stream { free(pcm: stream) }
         playback.deinitialize(count: 1).deallocate()
-    }
-
-    /// The thread has ended.
-    func freePlaybacks() {
-        for playback in playbacks.values { free(playback: playback) }
-        playbacks.removeAll()
     }
 }

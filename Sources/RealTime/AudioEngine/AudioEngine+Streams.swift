@@ -8,12 +8,12 @@ extension AudioEngine {
     /// How long it takes from the socket of a stream to the ear, as the headset tells: programs that play are told, and the
     /// echo canceller.
     package func setStreamDelay(_ id: UInt32, milliseconds: Int) {
-        _ = send(Message(.streamDelay, id: id, number: Int64(max(0, milliseconds))))
+        _ = send(.setStreamDelay(id, milliseconds: max(0, milliseconds)))
     }
 
     /// Whether a stream that was added to play alone also hears the calls, both sides of them, wherever they are routed.
     package func setListening(_ id: UInt32, _ isOn: Bool) {
-        _ = send(Message(.setListening, id: id, number: isOn ? 1 : 0))
+        _ = send(.setListening(id, isOn))
     }
 
     /// Packets that the socket of a stream may keep: what is in there is late already, and cannot be made smaller.

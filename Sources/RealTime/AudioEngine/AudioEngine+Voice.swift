@@ -25,7 +25,7 @@ extension AudioEngine {
             }
             port = made
         }
-        guard send(Message(.setVoice, id: 0, number: Int64(stages.rawValue), storage: port)) else {
+        guard send(.setVoice(port, stages)) else {
             if let port { free(voice: port) }
             throw .commandQueueFull
         }
@@ -33,17 +33,17 @@ extension AudioEngine {
 
     /// Does these and no others to the microphone, without a gap. Nothing with `none`, nor for a terminal that does it itself.
     package func setVoiceStages(_ stages: VoiceStages) {
-        _ = send(Message(.voiceStages, id: 0, number: Int64(stages.rawValue)))
+        _ = send(.setVoiceStages(stages))
     }
 
     /// Lets the microphone through as it is, as late as before and without a gap, while everything goes on adapting.
     package func setVoiceBypassed(_ isBypassed: Bool) {
-        _ = send(Message(.voiceBypass, id: 0, number: isBypassed ? 1 : 0))
+        _ = send(.setVoiceBypassed(isBypassed))
     }
 
     /// The device takes echo and noise out itself: nothing is done to its microphone here.
     package func setOwnVoiceProcessing(_ id: UInt32, _ isOwn: Bool) {
-        _ = send(Message(.ownVoice, id: id, number: isOwn ? 1 : 0))
+        _ = send(.setOwnVoice(id, isOwn))
     }
 
     func free(voice port: VoicePointer) {

@@ -1,6 +1,7 @@
 package import AudioDSP
 import CBTCall
 import Glibc
+import RealTimeStorage
 
 /// Moves the audio between calls and the device where the person is, on a real-time thread of its own (DESIGN.md
 /// section 5).
@@ -35,8 +36,8 @@ package final class AudioEngine: @unchecked Sendable {
 
     let configuration: AudioEngineConfiguration
     private let commandDescriptor: Int32
-    private let commands: UnsafeMutablePointer<MessageQueue>
-    private let events: UnsafeMutablePointer<MessageQueue>
+    private let commands: UnsafeMutablePointer<MessageQueue<Command>>
+    private let events: UnsafeMutablePointer<MessageQueue<Event>>
     let threadCounters: UnsafeMutablePointer<ThreadCounters>
     private let state: UnsafeMutablePointer<RealtimeThread>
     private var thread: btcall_realtime_thread
@@ -113,26 +114,11 @@ package final class AudioEngine: @unchecked Sendable {
         guard isRunning else { return }
         isRunning = false
         // A full queue empties within milliseconds: the thread lives.
-        while !commands.pointee.push(Message(.stop, id: 0)) { usleep(1_000) }
+        while !commands.pointee.push(.stop) { usleep(1_000) }
         btcall_eventfd_signal(commandDescriptor)
         btcall_realtime_thread_join(&thread)
         _ = takeEvents()
-        state.pointee.takeBack {
-            free(terminal: $0)
-        } calls: {
-            free(call: $0)
-        } injections: {
-            free(injection: $0)
-        } captures: {
-            free(capture: $0)
-        } manual: {
-            free(manual: $0)
-        } taps: {
-            free(tap: $0)
-        }
-        state.pointee.takeBackVoice { free(voice: $0) }
-        freePlaybacks()
-        freePCMs()
+        state.pointee.takeBack { _ = handle($0) }
         terminals.removeAll()
         calls.removeAll()
         heldCalls.removeAll()
@@ -171,7 +157,7 @@ package final class AudioEngine: @unchecked Sendable {
         let record = CallRecord(counters: counters, storage: port)
         calls[id] = record
         heldCalls.append(record)
-        guard send(Message(.attachCall, id: id, number: active ? 1 : 0, storage: port)) else {
+        guard send(.attachCall(port, isActive: active)) else {
             calls[id] = nil
             free(call: port)
             throw .commandQueueFull
@@ -181,7 +167,7 @@ package final class AudioEngine: @unchecked Sendable {
     /// Starts or stops the clocking of a call. What the provider of an inactive call sends is discarded.
     package func setCallActive(_ id: UInt32, _ active: Bool) {
         guard calls[id] != nil else { return }
-        _ = send(Message(.setCallActive, id: id, number: active ? 1 : 0))
+        _ = send(.setCallActive(id, active))
     }
 
     /// Which ways a call's audio goes; digital silence within 20 ms where it does not.
@@ -191,13 +177,13 @@ package final class AudioEngine: @unchecked Sendable {
     ///   - hears: the person hears the far end.
     ///   - speaks: the far end hears what every call is sent.
     package func setCallGates(_ id: UInt32, hears: Bool, speaks: Bool) {
-        _ = send(Message(.callGates, id: id, number: (hears ? 1 : 0) | (speaks ? 2 : 0)))
+        _ = send(.setCallGates(id, hears: hears, speaks: speaks))
     }
 
     /// Takes a call's audio away; its descriptor is closed soon after. The number may be used again at once.
     package func detachCall(_ id: UInt32) {
         guard calls.removeValue(forKey: id) != nil else { return }
-        _ = send(Message(.detachCall, id: id))
+        _ = send(.detachCall(id))
     }
 
     // MARK: What applications add
@@ -232,7 +218,7 @@ package final class AudioEngine: @unchecked Sendable {
                 id: id, descriptor: descriptor, rate: rate, layout: layout, isStream: isStream,
                 busRate: configuration.busRate, counters: counters))
         injections[id] = counters
-        guard send(Message(.attachInjection, id: id, storage: port)) else {
+        guard send(.attachInjection(port)) else {
             injections[id] = nil
             free(injection: port)
             throw .commandQueueFull
@@ -251,7 +237,7 @@ package final class AudioEngine: @unchecked Sendable {
     package func addTerminal(
         _ id: UInt32, _ kind: TerminalKind, speakerGain: Float = 1, microphoneGain: Float = 1, isAlone: Bool = false
     ) throws(AudioEngineError) {
-        guard id != Message.noTerminal, terminals[id] == nil else { throw .duplicate(id) }
+        guard terminals[id] == nil else { throw .duplicate(id) }
         guard terminals.count < RealtimeThread.maximumTerminals else {
             throw .tooMany(limit: RealtimeThread.maximumTerminals)
         }
@@ -296,7 +282,7 @@ package final class AudioEngine: @unchecked Sendable {
         if let stream = terminal.pointee.stream { counters.pointee.bitpool.set(stream.pointee.bitpool) }
         terminals[id] = TerminalRecord(
             counters: counters, isLink: link != nil, rate: rates.playback, isFramed: link?.pointee.isFramed ?? false)
-        guard send(Message(.addTerminal, id: id, storage: terminal)) else {
+        guard send(.addTerminal(terminal)) else {
             terminals[id] = nil
             free(terminal: terminal)
             throw .commandQueueFull
@@ -310,14 +296,14 @@ package final class AudioEngine: @unchecked Sendable {
     /// A link is cut to once it receives packets, a path once it captures; until then the old terminal carries on.
     package func route(to id: UInt32?) {
         if let id, terminals[id] == nil { return }
-        _ = send(Message(.route, id: id ?? Message.noTerminal))
+        _ = send(.route(id))
     }
 
     /// Fades a terminal out, lets it play what it has, and gives it back: `terminalRemoved`,
     /// within 50 ms more than its queue holds.
     package func removeTerminal(_ id: UInt32) {
         guard terminals[id] != nil else { return }
-        _ = send(Message(.removeTerminal, id: id))
+        _ = send(.removeTerminal(id))
     }
 
     // MARK: Capture streams by themselves
@@ -328,7 +314,7 @@ package final class AudioEngine: @unchecked Sendable {
     ///   - id: not that of a stream whose `captureRemoved` has not come.
     ///   - runsAlone: it runs at once, without a path too, and what it captures then is thrown away.
     package func addCapture(_ id: UInt32, _ stream: ALSACapture, runsAlone: Bool) throws(AudioEngineError) {
-        guard id != Message.noTerminal, !captures.contains(id) else { throw .duplicate(id) }
+        guard !captures.contains(id) else { throw .duplicate(id) }
         guard captures.count < RealtimeThread.maximumCaptures else {
             throw .tooMany(limit: RealtimeThread.maximumCaptures)
         }
@@ -338,7 +324,7 @@ package final class AudioEngine: @unchecked Sendable {
             to: CapturePort(
                 id, stream, busRate: configuration.busRate, runsAlone: runsAlone, descriptors: descriptors,
                 descriptorCount: count))
-        guard send(Message(.addCapture, id: id, storage: port)) else {
+        guard send(.addCapture(port)) else {
             free(capture: port)
             throw .commandQueueFull
         }
@@ -348,54 +334,54 @@ package final class AudioEngine: @unchecked Sendable {
     /// Gives a path a capture stream; a path that had it goes without. A path that has another one keeps that.
     package func attachCapture(_ id: UInt32, to terminal: UInt32) {
         guard captures.contains(id), terminals[terminal] != nil else { return }
-        _ = send(Message(.attachCapture, id: id, number: Int64(terminal)))
+        _ = send(.attachCapture(id, terminal: terminal))
     }
 
     /// Whether a capture stream runs without a path, too.
     package func setCaptureAlone(_ id: UInt32, _ runsAlone: Bool) {
         guard captures.contains(id) else { return }
-        _ = send(Message(.setCaptureAlone, id: id, number: runsAlone ? 1 : 0))
+        _ = send(.setCaptureAlone(id, runsAlone))
     }
 
     /// Takes a capture stream away, also from a path that plays, which goes on: `captureRemoved` within 20 ms.
     package func removeCapture(_ id: UInt32) {
         guard captures.contains(id) else { return }
-        _ = send(Message(.removeCapture, id: id))
+        _ = send(.removeCapture(id))
     }
 
     /// Mutes what goes to all calls; digital silence within 20 ms.
     package func setMuting(_ muting: Muting) {
-        _ = send(Message(.mute, id: 0, number: muting.number))
+        _ = send(.mute(muting))
     }
 
     /// How loud the microphone is to all calls, whichever device it belongs to.
     ///
     /// - Parameter gain: linear, 0 is silence; reached by a short ramp.
-    package func setMicrophoneVolume(_ gain: Float) { _ = send(Message(.microphoneVolume, id: 0, gain: gain)) }
+    package func setMicrophoneVolume(_ gain: Float) { _ = send(.setMicrophoneVolume(gain)) }
 
     /// How loud what applications add is to all calls.
     ///
     /// - Parameter gain: linear, 0 is silence; reached by a short ramp.
-    package func setApplicationVolume(_ gain: Float) { _ = send(Message(.applicationVolume, id: 0, gain: gain)) }
+    package func setApplicationVolume(_ gain: Float) { _ = send(.setApplicationVolume(gain)) }
 
     /// - Parameter gain: linear; reached by a short ramp.
     package func setSpeakerGain(_ id: UInt32, _ gain: Float) {
-        _ = send(Message(.speakerGain, id: id, gain: gain))
+        _ = send(.setSpeakerGain(id, gain))
     }
 
     /// - Parameter gain: linear; reached by a short ramp.
     package func setMicrophoneGain(_ id: UInt32, _ gain: Float) {
-        _ = send(Message(.microphoneGain, id: id, gain: gain))
+        _ = send(.setMicrophoneGain(id, gain))
     }
 
     /// Blocks of silence sent when a call's clocking starts, for calls that start from now on.
     package func setPrimeBlocks(_ blocks: Int) {
-        _ = send(Message(.primeBlocks, id: 0, number: Int64(min(max(blocks, 0), CallPort.ringBlocks / 2))))
+        _ = send(.setPrimeBlocks(min(max(blocks, 0), CallPort.ringBlocks / 2)))
     }
 
     /// After how long without a packet a link is reported silent; nil adapts to its jitter (ROUTING.md section 8).
     package func setSilentLimit(_ id: UInt32, _ limit: Duration?) {
-        _ = send(Message(.silentLimit, id: id, number: limit.map { max(0, $0.wholeNanoseconds) } ?? -1))
+        _ = send(.setSilentLimit(id, nanoseconds: limit.map { max(0, $0.wholeNanoseconds) }))
     }
 
     // MARK: Evidence
@@ -404,9 +390,8 @@ package final class AudioEngine: @unchecked Sendable {
     package func takeEvents() -> [AudioEngineEvent] {
         btcall_eventfd_clear(eventDescriptor)
         var result: [AudioEngineEvent] = []
-        var record = Message(.none, id: 0)
-        while events.pointee.pop(into: &record) {
-            if let event = handle(record) { result.append(event) }
+        while let event = events.pointee.pop() {
+            if let told = handle(event) { result.append(told) }
         }
         return result
     }
@@ -440,66 +425,59 @@ package final class AudioEngine: @unchecked Sendable {
 
     // MARK: Storage
 
-    private func handle(_ record: Message) -> AudioEngineEvent? {
-        let id = record.id
-        switch record.kind {
-        case .none, .attachCall, .setCallActive, .detachCall, .addTerminal, .removeTerminal, .route, .mute,
-            .speakerGain,
-            .microphoneGain, .silentLimit, .primeBlocks, .stop, .attachInjection,
-            .microphoneVolume, .applicationVolume, .setVoice, .voiceStages, .voiceBypass, .ownVoice, .addCapture,
-            .attachCapture, .setCaptureAlone, .removeCapture, .attachManual, .detachManual, .attachTap, .detachTap,
-            .addPlayback, .movePlayback, .endPlayback, .callGates, .addPCM, .removePCM, .setPCMCall, .setListening,
-            .streamDelay:
+    /// What the owner is told of it; storage that comes back is freed.
+    private func handle(_ event: Event) -> AudioEngineEvent? {
+        switch event {
+        case .happened(.callStarted(let id)): return calls[id] == nil ? nil : .callStarted(id)
+        case .happened(let fact): return fact
+        case .callClosed(let call, let code):
+            let id = call.pointee.id
+            // The owner has detached it itself, and perhaps used the number again: nothing new.
+            guard calls[id]?.storage == call else { return nil }
+            calls[id] = nil
+            return .callClosed(id, code: code)
+        case .callReleased(let call):
+            free(call: call)
             return nil
-        case .voiceReturned:
-            if let storage = record.storage { free(voice: storage.assumingMemoryBound(to: VoicePort.self)) }
+        case .pcmRemoved(let port):
+            free(pcm: port)
             return nil
-        case .speakingWhileMuted: return .speakingWhileMuted
-        case .firstPacket: return .firstPacket(terminal: id, packetBytes: Int(record.number))
-        case .linkSilent: return .linkSilent(terminal: id, afterMilliseconds: Int(record.number))
-        case .linkResumed: return .linkResumed(terminal: id, afterMilliseconds: Int(record.number))
-        case .terminalFailed: return .terminalFailed(terminal: id, code: Int32(truncatingIfNeeded: record.number))
-        case .terminalRemoved:
-            if let storage = record.storage { free(terminal: storage.assumingMemoryBound(to: Terminal.self)) }
+        case .terminalRemoved(let terminal):
+            let id = terminal.pointee.id
+            free(terminal: terminal)
             terminals[id] = nil
             return .terminalRemoved(id)
-        case .routed:
-            return .routed(id == Message.noTerminal ? nil : id, gapMicroseconds: Int(record.number))
-        case .callStarted: return calls[id] == nil ? nil : .callStarted(id)
-        case .callClosed:
-            // The owner has detached it itself, and perhaps used the number again: nothing new.
-            guard let call = calls[id], UnsafeMutableRawPointer(call.storage) == record.storage else { return nil }
-            calls[id] = nil
-            return .callClosed(id, code: Int32(truncatingIfNeeded: record.number))
-        case .callReleased:
-            if let storage = record.storage { free(call: storage.assumingMemoryBound(to: CallPort.self)) }
-            return nil
-        case .injectionEnded:
-            if let storage = record.storage { free(injection: storage.assumingMemoryBound(to: InjectionPort.self)) }
-            injections[id] = nil
-            return .injectionEnded(id)
-        case .captureReady: return .captureReady(id)
-        case .captureFailed: return .captureFailed(id, code: Int32(truncatingIfNeeded: record.number))
-        case .captureRemoved:
-            if let storage = record.storage { free(capture: storage.assumingMemoryBound(to: CapturePort.self)) }
+        case .captureRemoved(let capture):
+            let id = capture.pointee.id
+            free(capture: capture)
             captures.remove(id)
             return .captureRemoved(id)
-        case .microphoneLive: return .microphoneLive(record.number != 0)
-        case .manualEnded: return manualEnded(record)
-        case .tapEnded: return tapEnded(record)
-        case .playbackEnded:
-            if let storage = record.storage { free(playback: storage.assumingMemoryBound(to: PlaybackPort.self)) }
+        case .voiceReturned(let port):
+            free(voice: port)
+            return nil
+        case .injectionEnded(let injection):
+            let id = injection.pointee.id
+            free(injection: injection)
+            injections[id] = nil
+            return .injectionEnded(id)
+        case .manualEnded(let port):
+            let id = port.pointee.id
+            free(manual: port)
+            return .manualEnded(id)
+        case .tapEnded(let tap):
+            let id = tap.pointee.id
+            free(tap: tap)
+            taps[id] = nil
+            return .tapEnded(id)
+        case .playbackEnded(let playback):
+            let id = playback.pointee.id
+            free(playback: playback)
             playbacks[id] = nil
             return .playbackEnded(id)
-        case .pcmRemoved:
-            if let storage = record.storage { free(pcm: storage.assumingMemoryBound(to: PCMPort.self)) }
-            return nil
-        case .deadlineMissed: return .deadlineMissed(count: Int(record.number))
-        case .eventsLost: return .eventsLost(count: Int(record.number))
         }
     }
 
-    func send(_ command: Message) -> Bool {
+    func send(_ command: Command) -> Bool {
         guard isRunning, commands.pointee.push(command) else { return false }
         btcall_eventfd_signal(commandDescriptor)
         return true

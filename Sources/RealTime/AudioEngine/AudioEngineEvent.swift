@@ -1,5 +1,5 @@
 /// What the real-time thread reports, in the order in which it happened.
-package enum AudioEngineEvent: Equatable, Sendable {
+package enum AudioEngineEvent: BitwiseCopyable, Equatable, Sendable {
     /// The first packet of a link came, or its size changed.
     case firstPacket(terminal: UInt32, packetBytes: Int)
     /// No packet for longer than the limit (ROUTING.md section 8).

@@ -11,7 +11,10 @@ struct CapturePort: ~Copyable {
     /// After a removal is asked for, what is under way may fade to silence.
     static var removalDelay: Int64 { @_noLocks get { 20_000_000 } }
 
-    /// The control side's number; of a stream that belongs to its path it is `Message.noTerminal`.
+    /// Of a stream that goes with its path, and is not asked for by a number.
+    static var noNumber: UInt32 { UInt32.max }
+
+    /// The control side's number; `noNumber` of a stream that belongs to its path.
     let id: UInt32
     let pcm: OpaquePointer
     let rate: Int

@@ -56,7 +56,7 @@ struct PathPort: ~Copyable {
             let port = CapturePointer.allocate(capacity: 1)
             port.initialize(
                 to: CapturePort(
-                    Message.noTerminal, stream, busRate: busRate, runsAlone: false, descriptors: descriptors,
+                    CapturePort.noNumber, stream, busRate: busRate, runsAlone: false, descriptors: descriptors,
                     descriptorCount: descriptorCount))
             capture = port
         } else {

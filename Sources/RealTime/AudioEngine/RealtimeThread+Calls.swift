@@ -6,15 +6,13 @@ import RealTimeStorage
 // The calls, and the tick in which audio is exchanged with them.
 extension RealtimeThread {
     @_noLocks
-    mutating func attach(_ command: Message) {
-        guard let storage = command.storage else { return }
-        let call = storage.assumingMemoryBound(to: CallPort.self)
+    mutating func attach(_ call: CallPointer, isActive: Bool) {
         if !calls.insert(call, as: call.pointee.id) {
             // The control side counts; it does not come to this.
-            report(.callReleased, id: command.id, storage: storage)
+            report(.callReleased(call))
             return
         }
-        if command.number != 0 { activate(call, true) }
+        if isActive { activate(call, true) }
     }
 
     @_noLocks
@@ -43,7 +41,7 @@ extension RealtimeThread {
     mutating func release(_ call: CallPointer) {
         call.pointee.close()
         forgetDownlink(of: call)
-        if calls.remove(call) { report(.callReleased, id: call.pointee.id, storage: UnsafeMutableRawPointer(call)) }
+        if calls.remove(call) { report(.callReleased(call)) }
         forgetInjections()
     }
 
@@ -52,16 +50,14 @@ extension RealtimeThread {
         if call.pointee.isClosed { return }
         // A provider that is gone without reading everything has closed, too.
         let isOrderly = code == EPIPE || code == ECONNRESET
-        report(
-            .callClosed, id: call.pointee.id, value: isOrderly ? 0 : Int64(code), storage: UnsafeMutableRawPointer(call)
-        )
+        report(.callClosed(call, code: isOrderly ? 0 : code))
         release(call)
     }
 
     @_noLocks
     mutating func clockStarted(_ call: CallPointer) {
         if master == nil && now &- lastTick > Self.tickNanoseconds { lastTick = now }
-        report(.callStarted, id: call.pointee.id)
+        report(.callStarted(call.pointee.id))
     }
 
     /// Takes what has come from the providers whose descriptors are readable.

@@ -6,12 +6,10 @@ import RealTimeStorage
 // Capture streams that come and go by themselves, and whether anybody hears a microphone.
 extension RealtimeThread {
     @_noLocks
-    mutating func addCapture(_ command: Message) {
-        guard let storage = command.storage else { return }
-        let capture = storage.assumingMemoryBound(to: CapturePort.self)
+    mutating func addCapture(_ capture: CapturePointer) {
         if !captures.insert(capture, as: capture.pointee.id) {
             // The control side counts; it does not come to this.
-            report(.captureRemoved, id: command.id, storage: storage)
+            report(.captureRemoved(capture))
             return
         }
         if capture.pointee.runsAlone { runAlone(capture) }
@@ -89,7 +87,7 @@ extension RealtimeThread {
     private mutating func fail(_ capture: CapturePointer, code: Int32) {
         if capture.pointee.isFailed { return }
         capture.pointee.fail()
-        report(.captureFailed, id: capture.pointee.id, value: Int64(code))
+        report(.captureFailed(capture.pointee.id, code: code))
     }
 
     // MARK: Running alone
@@ -163,13 +161,13 @@ extension RealtimeThread {
         for capture in captures.all {
             if capture.pointee.isFlowing != capture.pointee.isReported {
                 capture.pointee.isReported = capture.pointee.isFlowing
-                if capture.pointee.isFlowing { report(.captureReady, id: capture.pointee.id) }
+                if capture.pointee.isFlowing { report(.captureReady(capture.pointee.id)) }
             }
             if now >= capture.pointee.removal || capture.pointee.removal != Int64.max && !isRead(capture) {
                 detach(capture)
                 capture.pointee.stop()
                 captures.remove(capture)
-                report(.captureRemoved, id: capture.pointee.id, storage: UnsafeMutableRawPointer(capture))
+                report(.captureRemoved(capture))
             }
         }
     }
@@ -228,6 +226,6 @@ extension RealtimeThread {
         isMicrophoneUntold = isLive != isMicrophoneLive && !hasRoomForEvent()
         if isLive == isMicrophoneLive || isMicrophoneUntold { return }
         isMicrophoneLive = isLive
-        report(.microphoneLive, id: 0, value: isLive ? 1 : 0)
+        report(.microphoneLive(isLive))
     }
 }

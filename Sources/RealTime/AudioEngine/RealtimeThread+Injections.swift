@@ -6,13 +6,9 @@ import RealTimeStorage
 // What applications add to the microphone.
 extension RealtimeThread {
     @_noLocks
-    mutating func attachInjection(_ command: Message) {
-        guard let storage = command.storage else { return }
-        let injection = storage.assumingMemoryBound(to: InjectionPort.self)
+    mutating func attachInjection(_ injection: InjectionPointer) {
         // The control side counts; it does not come to this.
-        if !injections.insert(injection, as: injection.pointee.id) {
-            report(.injectionEnded, id: command.id, storage: storage)
-        }
+        if !injections.insert(injection, as: injection.pointee.id) { report(.injectionEnded(injection)) }
     }
 
     /// Adds the injections' poll entries from `count` on, and returns how many entries there are then. They are not waited
@@ -45,7 +41,7 @@ extension RealtimeThread {
     mutating func endInjections() {
         for injection in injections.all where injection.pointee.isSpent {
             injections.remove(injection)
-            report(.injectionEnded, id: injection.pointee.id, storage: UnsafeMutableRawPointer(injection))
+            report(.injectionEnded(injection))
         }
     }
 

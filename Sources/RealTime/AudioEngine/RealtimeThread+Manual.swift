@@ -11,24 +11,23 @@ extension RealtimeThread {
     var takesManual: Bool { @_noLocks get { isManual && !crossFade.isRunning } }
 
     @_noLocks
-    mutating func attachManual(_ command: Message) {
-        guard let storage = command.storage else { return }
+    mutating func attachManual(_ port: ManualPointer) {
         if manual == nil {
-            manual = storage.assumingMemoryBound(to: ManualPort.self)
+            manual = port
             // Nobody goes on with what a dead device has not played.
             isBereft = false
             history.forget()
             return
         }
         // The control side has one at a time; it does not come to this.
-        report(.manualEnded, id: command.id, storage: storage)
+        report(.manualEnded(port))
     }
 
     @_noLocks
     mutating func releaseManual() {
         guard let port = manual else { return }
         manual = nil
-        report(.manualEnded, id: port.pointee.id, storage: UnsafeMutableRawPointer(port))
+        report(.manualEnded(port))
     }
 
     /// Adds the poll entries from `count` on, and returns how many entries there are then. While it is heard, its end shows

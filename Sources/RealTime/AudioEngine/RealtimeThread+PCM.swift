@@ -6,16 +6,14 @@ import RealTimeStorage
 extension RealtimeThread {
     /// A call has the PCM for its audio, and there are streams.
     var isPCMClocked: Bool {
-        @_noLocks get { pcmCall != Message.noTerminal && !pcms.isEmpty }
+        @_noLocks get { pcmCall != nil && !pcms.isEmpty }
     }
 
     @_noLocks
-    mutating func addPCM(_ command: Message) {
-        guard let storage = command.storage else { return }
-        let port = storage.assumingMemoryBound(to: PCMPort.self)
+    mutating func addPCM(_ port: PCMPointer) {
         if !pcms.insert(port, as: port.pointee.id) {
             // The control side counts; it does not come to this.
-            report(.pcmRemoved, id: command.id, storage: storage)
+            report(.pcmRemoved(port))
             return
         }
         startPCMClock()
@@ -26,20 +24,20 @@ extension RealtimeThread {
         for port in pcms.all where port.pointee.id == id {
             pcms.remove(port)
             port.pointee.disengage()
-            report(.pcmRemoved, id: id, storage: UnsafeMutableRawPointer(port))
+            report(.pcmRemoved(port))
             endPCMClock()
         }
     }
 
-    /// - Parameter call: the number of the call whose audio the PCM is, `noTerminal` for none.
+    /// - Parameter call: the number of the call whose audio the PCM is; nil: of none.
     @_noLocks
-    mutating func setPCMCall(_ call: UInt32) {
+    mutating func setPCMCall(_ call: UInt32?) {
         pcmCall = call
         pcmHearing.setMuted(false)
         pcmHearing.settle()
         pcmSpeaking.setMuted(false)
         pcmSpeaking.settle()
-        if call != Message.noTerminal {
+        if call != nil {
             startPCMClock()
             return
         }
@@ -75,7 +73,7 @@ extension RealtimeThread {
         }
         if !isHeard { return }
         pcmHearing.apply(injected, tickFrames)
-        tapRemote(pcmCall, injected)
+        if let pcmCall { tapRemote(pcmCall, injected) }
         Mixer.add(injected, tickFrames, to: downlink)
     }
 
@@ -97,12 +95,11 @@ extension RealtimeThread {
         }
     }
 
-    /// Which ways a call's audio goes, bit 0: it is heard, bit 1: its far end hears.
+    /// Which ways a call's audio goes.
     @_noLocks
-    mutating func setGates(of id: UInt32, _ ways: Int64) {
-        let (hears, speaks) = (ways & 1 != 0, ways & 2 != 0)
+    mutating func setGates(of id: UInt32, hears: Bool, speaks: Bool) {
         if let call = calls.find(id) { call.pointee.setGates(hears: hears, speaks: speaks) }
-        if id != pcmCall { return }
+        if !isPCM(id) { return }
         pcmHearing.setMuted(!hears)
         pcmSpeaking.setMuted(!speaks)
         if isPCMClocked { return }
@@ -114,7 +111,14 @@ extension RealtimeThread {
     @_noLocks
     func isSilent(_ id: UInt32) -> Bool {
         if let call = calls.find(id) { return call.pointee.speaking.isSilent }
-        return id == pcmCall && pcmSpeaking.isSilent
+        return isPCM(id) && pcmSpeaking.isSilent
+    }
+
+    /// The PCM is the audio of this call.
+    @_noLocks
+    func isPCM(_ id: UInt32) -> Bool {
+        guard let pcmCall else { return false }
+        return pcmCall == id
     }
 
     /// Somebody captures from the PCM of a call.

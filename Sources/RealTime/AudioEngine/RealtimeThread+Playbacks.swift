@@ -9,13 +9,9 @@ extension RealtimeThread {
     private static var speechPeak: Int16 { @_noLocks get { 330 } }
 
     @_noLocks
-    mutating func addPlayback(_ command: Message) {
-        guard let storage = command.storage else { return }
-        let playback = storage.assumingMemoryBound(to: PlaybackPort.self)
+    mutating func addPlayback(_ playback: PlaybackPointer) {
         // The control side counts; it does not come to this.
-        if !playbacks.insert(playback, as: playback.pointee.id) {
-            report(.playbackEnded, id: command.id, storage: storage)
-        }
+        if !playbacks.insert(playback, as: playback.pointee.id) { report(.playbackEnded(playback)) }
     }
 
     /// Starts a terminal that nothing else plays on; a path has no other clock than the system's then.
@@ -208,7 +204,7 @@ extension RealtimeThread {
             followPCM(playback)
             if playback.pointee.isSpent {
                 playbacks.remove(playback)
-                report(.playbackEnded, id: playback.pointee.id, storage: UnsafeMutableRawPointer(playback))
+                report(.playbackEnded(playback))
             }
         }
     }

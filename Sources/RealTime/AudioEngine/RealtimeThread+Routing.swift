@@ -6,72 +6,70 @@ import RealTimeStorage
 extension RealtimeThread {
     @_noLocks
     mutating func takeCommands() {
-        var command = Message(.none, id: 0)
-        while commands.pointee.pop(into: &command) {
-            switch command.kind {
-            case .none, .firstPacket, .linkSilent, .linkResumed, .terminalFailed, .terminalRemoved, .routed,
-                .callStarted,
-                .callClosed, .callReleased, .deadlineMissed, .eventsLost, .injectionEnded, .captureReady,
-                .captureFailed,
-                .captureRemoved, .microphoneLive, .manualEnded, .tapEnded, .playbackEnded, .pcmRemoved:
-                break
-            case .stop: isStopping = true
-            case .mute: mute(command.number)
-            case .attachCall: attach(command)
-            case .setCallActive: if let call = calls.find(command.id) { activate(call, command.number != 0) }
-            case .detachCall: if let call = calls.find(command.id) { release(call) }
-            case .addTerminal: add(command)
-            case .removeTerminal: if let terminal = terminals.find(command.id) { remove(terminal) }
-            case .route: route(to: command.id)
-            case .speakerGain:
-                if let terminal = terminals.find(command.id) {
-                    terminal.pointee.speaker.set(command.gain)
-                    terminal.pointee.stream?.pointee.setSpeaker(command.gain)
-                }
-            case .microphoneGain:
-                if let terminal = terminals.find(command.id) { terminal.pointee.microphone.set(command.gain) }
-            case .silentLimit:
-                if let terminal = terminals.find(command.id), let link = terminal.pointee.link {
-                    link.pointee.watch.setLimit(command.number < 0 ? nil : command.number)
-                }
-            case .primeBlocks: primeBlocks = Int(command.number)
-            case .attachInjection: attachInjection(command)
-            case .microphoneVolume: microphoneGain.set(command.gain)
-            case .applicationVolume: applicationGain.set(command.gain)
-            case .voiceReturned, .speakingWhileMuted: break
-            case .setVoice: setVoice(command)
-            case .voiceStages: setVoiceStages(command.number)
-            case .voiceBypass: setVoiceBypassed(command.number != 0)
-            case .ownVoice: if let terminal = terminals.find(command.id) { setOwnVoice(terminal, command.number != 0) }
-            case .addCapture: addCapture(command)
-            case .attachCapture:
-                attachCapture(command.id, to: terminals.find(UInt32(truncatingIfNeeded: command.number)))
-            case .setCaptureAlone: setCaptureAlone(command.id, command.number != 0)
-            case .removeCapture: removeCapture(command.id)
-            case .attachManual: attachManual(command)
-            case .detachManual: releaseManual()
-            case .attachTap: attachTap(command)
-            case .detachTap: detachTap(command.id)
-            case .addPlayback: addPlayback(command)
-            case .movePlayback:
-                if let playback = playbacks.find(command.id) { playback.pointee.target = command.number }
-            case .endPlayback: if let playback = playbacks.find(command.id) { playback.pointee.end() }
-            case .callGates: setGates(of: command.id, command.number)
-            case .addPCM: addPCM(command)
-            case .removePCM: removePCM(command.id)
-            case .setPCMCall: setPCMCall(command.id)
-            case .setListening: setListening(terminals.find(command.id), command.number != 0)
-            case .streamDelay: setStreamDelay(terminals.find(command.id), milliseconds: command.number)
+        while let command = commands.pointee.pop() { carryOut(command) }
+    }
+
+    @_noLocks
+    private mutating func carryOut(_ command: Command) {
+        switch command {
+        case .attachCall(let call, let isActive): attach(call, isActive: isActive)
+        case .setCallActive(let id, let isActive): if let call = calls.find(id) { activate(call, isActive) }
+        case .setCallGates(let id, let hears, let speaks): setGates(of: id, hears: hears, speaks: speaks)
+        case .detachCall(let id): if let call = calls.find(id) { release(call) }
+        case .setPrimeBlocks(let blocks): primeBlocks = blocks
+        case .addPCM(let port): addPCM(port)
+        case .removePCM(let id): removePCM(id)
+        case .setPCMCall(let id): setPCMCall(id)
+        case .addTerminal(let terminal): add(terminal)
+        case .removeTerminal(let id): if let terminal = terminals.find(id) { remove(terminal) }
+        case .route(let id): route(to: id)
+        case .setSpeakerGain(let id, let gain):
+            if let terminal = terminals.find(id) {
+                terminal.pointee.speaker.set(gain)
+                terminal.pointee.stream?.pointee.setSpeaker(gain)
             }
+        case .setMicrophoneGain(let id, let gain):
+            if let terminal = terminals.find(id) { terminal.pointee.microphone.set(gain) }
+        case .setSilentLimit(let id, let nanoseconds):
+            if let terminal = terminals.find(id), let link = terminal.pointee.link {
+                link.pointee.watch.setLimit(nanoseconds)
+            }
+        case .setOwnVoice(let id, let isOwn): if let terminal = terminals.find(id) { setOwnVoice(terminal, isOwn) }
+        case .setStreamDelay(let id, let milliseconds):
+            setStreamDelay(terminals.find(id), milliseconds: milliseconds)
+        case .setListening(let id, let isOn): setListening(terminals.find(id), isOn)
+        case .addCapture(let capture): addCapture(capture)
+        case .attachCapture(let id, let terminal): attachCapture(id, to: terminals.find(terminal))
+        case .setCaptureAlone(let id, let isAlone): setCaptureAlone(id, isAlone)
+        case .removeCapture(let id): removeCapture(id)
+        case .mute(let muting): mute(muting)
+        case .setMicrophoneVolume(let gain): microphoneGain.set(gain)
+        case .setApplicationVolume(let gain): applicationGain.set(gain)
+        case .setVoice(let port, let stages): setVoice(port, stages)
+        case .setVoiceStages(let stages): setVoiceStages(stages)
+        case .setVoiceBypassed(let isBypassed): setVoiceBypassed(isBypassed)
+        case .attachInjection(let injection): attachInjection(injection)
+        case .attachManual(let port): attachManual(port)
+        case .detachManual: releaseManual()
+        case .attachTap(let tap): attachTap(tap)
+        case .detachTap(let id): detachTap(id)
+        case .addPlayback(let playback): addPlayback(playback)
+        case .movePlayback(let id, let target):
+            if let playback = playbacks.find(id) { playback.pointee.target = target.number }
+        case .endPlayback(let id): if let playback = playbacks.find(id) { playback.pointee.end() }
+        case .stop: isStopping = true
         }
     }
 
     @_noLocks
-    private mutating func mute(_ number: Int64) {
+    private mutating func mute(_ kind: Muting) {
+        // By pattern: the comparison of enumerations is not known to be free of locks.
+        let isMuted = if case .off = kind { false } else { true }
+        let isEverything = if case .everything = kind { true } else { false }
         // Closed for both, so that it does not open while one becomes the other.
-        microphoneGate.setMuted(number != 0)
-        muting.setMuted(number == Muting.everythingNumber)
-        listenWhileMuted(number == Muting.everythingNumber)
+        microphoneGate.setMuted(isMuted)
+        muting.setMuted(isEverything)
+        listenWhileMuted(isEverything)
         // Without ticks nothing moves them: what is muted is from the first block on.
         if master == nil && fading == nil && !hasClockedCall() {
             microphoneGate.settle()
@@ -80,12 +78,10 @@ extension RealtimeThread {
     }
 
     @_noLocks
-    private mutating func add(_ command: Message) {
-        guard let storage = command.storage else { return }
-        let terminal = storage.assumingMemoryBound(to: Terminal.self)
+    private mutating func add(_ terminal: TerminalPointer) {
         if !terminals.insert(terminal, as: terminal.pointee.id) {
             // The control side counts; it does not come to this.
-            report(.terminalRemoved, id: command.id, storage: storage)
+            report(.terminalRemoved(terminal))
             return
         }
         if terminal.pointee.isAlone { startAlone(terminal) }
@@ -114,10 +110,10 @@ extension RealtimeThread {
     }
 
     @_noLocks
-    private mutating func route(to id: UInt32) {
+    private mutating func route(to id: UInt32?) {
         continuesLead = false
         var wanted: TerminalPointer?
-        if id != Message.noTerminal {
+        if let id {
             guard let found = terminals.find(id) else { return }
             // Dead or going: as if it had not been asked for.
             if found.pointee.isFailed || found.pointee.isRemoving { return }
@@ -129,7 +125,7 @@ extension RealtimeThread {
         }
         if same(wanted, master) {
             isBereft = false
-            report(.routed, id: id, value: 0)
+            report(.routed(id, gapMicroseconds: 0))
             return
         }
         guard let wanted else {
@@ -203,8 +199,7 @@ extension RealtimeThread {
         }
         if let terminal, terminal.pointee.path != nil { terminal.pointee.state = .running }
         followRoute()
-        report(
-            .routed, id: terminal == nil ? Message.noTerminal : (terminal?.pointee.id ?? 0), value: gap / 1000)
+        report(.routed(terminal?.pointee.id, gapMicroseconds: Int(gap / 1000)))
     }
 
     /// Somebody hears what is given to this terminal.

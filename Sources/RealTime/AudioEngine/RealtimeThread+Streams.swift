@@ -40,9 +40,9 @@ extension RealtimeThread {
     }
 
     @_noLocks
-    mutating func setStreamDelay(_ terminal: TerminalPointer?, milliseconds: Int64) {
+    mutating func setStreamDelay(_ terminal: TerminalPointer?, milliseconds: Int) {
         guard let terminal, let stream = terminal.pointee.stream else { return }
-        stream.pointee.delayMilliseconds = Int(milliseconds)
+        stream.pointee.delayMilliseconds = milliseconds
         if same(terminal, master) { followDelay(of: terminal) }
     }
 

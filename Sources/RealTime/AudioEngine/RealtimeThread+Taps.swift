@@ -6,11 +6,9 @@ import RealTimeStorage
 // Copies of calls for recorders.
 extension RealtimeThread {
     @_noLocks
-    mutating func attachTap(_ command: Message) {
-        guard let storage = command.storage else { return }
-        let tap = storage.assumingMemoryBound(to: TapPort.self)
+    mutating func attachTap(_ tap: TapPointer) {
         // The control side counts; it does not come to this.
-        if !taps.insert(tap, as: tap.pointee.id) { report(.tapEnded, id: command.id, storage: storage) }
+        if !taps.insert(tap, as: tap.pointee.id) { report(.tapEnded(tap)) }
     }
 
     @_noLocks
@@ -45,7 +43,7 @@ extension RealtimeThread {
     mutating func endTaps() {
         for tap in taps.all where tap.pointee.isOver {
             taps.remove(tap)
-            report(.tapEnded, id: tap.pointee.id, storage: UnsafeMutableRawPointer(tap))
+            report(.tapEnded(tap))
         }
     }
 
@@ -60,7 +58,7 @@ extension RealtimeThread {
     @_noLocks
     private func isClocked(_ id: UInt32) -> Bool {
         if let call = calls.find(id) { return call.pointee.isClocked }
-        return id == pcmCall && isPCMClocked
+        return isPCM(id) && isPCMClocked
     }
 
     /// Sends the tick to the recorders of the calls that have it.

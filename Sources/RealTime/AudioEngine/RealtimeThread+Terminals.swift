@@ -91,8 +91,10 @@ extension RealtimeThread {
     ) {
         let id = terminal.pointee.id
         let arrival = link.pointee.arrived(count, now: now)
-        if arrival.silence > 0 { report(.linkResumed, id: id, value: arrival.silence / 1_000_000) }
-        if arrival.isNewSize { report(.firstPacket, id: id, value: Int64(count)) }
+        if arrival.silence > 0 {
+            report(.linkResumed(terminal: id, afterMilliseconds: Int(arrival.silence / 1_000_000)))
+        }
+        if arrival.isNewSize { report(.firstPacket(terminal: id, packetBytes: count)) }
         let frames = link.pointee.decode(count, status: status)
         switch arrival.arrival {
         case .balanced: terminal.pointee.counters.pointee.packetsBalanced.add(1)
@@ -134,7 +136,8 @@ extension RealtimeThread {
         }
         if link.pointee.becameSilent(now: now, grace: grace) {
             terminal.pointee.counters.pointee.silences.add(1)
-            report(.linkSilent, id: terminal.pointee.id, value: (now &- link.pointee.lastPacket) / 1_000_000)
+            let silence = (now &- link.pointee.lastPacket) / 1_000_000
+            report(.linkSilent(terminal: terminal.pointee.id, afterMilliseconds: Int(silence)))
         }
     }
 
@@ -215,7 +218,7 @@ extension RealtimeThread {
         }
         if let path = terminal.pointee.path { path.pointee.stop() }
         if let stream = terminal.pointee.stream { stream.pointee.stop() }
-        report(.terminalFailed, id: terminal.pointee.id, value: Int64(code))
+        report(.terminalFailed(terminal: terminal.pointee.id, code: code))
     }
 
     /// Ends what has faded out and drained: stops paths, gives removed terminals back.
@@ -234,7 +237,7 @@ extension RealtimeThread {
                 if let path = terminal.pointee.path { path.pointee.stop() }
                 keepCapture(of: terminal)
                 terminals.remove(terminal)
-                report(.terminalRemoved, id: terminal.pointee.id, storage: UnsafeMutableRawPointer(terminal))
+                report(.terminalRemoved(terminal))
             }
         }
     }

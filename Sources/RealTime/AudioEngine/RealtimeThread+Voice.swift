@@ -5,11 +5,11 @@ import RealTimeStorage
 extension RealtimeThread {
     /// Another processor, or none, from the next block but one on.
     @_noLocks
-    mutating func setVoice(_ command: Message) {
+    mutating func setVoice(_ port: VoicePointer?, _ stages: VoiceStages) {
         // One that has never been used goes back at once.
         if let waiting = voice.next { giveBack(waiting) }
-        voice.next = command.storage?.assumingMemoryBound(to: VoicePort.self)
-        voice.stages = VoiceStages(rawValue: UInt8(truncatingIfNeeded: command.number))
+        voice.next = port
+        voice.stages = stages
         voice.isChanging = true
         voice.gate.setMuted(true)
         if hasClockedCall() && (changesAnything(voice.port) || changesAnything(voice.next)) { return }
@@ -18,8 +18,8 @@ extension RealtimeThread {
     }
 
     @_noLocks
-    mutating func setVoiceStages(_ number: Int64) {
-        voice.stages = VoiceStages(rawValue: UInt8(truncatingIfNeeded: number))
+    mutating func setVoiceStages(_ stages: VoiceStages) {
+        voice.stages = stages
         followStages()
     }
 
@@ -89,7 +89,7 @@ extension RealtimeThread {
         }
         if voice.isMuted && port.pointee.processor.isSpeaking && now >= voice.nextReport && hasClockedCall() {
             voice.nextReport = now &+ VoiceState.reportPause
-            report(.speakingWhileMuted, id: 0)
+            report(.speakingWhileMuted)
         }
     }
 
@@ -160,14 +160,6 @@ extension RealtimeThread {
 
     @_noLocks
     private mutating func giveBack(_ port: VoicePointer) {
-        report(.voiceReturned, id: 0, storage: UnsafeMutableRawPointer(port))
-    }
-
-    /// Control side, after the thread has ended: gives out what is still held.
-    mutating func takeBackVoice(_ take: (VoicePointer) -> Void) {
-        if let port = voice.port { take(port) }
-        if let port = voice.next { take(port) }
-        voice.port = nil
-        voice.next = nil
+        report(.voiceReturned(port))
     }
 }

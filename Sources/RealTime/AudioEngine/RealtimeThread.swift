@@ -41,8 +41,8 @@ struct RealtimeThread: ~Copyable {
     /// A path that does not deliver for so long is cut to anyway: it can at least play.
     static var readyLimit: Int64 { @_noLocks get { 100_000_000 } }
 
-    let commands: UnsafeMutablePointer<MessageQueue>
-    let events: UnsafeMutablePointer<MessageQueue>
+    let commands: UnsafeMutablePointer<MessageQueue<Command>>
+    let events: UnsafeMutablePointer<MessageQueue<Event>>
     let counters: UnsafeMutablePointer<ThreadCounters>
     let commandDescriptor: Int32
     let eventDescriptor: Int32
@@ -63,7 +63,7 @@ struct RealtimeThread: ~Copyable {
     var playbacks = Slots<PlaybackPort>(capacity: Self.maximumPlaybacks)
     /// Running streams of the ALSA PCM of calls, and the call whose audio they are.
     var pcms = Slots<PCMPort>(capacity: Self.maximumPCMs)
-    var pcmCall = Message.noTerminal
+    var pcmCall: UInt32?
     /// Which ways its audio goes.
     var pcmHearing: Gain
     var pcmSpeaking: Gain
@@ -140,8 +140,8 @@ struct RealtimeThread: ~Copyable {
 
     /// Memory comes from the control side; it stays there when the thread has ended.
     init(
-        _ configuration: AudioEngineConfiguration, commands: UnsafeMutablePointer<MessageQueue>,
-        events: UnsafeMutablePointer<MessageQueue>, counters: UnsafeMutablePointer<ThreadCounters>,
+        _ configuration: AudioEngineConfiguration, commands: UnsafeMutablePointer<MessageQueue<Command>>,
+        events: UnsafeMutablePointer<MessageQueue<Event>>, counters: UnsafeMutablePointer<ThreadCounters>,
         commandDescriptor: Int32, eventDescriptor: Int32
     ) {
         self.commands = commands
@@ -341,10 +341,10 @@ struct RealtimeThread: ~Copyable {
         if lostEvents > 0 {
             let lost = lostEvents
             lostEvents = 0
-            report(.eventsLost, id: 0, value: Int64(lost))
+            report(.eventsLost(count: lost))
         }
         if missedDeadlines == 0 || now < missedReport { return }
-        report(.deadlineMissed, id: 0, value: Int64(missedDeadlines))
+        report(.deadlineMissed(count: missedDeadlines))
         missedDeadlines = 0
         missedReport = now &+ 1_000_000_000
     }
@@ -355,16 +355,17 @@ struct RealtimeThread: ~Copyable {
 
     /// Puts an event in the queue; part of the queue is kept for events that carry storage.
     @_noLocks
-    mutating func report(
-        _ kind: Message.Kind, id: UInt32, value: Int64 = 0, storage: UnsafeMutableRawPointer? = nil
-    ) {
+    mutating func report(_ event: Event) {
         mustSignal = true
-        if storage == nil && !hasRoomForEvent() {
+        if !event.carriesStorage && !hasRoomForEvent() {
             lostEvents += 1
             return
         }
-        if !events.pointee.push(Message(kind, id: id, number: value, storage: storage)) { lostEvents += 1 }
+        if !events.pointee.push(event) { lostEvents += 1 }
     }
+
+    @_noLocks
+    mutating func report(_ fact: AudioEngineEvent) { report(Event.happened(fact)) }
 }
 
 @_noLocks
@@ -380,18 +381,20 @@ extension Duration {
 }
 
 extension RealtimeThread {
-    /// Control side, after the thread has ended: gives out what is still held.
-    mutating func takeBack(
-        _ terminal: (TerminalPointer) -> Void, calls call: (CallPointer) -> Void,
-        injections injection: (InjectionPointer) -> Void, captures capture: (CapturePointer) -> Void,
-        manual: (ManualPointer) -> Void, taps tap: (TapPointer) -> Void
-    ) {
-        captures.removeAll(capture)
-        terminals.removeAll(terminal)
-        calls.removeAll(call)
-        injections.removeAll(injection)
-        if let pointer = self.manual { manual(pointer) }
-        self.manual = nil
-        taps.removeAll(tap)
+    /// Control side, after the thread has ended: gives out what is still held, as the events would that are still to come.
+    mutating func takeBack(_ take: (Event) -> Void) {
+        captures.removeAll { take(.captureRemoved($0)) }
+        terminals.removeAll { take(.terminalRemoved($0)) }
+        calls.removeAll { take(.callReleased($0)) }
+        injections.removeAll { take(.injectionEnded($0)) }
+        if let manual { take(.manualEnded(manual)) }
+        manual = nil
+        taps.removeAll { take(.tapEnded($0)) }
+        playbacks.removeAll { take(.playbackEnded($0)) }
+        pcms.removeAll { take(.pcmRemoved($0)) }
+        if let port = voice.port { take(.voiceReturned(port)) }
+        if let port = voice.next { take(.voiceReturned(port)) }
+        voice.port = nil
+        voice.next = nil
     }
 }

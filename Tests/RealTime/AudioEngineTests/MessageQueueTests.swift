@@ -1,50 +1,70 @@
+import RealTimeStorage
 import Testing
 
 @testable import AudioEngine
 
 struct MessageQueueTests {
+    /// What a command says that was put in here.
+    private func blocks(_ command: Command?) -> Int? {
+        guard case .setPrimeBlocks(let blocks) = command else { return nil }
+        return blocks
+    }
+
     @Test func `messages come out in order until the queue is empty`() {
-        let queue = MessageQueue(capacity: 4)
+        let queue = MessageQueue<Command>(capacity: 4)
         for number in 0..<4 {
-            let isPut = queue.push(Message(.mute, id: 1, number: Int64(number)))
+            let isPut = queue.push(.setPrimeBlocks(number))
             #expect(isPut)
         }
-        let isPutInFull = queue.push(Message(.mute, id: 1))
+        let isPutInFull = queue.push(.stop)
         #expect(!isPutInFull)
         let freeInFull = queue.free()
         #expect(freeInFull == 0)
-        var message = Message(.none, id: 0)
         for number in 0..<4 {
-            let isTaken = queue.pop(into: &message)
-            #expect(isTaken)
-            #expect(message.number == Int64(number))
+            let message = queue.pop()
+            #expect(blocks(message) == number)
         }
-        let isTakenFromEmpty = queue.pop(into: &message)
-        #expect(!isTakenFromEmpty)
+        let fromEmpty = queue.pop()
+        #expect(blocks(fromEmpty) == nil)
     }
 
     @Test func `two threads exchange a million messages without loss`() async {
-        let queue = UnsafeMutablePointer<MessageQueue>.allocate(capacity: 1)
+        let queue = UnsafeMutablePointer<MessageQueue<Command>>.allocate(capacity: 1)
         queue.initialize(to: MessageQueue(capacity: 64))
         defer { queue.deinitialize(count: 1).deallocate() }
         nonisolated(unsafe) let shared = queue
-        let count: Int64 = 1_000_000
+        let count = 1_000_000
         let thread = startThread {
-            var number: Int64 = 0
+            var number = 0
             while number < count {
-                if shared.pointee.push(Message(.mute, id: 0, number: number)) { number += 1 }
+                if shared.pointee.push(.setPrimeBlocks(number)) { number += 1 }
             }
         }
-        var expected: Int64 = 0
-        var message = Message(.none, id: 0)
+        var expected = 0
         var isOrdered = true
         while expected < count {
-            if queue.pointee.pop(into: &message) {
-                isOrdered = isOrdered && message.number == expected
+            if let message = queue.pointee.pop() {
+                isOrdered = isOrdered && blocks(message) == expected
                 expected += 1
             }
         }
         #expect(isOrdered)
         _ = thread
+    }
+
+    @Test func `an event arrives with all that it carries`() throws {
+        let queue = MessageQueue<Event>(capacity: 2)
+        let storage = VoicePointer.allocate(capacity: 1)
+        defer { storage.deallocate() }
+        var isPut = queue.push(.happened(.routed(nil, gapMicroseconds: 7)))
+        #expect(isPut)
+        isPut = queue.push(.voiceReturned(storage))
+        #expect(isPut)
+        guard case .happened(let fact) = queue.pop(), case .voiceReturned(let returned) = queue.pop() else {
+            Issue.record("other events came out")
+            return
+        }
+        #expect(fact == .routed(nil, gapMicroseconds: 7))
+        #expect(returned == storage)
     }
 }

@@ -1,13 +1,14 @@
 import CBTCall
+import RealTimeStorage
 import Testing
 
 @testable import AudioEngine
 
 struct MicrophoneEventTests {
     @Test func `that the microphone is not heard any more is told as soon as there is room for events`() throws {
-        let commands = UnsafeMutablePointer<MessageQueue>.allocate(capacity: 1)
+        let commands = UnsafeMutablePointer<MessageQueue<Command>>.allocate(capacity: 1)
         commands.initialize(to: MessageQueue(capacity: 16))
-        let events = UnsafeMutablePointer<MessageQueue>.allocate(capacity: 1)
+        let events = UnsafeMutablePointer<MessageQueue<Event>>.allocate(capacity: 1)
         // One event fits beside what is kept for those with storage.
         events.initialize(to: MessageQueue(capacity: 64))
         let counters = UnsafeMutablePointer<ThreadCounters>.allocate(capacity: 1)
@@ -23,27 +24,25 @@ struct MicrophoneEventTests {
             events.deinitialize(count: 1).deallocate()
             counters.deinitialize(count: 1).deallocate()
         }
-        func take() -> Message? {
-            var event = Message(.none, id: 0)
-            let isThere = events.pointee.pop(into: &event)
-            return isThere ? event : nil
+        func take() -> AudioEngineEvent? {
+            guard case .happened(let fact) = events.pointee.pop() else { return nil }
+            return fact
         }
         func isLive() -> Bool { thread.pointee.isMicrophoneLive }
         // There is no call any more.
         thread.pointee.isMicrophoneLive = true
-        let isFilled = events.pointee.push(Message(.injectionEnded, id: 1))
+        let isFilled = events.pointee.push(.happened(.injectionEnded(1)))
         #expect(isFilled)
         thread.pointee.noteMicrophone()
         try #require(isLive())
         // It comes back by itself, though nothing else is to be done.
         thread.pointee.step()
         #expect(isLive())
-        #expect(take()?.kind == .injectionEnded)
+        #expect(take() == .injectionEnded(1))
         thread.pointee.step()
         #expect(!isLive())
-        let event = take()
-        #expect(event?.kind == .microphoneLive && event?.number == 0)
+        #expect(take() == .microphoneLive(false))
         thread.pointee.noteMicrophone()
-        #expect(take()?.kind == nil)
+        #expect(take() == nil)
     }
 }

@@ -91,8 +91,8 @@ final class TickBench {
     }
 
     let thread: UnsafeMutablePointer<RealtimeThread>
-    private let commands: UnsafeMutablePointer<MessageQueue>
-    private let events: UnsafeMutablePointer<MessageQueue>
+    private let commands: UnsafeMutablePointer<MessageQueue<Command>>
+    private let events: UnsafeMutablePointer<MessageQueue<Event>>
     private let counters: UnsafeMutablePointer<ThreadCounters>
     private let port: CallPointer
     private let provider: Int32
@@ -102,7 +102,7 @@ final class TickBench {
     private(set) var time: Int64 = 1_000_000_000
     /// What the far end hears.
     private(set) var uplink: [Int16] = []
-    private(set) var kinds: [Message.Kind] = []
+    private(set) var reported: [Event] = []
     private(set) var ticks = 0
 
     /// - Parameter far: what the far end says, by frame.
@@ -130,12 +130,14 @@ final class TickBench {
             to: CallPort(
                 id: 1, descriptor: ends.ours, rate: Self.rate, layout: SampleLayout(), busRate: Self.rate,
                 counters: callCounters))
-        send(Message(.attachCall, id: 1, number: 1, storage: port))
+        send(.attachCall(port, isActive: true))
         answer()
     }
 
     deinit {
-        thread.pointee.takeBackVoice { $0.deinitialize(count: 1).deallocate() }
+        thread.pointee.takeBack { event in
+            if case .voiceReturned(let port) = event { port.deinitialize(count: 1).deallocate() }
+        }
         thread.deinitialize(count: 1).deallocate()
         close(provider)
         close(port.pointee.descriptor)
@@ -160,17 +162,17 @@ final class TickBench {
         let begin = Int(time * Int64(Self.rate) / 1_000_000_000)
         let device = try Device(id, room, queueMilliseconds: queueMilliseconds) { near($0 - begin) }
         devices.append(device)
-        send(Message(.addTerminal, id: id, storage: device.terminal))
+        send(.addTerminal(device.terminal))
         return device
     }
 
     func setVoice(_ kind: VoiceProcessingKind, _ stages: VoiceStages = .all) throws {
         let port = VoicePointer.allocate(capacity: 1)
         port.initialize(to: try VoicePort(kind, busRate: Self.rate, stages: stages))
-        send(Message(.setVoice, id: 0, number: Int64(stages.rawValue), storage: port))
+        send(.setVoice(port, stages))
     }
 
-    func send(_ command: Message) {
+    func send(_ command: Command) {
         for device in devices { device.set(time) }
         let isTaken = commands.pointee.push(command)
         #expect(isTaken)
@@ -178,7 +180,7 @@ final class TickBench {
         takeEvents()
     }
 
-    func route(to id: UInt32) { send(Message(.route, id: id)) }
+    func route(to id: UInt32) { send(.route(id)) }
 
     func run(seconds: Double, each: (Int) -> Void = { _ in }) {
         for number in 0..<Int((seconds * 100).rounded()) {
@@ -223,17 +225,20 @@ final class TickBench {
     }
 
     private func takeEvents() {
-        var event = Message(.none, id: 0)
-        while events.pointee.pop(into: &event) {
-            kinds.append(event.kind)
-            guard let storage = event.storage, case .voiceReturned = event.kind else { continue }
-            storage.assumingMemoryBound(to: VoicePort.self).deinitialize(count: 1).deallocate()
+        while let event = events.pointee.pop() {
+            reported.append(event)
+            if case .voiceReturned(let port) = event { port.deinitialize(count: 1).deallocate() }
         }
     }
 
     var call: EngineCounters.Call { port.pointee.counters.pointee.snapshot(id: 1) }
 
-    func count(_ kind: Message.Kind) -> Int { kinds.count { $0 == kind } }
+    /// Processors that the thread has given back.
+    var returnedVoices: Int { reported.count { if case .voiceReturned = $0 { true } else { false } } }
+
+    func count(_ fact: AudioEngineEvent) -> Int {
+        reported.count { if case .happened(fact) = $0 { true } else { false } }
+    }
 }
 
 extension TickBench.Device {

@@ -74,7 +74,7 @@ struct VoiceTests {
         let bench = TickBench(far: Self.farEnd)
         let device = try bench.add(1, in: Room.rooms[1])
         try bench.setVoice(.webrtc)
-        bench.send(Message(.ownVoice, id: 1, number: 1))
+        bench.send(.setOwnVoice(1, true))
         bench.route(to: 1)
         bench.run(seconds: 4)
         // Nothing but later: the same as the engine gives without.
@@ -86,10 +86,10 @@ struct VoiceTests {
         let second = Self.rate
         #expect(bench.uplink[(second + delay)..<(3 * second + delay)].elementsEqual(plain.uplink[second..<3 * second]))
         #expect(abs(Self.loss(bench, device, 2..<3.5)) < 1)
-        bench.send(Message(.ownVoice, id: 1, number: 0))
+        bench.send(.setOwnVoice(1, false))
         bench.run(seconds: 5)
         #expect(Self.loss(bench, device, 6..<8.5) >= 20)
-        bench.send(Message(.ownVoice, id: 1, number: 1))
+        bench.send(.setOwnVoice(1, true))
         bench.run(seconds: 2)
         #expect(abs(Self.loss(bench, device, 9.5..<10.5)) < 1)
     }
@@ -150,7 +150,7 @@ struct VoiceTests {
             if let choice {
                 try bench.setVoice(choice, [.highPass, .echoCancellation])
             } else {
-                bench.send(Message(.setVoice, id: 0, number: 0))
+                bench.send(.setVoice(nil, []))
             }
             changes += 1
             bench.run(seconds: 0.5)
@@ -160,7 +160,7 @@ struct VoiceTests {
         try bench.setVoice(.none)
         bench.run(seconds: 0.5)
         // Each that was made came back, but for the last.
-        #expect(bench.count(.voiceReturned) == changes / choices.count * Self.kinds.count + 1)
+        #expect(bench.returnedVoices == changes / choices.count * Self.kinds.count + 1)
         let gap = Self.longestGap(bench.uplink[Self.rate...])
         print("longest gap \(gap) ms in \(changes) changes")
         #expect(gap <= 60)
@@ -180,7 +180,7 @@ struct VoiceTests {
             bench.run(seconds: 6) { change(bench, $0) }
             return (bench, device.xruns + device.terminal.pointee.counters.pointee.playbackXruns.read())
         }
-        func bypass(_ bench: TickBench, _ on: Bool) { bench.send(Message(.voiceBypass, id: 0, number: on ? 1 : 0)) }
+        func bypass(_ bench: TickBench, _ on: Bool) { bench.send(.setVoiceBypassed(on)) }
         let wet = try run { _, _ in }.bench.uplink
         let dry = try run { bench, tick in if tick == 0 { bypass(bench, true) } }.bench.uplink
         var toggles: [Int] = []
@@ -232,11 +232,11 @@ struct VoiceTests {
         bench.route(to: 1)
         bench.run(seconds: 2)
         let whole = Self.power(bench.uplink.suffix(Self.rate / 2))
-        bench.send(Message(.voiceStages, id: 0, number: Int64(VoiceStages.highPass.rawValue)))
+        bench.send(.setVoiceStages(.highPass))
         bench.run(seconds: 1)
         let filtered = Self.power(bench.uplink.suffix(Self.rate / 2))
         #expect(Self.decibels(whole) - Self.decibels(filtered) > 10)
-        bench.send(Message(.voiceStages, id: 0, number: 0))
+        bench.send(.setVoiceStages([]))
         bench.run(seconds: 1)
         #expect(abs(Self.decibels(Self.power(bench.uplink.suffix(Self.rate / 2))) - Self.decibels(whole)) < 0.1)
     }
@@ -254,7 +254,7 @@ struct VoiceTests {
         bench.route(to: 1)
         // The echo is known by then.
         bench.run(seconds: 3)
-        bench.send(Message(.mute, id: 0, number: muting.number))
+        bench.send(.mute(muting))
         bench.run(seconds: 0.1)
         let from = bench.uplink.count
         bench.run(seconds: 8)
@@ -295,9 +295,9 @@ struct VoiceTests {
             if listens { try bench.setVoice(.none) }
             bench.route(to: 1)
             bench.run(seconds: 1)
-            bench.send(Message(.mute, id: 0, number: Muting.everything.number))
+            bench.send(.mute(.everything))
             bench.run(seconds: 0.5)
-            bench.send(Message(.mute, id: 0, number: Muting.off.number))
+            bench.send(.mute(.off))
             bench.run(seconds: 1)
             return bench.uplink
         }
