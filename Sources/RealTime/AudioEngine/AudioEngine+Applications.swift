@@ -25,8 +25,53 @@ struct ManualRecord {
     }
 }
 
-// An application in place of a device, and copies of calls for recorders.
+// What applications add to the microphone, an application in place of a device, and copies of calls for recorders.
 extension AudioEngine {
+    // MARK: Injections
+
+    /// Adds what an application says to what goes to the far end, as soon as it is there; while no call is clocked, the
+    /// application waits.
+    ///
+    /// - Parameters:
+    ///   - id: not that of another injection whose `injectionEnded` has not come.
+    ///   - descriptor: owned by the engine from now on, also when this throws. SOCK_SEQPACKET, one message = at most 10 ms,
+    ///     or SOCK_STREAM (`isStream`) with the same bytes.
+    ///   - rate: one of `rates`, in frames per second.
+    ///   - layout: of the samples.
+    package func attachInjection(
+        _ id: UInt32, descriptor: Int32, rate: Int, layout: SampleLayout, isStream: Bool
+    ) throws(AudioEngineError) {
+        do throws(AudioEngineError) {
+            try check(rate: rate, channels: layout.channels)
+            guard injections[id] == nil else { throw .duplicate(id) }
+            guard injections.count < RealtimeThread.maximumInjections else {
+                throw .tooMany(limit: RealtimeThread.maximumInjections)
+            }
+        } catch {
+            btcall_close_peer(descriptor)
+            throw error
+        }
+        let counters = UnsafeMutablePointer<InjectionCounters>.allocate(capacity: 1)
+        counters.initialize(to: InjectionCounters())
+        let port = InjectionPointer.allocate(capacity: 1)
+        port.initialize(
+            to: InjectionPort(
+                id: id, descriptor: descriptor, rate: rate, layout: layout, isStream: isStream,
+                busRate: configuration.busRate, counters: counters))
+        injections[id] = counters
+        guard send(.attachInjection(port)) else {
+            injections[id] = nil
+            free(injection: port)
+            throw .commandQueueFull
+        }
+    }
+
+    func free(injection: InjectionPointer) {
+        btcall_close_peer(injection.pointee.descriptor)
+        injection.pointee.counters.deinitialize(count: 1).deallocate()
+        injection.deinitialize(count: 1).deallocate()
+    }
+
     // MARK: Manual rendering
 
     /// Makes an application the device, while no terminal is routed: it hears all calls, and the far end of each hears it.

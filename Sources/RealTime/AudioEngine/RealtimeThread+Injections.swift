@@ -52,7 +52,8 @@ extension RealtimeThread {
         var isAny = false
         // A device that nobody talks over ticks as well.
         if hasClockedCall() {
-            for injection in injections.all where injection.pointee.takeBlock(scratch, tickFrames) {
+            for injection in injections.all {
+                if !injection.pointee.takeBlock(scratch, tickFrames) { continue }
                 Mixer.add(scratch, tickFrames, to: injected)
                 isAny = true
             }

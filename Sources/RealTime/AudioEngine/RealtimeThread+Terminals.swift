@@ -190,8 +190,8 @@ extension RealtimeThread {
                 if terminal.pointee.isAlone { serviceAlone(terminal, path) }
             }
         }
-        for call in calls.all where call.pointee.startIfPatienceEnded(now: now) {
-            clockStarted(call)
+        for call in calls.all {
+            if call.pointee.startIfPatienceEnded(now: now) { clockStarted(call) }
         }
         while isTimerClock() && now >= lastTick &+ Self.tickNanoseconds {
             let due = lastTick &+ Self.tickNanoseconds
@@ -224,7 +224,8 @@ extension RealtimeThread {
     /// Ends what has faded out and drained: stops paths, gives removed terminals back.
     @_noLocks
     mutating func finishEndings() {
-        for terminal in terminals.all where isEnded(terminal) {
+        for terminal in terminals.all {
+            if !isEnded(terminal) { continue }
             if let path = terminal.pointee.path, terminal.pointee.isDraining {
                 path.pointee.stop()
                 if let stream = terminal.pointee.stream { stream.pointee.stop() }
