@@ -75,7 +75,11 @@ extension AudioEngine {
             throw error
         }
         let port = PlaybackPointer.allocate(capacity: 1)
-        initialize(port, id, source, manner, target)
+        port.initialize(
+            to: PlaybackPort(
+                id: id, content(of: source, id), rank: manner.rank, duckGain: manner.duckGain,
+                yieldsToCalls: manner.yieldsToCalls, target: target.number, busRate: configuration.busRate,
+                volume: manner.volume, gainBesideCalls: manner.gainBesideCalls))
         playbacks[id] = port
         guard send(.addPlayback(port)) else {
             playbacks[id] = nil
@@ -84,29 +88,18 @@ extension AudioEngine {
         }
     }
 
-    private func initialize(
-        _ port: PlaybackPointer, _ id: UInt32, _ source: PlaybackSource, _ manner: PlaybackManner,
-        _ target: PlaybackTarget
-    ) {
+    private func content(of source: PlaybackSource, _ id: UInt32) -> PlaybackPort.Content {
         let busRate = configuration.busRate
-        var tone: UnsafeMutablePointer<ToneGenerator>?
-        var application: InjectionPointer?
-        var samples: UnsafeMutablePointer<Int16>?
-        var count = 0
-        var isLoop = false
-        var stream: PCMPointer?
         switch source {
         case .tone(let specification):
             let generator = UnsafeMutablePointer<ToneGenerator>.allocate(capacity: 1)
             generator.initialize(to: ToneGenerator(specification, rate: busRate))
-            tone = generator
+            return .tone(generator)
         case .samples(let given, let loops):
             let block = UnsafeMutablePointer<Int16>.allocate(capacity: max(given.count, 1))
             block.initialize(repeating: 0, count: max(given.count, 1))
             for (index, sample) in given.enumerated() { block[index] = sample }
-            samples = block
-            count = given.count
-            isLoop = loops
+            return .samples(block, count: given.count, loops: loops)
         case .application(let descriptor, let rate, let layout, let isStream):
             let counters = UnsafeMutablePointer<InjectionCounters>.allocate(capacity: 1)
             counters.initialize(to: InjectionCounters())
@@ -115,15 +108,9 @@ extension AudioEngine {
                 to: InjectionPort(
                     id: id, descriptor: descriptor, rate: rate, layout: layout, isStream: isStream, busRate: busRate,
                     counters: counters))
-            application = injection
-        case .stream(let memory): stream = makePCM(id, memory)
+            return .application(injection)
+        case .stream(let memory): return .stream(makePCM(id, memory))
         }
-        port.initialize(
-            to: PlaybackPort(
-                id: id, rank: manner.rank, duckGain: manner.duckGain, yieldsToCalls: manner.yieldsToCalls,
-                target: target.number, busRate: busRate, volume: manner.volume, tone: tone, application: application,
-                samples: samples, sampleCount: count, loops: isLoop, stream: stream,
-                gainBesideCalls: manner.gainBesideCalls))
     }
 
     /// Has it heard at another place from its next 10 ms on.
@@ -139,14 +126,15 @@ extension AudioEngine {
     }
 
     func free(playback: PlaybackPointer) {
-        playback.pointee.tone?.deinitialize(count: 1).deallocate()
-        playback.pointee.samples?.deallocate()
-        if let application = playback.pointee.application {
+        switch playback.pointee.content {
+        case .tone(let tone): tone.deinitialize(count: 1).deallocate()
+        case .application(let application):
             btcall_close_peer(application.pointee.descriptor)
             application.pointee.counters.deinitialize(count: 1).deallocate()
             application.deinitialize(count: 1).deallocate()
+        case .samples(let samples, _, _): samples.deallocate()
+        case .stream(let stream): free(pcm: stream)
         }
-        if let stream = playback.pointee.stream { free(pcm: stream) }
         playback.deinitialize(count: 1).deallocate()
     }
 }

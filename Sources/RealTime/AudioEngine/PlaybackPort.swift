@@ -5,7 +5,16 @@ typealias PlaybackPointer = UnsafeMutablePointer<PlaybackPort>
 /// The thread's side of something that the person hears beside the calls: a tone, a piece of audio in memory, or what an
 /// application writes. It is heard where the routed device plays, or on a terminal of its own, never by the far end.
 struct PlaybackPort: ~Copyable {
-    /// Where it is heard, as commands have it: at no place, with the calls, else a terminal's number.
+    /// What is heard: exactly one of these.
+    enum Content {
+        case tone(UnsafeMutablePointer<ToneGenerator>)
+        case application(InjectionPointer)
+        /// At the rate of the bus; from the beginning again when they `loop`.
+        case samples(UnsafeMutablePointer<Int16>, count: Int, loops: Bool)
+        case stream(PCMPointer)
+    }
+
+    /// Where it is heard, as it is compared: at no place, with the calls, else a terminal's number.
     static var nowhere: Int64 { @_noLocks get { -1 } }
     static var routed: Int64 { @_noLocks get { -2 } }
     /// Ticks without a block after which an application has paused.
@@ -19,13 +28,11 @@ struct PlaybackPort: ~Copyable {
     /// Ends as soon as the calls have something to say.
     let yieldsToCalls: Bool
     var target: Int64
-    /// Exactly one of the four exists.
-    let tone: UnsafeMutablePointer<ToneGenerator>?
-    let application: InjectionPointer?
-    let samples: UnsafeMutablePointer<Int16>?
-    let stream: PCMPointer?
-    private let sampleCount: Int
-    private let loops: Bool
+    let content: Content
+    var application: InjectionPointer? {
+        @_noLocks get { if case .application(let application) = content { application } else { nil } }
+    }
+    var stream: PCMPointer? { @_noLocks get { if case .stream(let stream) = content { stream } else { nil } } }
     private var position = 0
     private var quietTicks: Int
     private var volume: Gain
@@ -35,26 +42,17 @@ struct PlaybackPort: ~Copyable {
     private var isOver = false
     var pollIndex = -1
 
-    /// - Parameters:
-    ///   - samples: at the rate of the bus.
-    ///   - volume: linear, reached from silence by a short ramp.
+    /// - Parameter volume: linear, reached from silence by a short ramp.
     init(
-        id: UInt32, rank: Int, duckGain: Float, yieldsToCalls: Bool, target: Int64, busRate: Int, volume: Float,
-        tone: UnsafeMutablePointer<ToneGenerator>? = nil, application: InjectionPointer? = nil,
-        samples: UnsafeMutablePointer<Int16>? = nil, sampleCount: Int = 0, loops: Bool = false,
-        stream: PCMPointer? = nil, gainBesideCalls: Float = 1
+        id: UInt32, _ content: Content, rank: Int, duckGain: Float, yieldsToCalls: Bool, target: Int64, busRate: Int,
+        volume: Float, gainBesideCalls: Float = 1
     ) {
         self.id = id
         self.rank = rank
         self.duckGain = duckGain
         self.yieldsToCalls = yieldsToCalls
         self.target = target
-        self.tone = tone
-        self.application = application
-        self.samples = samples
-        self.stream = stream
-        self.sampleCount = sampleCount
-        self.loops = loops
+        self.content = content
         quietTicks = Self.pauseTicks
         self.volume = Gain(rate: busRate, gain: 0)
         self.volume.set(volume)
@@ -66,7 +64,10 @@ struct PlaybackPort: ~Copyable {
     var isSounding: Bool {
         @_noLocks get {
             if isEnding || isOver { return false }
-            return application == nil && stream == nil || quietTicks < Self.pauseTicks
+            switch content {
+            case .tone, .samples: return true
+            case .application, .stream: return quietTicks < Self.pauseTicks
+            }
         }
     }
 
@@ -84,7 +85,7 @@ struct PlaybackPort: ~Copyable {
     mutating func end() {
         isEnding = true
         // Its client has stopped it, and the ring is the client's again.
-        if stream != nil { isOver = true }
+        if case .stream = content { isOver = true }
     }
 
     /// At once: nobody hears it.
@@ -112,16 +113,15 @@ struct PlaybackPort: ~Copyable {
     mutating func takeBlock(_ output: UnsafeMutablePointer<Int16>, _ frames: Int, isSilenced: Bool) -> Bool {
         if isOver { return false }
         volume.setMuted(isEnding || isSilenced)
-        if let tone {
-            tone.pointee.fill(output, frames)
-        } else if let application {
+        switch content {
+        case .tone(let tone): tone.pointee.fill(output, frames)
+        case .application(let application):
             let isBlock = application.pointee.takeBlock(output, frames)
             note(isBlock)
             if !isBlock { clear(output, frames) }
-        } else if let stream {
-            note(stream.pointee.takeBlock(output, frames))
-        } else {
-            takeSamples(output, frames)
+        case .samples(let samples, let count, let loops):
+            take(samples, count, loops: loops, output, frames)
+        case .stream(let stream): note(stream.pointee.takeBlock(output, frames))
         }
         volume.apply(output, frames)
         return !volume.isSilent
@@ -134,15 +134,18 @@ struct PlaybackPort: ~Copyable {
     }
 
     @_noLocks
-    private mutating func takeSamples(_ output: UnsafeMutablePointer<Int16>, _ frames: Int) {
-        var index = 0
-        guard let samples, sampleCount > 0 else {
+    private mutating func take(
+        _ samples: UnsafeMutablePointer<Int16>, _ count: Int, loops: Bool, _ output: UnsafeMutablePointer<Int16>,
+        _ frames: Int
+    ) {
+        if count == 0 {
             isOver = true
             clear(output, frames)
             return
         }
+        var index = 0
         while index < frames {
-            if position == sampleCount {
+            if position == count {
                 if !loops { break }
                 position = 0
             }
@@ -151,6 +154,6 @@ struct PlaybackPort: ~Copyable {
             index += 1
         }
         clear(output + index, frames - index)
-        if position == sampleCount && !loops { isOver = true }
+        if position == count && !loops { isOver = true }
     }
 }
