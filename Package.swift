@@ -80,7 +80,9 @@ let package = Package(
         .target(
             name: "HandsFree", dependencies: ["BluetoothTypes", "Telephony"], path: "Sources/Pure/HandsFree",
             swiftSettings: pure),
-        .target(name: "Routing", dependencies: ["BluetoothTypes"], path: "Sources/Pure/Routing", swiftSettings: pure),
+        .target(
+            name: "Routing", dependencies: ["BluetoothTypes", "JSONText"], path: "Sources/Pure/Routing",
+            swiftSettings: pure),
         .target(
             name: "HeadsetPolicy", dependencies: ["BluetoothTypes", "HandsFree"], path: "Sources/Pure/HeadsetPolicy",
             swiftSettings: pure),
@@ -185,7 +187,7 @@ let package = Package(
                 "Diagnostics", "AudioPaths", "CallControl", "BoardControl", "HeadsetControl", "BusObjects",
                 "BluetoothTypes", "Telephony", "HandsFree", "Routing", "AudioDSP", "AudioEngine", "ControlLoop", "DBus",
                 "BlueZ", "BluetoothSockets", "ALSA", "BoardInput", "BTCallAPI", "CINIH", "CBTCall", "Configuration",
-                "HeadsetPolicy", logging,
+                "HeadsetPolicy", "JSONText", logging,
             ], path: "Sources/Daemon/BTCallDaemon",
             swiftSettings: common),
         .target(
@@ -262,7 +264,7 @@ let package = Package(
             ],
             swiftSettings: common),
         .testTarget(
-            name: "RoutingTests", dependencies: ["BluetoothTypes", "Routing", "BTCallSimulator"],
+            name: "RoutingTests", dependencies: ["BluetoothTypes", "JSONText", "Routing", "BTCallSimulator"],
             path: "Tests/Pure/RoutingTests",
             resources: [.copy("Scenarios")], swiftSettings: common),
         .testTarget(

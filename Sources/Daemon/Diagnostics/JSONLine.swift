@@ -1,4 +1,4 @@
-import Routing
+import JSONText
 
 /// An object of JSON on one line, its members in the order in which they are added.
 package struct JSONLine {
@@ -10,7 +10,7 @@ package struct JSONLine {
 
     package mutating func add(_ name: String, _ value: String?) {
         begin(name)
-        if let value { RecordedValue.write(value, to: &members) } else { members += "null" }
+        if let value { JSON.write(value, to: &members) } else { members += "null" }
     }
 
     package mutating func add(_ name: String, _ value: (some BinaryInteger)?) {
@@ -35,7 +35,7 @@ package struct JSONLine {
 
     private mutating func begin(_ name: String) {
         if !members.isEmpty { members += "," }
-        RecordedValue.write(name, to: &members)
+        JSON.write(name, to: &members)
         members += ":"
     }
 }

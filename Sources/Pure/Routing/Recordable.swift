@@ -1,69 +1,11 @@
 import BluetoothTypes
-
-/// Plain data, as JSON has it: what a recording says of the policy's state before its first event.
-package indirect enum RecordedValue: Sendable {
-    package struct Member: Sendable {
-        package let name: String
-        package let value: RecordedValue
-
-        package init(name: String, value: RecordedValue) {
-            self.name = name
-            self.value = value
-        }
-    }
-
-    case flag(Bool)
-    case number(Int64)
-    case text(String)
-    case list([RecordedValue])
-    /// Each name once.
-    case object([Member])
-
-    package func write(to json: inout String) {
-        switch self {
-        case .flag(let flag): json += flag ? "true" : "false"
-        case .number(let number): json += String(number)
-        case .text(let text): Self.write(text, to: &json)
-        case .list(let elements):
-            json += "["
-            for (index, element) in elements.enumerated() {
-                if index > 0 { json += ", " }
-                element.write(to: &json)
-            }
-            json += "]"
-        case .object(let members):
-            json += "{"
-            for (index, member) in members.enumerated() {
-                if index > 0 { json += ", " }
-                Self.write(member.name, to: &json)
-                json += ": "
-                member.value.write(to: &json)
-            }
-            json += "}"
-        }
-    }
-
-    package static func write(_ text: String, to json: inout String) {
-        json += "\""
-        for scalar in text.unicodeScalars {
-            switch scalar {
-            case "\"": json += "\\\""
-            case "\\": json += "\\\\"
-            case let scalar where scalar.value < 0x20:
-                let digits = String(scalar.value, radix: 16)
-                json += "\\u00" + (digits.utf8.count < 2 ? "0" : "") + digits
-            default: json.unicodeScalars.append(scalar)
-            }
-        }
-        json += "\""
-    }
-}
+import JSONText
 
 /// Something of the policy's state that a recording can hold, and be rebuilt from.
 protocol Recordable {
     /// - Parameter zero: the instant that the recording counts from.
-    init?(_ recorded: RecordedValue, from zero: Instant)
-    func recorded(from zero: Instant) -> RecordedValue
+    init?(_ recorded: JSON, from zero: Instant)
+    func recorded(from zero: Instant) -> JSON
 }
 
 /// One that consists of named parts.
@@ -74,14 +16,14 @@ protocol RecordableObject: Recordable {
 }
 
 extension RecordableObject {
-    init?(_ recorded: RecordedValue, from zero: Instant) {
+    init?(_ recorded: JSON, from zero: Instant) {
         guard case .object(let members) = recorded else { return nil }
         var fields = RecordedFields(reading: members, from: zero)
         self.init(&fields)
         guard fields.problem == nil else { return nil }
     }
 
-    func recorded(from zero: Instant) -> RecordedValue {
+    func recorded(from zero: Instant) -> JSON {
         var fields = RecordedFields(from: zero)
         write(&fields)
         return .object(fields.members)
@@ -93,7 +35,7 @@ extension RecordableObject {
 /// A part that is nil is left out. What is read and not understood, and what is there and not asked for, is a problem:
 /// another version wrote it, and the state would not be the one that was.
 struct RecordedFields {
-    private(set) var members: [RecordedValue.Member] = []
+    private(set) var members: [JSON.Member] = []
     private let isReading: Bool
     private let zero: Instant
     private var names: [String] = []
@@ -105,7 +47,7 @@ struct RecordedFields {
         self.zero = zero
     }
 
-    init(reading members: [RecordedValue.Member], from zero: Instant) {
+    init(reading members: [JSON.Member], from zero: Instant) {
         self.members = members
         isReading = true
         self.zero = zero
@@ -120,7 +62,7 @@ struct RecordedFields {
 
     mutating func write<Part: Recordable>(_ name: String, _ part: Part?) {
         guard let part else { return }
-        members.append(RecordedValue.Member(name: name, value: part.recorded(from: zero)))
+        members.append(JSON.Member(name, part.recorded(from: zero)))
     }
 
     /// - Returns: nil when there is no such part, or none that is understood.
@@ -154,62 +96,64 @@ struct RecordedFields {
 // MARK: Simple parts
 
 extension Bool: Recordable {
-    init?(_ recorded: RecordedValue, from zero: Instant) {
-        guard case .flag(let flag) = recorded else { return nil }
+    init?(_ recorded: JSON, from zero: Instant) {
+        guard case .bool(let flag) = recorded else { return nil }
         self = flag
     }
 
-    func recorded(from zero: Instant) -> RecordedValue { .flag(self) }
+    func recorded(from zero: Instant) -> JSON { .bool(self) }
 }
 
 extension Int: Recordable {
     /// All of them count events. More than this was never counted, and would trap when one more comes.
     private static let mostCounted: Int64 = 1_000_000_000
 
-    init?(_ recorded: RecordedValue, from zero: Instant) {
-        guard case .number(let number) = recorded, (0...Self.mostCounted).contains(number) else { return nil }
+    init?(_ recorded: JSON, from zero: Instant) {
+        guard let number = recorded.integerValue, (0...Self.mostCounted).contains(number) else { return nil }
         self.init(exactly: number)
     }
 
-    func recorded(from zero: Instant) -> RecordedValue { .number(Int64(self)) }
+    func recorded(from zero: Instant) -> JSON { JSON(self) }
 }
 
 extension String: Recordable {
-    init?(_ recorded: RecordedValue, from zero: Instant) {
-        guard case .text(let text) = recorded else { return nil }
+    init?(_ recorded: JSON, from zero: Instant) {
+        guard let text = recorded.stringValue else { return nil }
         self = text
     }
 
-    func recorded(from zero: Instant) -> RecordedValue { .text(self) }
+    func recorded(from zero: Instant) -> JSON { .string(self) }
 }
 
 extension Instant: Recordable {
     private static let beginning = Instant(nanoseconds: .min)
 
     /// Whole milliseconds from zero on; `beginning` is before everything.
-    init?(_ recorded: RecordedValue, from zero: Instant) {
-        switch recorded {
-        case .text("beginning"): self = Self.beginning
-        case .number(let milliseconds) where milliseconds.magnitude < 1_000_000_000_000:
+    init?(_ recorded: JSON, from zero: Instant) {
+        if recorded == .string("beginning") {
+            self = Self.beginning
+        } else {
+            guard let milliseconds = recorded.integerValue, milliseconds.magnitude < 1_000_000_000_000 else {
+                return nil
+            }
             self.init(nanoseconds: zero.nanoseconds + milliseconds * 1_000_000)
-        case .flag, .number, .text, .list, .object: return nil
         }
     }
 
-    func recorded(from zero: Instant) -> RecordedValue {
-        self == Self.beginning ? .text("beginning") : .number(zero.duration(to: self).milliseconds)
+    func recorded(from zero: Instant) -> JSON {
+        self == Self.beginning ? .string("beginning") : .integer(zero.duration(to: self).milliseconds)
     }
 }
 
 extension Array: Recordable where Element: Recordable {
-    init?(_ recorded: RecordedValue, from zero: Instant) {
-        guard case .list(let values) = recorded else { return nil }
+    init?(_ recorded: JSON, from zero: Instant) {
+        guard case .array(let values) = recorded else { return nil }
         let elements = values.compactMap { Element($0, from: zero) }
         guard elements.count == values.count else { return nil }
         self = elements
     }
 
-    func recorded(from zero: Instant) -> RecordedValue { .list(map { $0.recorded(from: zero) }) }
+    func recorded(from zero: Instant) -> JSON { .array(map { $0.recorded(from: zero) }) }
 }
 
 /// A part that has one word for each of its values.
@@ -219,12 +163,12 @@ protocol RecordableWord: Recordable {
 }
 
 extension RecordableWord {
-    init?(_ recorded: RecordedValue, from zero: Instant) {
-        guard case .text(let text) = recorded else { return nil }
+    init?(_ recorded: JSON, from zero: Instant) {
+        guard let text = recorded.stringValue else { return nil }
         self.init(word: text)
     }
 
-    func recorded(from zero: Instant) -> RecordedValue { .text(word) }
+    func recorded(from zero: Instant) -> JSON { .string(word) }
 }
 
 extension RecordableWord where Self: RawRepresentable<String> {

@@ -1,4 +1,5 @@
 package import BluetoothTypes
+package import JSONText
 
 /// The policy as plain data, so that a recording can begin in the middle of its life and be replayed exactly.
 extension RoutingPolicy {
@@ -18,7 +19,7 @@ extension RoutingPolicy {
     /// All of the state but the configuration, between two events.
     ///
     /// - Parameter zero: the instant that times are counted from, in whole milliseconds.
-    package func recordedState(from zero: Instant) -> RecordedValue {
+    package func recordedState(from zero: Instant) -> JSON {
         var fields = RecordedFields(from: zero)
         var copy = self
         copy.visit(&fields)
@@ -27,7 +28,7 @@ extension RoutingPolicy {
 
     /// The policy that `recordedState(from:)` was taken of, if it had this configuration.
     package init(
-        recordedState: RecordedValue, from zero: Instant, configuration: RoutingConfiguration
+        recordedState: JSON, from zero: Instant, configuration: RoutingConfiguration
     ) throws(RecordedStateError) {
         guard case .object(let members) = recordedState else {
             throw RecordedStateError(description: "the state is not an object")
@@ -257,13 +258,13 @@ extension Headset: RecordableObject {
 }
 
 extension RecentTimes: Recordable {
-    init?(_ recorded: RecordedValue, from zero: Instant) {
+    init?(_ recorded: JSON, from zero: Instant) {
         guard let times = [Instant](recorded, from: zero) else { return nil }
         self.init()
         for time in times { append(time) }
     }
 
-    func recorded(from zero: Instant) -> RecordedValue { times.recorded(from: zero) }
+    func recorded(from zero: Instant) -> JSON { times.recorded(from: zero) }
 }
 
 extension LinkState: RecordableObject {

@@ -1,4 +1,5 @@
 package import BluetoothTypes
+import JSONText
 
 /// The last routing events with what was decided after each, in bounded memory, such that the policy can be rebuilt as
 /// it was at any moment of them.
@@ -128,20 +129,20 @@ extension RoutingRecording {
         let kept = segments.suffix(segmentCount ?? segments.count)
         guard let first = kept.first else { return nil }
         var json = "{\"format\": \"btcall-scenario/1\", \"scenarios\": [\n{"
-        func member(_ name: String, _ value: RecordedValue, _ end: String = ", ") {
-            RecordedValue.write(name, to: &json)
+        func member(_ name: String, _ value: JSON, _ end: String = ", ") {
+            JSON.write(name, to: &json)
             json += ": "
-            value.write(to: &json)
+            value.write(to: &json, .spaced)
             json += end
         }
-        member("id", .text(heading.id))
-        member("title", .text(heading.title))
-        member("version", .text(heading.version))
-        member("startedAt", .text(timeOfDay(first.start)), ",\n")
-        member("recorded", .flag(true))
-        member("exactTiming", .flag(true))
+        member("id", .string(heading.id))
+        member("title", .string(heading.title))
+        member("version", .string(heading.version))
+        member("startedAt", .string(timeOfDay(first.start)), ",\n")
+        member("recorded", true)
+        member("exactTiming", true)
         // What went wrong is replayed, not judged.
-        member("mayBeSilent", .flag(true), ",\n")
+        member("mayBeSilent", true, ",\n")
         json += "\"given\": {"
         member("config", .object(Self.members(of: first.policy.configuration)), ",\n")
         member("state", first.policy.recordedState(from: first.start), "},\n\"steps\": [\n")
@@ -163,56 +164,49 @@ extension RoutingRecording {
 
     private static func write(_ event: RoutingEvent, at time: Int64, to json: inout String) {
         let record = event.record
-        var members: [RecordedValue.Member] = [
-            .init(name: "t", value: .number(time)), .init(name: "do", value: .text(record.word)),
-        ]
+        var members: [JSON.Member] = [.init("t", .integer(time)), .init("do", .string(record.word))]
         if case .configure(let configuration) = event {
             members += Self.members(of: configuration)
         } else {
-            members += record.arguments.map { .init(name: $0.name, value: $0.value.recorded) }
+            members += record.arguments.map { .init($0.name, $0.value.recorded) }
         }
-        RecordedValue.object(members).write(to: &json)
+        JSON.object(members).write(to: &json, .spaced)
     }
 
     private static func write(expected decision: Decision, at time: Int64, to json: inout String) {
-        func device(_ route: Route?) -> RecordedValue { .text((route?.device ?? .none).description) }
-        json += "{\"t\": \(time), \"expect\": "
-        RecordedValue.object([
-            .init(name: "route", value: device(decision.route)),
-            .init(name: "pending", value: device(decision.pending)),
-        ]).write(to: &json)
-        // The one value that can be null.
-        json.removeLast()
-        json += ", \"reason\": "
-        if let reason = decision.reason { RecordedValue.write(reason.rawValue, to: &json) } else { json += "null" }
-        json += "}}"
+        func device(_ route: Route?) -> JSON { .string((route?.device ?? .none).description) }
+        let expected: JSON = [
+            "route": device(decision.route), "pending": device(decision.pending),
+            "reason": JSON(decision.reason?.rawValue),
+        ]
+        (["t": .integer(time), "expect": expected] as JSON).write(to: &json, .spaced)
     }
 
-    private static func members(of configuration: RoutingConfiguration) -> [RecordedValue.Member] {
-        RoutingKey.allCases.map { .init(name: $0.rawValue, value: configuration.recordedValue(of: $0)) }
+    private static func members(of configuration: RoutingConfiguration) -> [JSON.Member] {
+        RoutingKey.allCases.map { .init($0.rawValue, configuration.recordedValue(of: $0)) }
     }
 }
 
 extension RoutingConfiguration {
     /// The value of a key as a scenario has it.
-    func recordedValue(of key: RoutingKey) -> RecordedValue {
+    func recordedValue(of key: RoutingKey) -> JSON {
         let text = value(of: key)
         switch key.type {
-        case .boolean: return .flag(text == "true")
-        case .milliseconds, .count: return Int64(text).map { .number($0) } ?? .text(text)
-        case .device, .words: return .text(text)
-        case .deviceList: return .list(exclude.map { .text($0.description) })
-        case .addressList: return .list(headsetOrder.map { .text($0.description) })
+        case .boolean: return .bool(text == "true")
+        case .milliseconds, .count: return Int64(text).map { .integer($0) } ?? .string(text)
+        case .device, .words: return .string(text)
+        case .deviceList: return JSON(exclude.map(\.description))
+        case .addressList: return JSON(headsetOrder.map(\.description))
         }
     }
 }
 
 extension EventRecord.Value {
-    var recorded: RecordedValue {
+    var recorded: JSON {
         switch self {
-        case .text(let text): .text(text)
-        case .flag(let flag): .flag(flag)
-        case .list(let list): .list(list.map { .text($0) })
+        case .text(let text): .string(text)
+        case .flag(let flag): .bool(flag)
+        case .list(let list): JSON(list)
         }
     }
 }

@@ -1,5 +1,4 @@
 import JSONText
-import Routing
 
 // What scenarios need of JSON. A whole number in a scenario is `.integer`, however it is written.
 extension JSON {
@@ -21,27 +20,5 @@ extension [JSON.Member] {
     /// Takes a member out.
     mutating func remove(_ name: String) -> JSON? {
         firstIndex { $0.name == name }.map { remove(at: $0).value }
-    }
-}
-
-extension JSON {
-    /// The value as a recording has it; nil when it holds what none can: null, or a number with a fraction.
-    var recorded: RecordedValue? {
-        switch self {
-        case .null: return nil
-        case .bool(let flag): return .flag(flag)
-        case .integer, .number: return integerValue.map { .number($0) }
-        case .string(let text): return .text(text)
-        case .array(let elements):
-            let values = elements.compactMap(\.recorded)
-            return values.count == elements.count ? .list(values) : nil
-        case .object(let members):
-            var values: [RecordedValue.Member] = []
-            for member in members {
-                guard let value = member.value.recorded else { return nil }
-                values.append(RecordedValue.Member(name: member.name, value: value))
-            }
-            return .object(values)
-        }
     }
 }

@@ -123,9 +123,8 @@ struct ScenarioReader {
     private func policy(
         _ value: JSON, _ configuration: RoutingConfiguration
     ) throws(ScenarioError) -> RoutingPolicy {
-        guard let state = value.recorded else { throw error("state: null or a broken number") }
         do {
-            return try RoutingPolicy(recordedState: state, from: .zero, configuration: configuration)
+            return try RoutingPolicy(recordedState: value, from: .zero, configuration: configuration)
         } catch let problem {
             throw error("state: \(problem)")
         }

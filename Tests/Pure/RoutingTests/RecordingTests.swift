@@ -1,6 +1,7 @@
 import BTCallSimulator
 import BluetoothTypes
 import Foundation
+import JSONText
 import Routing
 import Testing
 
@@ -82,11 +83,11 @@ import Testing
         }
         // What is nil is not written: all that was ever written counts.
         var written: [String: Set<String>] = [:]
-        func collect(_ value: RecordedValue, _ place: String) {
+        func collect(_ value: JSON, _ place: String) {
             guard case .object(let members) = value else { return }
             written[place, default: []].formUnion(members.map(\.name))
             for member in members {
-                if case .list(let elements) = member.value {
+                if case .array(let elements) = member.value {
                     for element in elements { collect(element, member.name) }
                 }
             }
@@ -103,20 +104,20 @@ import Testing
     }
 
     @Test(arguments: [
-        (RecordedValue.text("x"), "the state is not an object"),
-        (.object([.init(name: "colour", value: .text("red"))]), "unknown key 'colour'; accepted: started, preferred, "),
-        (.object([.init(name: "started", value: .number(1))]), "'started' is not understood"),
-        (.object([.init(name: "current", value: .text("hfp:left"))]), "'current' is not understood"),
-        (.object([.init(name: "currentSince", value: .number(.min))]), "'currentSince' is not understood"),
+        (JSON.string("x"), "the state is not an object"),
+        (.object([.init("colour", .string("red"))]), "unknown key 'colour'; accepted: started, preferred, "),
+        (.object([.init("started", .integer(1))]), "'started' is not understood"),
+        (.object([.init("current", .string("hfp:left"))]), "'current' is not understood"),
+        (.object([.init("currentSince", .integer(.min))]), "'currentSince' is not understood"),
         // One more of them would trap.
-        (.object([.init(name: "gestures", value: .number(.max))]), "'gestures' is not understood"),
-        (.object([.init(name: "gestures", value: .number(-1))]), "'gestures' is not understood"),
+        (.object([.init("gestures", .integer(.max))]), "'gestures' is not understood"),
+        (.object([.init("gestures", .integer(-1))]), "'gestures' is not understood"),
         (
-            .object([.init(name: "headsets", value: .list([.object([.init(name: "address", value: .text("H1"))])]))]),
+            .object([.init("headsets", .array([.object([.init("address", .string("H1"))])]))]),
             "'headsets' is not understood"
         ),
     ])
-    func `a state that is not understood is refused with what is wrong`(_ state: RecordedValue, _ text: String) {
+    func `a state that is not understood is refused with what is wrong`(_ state: JSON, _ text: String) {
         do throws(RoutingPolicy.RecordedStateError) {
             _ = try RoutingPolicy(recordedState: state, from: .zero, configuration: RoutingConfiguration())
             Issue.record("\(state) was accepted")
