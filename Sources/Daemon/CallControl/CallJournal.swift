@@ -5,6 +5,7 @@ import BluetoothTypes
 package import ControlLoop
 package import Diagnostics
 import Glibc
+import JSONText
 package import Telephony
 
 /// The file of call records: one line of JSON for each call that has ended (`[calls] record`).
@@ -98,50 +99,52 @@ package final class CallJournal {
         _ record: CallRecord, _ reason: CallEndReason, ended: WallClock, withNumbers: Bool
     ) -> String {
         let description = record.description
-        var line = JSONLine()
-        line.add("call", description.id)
-        line.add("provider", description.provider)
-        line.add("direction", description.direction.rawValue)
-        line.add("number", withNumbers ? description.number : nil)
-        line.add("name", withNumbers ? description.name : nil)
-        line.add("began", record.appearedAt.iso8601)
         let answered = WallClock(milliseconds: Int64(clamping: description.startedAt))
-        line.add("answered", description.startedAt == 0 ? nil : answered.iso8601)
-        line.add("ended", ended.iso8601)
-        line.add("reason", reason.rawValue)
-        line.add("omittedStretches", record.history?.omittedStretches ?? 0)
-        line.add("stretches", record.history?.stretches.map { stretch($0, ended) } ?? [])
+        let stretches = record.history?.stretches.map { stretch($0, ended) } ?? []
         let total = record.history.flatMap { $0.isEmpty ? nil : quality($0.meter.total) }
-        line.add("quality", total)
-        return line.text
+        let line: JSON = [
+            "call": .string(description.id),
+            "provider": .string(description.provider),
+            "direction": .string(description.direction.rawValue),
+            "number": JSON(withNumbers ? description.number : nil),
+            "name": JSON(withNumbers ? description.name : nil),
+            "began": .string(record.appearedAt.iso8601),
+            "answered": JSON(description.startedAt == 0 ? nil : answered.iso8601),
+            "ended": .string(ended.iso8601),
+            "reason": .string(reason.rawValue),
+            "omittedStretches": JSON(record.history?.omittedStretches ?? 0),
+            "stretches": .array(stretches),
+            "quality": total ?? .null,
+        ]
+        return line.text()
     }
 
-    private static func stretch(_ stretch: CallHistory.Stretch, _ callEnded: WallClock) -> JSONLine {
-        var line = JSONLine()
-        line.add("device", stretch.carrier.endpoint.description)
-        line.add("codec", stretch.carrier.codec?.description)
-        line.add("handle", stretch.carrier.handle.map { Int($0) })
-        line.add("packetBytes", stretch.carrier.codec == nil ? nil : stretch.carrier.packetBytes)
-        line.add("began", stretch.began.iso8601)
-        line.add("ended", (stretch.ended ?? callEnded).iso8601)
-        line.add("quality", quality(stretch.quality))
-        return line
+    private static func stretch(_ stretch: CallHistory.Stretch, _ callEnded: WallClock) -> JSON {
+        [
+            "device": .string(stretch.carrier.endpoint.description),
+            "codec": JSON(stretch.carrier.codec?.description),
+            "handle": JSON(stretch.carrier.handle),
+            "packetBytes": JSON(stretch.carrier.codec == nil ? nil : stretch.carrier.packetBytes),
+            "began": .string(stretch.began.iso8601),
+            "ended": .string((stretch.ended ?? callEnded).iso8601),
+            "quality": quality(stretch.quality),
+        ]
     }
 
-    private static func quality(_ quality: LinkQuality) -> JSONLine {
+    private static func quality(_ quality: LinkQuality) -> JSON {
         let description = QualityDescription(quality)
-        var line = JSONLine()
-        line.add("score", description.score)
-        line.add("durationMs", description.durationMs)
-        line.add("packets", description.packets)
-        line.add("lost", description.lost)
-        line.add("concealedMs", description.concealedMs)
-        line.add("droppedMs", description.droppedMs)
-        line.add("gaps", description.gaps)
-        line.add("jitterMs", description.jitterMs)
-        line.add("driftPPM", description.driftPPM)
-        line.add("retries", description.retries)
-        line.add("xruns", description.xruns)
-        return line
+        return [
+            "score": JSON(description.score),
+            "durationMs": JSON(description.durationMs),
+            "packets": JSON(description.packets),
+            "lost": JSON(description.lost),
+            "concealedMs": JSON(description.concealedMs),
+            "droppedMs": JSON(description.droppedMs),
+            "gaps": JSON(description.gaps),
+            "jitterMs": .number(description.jitterMs),
+            "driftPPM": .number(description.driftPPM),
+            "retries": JSON(description.retries),
+            "xruns": JSON(description.xruns),
+        ]
     }
 }

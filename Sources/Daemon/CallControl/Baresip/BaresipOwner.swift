@@ -7,6 +7,7 @@ package import ControlLoop
 package import DBus
 import Diagnostics
 import Glibc
+import JSONText
 package import Logging
 import Telephony
 
@@ -323,10 +324,9 @@ package final class BaresipOwner: CallOwner {
     }
 
     private func send(_ command: String, _ parameters: String?, _ token: String) {
-        var line = JSONLine()
-        line.add("command", command)
-        if let parameters { line.add("params", parameters) }
-        line.add("token", token)
-        channel?.write(NetstringReader.frame(line.text))
+        var members: [(String, JSON)] = [("command", .string(command))]
+        if let parameters { members.append(("params", .string(parameters))) }
+        members.append(("token", .string(token)))
+        channel?.write(NetstringReader.frame(JSON(members).text()))
     }
 }
