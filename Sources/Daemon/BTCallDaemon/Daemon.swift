@@ -224,7 +224,7 @@ package final class Daemon: Activating {
         boardBattery = BoardBattery(bus: bus, source: configuration.boardBattery, logger: logger)
         levels = Self.levels(configuration, bus, registry, writer, problems, logger)
         let admission = LinkAdmission(
-            opener: outside.opener, graph: graph, pause: configuration.routing.reopenPause, logger: logger)
+            opener: outside.opener, pause: configuration.routing.reopenPause, logger: logger)
         headsets = HeadsetDirectory(
             registry: registry, calls: calls, graph: graph, admission: admission, opener: outside.opener,
             configuration: gateway, codecMemories: Self.codecMemories(configuration, writer, logger),
@@ -425,7 +425,7 @@ package final class Daemon: Activating {
         switch event {
         case .firstPacket(let address, let bytes):
             logger.debug("\(address): packets of \(bytes) bytes")
-            admission.firstPacketCame(address)
+            headsets.firstPacketCame(address)
             voiceRouting.packetCame(through: adapterPath(of: address))
             quality.sample()
         case .linkSilent(let address, let milliseconds):

@@ -43,14 +43,9 @@ extension HeadsetDirectory {
         }
     }
 
-    /// Disconnects a headset that seems to be dead while the kernel still holds its earlier voice link, once per connection.
-    /// Some controllers never notice that a headset is gone, and the kernel refuses each set-up (EBUSY) until they do. A
-    /// headset that is alive connects again.
+    /// Disconnects a headset that seems to be dead while the kernel still holds its earlier voice link: some controllers never
+    /// notice that a headset is gone, and the kernel refuses each set-up (EBUSY) until they do.
     package func free(_ address: BluetoothAddress) {
-        guard let session = sessions[address], session.isUnheard || session.hasTimedOut, !session.isFreed else {
-            return
-        }
-        session.isFreed = true
         let logger = logger.about(headset: address)
         logger.warning(
             """

@@ -9,6 +9,7 @@ package import DBus
 import Diagnostics
 import Glibc
 package import HandsFree
+import HeadsetPolicy
 package import Logging
 package import Routing
 package import Telephony
@@ -63,24 +64,16 @@ package final class HeadsetDirectory: LinkOpening {
     package var servesHeadsetProfile = false
     /// An application without call state speaks to the headsets.
     package var isVirtualCallAsked = false
-    /// Headsets whose link the policy wants closed and has not heard of yet.
-    private var closing: Set<BluetoothAddress> = []
     /// The headsets that the policy knows, each with the object path of its adapter where bluetoothd has said it.
     package var described: [BluetoothAddress: String?] = [:]
-    /// Set-ups that wait for a sign of life, as they were asked for.
-    private var unheard: [BluetoothAddress: (codecHint: VoiceCodec?, timeout: Duration)] = [:]
     /// Has music make room before a link is opened.
     package weak var music: (any MakingRoom)?
-    /// Set-ups that wait for that.
-    private var makingRoom: Set<BluetoothAddress> = []
     /// What was learnt of the codecs of headsets.
     package let codecMemories: CodecMemories
     /// The number that was dialled last, here or by an application, since the start: for every headset's AT+BLDN.
     package private(set) var lastDialed: String?
     /// The outgoing call that it is the number of: an older one that is left when this one ends was not dialled later.
     private var lastOutgoing: CallID?
-    /// Links that the headset closed and whose end is reported soon.
-    private var farewells: [BluetoothAddress: Timer] = [:]
 
     package init(
         registry: DeviceRegistry, calls: CallDirectory, graph: AudioGraph, admission: LinkAdmission,
@@ -95,7 +88,6 @@ package final class HeadsetDirectory: LinkOpening {
         self.codecMemories = codecMemories
         self.logger = logger
         opener.onIncoming = { [weak self] link in self?.incoming(link) }
-        admission.onStuck = { [weak self] address in self?.free(address) }
     }
 
     // MARK: Connections
@@ -128,6 +120,7 @@ package final class HeadsetDirectory: LinkOpening {
             address: address, adapter: adapter, channel: channel, configuration: ours, calls: calls.snapshot,
             startedAt: calls.startTimes, admission: admission, graph: graph, logger: logger)
         sessions[address] = session
+        session.music = music
         session.onEvent = { [weak self, weak session] event in
             guard let self, let session else { return }
             take(event, session)
@@ -288,56 +281,15 @@ package final class HeadsetDirectory: LinkOpening {
             later(.linkFailed(address, .failed))
             return
         }
-        // A set-up to a headset that is dead keeps the controller busy until the radio link is given up, 20 s by default,
-        // and no other headset can be reached meanwhile. So one that fell silent has to be heard of first.
-        if session.isUnheard, attempt < Self.blindAttempt {
-            logger.about(headset: address).info(
-                "\(address): silent since its link closed; its link is opened when it is heard of again")
-            unheard[address] = (codecHint, timeout)
-            return
-        }
-        if attempt > 1 { admission.onRetry?(address) }
-        makeRoom(session, codecHint, timeout)
+        session.openLink(codecHint: codecHint, attempt: attempt, timeout: timeout)
     }
-
-    /// Opens the link, at once where no music is in its way.
-    private func makeRoom(_ session: HeadsetSession, _ codecHint: VoiceCodec?, _ timeout: Duration) {
-        let address = session.address
-        let start = ControlLoop.now
-        let isAwaited = music?.makeRoom(for: address) { [weak self, weak session] in
-            guard self?.makingRoom.remove(address) != nil else { return }
-            let left = timeout - start.duration(to: ControlLoop.now)
-            session?.openLink(codecHint: codecHint, timeout: max(left, .zero))
-        }
-        if isAwaited == true {
-            makingRoom.insert(address)
-        } else {
-            session.openLink(codecHint: codecHint, timeout: timeout)
-        }
-    }
-
-    /// Nobody waits for room any more.
-    private func leaveRoom(_ address: BluetoothAddress) -> Bool {
-        guard makingRoom.remove(address) != nil else { return false }
-        music?.cancel(address)
-        return true
-    }
-
-    /// The attempt that is made even if nothing was heard: a headset may be back without a reason to say anything.
-    private static let blindAttempt = 3
 
     package func closeLink(_ address: BluetoothAddress) {
-        farewells.removeValue(forKey: address)?.cancel()
-        if unheard.removeValue(forKey: address) != nil || leaveRoom(address) {
+        guard let session = sessions[address] else {
             later(.linkClosed(address, .requested))
             return
         }
-        closing.insert(address)
-        guard let session = sessions[address], session.closeLink() else {
-            closing.remove(address)
-            later(.linkClosed(address, .requested))
-            return
-        }
+        session.closeLink()
     }
 
     private func later(_ event: RoutingEvent) {
@@ -346,38 +298,20 @@ package final class HeadsetDirectory: LinkOpening {
 
     // MARK: What the graph reports
 
-    package func linkSilent(_ address: BluetoothAddress) { sessions[address]?.isUnheard = true }
-    package func linkResumed(_ address: BluetoothAddress) { sessions[address]?.isUnheard = false }
-
-    package func linkClosed(_ address: BluetoothAddress) {
-        admission.linkClosed(address)
-        guard sessions[address]?.linkClosed() == true else { return }
-        reportClosed(address, .requested)
-    }
+    package func firstPacketCame(_ address: BluetoothAddress) { sessions[address]?.firstPacketCame() }
+    package func linkSilent(_ address: BluetoothAddress) { sessions[address]?.linkSilent() }
+    package func linkResumed(_ address: BluetoothAddress) { sessions[address]?.linkResumed() }
+    package func linkClosed(_ address: BluetoothAddress) { linkEnded(address, .requested) }
 
     /// - Parameter code: `errno` of the socket; 0 is an orderly end.
     package func linkLost(_ address: BluetoothAddress, code: Int32) {
-        admission.linkClosed(address)
-        guard sessions[address]?.linkClosed() == true else { return }
-        guard code == 0 || code == ECONNRESET, !closing.contains(address) else {
-            reportClosed(address, .linkLoss)
-            return
-        }
-        // A headset that is switched off closes its audio first and its control connection right after: that is no wish
-        // to have the call on the board for good, so the end of the session is waited for.
-        farewells[address]?.cancel()
-        farewells[address] = ControlLoop.shared.schedule(after: Self.farewell) { [weak self] in
-            self?.reportClosed(address, .remote)
-        }
+        linkEnded(address, code == 0 || code == ECONNRESET ? .byHeadset : .lost)
     }
 
-    /// How long the control connection may outlive the audio of a headset that says good-bye.
-    private static let farewell = Duration.milliseconds(100)
-
-    private func reportClosed(_ address: BluetoothAddress, _ reason: LinkCloseReason) {
-        farewells.removeValue(forKey: address)?.cancel()
-        onRoutingEvent?(.linkClosed(address, closing.remove(address) != nil ? .requested : reason))
-        onChange?(.changed(address))
+    private func linkEnded(_ address: BluetoothAddress, _ end: VoiceLink.End) {
+        admission.linkClosed(address)
+        // The end of an earlier link says nothing about the one that the engine has now.
+        if !graph.hasLink(address) { sessions[address]?.linkEnded(end) }
     }
 
     private func incoming(_ link: any IncomingAudioLink) {
@@ -413,11 +347,6 @@ package final class HeadsetDirectory: LinkOpening {
             sessions[address] = nil
             onSession?(address)
             levels?.ended(address)
-            closing.remove(address)
-            unheard[address] = nil
-            _ = leaveRoom(address)
-            farewells.removeValue(forKey: address)?.cancel()
-            graph.closeLink(address)
             graph.setSpeakerGain(nil, ofLink: address)
             graph.setOwnVoiceProcessing(false, ofLink: address)
             if session.isEstablished {
@@ -428,10 +357,6 @@ package final class HeadsetDirectory: LinkOpening {
             // It may be written to a file: the call moves first.
             learnCodecs(of: session)
             forget(address)
-        case .heard:
-            if let wanted = unheard.removeValue(forKey: address) {
-                makeRoom(session, wanted.codecHint, wanted.timeout)
-            }
         case .changed:
             learnCodecs(of: session)
             levels?.changed(session)
@@ -440,35 +365,26 @@ package final class HeadsetDirectory: LinkOpening {
         case .microphoneVolume(let old, let new): onMicrophoneVolume?(address, old, new)
         case .buttonPressed(let button): onChange?(.buttonPressed(address, button))
         case .buttonHeld: onChange?(.buttonHeld(address))
-        case .linkOpened: onRoutingEvent?(.linkOpened(address))
-        case .linkOpenedByHeadset:
-            // It closed its link and opened another at once.
-            if farewells[address] != nil { reportClosed(address, .remote) }
-            // The link that the policy waits for, had the headset not been quicker.
-            let isAwaited = leaveRoom(address)
-            onRoutingEvent?(isAwaited ? .linkOpened(address) : .linkOpenedByHeadset(address, mode: .hfp))
-        case .linkFailed(let failure): linkFailed(address, failure)
+        case .link(let report): onRoutingEvent?(Self.event(report, address))
+        case .linkStuck: free(address)
         case .request(let request, let id):
             calls.request(request, via: .headset(address)) { [weak session] outcome in session?.completed(id, outcome) }
         }
     }
 
-    private func linkFailed(_ address: BluetoothAddress, _ failure: AudioFailure) {
-        // To the policy that was the attempt, even if it was the headset's own.
-        _ = leaveRoom(address)
-        if failure == .timedOut { sessions[address]?.hasTimedOut = true }
-        guard closing.remove(address) == nil else {
-            onRoutingEvent?(.linkClosed(address, .requested))
-            return
+    /// What the policy is told of a link.
+    private static func event(_ report: VoiceLink.Report, _ address: BluetoothAddress) -> RoutingEvent {
+        switch report {
+        case .opened: .linkOpened(address)
+        case .openedByHeadset: .linkOpenedByHeadset(address, mode: .hfp)
+        case .failed(.refused), .failed(.busy): .linkFailed(address, .refused)
+        case .failed(.timedOut), .failed(.unanswered): .linkFailed(address, .timedOut)
+        case .failed(.unsupportedCodec): .linkFailed(address, .unsupportedCodec)
+        case .failed(.failed), .failed(.cancelled): .linkFailed(address, .failed)
+        case .closed(.requested): .linkClosed(address, .requested)
+        case .closed(.byHeadset): .linkClosed(address, .remote)
+        case .closed(.lost): .linkClosed(address, .linkLoss)
         }
-        let reported: LinkFailure =
-            switch failure {
-            case .refused, .busy: .refused
-            case .timedOut, .unanswered: .timedOut
-            case .unsupportedCodec: .unsupportedCodec
-            case .failed, .cancelled: .failed
-            }
-        onRoutingEvent?(.linkFailed(address, reported))
     }
 
     private func describeConnected(_ address: BluetoothAddress) {

@@ -4,6 +4,7 @@ package import BluetoothTypes
 package import ControlLoop
 import Diagnostics
 package import HandsFree
+package import HeadsetPolicy
 package import Logging
 package import Telephony
 
@@ -16,18 +17,15 @@ package final class HeadsetSession {
         /// The connection is over; nothing follows.
         case ended(reason: String)
         case changed
-        /// The headset said something after it had been silent.
-        case heard
         case buttonPressed(AudioGateway.Button)
         /// The call key was held.
         case buttonHeld
         /// It said how calls are to come to it.
         case wishesChanged
-        /// The link that the policy asked for is open.
-        case linkOpened
-        /// The headset opened its link, or asked for it.
-        case linkOpenedByHeadset
-        case linkFailed(AudioFailure)
+        /// What became of its voice link.
+        case link(VoiceLink.Report)
+        /// It does not answer, and the controller still holds its earlier voice link.
+        case linkStuck
         case request(CallRequest, GatewayRequestID)
         /// The wearer has turned the microphone: what was known of it, and what it is.
         case microphoneVolume(Int?, Int)
@@ -39,12 +37,6 @@ package final class HeadsetSession {
     package let adapter: BluetoothAddress?
     package let connectedAt = ControlLoop.now
     package private(set) var isEstablished = false
-    /// Its audio fell silent and nothing has come from it since: it may be dead.
-    package var isUnheard = false
-    /// The last set-up of its link timed out and nothing has come from it since.
-    package var hasTimedOut = false
-    /// btcalld disconnects it to free the controller.
-    package var isFreed = false
     package private(set) var charge = HeadsetBattery()
     package private(set) var volumes = HeadsetVolumes()
     /// What both sides can do, best first.
@@ -53,30 +45,32 @@ package final class HeadsetSession {
     package private(set) var audioPolicy: AudioGateway.SinkAudioPolicy?
     package var onEvent: (@ControlPlane (Event) -> Void)?
 
-    private var gateway: AudioGateway
+    var gateway: AudioGateway
     private let channel: RFCOMMChannel
-    private let admission: LinkAdmission
-    private let graph: AudioGraph
+    let admission: LinkAdmission
+    let graph: AudioGraph
     private var ours: [VoiceCodec]
     package let quirks: Quirks
     /// What the headset offered last.
     private var theirs: [VoiceCodec]?
-    private let logger: Logger
+    let logger: Logger
     private var timer: Timer?
-    private var incoming: (any IncomingAudioLink)?
-    /// The policy waits for `.linkOpened` or `.linkFailed`.
-    private var isAsked = false
-    private var timeout = Duration.seconds(5)
-    private var isOver = false
-    private var isFailureTold = false
-    /// The graph has a link of this session whose end has not been reported.
-    private var isLinkUp = false
-    /// `finish` tells what becomes of the set-up that is under way.
-    private var isSettingUp = false
-    /// The set-up was given up, perhaps before it began.
-    private var isGivenUp = false
-    /// The policy waits for the end of the link, or of its set-up.
-    private var isCloseAwaited = false
+    /// Has music make room before its link is opened.
+    package weak var music: (any MakingRoom)?
+
+    // Its voice link: HeadsetSession+Link.swift.
+    var voiceLink = VoiceLink()
+    var linkActions: [(VoiceLink.Action, LinkSubject)] = []
+    var isActing = false
+    var linkTimer: Timer?
+    /// Its place in the controller's queue.
+    var ticket: LinkQueue.Ticket?
+    /// The link that the headset opens, until the gateway has decided.
+    var offered: (any IncomingAudioLink)?
+    /// The one that is being set up.
+    var accepted: (any IncomingAudioLink)?
+    /// The kernel sets up a link.
+    var opening: Task<Void, Never>?
 
     package init(
         address: BluetoothAddress, adapter: BluetoothAddress?, channel: RFCOMMChannel,
@@ -171,46 +165,6 @@ package final class HeadsetSession {
     /// The loudest that its speaker may be, 0…15.
     package var speakerCeiling: Int { gateway.configuration.speakerCeiling }
 
-    // MARK: The audio link
-
-    package func openLink(codecHint: VoiceCodec?, timeout: Duration) {
-        isAsked = true
-        self.timeout = timeout
-        guard !isLinkUp || !graph.hasLink(address) else {
-            // The headset was quicker, and the policy has forgotten it meanwhile (the adapter was off).
-            isAsked = false
-            onEvent?(.linkOpened)
-            return
-        }
-        run(gateway.audioRequested(.connect(hint: codecHint), at: ControlLoop.now))
-    }
-
-    /// - Returns: false when there is neither a link nor a set-up whose end could be reported.
-    package func closeLink() -> Bool {
-        isAsked = false
-        let isUnderWay = isLinkUp || isSettingUp
-        isCloseAwaited = isUnderWay
-        run(gateway.audioRequested(.disconnect, at: ControlLoop.now))
-        return isUnderWay
-    }
-
-    /// The graph has closed the link, or lost it.
-    ///
-    /// - Returns: false when it is none that was reported as open: one that was given up while it was set up, or one of an
-    ///   earlier connection.
-    package func linkClosed() -> Bool {
-        guard isLinkUp else { return false }
-        isLinkUp = false
-        isCloseAwaited = false
-        run(gateway.audioClosed(at: ControlLoop.now))
-        return true
-    }
-
-    package func headsetOpensLink(_ link: any IncomingAudioLink) {
-        incoming = link
-        run(gateway.audioIncoming())
-    }
-
     // MARK: Life
 
     /// Closes the connection from our side.
@@ -225,25 +179,28 @@ package final class HeadsetSession {
 
     private func end(_ reason: String) {
         guard !isOver else { return }
-        isOver = true
+        act(voiceLink.sessionEnded(at: ControlLoop.now))
         timer?.cancel()
-        admission.cancel(address)
-        incoming?.reject()
+        offered?.reject()
         channel.close()
         onEvent?(.ended(reason: reason))
+    }
+
+    /// The connection is over, perhaps before its last set-up has ended.
+    private var isOver: Bool { voiceLink.isOver }
+
+    func fault(_ reason: String) {
+        logger.error("\(address): fault of our own, this headset is disconnected: \(reason)")
+        end("fault")
     }
 
     private func received(_ bytes: [UInt8]) {
         logger.trace("\(address) > \(PrintableText.line(bytes: bytes))")
         run(gateway.bytesReceived(bytes, at: ControlLoop.now))
-        hasTimedOut = false
-        if isUnheard, !isOver {
-            isUnheard = false
-            onEvent?(.heard)
-        }
+        act(voiceLink.heard(at: ControlLoop.now))
     }
 
-    private func run(_ actions: [AudioGateway.Action]) {
+    func run(_ actions: [AudioGateway.Action]) {
         for action in actions where !isOver { perform(action) }
     }
 
@@ -253,69 +210,22 @@ package final class HeadsetSession {
             logger.trace("\(address) < \(PrintableText.line(bytes: code.bytes))")
             channel.write(code.bytes)
         case .request(let request, let id): onEvent?(.request(request, id))
-        case .connectAudio(let codec): connect(codec)
-        case .disconnectAudio:
-            isGivenUp = isSettingUp
-            admission.cancel(address)
-            graph.closeLink(address)
-        case .acceptAudio(let codec): accept(codec)
+        case .connectAudio(let codec): act(voiceLink.connect(codec))
+        case .disconnectAudio: act(voiceLink.disconnect(at: ControlLoop.now))
+        case .acceptAudio(let codec):
+            accepted = offered
+            offered = nil
+            act(voiceLink.accept(codec))
         case .rejectAudio:
-            incoming?.reject()
-            incoming = nil
+            offered?.reject()
+            offered = nil
         case .setDeadline(let deadline): setDeadline(deadline)
         case .event(let event): heard(event)
         case .closeConnection(let reason):
             disconnecting(reason.advice)
             end(reason.rawValue)
-        case .fault(let reason):
-            logger.error("\(address): fault of our own, this headset is disconnected: \(reason)")
-            end("fault")
+        case .fault(let reason): fault(reason)
         }
-    }
-
-    private func connect(_ codec: VoiceCodec) {
-        setUp(codec) { [self] in await admission.open(address, codec: codec, timeout: timeout) }
-    }
-
-    private func accept(_ codec: VoiceCodec) {
-        guard let link = incoming else { return }
-        incoming = nil
-        setUp(codec) { [self] in await admission.accept(link, codec: codec, timeout: timeout) }
-    }
-
-    private func setUp(_ codec: VoiceCodec, _ work: @escaping @ControlPlane () async -> AudioFailure?) {
-        isSettingUp = true
-        isGivenUp = false
-        Task { @ControlPlane in
-            let failure = isGivenUp || isOver ? .cancelled : await work()
-            isSettingUp = false
-            // A link that was lost between its first packet and now has no other report.
-            finish(failure ?? (graph.holdsLink(address) ? nil : .failed), codec)
-        }
-    }
-
-    private func finish(_ failure: AudioFailure?, _ codec: VoiceCodec) {
-        guard !isOver else {
-            if failure == nil { graph.closeLink(address) }
-            return
-        }
-        if let failure {
-            isFailureTold = false
-            run(gateway.audioFailed(failure, at: ControlLoop.now))
-            // A set-up that was given up as asked is no failure to the gateway; the policy waits for its end.
-            if failure == .cancelled || isCloseAwaited, !isFailureTold { onEvent?(.linkFailed(.cancelled)) }
-            isCloseAwaited = false
-        } else {
-            isLinkUp = true
-            run(gateway.audioOpened(codec, at: ControlLoop.now))
-            // One that was given up as it came up is being closed: its end is reported, its beginning is not.
-            if graph.hasLink(address) {
-                logger.info("\(address): audio link open, \(codec)")
-                onEvent?(isAsked ? .linkOpened : .linkOpenedByHeadset)
-                isAsked = false
-            }
-        }
-        onEvent?(.changed)
     }
 
     private func heard(_ event: AudioGateway.Event) {
@@ -343,9 +253,7 @@ package final class HeadsetSession {
             logger.notice("\(address): \(codec) failed (\(failure)), a lower codec is tried")
             return
         case .audioFailed(let failure):
-            isAsked = false
-            isFailureTold = true
-            onEvent?(.linkFailed(failure))
+            act(voiceLink.negotiationFailed(failure))
             return
         case .audioPolicy(let policy):
             guard audioPolicy != policy else { return }

@@ -1,0 +1,197 @@
+import BluetoothSockets
+package import BluetoothTypes
+import ControlLoop
+import HandsFree
+package import HeadsetPolicy
+import Logging
+
+/// The voice link: tells the machine what happens, and carries out what that decides.
+extension HeadsetSession: LinkContender {
+    /// What an action of the machine is about, beside the link itself.
+    enum LinkSubject {
+        case nothing
+        case link(OpenAudioLink)
+        case refusal(AudioLinkError)
+    }
+
+    // MARK: What happens
+
+    package func openLink(codecHint: VoiceCodec?, attempt: Int, timeout: Duration) {
+        act(voiceLink.requested(hint: codecHint, attempt: attempt, limit: timeout, at: ControlLoop.now))
+    }
+
+    package func closeLink() { act(voiceLink.closeRequested(at: ControlLoop.now)) }
+
+    package func headsetOpensLink(_ link: any IncomingAudioLink) {
+        offered = link
+        run(gateway.audioIncoming())
+    }
+
+    package func turnCame(_ ticket: LinkQueue.Ticket) {
+        guard ticket == self.ticket else { return }
+        act(voiceLink.turnCame(at: ControlLoop.now))
+    }
+
+    package func turnRefused(_ ticket: LinkQueue.Ticket) {
+        guard ticket == self.ticket else { return }
+        act(voiceLink.turnRefused())
+    }
+
+    package func firstPacketCame() { act(voiceLink.firstPacketCame()) }
+    package func linkSilent() { voiceLink.fellSilent() }
+    package func linkResumed() { voiceLink.resumed() }
+    /// The engine has the link no more.
+    package func linkEnded(_ end: VoiceLink.End) { act(voiceLink.linkEnded(end, at: ControlLoop.now)) }
+
+    /// What the kernel has made of a set-up.
+    private func took(_ result: Result<OpenAudioLink, AudioLinkError>) {
+        opening = nil
+        switch result {
+        case .success(let link): act(voiceLink.linkCame(at: ControlLoop.now), on: .link(link))
+        case .failure(let error):
+            act(voiceLink.openingFailed(Self.failure(error), at: ControlLoop.now), on: .refusal(error))
+        }
+    }
+
+    // MARK: What the machine decides
+
+    /// Actions that arise while one is being carried out are taken after those before.
+    func act(_ actions: [VoiceLink.Action], on subject: LinkSubject = .nothing) {
+        linkActions += actions.map { ($0, subject) }
+        guard !isActing else { return }
+        isActing = true
+        while !linkActions.isEmpty {
+            let (action, subject) = linkActions.removeFirst()
+            perform(action, on: subject)
+        }
+        isActing = false
+    }
+
+    private func perform(_ action: VoiceLink.Action, on subject: LinkSubject) {
+        switch action {
+        case .gateway(let input): tell(input)
+        case .makeRoom: makeRoom()
+        case .leaveRoom: music?.cancel(address)
+        case .queue(let limit):
+            let ticket = admission.ticket(for: address)
+            self.ticket = ticket
+            admission.enter(ticket, self, limit: limit)
+        case .queueAgain: if let ticket { admission.again(ticket) }
+        case .leaveQueue: leaveQueue()
+        case .open(let codec, let limit): open(codec, limit)
+        case .accept(let codec, let limit): accept(codec, limit)
+        case .cancelOpening:
+            opening?.cancel()
+            admission.opener.cancel()
+        case .carry: if case .link(let link) = subject { graph.add(link: link, of: address) }
+        case .discard: if case .link(let link) = subject { link.close() }
+        case .close: graph.closeLink(address)
+        case .startPause: admission.linkClosed(address)
+        case .report(let report): tell(report)
+        case .setUpEnded(let codec, let failure): admission.onOutcome?(codec, failure)
+        case .retried: admission.onRetry?(address)
+        case .freeController: onEvent?(.linkStuck)
+        case .note(let note): log(note, subject)
+        case .setDeadline(let deadline): setLinkDeadline(deadline)
+        case .fault(let reason): fault(reason)
+        }
+    }
+
+    private func tell(_ input: VoiceLink.GatewayInput) {
+        let now = ControlLoop.now
+        switch input {
+        case .connect(let hint): run(gateway.audioRequested(.connect(hint: hint), at: now))
+        case .disconnect: run(gateway.audioRequested(.disconnect, at: now))
+        case .opened(let codec): run(gateway.audioOpened(codec, at: now))
+        case .closed: run(gateway.audioClosed(at: now))
+        case .failed(let failure): run(gateway.audioFailed(failure, at: now))
+        }
+    }
+
+    private func tell(_ report: VoiceLink.Report) {
+        switch report {
+        case .opened(let codec), .openedByHeadset(let codec): logger.info("\(address): audio link open, \(codec)")
+        case .failed, .closed: break
+        }
+        onEvent?(.link(report))
+        onEvent?(.changed)
+    }
+
+    private func makeRoom() {
+        let isAwaited = music?.makeRoom(for: address) { [weak self] in self?.roomMade() }
+        if isAwaited != true { roomMade() }
+    }
+
+    private func roomMade() { act(voiceLink.roomMade(at: ControlLoop.now)) }
+
+    private func leaveQueue() {
+        accepted = nil
+        guard let left = ticket else { return }
+        ticket = nil
+        admission.leave(left)
+    }
+
+    private func open(_ codec: VoiceCodec, _ limit: Duration) {
+        let (opener, address) = (admission.opener, address)
+        setUp { () async throws(AudioLinkError) in try await opener.open(address, codec: codec, timeout: limit) }
+    }
+
+    private func accept(_ codec: VoiceCodec, _ limit: Duration) {
+        guard let link = accepted else { return setUp { () async throws(AudioLinkError) in throw .lost } }
+        setUp { () async throws(AudioLinkError) in try await link.accept(codec: codec, timeout: limit) }
+    }
+
+    private func setUp(_ work: @escaping @ControlPlane () async throws(AudioLinkError) -> OpenAudioLink) {
+        opening = Task { @ControlPlane in
+            do throws(AudioLinkError) {
+                guard !Task.isCancelled else { throw .cancelled }
+                took(.success(try await work()))
+            } catch {
+                took(.failure(error))
+            }
+        }
+    }
+
+    private func setLinkDeadline(_ deadline: Instant?) {
+        linkTimer?.cancel()
+        linkTimer = deadline.map { deadline in
+            ControlLoop.shared.schedule(at: deadline) { [weak self] in
+                guard let self else { return }
+                linkTimer = nil
+                act(voiceLink.deadlineReached(at: ControlLoop.now))
+            }
+        }
+    }
+
+    private func log(_ note: VoiceLink.Note, _ subject: LinkSubject) {
+        switch note {
+        case .waitsForSignOfLife:
+            logger.info("\(address): silent since its link closed; its link is opened when it is heard of again")
+        case .refused: if case .refusal(let error) = subject { logger.notice("\(address): \(error)") }
+        // A link whose other side has closed it says nothing about where the controller sends voice.
+        case .nothingCameIn(isUp: false, let isLast):
+            logger.warning("\(address): the audio link ended before anything came in\(Self.next(isLast))")
+        case .nothingCameIn(isUp: true, let isLast):
+            logger.warning(
+                """
+                \(address): the audio link is up and nothing comes in\(Self.next(isLast)): \
+                \(admission.advice?(address) ?? "the headset does not send, or the controller keeps it for itself")
+                """)
+        }
+    }
+
+    private static func next(_ isLast: Bool) -> String { isLast ? "" : "; trying once more" }
+
+    private static func failure(_ error: AudioLinkError) -> AudioFailure {
+        switch error {
+        case .refused: .refused
+        case .timedOut: .timedOut
+        case .unsupportedCodec: .unsupportedCodec
+        case .busy, .alreadyConnecting: .busy
+        case .cancelled: .cancelled
+        case .noBluetoothInKernel, .noAdapter, .headsetAbsent, .notPaired, .negotiationFailed, .lost, .tryAgain,
+            .notPermitted, .listenerExists, .failed:
+            .failed
+        }
+    }
+}
