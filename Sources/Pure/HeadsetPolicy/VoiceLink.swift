@@ -16,13 +16,6 @@ package struct VoiceLink: Sendable {
         package internal(set) var limit: Duration
         /// The request fails then at the latest. The policy withdraws it before.
         package let deadline: Instant
-
-        init(hint: VoiceCodec?, attempt: Int, limit: Duration, deadline: Instant) {
-            self.hint = hint
-            self.attempt = attempt
-            self.limit = limit
-            self.deadline = deadline
-        }
     }
 
     /// One link that is being set up, with one codec.

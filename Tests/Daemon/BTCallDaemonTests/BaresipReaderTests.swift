@@ -1,5 +1,6 @@
 import BTCallDaemon
 import CallControl
+import JSONText
 import Telephony
 import TestSupport
 import Testing

@@ -3,6 +3,7 @@ import BTCallDaemon
 import BTCallSimulator
 import ControlLoop
 import Foundation
+import JSONText
 import Testing
 
 extension DaemonTests {

@@ -3,6 +3,7 @@ import BTCallDaemon
 import BTCallSimulator
 import Configuration
 import Foundation
+import JSONText
 import TestSupport
 import Testing
 

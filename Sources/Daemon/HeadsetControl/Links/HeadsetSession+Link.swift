@@ -1,3 +1,4 @@
+import AudioPaths
 import BluetoothSockets
 package import BluetoothTypes
 import ControlLoop

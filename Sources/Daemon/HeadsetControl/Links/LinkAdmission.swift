@@ -1,4 +1,4 @@
-package import AudioPaths
+import AudioPaths
 import BluetoothSockets
 package import BluetoothTypes
 package import ControlLoop
