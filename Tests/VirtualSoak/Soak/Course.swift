@@ -6,6 +6,7 @@ import BluetoothTypes
 import Configuration
 import ControlLoop
 import Glibc
+import HeadsetControl
 import Routing
 
 /// A course of hours that a seed decides: calls, headsets, faults, changes of the configuration, and quiet.

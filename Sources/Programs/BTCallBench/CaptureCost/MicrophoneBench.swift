@@ -1,6 +1,6 @@
 package import AudioEngine
-import AudioPaths
-package import BTCallDaemon
+package import AudioPaths
+import BTCallDaemon
 import BluetoothTypes
 package import Configuration
 package import ControlLoop

@@ -1,13 +1,13 @@
 import AudioEngine
-import AudioPaths
-package import BTCallDaemon
+package import AudioPaths
+import BTCallDaemon
 package import BTCallSimulator
 package import BluetoothSockets
 package import BluetoothTypes
 package import Configuration
 package import ControlLoop
 import Glibc
-import HeadsetControl
+package import HeadsetControl
 package import Routing
 
 /// Sound cards and voice links for the daemon's real code, all on one simulated clock.
