@@ -73,9 +73,16 @@ extension JSON {
     package var integerValue: Int64? {
         switch self {
         case .integer(let number): number
-        case .number(let number): Int64(exactly: number)
+        case .number(let number): Self.whole(number)
         case .null, .bool, .string, .array, .object: nil
         }
+    }
+
+    /// As `Int64(exactly:)`, which needs the library of mathematics, and this module imports nothing.
+    private static func whole(_ number: Double) -> Int64? {
+        guard number >= -0x1p63, number < 0x1p63 else { return nil }
+        let whole = Int64(number)
+        return Double(whole) == number ? whole : nil
     }
 
     /// Any number, rounded.

@@ -150,6 +150,11 @@ import Testing
         #expect(value["flag"]?.boolValue == true && value["flag"]?.integerValue == nil)
         #expect(value["text"]?.stringValue == "t" && value["text"]?.boolValue == nil)
         #expect(value["whole"]?.integerValue == 7 && value["exponent"]?.integerValue == 7)
+        for (number, whole): (Double, Int64?) in [
+            (-0.0, 0), (-0x1p63, .min), (0x1p63, nil), (1e300, nil), (-1.5, nil), (.nan, nil), (-.infinity, nil),
+        ] {
+            #expect(JSON.number(number).integerValue == whole)
+        }
         #expect(value["half"]?.integerValue == nil && value["half"]?.numberValue == 0.5)
         #expect(value["whole"]?.numberValue == 7 && value["whole"]?.stringValue == nil)
         #expect(value["list"]?["whole"] == nil && value["other"] == nil && value["list"]?.numberValue == nil)
