@@ -2,6 +2,7 @@ import BTCall
 import BTCallAPI
 import BTCallDaemon
 import BTCallSimulator
+import CallControl
 import Configuration
 import ControlLoop
 import DBus

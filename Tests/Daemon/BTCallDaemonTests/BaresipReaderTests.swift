@@ -63,7 +63,9 @@ import Testing
 
     // MARK: JSON
 
-    private func parse(_ text: String) throws(JSONError) -> JSONValue { try JSONValue(parsing: Array(text.utf8)) }
+    private func parse(_ text: String) throws(CallControl.JSONError) -> JSONValue {
+        try JSONValue(parsing: Array(text.utf8))
+    }
 
     @Test(arguments: [
         (" null ", JSONValue.null), ("true", .flag(true)), ("[false]", .list([.flag(false)])),
@@ -86,7 +88,7 @@ import Testing
         ("[1 2]", 3), ("{1:2}", 1),
     ])
     func `what is no JSON is refused where it stops being it`(text: String, offset: Int) {
-        do throws(JSONError) {
+        do throws(CallControl.JSONError) {
             let value = try parse(text)
             Issue.record("\(text) is \(value)")
         } catch {
@@ -97,7 +99,7 @@ import Testing
     @Test func `JSON has no more levels than are allowed`() throws {
         let most = JSONValue.maximumDepth
         _ = try parse(String(repeating: "[", count: most) + String(repeating: "]", count: most))
-        #expect(throws: JSONError.self) {
+        #expect(throws: CallControl.JSONError.self) {
             try parse(String(repeating: "[", count: 100_000) + String(repeating: "]", count: 100_000))
         }
     }

@@ -1,7 +1,9 @@
 import BTCall
 import BTCallAPI
 import BTCallDaemon
+import BoardControl
 import CBTCall
+import CallControl
 import Configuration
 import ControlLoop
 import DBus

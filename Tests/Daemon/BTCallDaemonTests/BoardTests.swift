@@ -4,6 +4,8 @@ import BTCallBench
 import BTCallDaemon
 import BTCallSimulator
 import BluetoothTypes
+import BoardControl
+import CallControl
 import Configuration
 import ControlLoop
 import Routing

@@ -5,6 +5,7 @@ import BTCallDaemon
 import BTCallSimulator
 import BlueZ
 import BluetoothTypes
+import CallControl
 import Configuration
 import ControlLoop
 import DBus

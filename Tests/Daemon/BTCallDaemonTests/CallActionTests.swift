@@ -3,6 +3,7 @@ import BTCallAPI
 import BTCallDaemon
 import BTCallSimulator
 import BluetoothTypes
+import CallControl
 import Configuration
 import ControlLoop
 import DBus

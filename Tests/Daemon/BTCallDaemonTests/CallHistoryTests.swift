@@ -1,4 +1,5 @@
 import AudioDSP
+import AudioPaths
 import BTCallAPI
 import BTCallDaemon
 import BluetoothTypes

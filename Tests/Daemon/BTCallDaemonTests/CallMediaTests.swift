@@ -1,12 +1,15 @@
+import AudioPaths
 import BTCall
 import BTCallAPI
 import BTCallBench
 import BTCallDaemon
 import BTCallSimulator
 import BluetoothTypes
+import CallControl
 import Configuration
 import ControlLoop
 import DBus
+import HeadsetControl
 import Routing
 import Testing
 

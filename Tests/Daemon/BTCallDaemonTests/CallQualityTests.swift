@@ -1,9 +1,11 @@
+import AudioPaths
 import BTCall
 import BTCallAPI
 import BTCallBench
 import BTCallDaemon
 import BTCallSimulator
 import BluetoothTypes
+import CallControl
 import Configuration
 import ControlLoop
 import DBus

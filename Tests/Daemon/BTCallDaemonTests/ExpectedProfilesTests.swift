@@ -6,6 +6,8 @@ import BluetoothTypes
 import Configuration
 import ControlLoop
 import DBus
+import Diagnostics
+import HeadsetControl
 import TestSupport
 import Testing
 

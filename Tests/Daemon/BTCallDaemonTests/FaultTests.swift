@@ -7,6 +7,8 @@ import BluetoothTypes
 import Configuration
 import ControlLoop
 import DBus
+import Diagnostics
+import HeadsetControl
 import Routing
 import Testing
 

@@ -5,8 +5,10 @@ import BTCallDaemon
 import BTCallSimulator
 import BlueZ
 import BluetoothTypes
+import Configuration
 import ControlLoop
 import DBus
+import HeadsetControl
 import TestSupport
 import Testing
 

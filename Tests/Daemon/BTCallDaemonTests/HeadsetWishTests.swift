@@ -4,8 +4,10 @@ import BTCallBench
 import BTCallDaemon
 import BTCallSimulator
 import BluetoothTypes
+import Configuration
 import ControlLoop
 import DBus
+import HeadsetControl
 import TestSupport
 import Testing
 

@@ -4,10 +4,12 @@ import BTCallBench
 import BTCallDaemon
 import BTCallSimulator
 import BluetoothTypes
+import CallControl
 import Configuration
 import ControlLoop
 import Foundation
 import Glibc
+import HeadsetControl
 import HeadsetPolicy
 import TestSupport
 import Testing

@@ -1,7 +1,9 @@
+import AudioPaths
 import BTCall
 import BTCallAPI
 import BTCallBench
 import BTCallDaemon
+import Configuration
 import ControlLoop
 import Routing
 import Testing

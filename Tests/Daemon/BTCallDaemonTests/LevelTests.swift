@@ -1,12 +1,15 @@
+import AudioPaths
 import BTCall
 import BTCallAPI
 import BTCallDaemon
 import BTCallSimulator
 import BluetoothTypes
+import Configuration
 import ControlLoop
 import DBus
 import Foundation
 import Glibc
+import HeadsetControl
 import Testing
 
 extension DaemonTests {

@@ -1,4 +1,5 @@
 import AudioDSP
+import AudioPaths
 import BTCall
 import BTCallBench
 import BTCallDaemon

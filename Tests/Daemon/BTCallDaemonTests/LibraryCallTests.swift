@@ -1,8 +1,10 @@
+import AudioPaths
 import BTCall
 import BTCallBench
 import BTCallDaemon
 import BTCallSimulator
 import BluetoothTypes
+import Configuration
 import ControlLoop
 import Routing
 import Testing

@@ -2,6 +2,7 @@ import BTCall
 import BTCallAPI
 import BTCallBench
 import BTCallDaemon
+import Configuration
 import ControlLoop
 import DBus
 import Glibc

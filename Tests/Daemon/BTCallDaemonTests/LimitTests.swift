@@ -1,13 +1,17 @@
+import AudioPaths
 import BTCall
 import BTCallAPI
 import BTCallDaemon
 import BTCallSimulator
 import BluetoothTypes
 import CBTCall
+import CallControl
+import Configuration
 import ControlLoop
 import DBus
 import Foundation
 import Glibc
+import HeadsetControl
 import TestSupport
 import Testing
 

@@ -1,9 +1,11 @@
+import AudioPaths
 import BTCall
 import BTCallAPI
 import BTCallBench
 import BTCallDaemon
 import BluetoothTypes
 import CBTCall
+import Configuration
 import ControlLoop
 import DBus
 import Glibc

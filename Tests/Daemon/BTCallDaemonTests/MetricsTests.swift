@@ -1,4 +1,5 @@
 import AudioDSP
+import AudioPaths
 import BTCall
 import BTCallAPI
 import BTCallBench
@@ -6,6 +7,7 @@ import BTCallDaemon
 import BTCallSimulator
 import BluetoothTypes
 import CBTCall
+import Configuration
 import ControlLoop
 import Diagnostics
 import Foundation

@@ -1,4 +1,5 @@
 import AudioEngine
+import AudioPaths
 import BTCall
 import BTCallAPI
 import BTCallBench

@@ -1,13 +1,16 @@
+import AudioPaths
 import BTCall
 import BTCallAPI
 import BTCallDaemon
 import BTCallSimulator
 import BlueZ
 import BluetoothTypes
+import CallControl
 import Configuration
 import ControlLoop
 import DBus
 import Foundation
+import HeadsetControl
 import TestSupport
 import Testing
 

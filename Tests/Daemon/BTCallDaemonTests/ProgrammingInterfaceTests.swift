@@ -3,6 +3,8 @@ import BTCallAPI
 import BTCallDaemon
 import BTCallSimulator
 import BluetoothTypes
+import CallControl
+import Configuration
 import ControlLoop
 import DBus
 import Foundation

@@ -10,6 +10,7 @@ import ControlLoop
 import DBus
 import Foundation
 import HeadsetControl
+import HeadsetPolicy
 import TestSupport
 import Testing
 

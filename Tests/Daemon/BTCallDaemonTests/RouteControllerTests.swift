@@ -1,6 +1,8 @@
 import AudioEngine
 import AudioPaths
 import BTCallDaemon
+import BluetoothTypes
+import BusObjects
 import ControlLoop
 import Diagnostics
 import Logging

@@ -1,3 +1,4 @@
+import AudioPaths
 import BTCall
 import BTCallAPI
 import BTCallBench

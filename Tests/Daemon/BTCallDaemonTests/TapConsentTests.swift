@@ -1,6 +1,8 @@
+import AudioPaths
 import BTCallAPI
 import BTCallDaemon
 import CallControl
+import Configuration
 import ControlLoop
 import TestSupport
 import Testing

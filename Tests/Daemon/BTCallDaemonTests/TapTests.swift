@@ -3,6 +3,7 @@ import BTCallAPI
 import BTCallBench
 import BTCallDaemon
 import CBTCall
+import Configuration
 import ControlLoop
 import DBus
 import Foundation

@@ -1,12 +1,15 @@
+import AudioPaths
 import BTCall
 import BTCallAPI
 import BTCallBench
 import BTCallDaemon
 import BTCallSimulator
 import BluetoothTypes
+import Configuration
 import ControlLoop
 import DBus
 import HandsFree
+import HeadsetControl
 import Testing
 
 extension DaemonTests {

@@ -1,5 +1,6 @@
 import AudioDSP
 import AudioEngine
+import AudioPaths
 import BTCall
 import BTCallAPI
 import BTCallBench
@@ -11,6 +12,7 @@ import Configuration
 import ControlLoop
 import DBus
 import HandsFree
+import HeadsetControl
 import Routing
 import Testing
 

@@ -2,6 +2,7 @@ import BTCall
 import BTCallDaemon
 import BTCallSimulator
 import ControlLoop
+import Diagnostics
 import Glibc
 import TestSupport
 import Testing

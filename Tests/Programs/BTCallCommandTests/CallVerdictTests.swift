@@ -2,6 +2,7 @@ import ArgumentParser
 import BTCallAPI
 import ControlLoop
 import DBus
+import JSONText
 import Testing
 
 @testable import BTCall
@@ -114,7 +115,7 @@ import Testing
             check: "realtime-limit", severity: .warning, what: "slow", seen: "limits", remedy: "raise", command: nil)
         let verdict = CallVerdict(.measured(call), others: [other])
         #expect(verdict.findings.map(\.check) == ["realtime-limit", "call-chirp"] && verdict.isSound)
-        let text = verdict.json.text(indented: false)
+        let text = verdict.json.text(.compact)
         #expect(text.contains("\"soundBothWays\":true") || text.contains("\"soundBothWays\": true"))
     }
 

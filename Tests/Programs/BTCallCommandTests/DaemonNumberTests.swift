@@ -1,6 +1,7 @@
 import BTCallAPI
 import ControlLoop
 import DBus
+import JSONText
 import Testing
 
 @testable import BTCall

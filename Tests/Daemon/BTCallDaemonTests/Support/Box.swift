@@ -10,6 +10,7 @@ import BluetoothTypes
 import Configuration
 import ControlLoop
 import DBus
+import HeadsetControl
 import Routing
 import TestSupport
 import Testing
