@@ -38,7 +38,7 @@ extension ControlLoop {
     package struct ChildReport: Sendable {
         /// What it exited with; 128 and the signal's number when a signal ended it.
         package var status: Int32
-        /// What it wrote to standard output and standard error.
+        /// What it wrote to standard output and standard error, as far as it was kept.
         package var output: String
         /// It was killed because its time was over.
         package var wasKilled: Bool
@@ -51,19 +51,26 @@ extension ControlLoop {
     ///   - additions: to its environment, by name, up to ``longestVariable`` of each; with them it has a process group of its own, which is killed as a whole, also
     ///     when the task is cancelled.
     ///   - limit: after which it is killed.
-    ///   - most: bytes of output that are kept; the rest is read and dropped.
+    ///   - most: bytes of output that are kept, the rest is read and dropped; nil: it writes where this process does.
     /// - Throws: why it could not be started.
     @ControlPlane
     package func run(
-        _ words: [String], adding additions: [String: String]? = nil, within limit: Duration, keeping most: Int
+        _ words: [String], adding additions: [String: String]? = nil, within limit: Duration, keeping most: Int?
     ) async throws(SystemError) -> ChildReport {
-        var ends: [Int32] = [-1, -1]
-        _ = try SystemError.check("socketpair") {
-            socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0, &ends)
+        var output: ChildOutput?
+        defer { output?.close() }
+        let child: pid_t
+        if let most {
+            var ends: [Int32] = [-1, -1]
+            _ = try SystemError.check("socketpair") {
+                socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0, &ends)
+            }
+            let kept = ChildOutput(ends[0], most)
+            output = kept
+            child = try spawn(words, writingTo: ends[1], readBy: kept, adding: additions)
+        } else {
+            child = try spawn(words, adding: additions)
         }
-        let output = ChildOutput(ends[0], most)
-        defer { output.close() }
-        let child = try spawn(words, writingTo: ends[1], readBy: output, adding: additions)
         let target = additions == nil ? child : -child
         var wasKilled = false
         let timer = schedule(after: limit) {
@@ -73,43 +80,15 @@ extension ControlLoop {
         await withTaskCancellationHandler {
             await waitUntilEnded(child)
         } onCancel: {
-            // As in the next one. Without a group of its own it is left to itself.
+            // The child is ours until its status is taken below, so the number is no other's. Without a group of its own it
+            // is left to itself.
             if target < 0 { kill(target, SIGKILL) }
         }
         timer.cancel()
-        output.read()
+        output?.read()
         return ChildReport(
-            status: try status(of: child), output: String(decoding: output.bytes, as: UTF8.self), wasKilled: wasKilled)
-    }
-
-    /// Starts a program as `run(_:forwarding:ignoring:)` does, but in a process group of its own, with nothing on its
-    /// standard input and with more in its environment, and waits for its end.
-    ///
-    /// When the task is cancelled the group is killed.
-    /// - Parameters:
-    ///   - words: the program and its arguments.
-    ///   - additions: by name; they go before what this process has in its environment, up to ``longestVariable`` of each.
-    ///   - limit: after which the group is killed.
-    /// - Returns: the status as `run(_:forwarding:ignoring:)` gives it, and whether the time was over.
-    /// - Throws: why it could not be started.
-    @ControlPlane
-    package func run(
-        _ words: [String], adding additions: [String: String], within limit: Duration
-    ) async throws(SystemError) -> (status: Int32, wasKilled: Bool) {
-        let child = try spawn(words, adding: additions)
-        var wasKilled = false
-        let timer = schedule(after: limit) {
-            wasKilled = true
-            kill(-child, SIGKILL)
-        }
-        await withTaskCancellationHandler {
-            await waitUntilEnded(child)
-        } onCancel: {
-            // The child is ours until its status is taken below, so the number is no other's.
-            kill(-child, SIGKILL)
-        }
-        timer.cancel()
-        return (try status(of: child), wasKilled)
+            status: try status(of: child), output: String(decoding: output?.bytes ?? [], as: UTF8.self),
+            wasKilled: wasKilled)
     }
 
     /// - Parameter end: closed here; the child has a copy.

@@ -17,70 +17,50 @@ package final class HookRunner {
     /// What every one of their problems begins with.
     package nonisolated static let problemPrefix = "hook."
 
-    private struct Run {
-        let command: CommandWords
-        let environment: [String: String]
-    }
-
     /// A command has ended.
     package var onEnd: (@ControlPlane (HookEvent, _ isFailure: Bool) -> Void)?
     private let limit: Duration
     private let problems: ProblemList
     private let logger: Logger
-    private var running: [HookEvent: Task<Void, Never>] = [:]
-    private var waiting: [HookEvent: [Run]] = [:]
     private var isStopped = false
+    private let commands: CommandRunner
 
     package init(limit: Duration, problems: ProblemList, logger: Logger) {
         self.limit = limit
         self.problems = problems
         self.logger = logger
+        commands = CommandRunner(within: limit, mostWaiting: Self.mostWaiting, keeping: Self.mostOutput)
     }
 
     /// - Parameter environment: by name, beside what the daemon has in its own.
     package func run(_ command: CommandWords, for event: HookEvent, _ environment: [String: String]) {
         guard !isStopped else { return }
-        guard waiting[event]?.count ?? 0 < Self.mostWaiting else {
-            logger.warning("\(event.rawValue): \(Self.mostWaiting) wait for their turn already; this one is dropped")
-            return
+        let hasRoom = commands.run(command.words, in: event.rawValue, adding: environment) { [weak self] outcome in
+            guard let self else { return }
+            let failure = failure(outcome, event)
+            tell(failure, command, event)
+            onEnd?(event, failure != nil)
         }
-        waiting[event, default: []].append(Run(command: command, environment: environment))
-        next(event)
+        if !hasRoom {
+            logger.warning("\(event.rawValue): \(Self.mostWaiting) wait for their turn already; this one is dropped")
+        }
     }
 
     /// Kills what runs, and returns when that has ended.
     package func stop() async {
         isStopped = true
-        waiting = [:]
-        let tasks = Array(running.values)
-        for task in tasks { task.cancel() }
-        for task in tasks { await task.value }
+        await commands.stop()
     }
 
-    private func next(_ event: HookEvent) {
-        guard running[event] == nil, let run = waiting[event]?.first else { return }
-        waiting[event]?.removeFirst()
-        running[event] = Task { @ControlPlane in
-            let failure = await carryOut(run, event)
-            running[event] = nil
-            guard !isStopped else { return }
-            tell(failure, run.command, event)
-            onEnd?(event, failure != nil)
-            next(event)
-        }
-    }
-
-    private func carryOut(_ run: Run, _ event: HookEvent) async -> String? {
-        do throws(SystemError) {
-            let report = try await ControlLoop.shared.run(
-                run.command.words, adding: run.environment, within: limit, keeping: Self.mostOutput)
-            for line in report.output.split(whereSeparator: \.isNewline) where !isStopped {
+    private func failure(_ outcome: CommandRunner.Outcome, _ event: HookEvent) -> String? {
+        switch outcome {
+        case .notStarted(let error): return "\(error)"
+        case .ended(let report):
+            for line in report.output.split(whereSeparator: \.isNewline) {
                 logger.info("\(event.rawValue): \(PrintableText.line(line, longest: Self.longestLine))")
             }
             if report.wasKilled { return "it did not end within \(limit)" }
             return report.status == 0 ? nil : "status \(report.status)"
-        } catch {
-            return "\(error)"
         }
     }
 

@@ -11,9 +11,9 @@ final class EventHook {
     private let limit: Duration
     private let output: Output
     private let isJSON: Bool
-    private var waiting: [[String: String]] = []
+    private let commands: CommandRunner
     private var dropped = 0
-    private var runner: Task<Void, Never>?
+    private static let queue = "events"
 
     /// - Parameters:
     ///   - command: for /bin/sh; nothing is ever put into it.
@@ -23,60 +23,46 @@ final class EventHook {
         self.limit = limit
         self.output = output
         self.isJSON = isJSON
+        commands = CommandRunner(within: limit, mostWaiting: Self.most, keeping: nil)
     }
 
     /// - Parameter environment: what the hook gets in addition to ours.
     func add(_ environment: [String: String]) {
-        guard waiting.count < Self.most else {
-            if dropped == 0 {
-                output.printError("the hook is too slow: \(Self.most) events wait, those that come are dropped")
-            }
-            dropped += 1
-            return
+        let word = environment["BTCALL_EVENT"] ?? ""
+        let hasRoom = commands.run(["/bin/sh", "-c", command], in: Self.queue, adding: environment) {
+            [weak self] outcome in
+            self?.tell(outcome, word)
         }
-        waiting.append(environment)
-        guard runner == nil else { return }
-        runner = Task { @ControlPlane in await self.run() }
+        guard !hasRoom else { return }
+        if dropped == 0 {
+            output.printError("the hook is too slow: \(Self.most) events wait, those that come are dropped")
+        }
+        dropped += 1
     }
 
     /// Kills the hook that runs; those that wait are not run.
-    func stop() async {
-        waiting = []
-        runner?.cancel()
-        await runner?.value
-    }
+    func stop() async { await commands.stop() }
 
-    private func run() async {
-        while !waiting.isEmpty {
-            let environment = waiting.removeFirst()
-            if dropped > 0, waiting.isEmpty {
-                output.printError("\(dropped) events were dropped")
-                dropped = 0
-            }
-            await run(environment)
-        }
-        runner = nil
-    }
-
-    private func run(_ environment: [String: String]) async {
-        let word = environment["BTCALL_EVENT"] ?? ""
-        do throws(SystemError) {
-            let (status, wasKilled) = try await ControlLoop.shared.run(
-                ["/bin/sh", "-c", command], adding: environment, within: limit)
-            guard !Task.isCancelled else { return }
+    private func tell(_ outcome: CommandRunner.Outcome, _ word: String) {
+        switch outcome {
+        case .ended(let report):
             if isJSON {
                 let line: JSON = [
-                    "event": .string(word), "status": JSON(Int(status)), "killed": JSON(wasKilled),
+                    "event": .string(word), "status": JSON(report.status), "killed": JSON(report.wasKilled),
                 ]
                 output.printLine(line)
             }
-            if wasKilled {
+            if report.wasKilled {
                 output.printError("the hook for \(word) was killed: it took longer than \(limit) (--timeout)")
-            } else if status != 0 {
-                output.printError("the hook for \(word) ended with \(status)")
+            } else if report.status != 0 {
+                output.printError("the hook for \(word) ended with \(report.status)")
             }
-        } catch {
-            output.printError("the hook for \(word) cannot be run: \(error)")
+        case .notStarted(let error): output.printError("the hook for \(word) cannot be run: \(error)")
+        }
+        // The last one that waited begins.
+        if dropped > 0, commands.waitingCount(in: Self.queue) <= 1 {
+            output.printError("\(dropped) events were dropped")
+            dropped = 0
         }
     }
 }
