@@ -7,17 +7,17 @@ package import HandsFree
 ///
 /// What was learnt is true of a kernel and of what we offer: with another kernel, or other codecs of ours, it is void.
 package struct CodecMemoryStore: Sendable {
-    package let file: StateFile
+    package var file: StateFile { sections.file }
+    /// The origin is what it was learnt with; the other sections are named ADAPTER HEADSET.
+    private let sections: StateSections
     private let kernel: String
-
-    /// The section of what it was learnt with; the other sections are named ADAPTER HEADSET.
-    private static let origin = "learnt with"
 
     /// - Parameters:
     ///   - directory: absolute; made when it does not exist.
     ///   - kernel: the release that runs.
     package init(directory: String, kernel: String = runningKernel) {
-        file = StateFile("codecs.conf", in: directory)
+        sections = StateSections(
+            StateFile("codecs.conf", in: directory), origin: "learnt with", writtenWhen: "it learns something")
         self.kernel = kernel
     }
 
@@ -35,35 +35,23 @@ package struct CodecMemoryStore: Sendable {
     /// - Parameter codecs: ours.
     /// - Throws: `ConfigurationError` for a file that cannot be read (edited by hand, or damaged).
     package func load(codecs: [VoiceCodec]) throws(ConfigurationError) -> [CodecMemories.Key: CodecMemory] {
-        guard file.exists else { return [:] }
-        var origin: [String: String] = [:]
-        var sections: [(key: CodecMemories.Key, reading: Reading)] = []
-        for entry in try ConfigurationReader.entries(ofFile: file.path) {
-            if entry.section == Self.origin {
-                origin[entry.key] = entry.value
-                continue
-            }
-            let key = try key(entry)
-            if sections.last?.key != key { sections.append((key, Reading())) }
-            try take(entry, into: &sections[sections.count - 1].reading)
-        }
+        let (origin, readings) = try sections.load(key: key, into: Reading(), take: take)
         guard origin["kernel"] == kernel, origin["codecs"] == Self.text(codecs) else { return [:] }
-        return Dictionary(sections.map { ($0.key, $0.reading.memory) }) { _, last in last }
+        return readings.mapValues(\.memory)
     }
 
     /// The file's text.
     package func text(_ memories: [CodecMemories.Key: CodecMemory], codecs: [VoiceCodec]) -> String {
-        var text = "[\(Self.origin)]\nkernel = \(kernel)\ncodecs = \(Self.text(codecs))\n"
-        for (key, memory) in memories.sorted(by: { $0.key < $1.key }) {
-            text += "[\(key.adapter) \(key.headset)]\n"
-            text += "offered = \(Self.text(memory.offered))\n"
+        let all = memories.sorted { $0.key < $1.key }.map { key, memory in
+            var values = [("offered", Self.text(memory.offered))]
             if !memory.lacking.isEmpty {
-                text += "lacking = \(Self.text(memory.lacking.sorted { $0.rawValue < $1.rawValue }))\n"
+                values.append(("lacking", Self.text(memory.lacking.sorted { $0.rawValue < $1.rawValue })))
             }
-            if let ceiling = memory.ceiling { text += "ceiling = \(Self.text([ceiling]))\n" }
-            text += "failures = \(memory.failures)\nunanswered = \(memory.unanswered)\n"
+            if let ceiling = memory.ceiling { values.append(("ceiling", Self.text([ceiling]))) }
+            values += [("failures", "\(memory.failures)"), ("unanswered", "\(memory.unanswered)")]
+            return (name: "\(key.adapter) \(key.headset)", values: values)
         }
-        return text
+        return sections.text(origin: [("kernel", kernel), ("codecs", Self.text(codecs))], all)
     }
 
     // MARK: Reading
@@ -85,7 +73,7 @@ package struct CodecMemoryStore: Sendable {
         let words = entry.section.split(separator: " ")
         guard words.count == 2, let adapter = BluetoothAddress(words[0]), let headset = BluetoothAddress(words[1])
         else {
-            throw error(entry, "this section is not of an adapter and a headset")
+            throw sections.error(entry, "this section is not of an adapter and a headset")
         }
         return CodecMemories.Key(adapter: adapter, headset: headset)
     }
@@ -97,7 +85,7 @@ package struct CodecMemoryStore: Sendable {
         case "ceiling": reading.ceiling = try codecs(entry).first
         case "failures": reading.failures = try count(entry)
         case "unanswered": reading.unanswered = try count(entry)
-        default: throw error(entry, "there is no such key")
+        default: throw sections.error(entry, "there is no such key")
         }
     }
 
@@ -105,7 +93,7 @@ package struct CodecMemoryStore: Sendable {
         var found: [VoiceCodec] = []
         for word in entry.value.split(whereSeparator: { $0 == "," || $0 == " " }) {
             guard let codec = VoiceCodec.allCases.first(where: { Self.text([$0]) == word }) else {
-                throw error(entry, "\"\(word)\" is no codec")
+                throw sections.error(entry, "\"\(word)\" is no codec")
             }
             found.append(codec)
         }
@@ -113,16 +101,7 @@ package struct CodecMemoryStore: Sendable {
     }
 
     private func count(_ entry: ConfigurationEntry) throws(ConfigurationError) -> Int {
-        guard let count = Int(entry.value), (0...1000).contains(count) else {
-            throw error(entry, "\"\(entry.value)\" is not a number from 0 to 1000")
-        }
-        return count
-    }
-
-    private func error(_ entry: ConfigurationEntry, _ problem: String) -> ConfigurationError {
-        ConfigurationError(
-            file: file.path, line: entry.line, key: "[\(entry.section)] \(entry.key)", problem: problem,
-            accepted: "btcalld writes this file anew when it learns something; remove it if it was edited")
+        Int(try sections.number(entry, upTo: 1000))
     }
 
     private static func text(_ codecs: [VoiceCodec]) -> String {

@@ -8,17 +8,18 @@ package import HeadsetPolicy
 /// Who was used last and who was disconnected by hand outlives the board's start. That a headset said good-bye, or rests
 /// because it came and went, does not: then it is paged again.
 package struct ReconnectStore: Sendable {
-    package let file: StateFile
+    package var file: StateFile { sections.file }
+    /// The origin is the start of the board in which it was written; the other sections are addresses.
+    private let sections: StateSections
     private let boot: String
-
-    /// The section of the start of the board in which it was written; the other sections are addresses.
-    private static let origin = "start of the board"
 
     /// - Parameters:
     ///   - directory: absolute; made when it does not exist.
     ///   - boot: which start of the board this is.
     package init(directory: String, boot: String = presentBoot) {
-        file = StateFile("reconnect.conf", in: directory)
+        sections = StateSections(
+            StateFile("reconnect.conf", in: directory), origin: "start of the board",
+            writtenWhen: "a headset comes or goes")
         self.boot = boot
     }
 
@@ -37,20 +38,8 @@ package struct ReconnectStore: Sendable {
     ///
     /// - Throws: `ConfigurationError` for a file that cannot be read (edited by hand, or damaged).
     package func load() throws(ConfigurationError) -> [BluetoothAddress: ReconnectManager.Memory] {
-        guard file.exists else { return [:] }
-        var origin = ""
-        var memories: [BluetoothAddress: ReconnectManager.Memory] = [:]
-        for entry in try ConfigurationReader.entries(ofFile: file.path) {
-            if entry.section == Self.origin, entry.key == "id" {
-                origin = entry.value
-                continue
-            }
-            guard let address = BluetoothAddress(entry.section) else {
-                throw error(entry, "this section is not of a headset")
-            }
-            try take(entry, into: &memories[address, default: ReconnectManager.Memory()])
-        }
-        guard origin != boot || boot.isEmpty else { return memories }
+        let (origin, memories) = try sections.load(key: address, into: ReconnectManager.Memory(), take: take)
+        guard origin["id"] != boot || boot.isEmpty else { return memories }
         return memories.mapValues { memory in
             ReconnectManager.Memory(used: memory.used, left: memory.left == .byHand ? .byHand : nil)
         }
@@ -58,14 +47,23 @@ package struct ReconnectStore: Sendable {
 
     /// The file's text.
     package func text(_ memories: [BluetoothAddress: ReconnectManager.Memory]) -> String {
-        var text = "[\(Self.origin)]\nid = \(boot)\n"
-        for (address, memory) in memories.sorted(by: { $0.key < $1.key }) {
-            text += "[\(address)]\nused = \(memory.used)\n"
-            if let left = memory.left { text += "left = \(left.rawValue)\n" }
+        let all = memories.sorted { $0.key < $1.key }.map { address, memory in
+            var values = [("used", "\(memory.used)")]
+            if let left = memory.left { values.append(("left", left.rawValue)) }
             // Of the monotonic clock, which goes on over restarts of the daemon.
-            if let quarantine = memory.quarantine { text += "quarantine = \(quarantine.nanoseconds / 1_000_000)\n" }
+            if let quarantine = memory.quarantine {
+                values.append(("quarantine", "\(quarantine.nanoseconds / 1_000_000)"))
+            }
+            return (name: "\(address)", values: values)
         }
-        return text
+        return sections.text(origin: [("id", boot)], all)
+    }
+
+    private func address(_ entry: ConfigurationEntry) throws(ConfigurationError) -> BluetoothAddress {
+        guard let address = BluetoothAddress(entry.section) else {
+            throw sections.error(entry, "this section is not of a headset")
+        }
+        return address
     }
 
     private func take(
@@ -75,25 +73,16 @@ package struct ReconnectStore: Sendable {
         case "used": memory.used = Int(clamping: try number(entry))
         case "left":
             guard let left = ReconnectManager.Left(rawValue: entry.value) else {
-                throw error(entry, "\"\(entry.value)\" is neither hand nor headset")
+                throw sections.error(entry, "\"\(entry.value)\" is neither hand nor headset")
             }
             memory.left = left
         case "quarantine": memory.quarantine = Instant(milliseconds: try number(entry))
-        default: throw error(entry, "there is no such key")
+        default: throw sections.error(entry, "there is no such key")
         }
     }
 
+    /// Up to what milliseconds and counts reach without an overflow.
     private func number(_ entry: ConfigurationEntry) throws(ConfigurationError) -> Int64 {
-        // Up to what milliseconds and counts reach without an overflow.
-        guard let number = Int64(entry.value), (0...1_000_000_000_000).contains(number) else {
-            throw error(entry, "\"\(entry.value)\" is not a number from 0 to 1000000000000")
-        }
-        return number
-    }
-
-    private func error(_ entry: ConfigurationEntry, _ problem: String) -> ConfigurationError {
-        ConfigurationError(
-            file: file.path, line: entry.line, key: "[\(entry.section)] \(entry.key)", problem: problem,
-            accepted: "btcalld writes this file anew when a headset comes or goes; remove it if it was edited")
+        try sections.number(entry, upTo: 1_000_000_000_000)
     }
 }
