@@ -86,6 +86,9 @@ let package = Package(
         .target(
             name: "HeadsetPolicy", dependencies: ["BluetoothTypes", "HandsFree"], path: "Sources/Pure/HeadsetPolicy",
             swiftSettings: pure),
+        .target(
+            name: "BaresipControl", dependencies: ["BluetoothTypes", "Telephony"], path: "Sources/Pure/BaresipControl",
+            swiftSettings: pure),
 
         // Real time: move samples.
         .target(
@@ -154,7 +157,8 @@ let package = Package(
         .target(
             name: "CallControl",
             dependencies: [
-                "AudioDSP", "AudioEngine", "AudioPaths", "BTCallAPI", "BluetoothSockets", "BluetoothTypes", "CBTCall",
+                "AudioDSP", "AudioEngine", "AudioPaths", "BTCallAPI", "BaresipControl", "BluetoothSockets",
+                "BluetoothTypes", "CBTCall",
                 "Configuration", "ControlLoop", "DBus", "Diagnostics", "JSONText", "Routing", "Telephony", logging,
             ],
             path: "Sources/Daemon/CallControl", swiftSettings: common),
@@ -257,7 +261,7 @@ let package = Package(
         // What is fuzzed, as libFuzzer runs it too: Tests/Fuzz/README.md.
         .testTarget(
             name: "FuzzTests",
-            dependencies: ["BluetoothTypes", "CallControl", "Configuration", "HandsFree", "Telephony"],
+            dependencies: ["BaresipControl", "BluetoothTypes", "Configuration", "HandsFree", "Telephony"],
             path: "Tests/Fuzz",
             exclude: [
                 "Driver", "README.md", "at.dict", "baresip.dict", "corpus", "crashes", "fuzz", "quirks.dict", "seed",
@@ -271,6 +275,10 @@ let package = Package(
             name: "HeadsetPolicyTests", dependencies: ["BluetoothTypes", "HandsFree", "HeadsetPolicy", "TestSupport"],
             path: "Tests/Pure/HeadsetPolicyTests",
             swiftSettings: common),
+        .testTarget(
+            name: "BaresipControlTests",
+            dependencies: ["BaresipControl", "BluetoothTypes", "ControlLoop", "JSONText", "Telephony", "TestSupport"],
+            path: "Tests/Pure/BaresipControlTests", swiftSettings: common),
         .executableTarget(
             name: "RoutingBench", dependencies: ["BluetoothTypes", "Routing"], path: "Tests/Benchmarks/RoutingBench",
             swiftSettings: common),
@@ -352,8 +360,8 @@ let package = Package(
                 "Diagnostics", "AudioPaths", "CallControl", "BoardControl", "HeadsetControl", "BusObjects",
                 "Configuration", "HeadsetPolicy",
                 "ALSA", "AudioDSP", "AudioEngine", "BTCallDaemon", "BTCallSimulator", "BTCallBench", "BTCall",
-                "BTCallAPI", "BlueZ", "BluetoothSockets",
-                "BluetoothTypes", "BoardInput", "ControlLoop", "DBus", "HandsFree", "Routing", "Telephony",
+                "BTCallAPI", "BaresipControl", "BlueZ", "BluetoothSockets",
+                "BluetoothTypes", "BoardInput", "ControlLoop", "DBus", "HandsFree", "JSONText", "Routing", "Telephony",
                 "TestSupport", "BTCallTrials", "CBTCall", "IntercomExample",
                 logging,
             ], path: "Tests/Daemon/BTCallDaemonTests", swiftSettings: common),

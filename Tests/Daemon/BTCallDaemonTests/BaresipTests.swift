@@ -1,7 +1,7 @@
 import BTCall
 import BTCallAPI
 import BTCallDaemon
-import BoardControl
+import BaresipControl
 import CBTCall
 import CallControl
 import Configuration

@@ -1,5 +1,5 @@
+import BaresipControl
 import BluetoothTypes
-import CallControl
 import Telephony
 
 /// What listens where baresip should be: its bytes in one piece and one by one; each call that it tells of is asked for

@@ -1,4 +1,5 @@
 package import BTCallAPI
+import BaresipControl
 import BluetoothSockets
 import BluetoothTypes
 import CBTCall

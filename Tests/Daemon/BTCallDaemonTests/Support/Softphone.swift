@@ -1,8 +1,6 @@
-import BTCallDaemon
+import BaresipControl
 import BluetoothSockets
 import CBTCall
-import CallControl
-import Configuration
 import ControlLoop
 import Foundation
 import Glibc

@@ -1,6 +1,4 @@
-import BTCallDaemon
-import CallControl
-import JSONText
+import BaresipControl
 import Telephony
 import TestSupport
 import Testing

@@ -1,6 +1,5 @@
-import BTCallDaemon
+import BaresipControl
 import BluetoothTypes
-import CallControl
 import ControlLoop
 import Telephony
 import TestSupport
