@@ -87,7 +87,8 @@ let package = Package(
             name: "HeadsetPolicy", dependencies: ["BluetoothTypes", "HandsFree"], path: "Sources/Pure/HeadsetPolicy",
             swiftSettings: pure),
         .target(
-            name: "BaresipControl", dependencies: ["BluetoothTypes", "Telephony"], path: "Sources/Pure/BaresipControl",
+            name: "BaresipControl", dependencies: ["BluetoothTypes", "JSONText", "Telephony"],
+            path: "Sources/Pure/BaresipControl",
             swiftSettings: pure),
 
         // Real time: move samples.

@@ -1,3 +1,4 @@
+package import JSONText
 package import Telephony
 
 /// What baresip's module `ctrl_tcp` sends (1.0.0): answers to commands, and events.
@@ -10,18 +11,18 @@ package enum BaresipMessage: Equatable, Sendable {
     case event(BaresipEvent)
 
     /// - Returns: nil for what is neither.
-    package init?(_ value: JSONValue) {
-        if value["response"]?.flagValue == true, let isDone = value["ok"]?.flagValue {
-            self = .response(token: value["token"]?.textValue, isDone: isDone, text: value["data"]?.textValue ?? "")
+    package init?(_ value: JSON) {
+        if value["response"]?.boolValue == true, let isDone = value["ok"]?.boolValue {
+            self = .response(token: value["token"]?.stringValue, isDone: isDone, text: value["data"]?.stringValue ?? "")
             return
         }
-        guard value["event"]?.flagValue == true, let type = value["type"]?.textValue else { return nil }
+        guard value["event"]?.boolValue == true, let type = value["type"]?.stringValue else { return nil }
         self = .event(
             BaresipEvent(
-                kind: BaresipEvent.Kind(rawValue: type), id: value["id"]?.textValue,
-                account: value["accountaor"]?.textValue ?? "", peer: value["peeruri"]?.textValue ?? "",
-                name: value["peerdisplayname"]?.textValue, isOutgoing: value["direction"]?.textValue == "outgoing",
-                parameter: value["param"]?.textValue ?? ""))
+                kind: BaresipEvent.Kind(rawValue: type), id: value["id"]?.stringValue,
+                account: value["accountaor"]?.stringValue ?? "", peer: value["peeruri"]?.stringValue ?? "",
+                name: value["peerdisplayname"]?.stringValue, isOutgoing: value["direction"]?.stringValue == "outgoing",
+                parameter: value["param"]?.stringValue ?? ""))
     }
 }
 

@@ -4,6 +4,7 @@ import CBTCall
 import ControlLoop
 import Foundation
 import Glibc
+import JSONText
 import Testing
 
 /// A real baresip of Debian with one account, on ports of loopback of its own and without a sound card: it says 440 Hz and
@@ -120,7 +121,8 @@ final class Softphone {
         reader.append(bytes)
         do {
             while let contents = try reader.next() {
-                if case .event(let event) = BaresipMessage(try JSONValue(parsing: contents)) { events.append(event) }
+                let message = BaresipMessage(try JSON(reading: contents, rules: .lenient))
+                if case .event(let event) = message { events.append(event) }
             }
         } catch {
             Issue.record("\(error)")
