@@ -34,6 +34,7 @@ let package = Package(
     products: [
         .executable(name: "btcalld", targets: ["btcalld"]),
         .executable(name: "btcall", targets: ["BTCallCommand"]),
+        .executable(name: "btcall-baresip", targets: ["btcall-baresip"]),
         .library(name: "BTCall", targets: ["BTCall"]),
         .library(name: "BTCallSimulator", targets: ["BTCallSimulator"]),
     ],
@@ -74,7 +75,10 @@ let package = Package(
             name: "btcall-sco-routing", dependencies: ["CSCORouting"], path: "Sources/Programs/btcall-sco-routing"),
 
         // Pure: decide.
-        .target(name: "JSONText", path: "Sources/Pure/JSONText", swiftSettings: pure),
+        // Whether a number is whole, libm says.
+        .target(
+            name: "JSONText", path: "Sources/Pure/JSONText", swiftSettings: pure,
+            linkerSettings: [.linkedLibrary("m")]),
         .target(name: "BluetoothTypes", path: "Sources/Pure/BluetoothTypes", swiftSettings: pure),
         .target(name: "Telephony", path: "Sources/Pure/Telephony", swiftSettings: pure),
         .target(
@@ -231,7 +235,12 @@ let package = Package(
             ], path: "Sources/Programs/BTCallCommand",
             swiftSettings: common),
 
-        // An application on the library, walked through in BTCall.docc.
+        // Applications on the library: one for a softphone, and one that is walked through in BTCall.docc.
+        .executableTarget(
+            name: "btcall-baresip",
+            dependencies: [
+                "BTCall", "BTCallAPI", "BaresipControl", "BluetoothTypes", "ControlLoop", "Telephony", logging,
+            ], path: "Sources/Programs/btcall-baresip", swiftSettings: common, linkerSettings: small),
         .executableTarget(
             name: "IntercomExample", dependencies: ["BTCall"], path: "Sources/Programs/IntercomExample",
             swiftSettings: common),
@@ -363,9 +372,12 @@ let package = Package(
                 "ALSA", "AudioDSP", "AudioEngine", "BTCallDaemon", "BTCallSimulator", "BTCallBench", "BTCall",
                 "BTCallAPI", "BaresipControl", "BlueZ", "BluetoothSockets",
                 "BluetoothTypes", "BoardInput", "ControlLoop", "DBus", "HandsFree", "JSONText", "Routing", "Telephony",
-                "TestSupport", "BTCallTrials", "CBTCall", "IntercomExample",
+                "TestSupport", "BTCallTrials", "CBTCall", "IntercomExample", "btcall-baresip",
                 logging,
             ], path: "Tests/Daemon/BTCallDaemonTests", swiftSettings: common),
+        .testTarget(
+            name: "BTCallBaresipTests", dependencies: ["BTCallAPI", "btcall-baresip"],
+            path: "Tests/Programs/BTCallBaresipTests", swiftSettings: common),
         .testTarget(
             name: "BTCallBenchTests", dependencies: ["AudioDSP", "BTCallBench"],
             path: "Tests/Programs/BTCallBenchTests", swiftSettings: common),

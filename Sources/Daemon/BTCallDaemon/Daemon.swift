@@ -21,7 +21,7 @@ package import Telephony
 /// The composition root: makes every part, joins them, and lets none of them know another that it need not.
 @ControlPlane
 package final class Daemon: Activating {
-    package nonisolated static let version = "0.1.0"
+    package nonisolated static let version = ProductVersion.current
 
     /// The outside that a test or the simulator replaces.
     package struct Outside {

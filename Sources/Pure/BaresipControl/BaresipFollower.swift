@@ -146,8 +146,9 @@ package struct BaresipFollower: Sendable {
     package static let pauses: [Duration] = [
         .seconds(1), .seconds(2), .seconds(4), .seconds(8), .seconds(16), .seconds(30),
     ]
-    /// For baresip to do what it is asked, and to show that it is baresip.
-    package static let patience = Duration.seconds(5)
+    /// For baresip to do what it is asked, and to show that it is baresip. Shorter than btcalld waits for a provider (5 s), so
+    /// that the reason gets to whoever asked.
+    package static let patience = Duration.seconds(4)
     /// A connection that lasted so long was not taken away by a program that does the same.
     private static let steady = Duration.seconds(30)
     static let mostWaiting = 64

@@ -26,6 +26,18 @@ package enum BaresipMessage: Equatable, Sendable {
     }
 }
 
+extension BaresipMessage {
+    /// A command as `ctrl_tcp` takes it: JSON in a netstring.
+    ///
+    /// - Parameter token: comes back in the answer.
+    package static func command(_ name: String, _ parameters: String?, token: String) -> [UInt8] {
+        var members: [(String, JSON)] = [("command", .string(name))]
+        if let parameters { members.append(("params", .string(parameters))) }
+        members.append(("token", .string(token)))
+        return NetstringReader.frame(JSON(members).text())
+    }
+}
+
 package struct BaresipEvent: Equatable, Sendable {
     package enum Kind: String, Sendable {
         case incoming = "CALL_INCOMING"

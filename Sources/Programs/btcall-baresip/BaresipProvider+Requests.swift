@@ -1,0 +1,61 @@
+import BTCall
+import BaresipControl
+import ControlLoop
+import Telephony
+
+// What headsets and clients want of baresip's calls.
+extension BaresipProvider {
+    func performStart(_ call: BridgeCall.ID, number: String) async throws(ProviderRefusal) {
+        let failure = await perform { id in
+            let (key, actions) = follower.dial(number, id: id, at: ControlLoop.now)
+            calls[call] = key
+            return actions
+        }
+        guard let failure else { return }
+        calls[call] = nil
+        throw refusal(failure)
+    }
+
+    func performAnswer(_ call: BridgeCall.ID) async throws(ProviderRefusal) {
+        try await perform(call) { .answer($0) }
+    }
+
+    func performEnd(_ call: BridgeCall.ID, reason: String) async throws(ProviderRefusal) {
+        let reason = CallEndReason(rawValue: reason) ?? .localHangUp
+        try await perform(call) { .end($0, reason) }
+    }
+
+    func performSetHeld(_ call: BridgeCall.ID, _ held: Bool) async throws(ProviderRefusal) {
+        try await perform(call) { .setHeld($0, held) }
+    }
+
+    func performDTMF(_ call: BridgeCall.ID, tones: String) async throws(ProviderRefusal) {
+        try await perform(call) { .sendTones($0, tones) }
+    }
+
+    func performSetMuted(_ call: BridgeCall.ID, _ muted: Bool) async throws(ProviderRefusal) {
+        try await perform(call) { .setMuted($0, muted) }
+    }
+
+    func audioReady(_ call: BridgeCall.ID, _ audio: CallAudio) async {
+        // baresip has its audio from the PCM: this is never called.
+    }
+
+    func released() async { ended() }
+
+    private func perform(
+        _ call: BridgeCall.ID, _ request: (BaresipFollower.CallKey) -> BaresipFollower.Request
+    ) async throws(ProviderRefusal) {
+        guard let key = await key(of: call) else { throw refusal(.noSuchCall) }
+        let failure = await perform { id in follower.request(request(key), id: id, at: ControlLoop.now) }
+        if let failure { throw refusal(failure) }
+    }
+
+    private func refusal(_ failure: BaresipFollower.Failure) -> ProviderRefusal {
+        switch failure {
+        case .away: .failed("baresip at \(settings.control) is not there")
+        case .noSuchCall: .noSuchCall("baresip knows the call no more")
+        case .timedOut(let what), .refused(let what), .invalid(let what): .failed(what)
+        }
+    }
+}
