@@ -162,8 +162,7 @@ let package = Package(
         .target(
             name: "CallControl",
             dependencies: [
-                "AudioDSP", "AudioEngine", "AudioPaths", "BTCallAPI", "BaresipControl", "BluetoothSockets",
-                "BluetoothTypes", "CBTCall",
+                "AudioDSP", "AudioEngine", "AudioPaths", "BTCallAPI", "BluetoothTypes", "CBTCall",
                 "Configuration", "ControlLoop", "DBus", "Diagnostics", "JSONText", "Routing", "Telephony", logging,
             ],
             path: "Sources/Daemon/CallControl", swiftSettings: common),

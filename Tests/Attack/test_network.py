@@ -1,4 +1,4 @@
-"""The daemon's sockets of this machine's network: who reads metrics, and who says that it is baresip."""
+"""Sockets of this machine's network: who reads metrics of the daemon, and who says to btcall-baresip that it is baresip."""
 import select
 import socket
 import time
@@ -7,7 +7,7 @@ from bus import NAME, ROOT, Refused
 from judge import Attack
 from test_state import set_value
 from users import MEMBER, STRANGER, Process
-from world import CONFIGURATION, Box, wrong_lines
+from world import CONFIGURATION, Box, Follower, wrong_lines
 
 
 def free_port():
@@ -81,8 +81,10 @@ class Network(Attack):
         draw, listener = self.random, socket.socket()
         listener.bind(("127.0.0.1", 0))
         listener.listen(4)
-        box = Box(CONFIGURATION + "[provider baresip]\nenabled = yes\nport = %d\n" % listener.getsockname()[1])
+        box = Box()
         self.addCleanup(box.end)
+        follower = Follower(box.work, listener.getsockname()[1])
+        self.addCleanup(follower.end)
         numbers = ["-1", "9223372036854775807", "-9223372036854775808", "18446744073709551616", "1e999", "NaN", "0", "4294967296"]
 
         def text():
@@ -121,6 +123,9 @@ class Network(Attack):
         listener.close()
         if connection:
             connection.close()
+        self.assertTrue(follower.is_running(), "btcall-baresip ended with %s" % follower.program.returncode)
+        self.assertEqual(wrong_lines(follower.lines()), [])
+        self.assertEqual(follower.end(10), 0)
         self.assertTrue(box.daemon.is_running(), "btcalld ended with %s" % box.daemon.program.returncode)
         self.assertTrue(box.pings(), "no answer within 5 s")
         self.assertEqual(wrong_lines(box.daemon.lines()), [])

@@ -157,6 +157,43 @@ class Daemon:
             return None
 
 
+class Follower:
+    """btcall-baresip, which follows what listens at a port of this machine, as a user of the group; its log in a file."""
+
+    def __init__(self, work, port):
+        program, self.log = os.path.join(programs(), "btcall-baresip"), os.path.join(work, "follower.log")
+        if not os.path.exists(program):
+            shutil.copy(os.path.join(PROGRAMS, "btcall-baresip"), program)
+        with open(self.log, "ab") as log:
+            self.program = subprocess.Popen(
+                [program, "--bus", "unix:path=" + os.path.join(work, "bus"), "--config",
+                 os.path.join(REPOSITORY, "etc", "baresip.conf"), "--control", "127.0.0.1:%d" % port, "--foreground"],
+                stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=log, preexec_fn=self.begin, cwd="/")
+
+    @staticmethod
+    def begin():
+        end_with_parent()
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+        become(MEMBER)
+
+    def is_running(self):
+        return self.program.poll() is None
+
+    def lines(self):
+        with open(self.log, "rb") as log:
+            return log.read().decode(errors="replace").split("\n")[:-1]
+
+    def end(self, limit=PATIENCE):
+        """Ends it by SIGTERM: its exit status; None when it had to be killed."""
+        self.program.terminate()
+        try:
+            return self.program.wait(limit)
+        except subprocess.TimeoutExpired:
+            self.program.kill()
+            self.program.wait()
+            return None
+
+
 def wrong_lines(lines):
     """Those of a log that say of a crash, or that the daemon has not written."""
     return ["%.300r" % line for line in lines

@@ -1,5 +1,5 @@
 # For scripts with softphones: . "$LAB/lib.sh" first. Two of Debian's baresip call each other over loopback; the board's uses
-# the ALSA PCM btcall, the far one says a tone of 1 kHz and records what it hears. Sourced by scripts/8*.sh.
+# the ALSA PCM btcall and is followed by btcall-baresip where start_follower starts it, the far one says a tone of 1 kHz and records what it hears. Sourced by scripts/8*.sh.
 BOARD=sip:board@127.0.0.1:5060 FAR=sip:+4930123@127.0.0.1:5070
 BOARD_CONTROL=4444 FAR_CONTROL=4445
 
@@ -40,6 +40,23 @@ board_softphone() { # [answermode=auto]: nothing of ours but the PCM; numbers ar
 	nice -n -10 baresip -f "$WORK/board" </dev/null >>"$SHARE/baresip-board.log" 2>&1 &
 	BOARD_PHONE=$!
 }
+
+# btcall-baresip as its unit has it (dbus/btcall-baresip.service): a user of its own, in group btcall, without a capability. It
+# follows the board's baresip.
+start_follower() {
+	local program=$BTCALL_BIN/btcall-baresip
+	[ -x "$program" ] || { note "no btcall-baresip in '$BTCALL_BIN': swift build -c release"; return 1; }
+	getent passwd btcall-baresip >/dev/null || useradd -r -M -d /nonexistent -s /usr/sbin/nologin btcall-baresip
+	# The program may be below a home directory that is its owner's alone.
+	cp "$program" "$WORK/btcall-baresip" && cp "$ROOT/etc/baresip.conf" "$WORK/baresip.conf" || return 1
+	chmod 755 /run/lab "$WORK" "$WORK/btcall-baresip"
+	chmod 644 "$WORK/baresip.conf"
+	setpriv --reuid btcall-baresip --regid btcall-baresip --groups btcall --inh-caps=-all --ambient-caps=-all --bounding-set=-all \
+		--no-new-privs "$WORK/btcall-baresip" --config "$WORK/baresip.conf" --control 127.0.0.1:$BOARD_CONTROL --foreground \
+		>>"$SHARE/btcall-baresip.log" 2>&1 &
+	FOLLOWER=$!
+}
+stop_follower() { kill "$FOLLOWER" 2>/dev/null; wait "$FOLLOWER" 2>/dev/null; }
 
 far_softphone() {
 	mkdir -p "$WORK/far"

@@ -20,7 +20,6 @@ extension Daemon {
             case .active:
                 followHeadsetProfile()
                 followA2DP()
-                followBaresip()
                 logger.notice("active")
             case .inactive: logger.notice("inactive")
             case .activating, .deactivating: return
@@ -41,7 +40,6 @@ extension Daemon {
         activation.close = { [weak self] in
             guard let self else { return }
             calls.acceptsProviders = false
-            leaveBaresip()
             calls.releaseProviders()
             headsets.closeAll()
         }

@@ -121,7 +121,6 @@ package final class Daemon: Activating {
     /// bluetoothd has just appeared and may list its adapters later.
     private var adapterGrace: Timer?
     private var pairingCheck: Timer?
-    package internal(set) var baresip: BaresipOwner?
     package let pairing: PairingControl
     package var pairingObject: PairingObject?
     package var pairingButton: PairingButton?

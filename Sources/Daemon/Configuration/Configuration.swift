@@ -218,8 +218,6 @@ package struct Configuration: Sendable {
     package var headsetEffects: [BluetoothAddress: [QuirkEffect]] = [:]
     /// Whose calls these are.
     package var identity = Identity()
-    /// The softphone that is followed.
-    package var baresip = BaresipConfiguration()
     /// TCP port of 127.0.0.1 where metrics are read; 0: none.
     package var metricsPort = 0
     /// Commands for what happens, and what buttons do.
@@ -280,6 +278,12 @@ package struct Configuration: Sendable {
             ConfigurationError(
                 file: file, line: entry.line, key: "[\(entry.section)] \(entry.key)", problem: problem,
                 accepted: accepted)
+        }
+        if entry.section == "provider baresip" {
+            throw refused(
+                "btcall-baresip follows baresip, not btcalld",
+                "delete the section, write its address, port and account into /etc/btcall/baresip.conf as control = "
+                    + "ADDRESS:PORT and account = …, and start it: systemctl enable --now btcall-baresip.service")
         }
         guard let section = ConfigurationSection(entry.section) else {
             throw refused("there is no such section", "sections are " + ConfigurationSection.names)

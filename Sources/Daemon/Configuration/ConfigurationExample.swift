@@ -13,7 +13,7 @@ package enum ConfigurationExample {
             lines.append("")
             switch section {
             case .daemon, .routing, .bluetooth, .audio, .calls, .ring, .privacy, .pairing, .quirks, .identity, .metrics,
-                .hooks, .buttons, .baresip:
+                .hooks, .buttons:
                 lines.append("[\(section.name)]")
             case .device:
                 lines.append("# A local device; leave the section out when the board does not have it.")

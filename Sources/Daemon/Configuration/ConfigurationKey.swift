@@ -76,8 +76,6 @@ extension ConfigurationKey {
 package enum ConfigurationSection: Equatable {
     case daemon, routing, bluetooth, audio, calls, ring, privacy, pairing, quirks, identity, metrics, hooks, buttons
     case device(LocalDevice)
-    /// The softphone baresip, which is followed.
-    case baresip
     /// One headset; there may be one for each, so that they are not among the settings.
     case headset(BluetoothAddress)
 
@@ -96,7 +94,6 @@ package enum ConfigurationSection: Equatable {
         case "metrics": self = .metrics
         case "hooks": self = .hooks
         case "buttons": self = .buttons
-        case "provider baresip": self = .baresip
         default:
             let words = name.split(separator: " ")
             if words.count == 2, words[0] == "headset", let address = BluetoothAddress(words[1]) {
@@ -116,7 +113,7 @@ package enum ConfigurationSection: Equatable {
             .daemon, .routing, .bluetooth, .audio, .calls, .ring, .privacy, .pairing, .quirks, .identity, .metrics,
             .hooks, .buttons,
         ]
-        + LocalDevice.allCases.map { .device($0) } + [.baresip]
+        + LocalDevice.allCases.map { .device($0) }
 
     package static var names: String {
         all.map { "[\($0.name)]" }.joined(separator: ", ") + ", [headset AA:BB:CC:DD:EE:FF]"
@@ -138,7 +135,6 @@ package enum ConfigurationSection: Equatable {
         case .hooks: "hooks"
         case .buttons: "buttons"
         case .device(let kind): "device \(kind.rawValue)"
-        case .baresip: "provider baresip"
         case .headset(let address): "headset \(address)"
         }
     }
@@ -159,7 +155,6 @@ package enum ConfigurationSection: Equatable {
         case .hooks: Self.hookKeys
         case .buttons: Self.buttonKeys
         case .device(let kind): Self.deviceKeys(kind)
-        case .baresip: Self.baresipKeys
         case .headset(let address): Self.headsetLevelKeys(address) + Self.headsetQuirkKeys(address)
         }
     }
@@ -171,7 +166,6 @@ package enum ConfigurationSection: Equatable {
             .hooks, .buttons:
             name
         case .device(let kind): "device.\(kind.rawValue)"
-        case .baresip: "provider.baresip"
         case .headset(let address): "headset.\(address)"
         }
     }

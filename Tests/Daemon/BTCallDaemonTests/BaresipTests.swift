@@ -7,36 +7,45 @@ import CallControl
 import Configuration
 import ControlLoop
 import DBus
+import Foundation
 import Glibc
 import Routing
 import TestSupport
 import Testing
 
 extension DaemonTests {
-    /// A daemon that follows a real baresip, which another real one calls over loopback.
+    /// The program btcall-baresip between a daemon and a real baresip, which another real one calls over loopback.
     @Suite @ControlPlane struct BaresipTests {
         private static let number = "+4930123"
 
-        /// - Parameter body: with the other party, and the baresip that is followed.
+        /// - Parameter body: with the other party, the baresip that is followed, and the program that follows it.
         private func run(
-            body: @ControlPlane (_ box: Box, _ far: Softphone, _ own: Softphone) async throws -> Void
+            body:
+                @ControlPlane (
+                    _ box: Box, _ far: Softphone, _ own: Softphone, _ program: RunningProgram
+                ) async throws -> Void
         ) async throws {
             let far = try await Softphone("Ann", user: Self.number)
             defer { far.kill() }
             let own = try await Softphone("board", user: "board", proxy: far)
             defer { own.kill() }
-            let configure: (inout Configuration) -> Void = { configuration in
-                configuration.baresip.isFollowed = true
-                configuration.baresip.port = own.controlPort
-            }
-            try await Box.run(configure: configure) { box in
+            try await Box.run { box in
+                let program = try start(box, own.controlPort)
                 try await following(box)
-                try await body(box, far, own)
+                try await body(box, far, own, program)
             }
         }
 
-        private func following(_ box: Box) async throws {
-            try await eventually("baresip is followed") { !box.log.containing("following baresip").isEmpty }
+        private func start(_ box: Box, _ port: Int) throws -> RunningProgram {
+            try Program(box.address, ["btcall-baresip"]).start(
+                "--config", Page.root.appending(path: "etc/baresip.conf").path(), "--control", "127.0.0.1:\(port)",
+                "--foreground")
+        }
+
+        private func following(_ box: Box, _ times: Int = 1) async throws {
+            try await eventually("baresip is a provider") {
+                box.log.containing("baresip registered as call provider").count == times
+            }
         }
 
         private func call(
@@ -70,7 +79,7 @@ extension DaemonTests {
         @Test func `An incoming call has name and number, is answered, held, resumed, given tones, muted and ended`()
             async throws
         {
-            try await run { box, far, own in
+            try await run { box, far, own, _ in
                 far.command("dial", own.uri)
                 let call = try await call(box, is: .ringing)
                 #expect(call.number == Self.number)
@@ -92,9 +101,10 @@ extension DaemonTests {
                 try await ask(box, call, BTCallName.Call.sendDTMF, [.string("5#")])
                 try await far.hear(.toneBegan, "5")
                 try await far.hear(.toneBegan, "#")
-                let owner = try #require(box.daemon.baresip)
+                let path = BTCallPath.call("\(call.id)")
+                let owner = try #require(box.daemon.calls.record(at: path)?.provider)
                 // Twice the same: it is a switch in baresip, and a wish here.
-                for isMuted in [true, true, false] { try await owner.setMuted(BTCallPath.call("\(call.id)"), isMuted) }
+                for isMuted in [true, true, false] { try await owner.setMuted(path, isMuted) }
                 try await box.bridge.calls.hangup(call.id)
                 #expect(try await box.bridge.calls.list().isEmpty)
                 try await far.hear(.closed)
@@ -102,7 +112,7 @@ extension DaemonTests {
         }
 
         @Test func `The other party's end is one here, before and after the answer`() async throws {
-            try await run { box, far, own in
+            try await run { box, far, own, _ in
                 far.command("dial", own.uri)
                 _ = try await call(box, is: .ringing)
                 far.command("hangup")
@@ -123,7 +133,7 @@ extension DaemonTests {
         }
 
         @Test func `A placed call rings there, is up when it is answered, and ends from here`() async throws {
-            try await run { box, far, _ in
+            try await run { box, far, _, _ in
                 try await place(box, Self.number)
                 try await far.hear(.incoming)
                 let ringing = try await call(box, is: .alerting)
@@ -142,29 +152,116 @@ extension DaemonTests {
             }
         }
 
-        @Test func `A call ends with the baresip that carried it`() async throws {
-            try await run { box, far, own in
+        @Test func `A call ends with the baresip that carried it, and the next baresip is found`() async throws {
+            try await run { box, far, own, program in
                 far.command("dial", own.uri)
-                let call = try await call(box, is: .ringing)
-                try await box.bridge.calls.answer(call.id)
+                let first = try await call(box, is: .ringing)
+                try await box.bridge.calls.answer(first.id)
                 own.kill()
                 try await noCall(box)
                 #expect(!box.log.containing("ended, providerGone").isEmpty)
-                #expect(box.log.containing("baresip at 127.0.0.1:\(own.controlPort) is not there").count == 1)
+                let place = "127.0.0.1:\(own.controlPort)"
+                #expect(program.errors.ranges(of: "baresip at \(place) is not there").count == 1)
+                // Nobody dials any more.
+                await #expect(throws: BusError.self) { try await self.place(box, "1") }
+                let next = try await Softphone("board", user: "board", like: own, proxy: far)
+                defer { next.kill() }
+                try await following(box, 2)
+                far.command("dial", next.uri)
+                _ = try await call(box, is: .ringing)
             }
         }
 
-        @Test func `A call that is up when the daemon comes is taken up`() async throws {
-            try await run { box, far, own in
+        @Test func `A call that is up when the daemon comes back is taken up`() async throws {
+            try await run { box, far, own, program in
                 far.command("dial", own.uri)
                 let first = try await call(box, is: .ringing)
                 try await box.bridge.calls.answer(first.id)
                 try await box.restartDaemon()
                 let call = try await call(box, is: .active)
                 #expect(call.number == Self.number && call.name == "Ann" && call.direction == .incoming)
+                #expect(program.errors.contains("btcalld has gone, or has been deactivated"))
                 far.forget()
                 try await box.bridge.calls.hangup(call.id)
                 try await far.hear(.closed)
+            }
+        }
+
+        @Test func `Calls go on without a bridge that is deactivated, and are taken up when it is active again`()
+            async throws
+        {
+            try await run { box, far, own, _ in
+                far.command("dial", own.uri)
+                let first = try await call(box, is: .ringing)
+                try await box.bridge.calls.answer(first.id)
+                far.forget()
+                try await box.bridge.deactivate()
+                try await noCall(box)
+                try await box.bridge.activate()
+                let second = try await call(box, is: .active)
+                #expect(!far.events.contains { $0.kind == .closed })
+                try await box.bridge.calls.hangup(second.id)
+                try await far.hear(.closed)
+            }
+        }
+
+        @Test func `A call goes on without the program that was killed, and the next one takes it up`() async throws {
+            try await run { box, far, own, program in
+                far.command("dial", own.uri)
+                let first = try await call(box, is: .ringing)
+                try await box.bridge.calls.answer(first.id)
+                far.forget()
+                program.kill()
+                try await noCall(box)
+                #expect(!box.log.containing("ended, providerGone").isEmpty)
+                let next = try start(box, own.controlPort)
+                let second = try await call(box, is: .active)
+                #expect(!far.events.contains { $0.kind == .closed })
+                next.terminate()
+                #expect(try await next.status() == 0)
+                try await noCall(box)
+                #expect(!far.events.contains { $0.kind == .closed })
+                _ = second
+            }
+        }
+
+        @Test func `A call outlives a restart of the bus, and what became of it meanwhile is told`() async throws {
+            try await run { box, far, own, _ in
+                far.command("dial", own.uri)
+                let first = try await call(box, is: .ringing)
+                try await box.bridge.calls.answer(first.id)
+                box.stopBus()
+                try await eventually("the daemon has lost the bus") { !box.connection.isConnected }
+                #expect(box.daemon.calls.calls.map(\.uuid) == ["\(first.id)"])
+                far.command("hangup")
+                try box.startBus()
+                try await eventually("the call has ended", within: .seconds(20)) { box.daemon.calls.calls.isEmpty }
+                #expect(!box.log.containing("ended, remoteHangUp").isEmpty)
+                far.command("dial", own.uri)
+                _ = try await call(box, is: .ringing)
+            }
+        }
+
+        @Test func `A program that comes before baresip and btcalld waits for both`() async throws {
+            let far = try await Softphone("Ann", user: Self.number)
+            defer { far.kill() }
+            let own = try await Softphone("board", user: "board", proxy: far)
+            own.kill()
+            var program: RunningProgram?
+            try await Box.run(prepare: { box in
+                program = try start(box, own.controlPort)
+                try await eventually("it waits for btcalld") {
+                    program?.errors.contains("btcalld is not active: baresip waits for it") ?? false
+                }
+            }) { box in
+                try await eventually("it looks for baresip") { program?.errors.contains("is not there") ?? false }
+                #expect(box.log.containing("baresip registered").isEmpty)
+                let next = try await Softphone("board", user: "board", like: own, proxy: far)
+                defer { next.kill() }
+                try await following(box)
+                far.command("dial", next.uri)
+                _ = try await call(box, is: .ringing)
+                program = nil
             }
         }
 
@@ -183,16 +280,13 @@ extension DaemonTests {
                 }
             }
             let port = Int(UInt16(bigEndian: address.sin_port))
-            let configure: (inout Configuration) -> Void = { configuration in
-                configuration.baresip.isFollowed = true
-                configuration.baresip.port = port
-            }
-            try await Box.run(configure: configure) { box in
+            try await Box.run { box in
+                let program = try start(box, port)
                 let peer = accept(listener, nil, nil)
                 defer { close(peer) }
                 _ = write(peer, "SSH-2.0-x\r\n", 11)
-                try await eventually("it is told") { !box.log.containing("is not baresip's ctrl_tcp").isEmpty }
-                #expect(box.log.containing("following baresip").isEmpty)
+                try await eventually("it is told") { program.errors.contains("is not baresip's ctrl_tcp") }
+                #expect(!program.errors.contains("following baresip"))
                 // Nobody dials by it.
                 await #expect(throws: BusError.self) { try await place(box, "1") }
             }

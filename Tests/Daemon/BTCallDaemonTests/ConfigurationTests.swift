@@ -143,6 +143,19 @@ import Testing
         #expect(leftOut.map(\.line) == [2])
     }
 
+    @Test func `the section of baresip is refused with the program that follows it`() throws {
+        let error = try #require(refusal("[provider baresip]\n#enabled = no\nport = 4444\n"))
+        #expect(error.line == 3)
+        for part in [
+            "[provider baresip] port: btcall-baresip follows baresip", "/etc/btcall/baresip.conf",
+            "btcall-baresip.service",
+        ] {
+            #expect("\(error)".contains(part), "\(error)")
+        }
+        // As the example of earlier versions has it.
+        #expect(refusal("[provider baresip]\n#enabled = no\n") == nil)
+    }
+
     @Test func `refuses a device without any direction`() throws {
         let error = try #require(refusal("[device earpiece]\nmixer = Headphone\n"))
         #expect(error.problem == "has neither playback nor capture")

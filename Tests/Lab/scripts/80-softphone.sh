@@ -1,13 +1,12 @@
 #!/bin/bash
 # lab: limit=420 bonds="h1 h2"
-# A softphone that nobody here wrote is a headset phone: baresip on the PCM btcall, followed through its ctrl_tcp. The headset
+# A softphone that nobody here wrote is a headset phone: baresip on the PCM btcall, followed by btcall-baresip. The headset
 # rings with the caller's number, answers, hears the far end and is heard, holds, sends tones, is lost, the next one takes over.
 . "$LAB/lib.sh"
 . "$LAB/softphone.sh"
 
 install_pcm || fail "the plug-in is installed"
-{ lab_config; printf '[provider baresip]\nenabled = yes\n'; } > "$SHARE/baresip.conf"
-start_btcalld "$SHARE/baresip.conf" || fail "btcalld starts"
+start_btcalld || fail "btcalld starts"
 bonded $H1 $H2 || fail "the headsets are paired"
 hs h2 power off
 check "preferred device is set" btcall prefer bluetooth
@@ -18,7 +17,9 @@ check "headset 1 connects" switch_on h1
 check "headset 1 is available" wait_until 5 connected $H1
 far_softphone || fail "the far baresip starts"
 board_softphone
-check "baresip is followed" wait_until 40 grep -q "following baresip" "$SHARE/btcalld.log"
+start_follower || fail "btcall-baresip starts"
+check "baresip is followed" wait_until 40 grep -q "following baresip" "$SHARE/btcall-baresip.log"
+check "and is a provider" wait_until 10 grep -q "baresip registered as call provider" "$SHARE/btcalld.log"
 
 # In, by the headset's button.
 hs h1 mark
@@ -81,6 +82,7 @@ check "the headset is told of the answer" hs h2 wait indicator 5 call=1
 check "the call is active" wait_until 5 calls_are active
 far hangup
 check "the far end ends it" wait_until 5 calls_are ""
+stop_follower
 end_softphones
 stop_btcalld
 finish

@@ -304,13 +304,13 @@ struct WaitedInVain: Error, CustomStringConvertible {
     let description: String
 }
 
-/// Waits for something to become true, at most ten seconds.
+/// Waits for something to become true, at most ten seconds unless a limit is given.
 @ControlPlane
 func eventually(
-    _ what: String, sourceLocation: SourceLocation = #_sourceLocation,
+    _ what: String, within limit: Duration = .seconds(10), sourceLocation: SourceLocation = #_sourceLocation,
     _ condition: @ControlPlane () async throws -> Bool
 ) async throws {
-    let end = ControlLoop.now.advanced(by: .seconds(10))
+    let end = ControlLoop.now.advanced(by: limit)
     while try await !condition() {
         guard ControlLoop.now < end else {
             let failure = WaitedInVain(description: "waited in vain: \(what)")

@@ -1,6 +1,7 @@
 import ControlLoop
 import DBus
 import Foundation
+import Glibc
 import Testing
 
 /// The program `btcall`, or another one, while it runs against a box.
@@ -30,7 +31,7 @@ final class RunningProgram {
     }
 
     isolated deinit {
-        if process.isRunning { kill(process.processIdentifier, SIGKILL) }
+        if process.isRunning { Glibc.kill(process.processIdentifier, SIGKILL) }
         try? FileManager.default.removeItem(at: folder)  // A folder in the temporary directory may stay.
     }
 
@@ -61,7 +62,8 @@ final class RunningProgram {
     /// Ends its input.
     func endInput() throws { try input.fileHandleForWriting.close() }
 
-    func terminate() { kill(process.processIdentifier, SIGTERM) }
+    func terminate() { Glibc.kill(process.processIdentifier, SIGTERM) }
+    func kill() { Glibc.kill(process.processIdentifier, SIGKILL) }
 
     /// The code that it ends with; the daemon, which is in this process, goes on meanwhile.
     func status() async throws -> Int32 {

@@ -12,6 +12,7 @@ import Testing
 @ControlPlane
 final class Softphone {
     let uri: String
+    private let port: Int
     let controlPort: Int
     /// What it told the test, once that is connected to it; a program that connects later takes the connection.
     private(set) var events: [BaresipEvent] = []
@@ -26,14 +27,16 @@ final class Softphone {
     /// - Parameters:
     ///   - name: shown at the other end.
     ///   - user: of its address.
+    ///   - other: has ended, and its ports are taken.
     ///   - proxy: whom it sends its calls to, whatever is dialled.
-    init(_ name: String, user: String, proxy: Softphone? = nil) async throws {
-        let port = try Self.freePort()
+    init(_ name: String, user: String, like other: Softphone? = nil, proxy: Softphone? = nil) async throws {
+        let port = try other?.port ?? Self.freePort()
+        self.port = port
         uri = "sip:\(user)@127.0.0.1:\(port)"
         // The first one is not taken before baresip has begun.
-        var other = try Self.freePort()
-        while other == port { other = try Self.freePort() }
-        controlPort = other
+        var control = try other?.controlPort ?? Self.freePort()
+        while control == port { control = try Self.freePort() }
+        controlPort = control
         directory = FileManager.default.temporaryDirectory.appending(path: "btcall-baresip-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
         let configuration = """
