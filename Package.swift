@@ -270,10 +270,12 @@ let package = Package(
         // What is fuzzed, as libFuzzer runs it too: Tests/Fuzz/README.md.
         .testTarget(
             name: "FuzzTests",
-            dependencies: ["BaresipControl", "BluetoothTypes", "Configuration", "HandsFree", "Telephony"],
+            dependencies: ["BaresipControl", "BluetoothTypes", "Configuration", "HandsFree", "JSONText", "Telephony"],
             path: "Tests/Fuzz",
             exclude: [
-                "Driver", "README.md", "at.dict", "baresip.dict", "corpus", "crashes", "fuzz", "quirks.dict", "seed",
+                "Driver", "README.md", "at.dict", "baresip.dict", "corpus", "crashes", "fuzz", "json.dict",
+                "quirks.dict",
+                "seed",
             ],
             swiftSettings: common),
         .testTarget(

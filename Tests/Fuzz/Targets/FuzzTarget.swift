@@ -13,6 +13,7 @@ struct FuzzTarget: Sendable {
         FuzzTarget(name: "calls", run: CallsTarget.run),
         FuzzTarget(name: "quirks", run: QuirksTarget.run),
         FuzzTarget(name: "baresip", run: BaresipTarget.run),
+        FuzzTarget(name: "json", run: JSONTarget.run),
     ]
     /// Not among the others: it fails.
     static let canary = FuzzTarget(name: "canary", run: CanaryTarget.run)

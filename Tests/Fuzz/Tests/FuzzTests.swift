@@ -51,7 +51,7 @@ import Testing
     }
 
     /// libFuzzer gives up when a line is not a comment or a quoted token.
-    @Test(arguments: ["at", "baresip", "quirks"])
+    @Test(arguments: ["at", "baresip", "json", "quirks"])
     func `the dictionary is one`(_ name: String) throws {
         let text = try String(contentsOf: Self.folder.appending(path: "\(name).dict"), encoding: .utf8)
         let lines = text.split(separator: "\n").filter { !$0.hasPrefix("#") }
