@@ -145,6 +145,10 @@ let package = Package(
                 "ALSA", "AudioDSP", "BTCallAPI", "BluetoothTypes", "BoardInput", "CINIH", "ControlLoop", "HandsFree",
                 "HeadsetPolicy", "Routing", "Telephony", logging,
             ], path: "Sources/Daemon/Configuration", swiftSettings: common),
+        // The application's side of a call's audio: programs, bench and tests are its far ends.
+        .target(
+            name: "CallExchange", dependencies: ["AudioDSP", "AudioEngine", "BTCall", "ControlLoop"],
+            path: "Sources/Client/CallExchange", swiftSettings: common),
         .target(
             name: "Diagnostics",
             dependencies: [
@@ -215,22 +219,24 @@ let package = Package(
                 "Diagnostics", "AudioPaths", "CallControl", "BoardControl", "HeadsetControl", "BusObjects",
                 "Configuration", "HeadsetPolicy",
                 "BTCallDaemon", "BTCallSimulator", "BTCall", "BluetoothTypes", "BluetoothSockets", "BlueZ",
-                "AudioDSP", "AudioEngine", "ControlLoop", "DBus", "Routing", "BTCallTrials", logging,
-            ], path: "Sources/Programs/BTCallBench",
+                "AudioDSP", "AudioEngine", "CallExchange", "ControlLoop", "DBus", "Routing", "BTCallTrials", logging,
+            ], path: "Sources/Simulator/BTCallBench",
             swiftSettings: common + computing),
         .executableTarget(
             name: "btcalld", dependencies: ["BTCallDaemon"], path: "Sources/Programs/btcalld", swiftSettings: common,
             linkerSettings: small),
+        // What the command lines have in common: output, completion, manual, and a call whose far end is the program.
+        .target(
+            name: "CommandKit", dependencies: ["BTCall", "CallExchange", "ControlLoop", "JSONText", argumentParser],
+            path: "Sources/Programs/CommandKit", swiftSettings: common),
         .executableTarget(
             name: "BTCallCommand",
             dependencies: [
                 "Diagnostics", "AudioPaths", "CallControl", "BoardControl", "HeadsetControl", "BusObjects",
                 "Configuration", "HeadsetPolicy",
                 "ALSA", "AudioDSP", "BTCall", "BTCallAPI", "BTCallBench", "BTCallDaemon", "BTCallSimulator",
-                "BluetoothSockets", "BluetoothTypes", "CALSA", "ControlLoop", "DBus", "HandsFree", "JSONText",
-                "Routing",
-                "Telephony", "BTCallTrials",
-                argumentParser,
+                "BluetoothSockets", "BluetoothTypes", "CALSA", "CallExchange", "CommandKit", "ControlLoop", "DBus",
+                "HandsFree", "JSONText", "Routing", "Telephony", "BTCallTrials", argumentParser,
             ], path: "Sources/Programs/BTCallCommand",
             swiftSettings: common),
 
@@ -306,7 +312,7 @@ let package = Package(
                 "Diagnostics", "AudioPaths", "CallControl", "BoardControl", "HeadsetControl", "BusObjects",
                 "Configuration", "HeadsetPolicy",
                 "AudioDSP", "AudioEngine", "BTCall", "BTCallBench", "BTCallDaemon", "BTCallSimulator", "BlueZ",
-                "BluetoothTypes", "ControlLoop", "DBus", "Routing", logging,
+                "BluetoothTypes", "CallExchange", "ControlLoop", "DBus", "Routing", logging,
             ],
             path: "Tests/VirtualSoak/Soak", swiftSettings: common),
         .testTarget(name: "VirtualSoakTests", dependencies: ["VirtualSoak"], swiftSettings: common),
@@ -373,14 +379,14 @@ let package = Package(
                 "ALSA", "AudioDSP", "AudioEngine", "BTCallDaemon", "BTCallSimulator", "BTCallBench", "BTCall",
                 "BTCallAPI", "BaresipControl", "BlueZ", "BluetoothSockets",
                 "BluetoothTypes", "BoardInput", "ControlLoop", "DBus", "HandsFree", "JSONText", "Routing", "Telephony",
-                "TestSupport", "BTCallTrials", "CBTCall", "IntercomExample", "btcall-baresip",
+                "TestSupport", "BTCallTrials", "CBTCall", "CallExchange", "IntercomExample", "btcall-baresip",
                 logging,
             ], path: "Tests/Daemon/BTCallDaemonTests", swiftSettings: common),
         .testTarget(
             name: "BTCallBaresipTests", dependencies: ["BTCallAPI", "btcall-baresip"],
             path: "Tests/Programs/BTCallBaresipTests", swiftSettings: common),
         .testTarget(
-            name: "BTCallBenchTests", dependencies: ["AudioDSP", "BTCallBench"],
+            name: "BTCallBenchTests", dependencies: ["AudioDSP", "BTCallBench", "CallExchange"],
             path: "Tests/Programs/BTCallBenchTests", swiftSettings: common),
         .testTarget(
             name: "BTCallCommandTests",
@@ -388,16 +394,16 @@ let package = Package(
                 "Diagnostics", "AudioPaths", "CallControl", "BoardControl", "HeadsetControl", "BusObjects",
                 "Configuration", "HeadsetPolicy",
                 "AudioDSP", "BTCallCommand", "BTCall", "BTCallAPI", "BTCallBench", "BTCallDaemon", "BTCallSimulator",
-                "BluetoothSockets", "BluetoothTypes", "DBus", "ControlLoop", "JSONText", "Routing", "TestSupport",
-                argumentParser,
+                "BluetoothSockets", "BluetoothTypes", "CallExchange", "CommandKit", "DBus", "ControlLoop", "JSONText",
+                "Routing", "TestSupport", argumentParser,
             ], path: "Tests/Programs/BTCallCommandTests", swiftSettings: common),
         .testTarget(
             name: "RepositoryTests",
             dependencies: [
                 "Diagnostics", "AudioPaths", "CallControl", "BoardControl", "HeadsetControl", "BusObjects",
                 "Configuration", "HeadsetPolicy",
-                "BTCallAPI", "BTCallCommand", "BTCallDaemon", "BTCallSimulator", "BluetoothTypes", "HandsFree",
-                "TestSupport", argumentParser,
+                "BTCallAPI", "BTCallCommand", "BTCallDaemon", "BTCallSimulator", "BluetoothTypes", "CommandKit",
+                "HandsFree", "TestSupport", argumentParser,
             ],
             swiftSettings: common),
     ]

@@ -39,7 +39,7 @@ import Testing
                 // A FIFO that a person names, without waiting.
                 "Programs/BTCallCommand/Provider/RawAudio.swift",
                 // The limits of `btcall bench`, and what a speech synthesiser has just written, for developers.
-                "Programs/BTCallCommand/Commands/BenchCommand.swift", "Programs/BTCallBench/Demo/SpeechSource.swift",
+                "Programs/BTCallCommand/Commands/BenchCommand.swift", "Simulator/BTCallBench/Demo/SpeechSource.swift",
             ])
     }
 
@@ -48,7 +48,7 @@ import Testing
         #expect(
             making.subtracting([
                 // Pages and pictures of a program that a person runs.
-                "Programs/IntercomExample/Main.swift", "Programs/BTCallBench/Demo/DemoResult.swift",
+                "Programs/IntercomExample/Main.swift", "Simulator/BTCallBench/Demo/DemoResult.swift",
                 "Programs/BTCallCommand/Commands/ManualCommand.swift",
                 "Simulator/BTCallSimulator/FakeBlueZBus.swift",
             ]) == ["Shells/ControlLoop/OwnFile.swift"])

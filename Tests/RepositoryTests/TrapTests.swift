@@ -1,3 +1,4 @@
+import CommandKit
 import Foundation
 import TestSupport
 import Testing
@@ -42,13 +43,13 @@ import Testing
     }
 
     private static let bounded: [Bounded] = [
-        Bounded("Programs/BTCallCommand/Output/Double+Tenths.swift", "Int((self * 10).rounded())", "below 10^9"),
-        Bounded("Programs/BTCallCommand/Output/Double+Tenths.swift", "String(Int(rounded()))", "below 10^9"),
+        Bounded("Programs/CommandKit/Output/Double+Tenths.swift", "Int((self * 10).rounded())", "below 10^9"),
+        Bounded("Programs/CommandKit/Output/Double+Tenths.swift", "String(Int(rounded()))", "below 10^9"),
         Bounded(
             "Programs/BTCallCommand/Live/LiveView.swift", "min(max(share, 0), 1) * Double(width)",
             "0…1 of a width, not NaN"),
         Bounded(
-            "Programs/BTCallCommand/TestCall/TestCallReport.swift", "(decibels / 6).rounded(.up)",
+            "Programs/CommandKit/TestCall/TestCallReport.swift", "(decibels / 6).rounded(.up)",
             "of a sample of 16 bits"),
         Bounded(
             "Programs/BTCallCommand/Commands/WatchCommand.swift", "Int64(seconds * 1000)", "0.1…3600, two lines before"),
@@ -62,7 +63,7 @@ import Testing
 
     @Test func `A number with a fraction becomes an integer only where it is known to be one`() throws {
         // Samples and clocks of our own: the real-time code is proven by its tests, the bench measures and draws.
-        let measured = ["RealTime", "Programs/BTCallBench", "Programs/IntercomExample"]
+        let measured = ["RealTime", "Simulator/BTCallBench", "Programs/IntercomExample"]
         let conversion = /\bU?Int(8|16|32|64)?\(.*(\brounded\(|\bDouble\(|\bseconds \*|\/ \.(milli)?seconds\(|\* 32767)/
         var unused = Set(Self.bounded.map { "\($0.path): \($0.code)" })
         for place in try places(of: conversion, except: measured) {

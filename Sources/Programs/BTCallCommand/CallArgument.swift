@@ -1,5 +1,6 @@
 import ArgumentParser
 import BTCall
+import CommandKit
 
 /// Finds the call that a command line means.
 enum CallArgument {

@@ -1,4 +1,5 @@
 import ArgumentParser
+import CommandKit
 import ControlLoop
 
 /// The command line of btcalld.

@@ -1,5 +1,6 @@
 import ArgumentParser
 import BTCall
+import CommandKit
 
 /// HEADSET on the command line: an address, or the name of one headset in `btcall devices`.
 enum HeadsetArgument {

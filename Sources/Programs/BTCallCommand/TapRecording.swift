@@ -1,5 +1,5 @@
 import BTCall
-import BTCallBench
+import CallExchange
 import ControlLoop
 import Glibc
 

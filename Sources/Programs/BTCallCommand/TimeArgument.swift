@@ -1,4 +1,5 @@
 import ArgumentParser
+import CommandKit
 import ControlLoop
 
 /// A moment of the past, as a person types it.

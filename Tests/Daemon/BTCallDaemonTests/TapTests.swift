@@ -1,8 +1,8 @@
 import BTCall
 import BTCallAPI
-import BTCallBench
 import BTCallDaemon
 import CBTCall
+import CallExchange
 import Configuration
 import ControlLoop
 import DBus

@@ -1,4 +1,5 @@
 import BTCallBench
+import CallExchange
 import Testing
 
 @Suite struct ChirpTrainTests {

@@ -1,5 +1,6 @@
 import ArgumentParser
 import BTCallAPI
+import CommandKit
 import ControlLoop
 import DBus
 import JSONText

@@ -1,6 +1,8 @@
 import ArgumentParser
 import BTCall
 import BTCallBench
+import CallExchange
+import CommandKit
 import Foundation
 import Testing
 

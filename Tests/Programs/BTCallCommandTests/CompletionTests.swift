@@ -2,6 +2,7 @@ import ArgumentParser
 import BTCall
 import BTCallAPI
 import BluetoothTypes
+import CommandKit
 import ControlLoop
 import DBus
 import Foundation
@@ -80,7 +81,7 @@ import Testing
         for shell in CompletionShell.allCases {
             let command = try #require(try Entry.parseAsRoot(["completions", shell.rawValue]) as? CompletionsCommand)
             #expect(command.shell == shell)
-            let script = CompletionScript.text(for: shell)
+            let script = CompletionScript.text(for: shell, of: Entry.self)
             for (words, _) in HelpTests.verbs { #expect(script.contains(words[words.count - 1]), "\(words)") }
             #expect(!script.contains("'manual'"))
         }

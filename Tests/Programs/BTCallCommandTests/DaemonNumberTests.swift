@@ -1,4 +1,5 @@
 import BTCallAPI
+import CommandKit
 import ControlLoop
 import DBus
 import JSONText

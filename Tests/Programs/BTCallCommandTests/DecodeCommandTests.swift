@@ -1,5 +1,7 @@
 import AudioDSP
 import BTCallBench
+import CallExchange
+import CommandKit
 import Foundation
 import Testing
 

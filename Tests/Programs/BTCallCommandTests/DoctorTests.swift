@@ -2,6 +2,7 @@ import ArgumentParser
 import BTCallSimulator
 import BluetoothSockets
 import BluetoothTypes
+import CommandKit
 import ControlLoop
 import DBus
 import Foundation

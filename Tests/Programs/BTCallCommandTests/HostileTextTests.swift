@@ -2,6 +2,7 @@ import ArgumentParser
 import BTCall
 import BTCallAPI
 import BluetoothTypes
+import CommandKit
 import ControlLoop
 import DBus
 import Foundation

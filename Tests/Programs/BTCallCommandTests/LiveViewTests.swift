@@ -1,5 +1,6 @@
 import BTCallAPI
 import BluetoothTypes
+import CommandKit
 import ControlLoop
 import Testing
 

@@ -1,5 +1,6 @@
 import BTCallAPI
 import BTCallBench
+import CallExchange
 import ControlLoop
 import DBus
 import Foundation

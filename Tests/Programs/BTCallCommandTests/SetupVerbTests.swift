@@ -1,5 +1,6 @@
 import ArgumentParser
 import BTCallDaemon
+import CommandKit
 import Configuration
 import Foundation
 import Routing

@@ -1,6 +1,8 @@
 import BTCall
 import BTCallAPI
 import BTCallBench
+import CallExchange
+import CommandKit
 import ControlLoop
 import Foundation
 import Testing

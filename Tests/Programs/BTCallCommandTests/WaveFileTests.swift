@@ -1,4 +1,6 @@
 import BTCallBench
+import CallExchange
+import CommandKit
 import Foundation
 import Testing
 

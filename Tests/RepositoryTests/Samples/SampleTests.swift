@@ -1,6 +1,7 @@
 import ArgumentParser
 import BTCallDaemon
 import BTCallSimulator
+import CommandKit
 import Configuration
 import Foundation
 import JSONText

@@ -1,5 +1,6 @@
 import BTCall
 import BTCallBench
+import CallExchange
 import ControlLoop
 import Synchronization
 

@@ -1,6 +1,7 @@
 import ArgumentParser
 import AudioDSP
 import BTCallBench
+import CommandKit
 import Foundation
 import JSONText
 

@@ -1,6 +1,7 @@
 import ArgumentParser
 import BTCallBench
 import BTCallDaemon
+import CommandKit
 import Configuration
 import ControlLoop
 import JSONText

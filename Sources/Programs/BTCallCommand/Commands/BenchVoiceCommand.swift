@@ -2,6 +2,7 @@ import ArgumentParser
 import AudioDSP
 import BTCallBench
 import BTCallTrials
+import CommandKit
 import JSONText
 
 struct BenchVoiceCommand: ParsableCommand {

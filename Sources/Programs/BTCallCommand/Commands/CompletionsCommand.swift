@@ -1,4 +1,5 @@
 import ArgumentParser
+import CommandKit
 
 struct CompletionsCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
@@ -17,7 +18,7 @@ struct CompletionsCommand: ParsableCommand {
     var shell: CompletionShell
 
     func run() {
-        Output.terminal.write(CompletionScript.text(for: shell))
+        Output.terminal.write(CompletionScript.text(for: shell, of: Entry.self))
     }
 
     private static func shell(_ text: String) throws -> CompletionShell {

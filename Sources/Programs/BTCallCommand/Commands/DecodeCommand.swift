@@ -2,6 +2,8 @@ import ArgumentParser
 import AudioDSP
 import BTCallBench
 import BluetoothTypes
+import CallExchange
+import CommandKit
 import ControlLoop
 import Foundation
 import JSONText

@@ -1,5 +1,6 @@
 import ArgumentParser
 import BTCallBench
+import CommandKit
 import ControlLoop
 
 /// `btcall demo`: the four steps on this machine, without any hardware.

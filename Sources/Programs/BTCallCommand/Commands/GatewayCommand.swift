@@ -1,4 +1,5 @@
 import ArgumentParser
+import CommandKit
 import ControlLoop
 
 /// `btcall gateway`: the Audio Gateway on a bench; needs no daemon, no Bluetooth and no sound card.

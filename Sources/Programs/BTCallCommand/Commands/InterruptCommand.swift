@@ -1,5 +1,6 @@
 import ArgumentParser
 import BTCall
+import CommandKit
 import ControlLoop
 
 struct InterruptCommand: BridgeCommand {

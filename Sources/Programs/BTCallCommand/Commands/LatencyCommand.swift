@@ -1,6 +1,7 @@
 import ArgumentParser
 import BTCall
-import BTCallBench
+import CallExchange
+import CommandKit
 import ControlLoop
 import Glibc
 import JSONText

@@ -1,6 +1,7 @@
 import ArgumentParser
 import BTCallDaemon
 import Configuration
+import CommandKit
 import Foundation
 
 /// Writes the pages of the manual that are made from the parser and the configuration; scripts/install runs it.
@@ -27,6 +28,17 @@ struct ManualCommand: ParsableCommand {
     }
 
     static func pages() throws -> [ManualPage] {
-        try CommandManual().pages + [ConfigurationManual.page]
+        try CommandManual(Entry.self, overview).pages + [ConfigurationManual.page]
     }
+
+    private static let overview = CommandManual.Overview(
+        """
+        btcall talks to `btcalld`, which moves the audio of telephone calls between Bluetooth headsets and the board's own \
+        devices. Root and the members of group btcall may do everything; everybody else may look. On a terminal tables \
+        have colours; in a pipe there are none, and `--json` is for programs.
+        """,
+        variables: [
+            ("BTCALL_BUS", "The bus that btcalld is on, where `--bus` does not say it."),
+            ("NO_COLOR", "Set to anything: no colours."),
+        ], seeAlso: ["btcalld(8)", "btcalld.conf(5)", "btcall-sco-routing(8)"])
 }

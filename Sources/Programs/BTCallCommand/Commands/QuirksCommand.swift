@@ -1,5 +1,6 @@
 import ArgumentParser
 import BTCall
+import CommandKit
 import ControlLoop
 
 /// What single headsets and controllers need to be treated differently.

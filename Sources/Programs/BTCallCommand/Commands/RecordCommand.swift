@@ -1,6 +1,6 @@
 import ArgumentParser
 import BTCall
-import BTCallBench
+import CommandKit
 import ControlLoop
 import Glibc
 import JSONText

@@ -1,5 +1,6 @@
 import ArgumentParser
 import BTCallBench
+import CommandKit
 import ControlLoop
 import Foundation
 

@@ -1,6 +1,7 @@
 import ALSA
 import ArgumentParser
 import BTCallDaemon
+import CommandKit
 import Configuration
 import ControlLoop
 import Glibc

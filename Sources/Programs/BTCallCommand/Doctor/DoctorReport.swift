@@ -2,6 +2,7 @@ import BTCallAPI
 import BTCallDaemon
 import BluetoothSockets
 import BluetoothTypes
+import CommandKit
 import DBus
 import HeadsetControl
 import JSONText

@@ -1,5 +1,6 @@
 import BluetoothSockets
 import BluetoothTypes
+import CommandKit
 import ControlLoop
 import HandsFree
 import Telephony

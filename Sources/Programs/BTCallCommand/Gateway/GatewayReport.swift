@@ -1,4 +1,5 @@
 import BluetoothTypes
+import CommandKit
 import HandsFree
 import JSONText
 import Telephony

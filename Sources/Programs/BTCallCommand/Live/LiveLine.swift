@@ -1,3 +1,4 @@
+import CommandKit
 import ControlLoop
 
 /// A line of the live view: pieces of text, each with what it means.

@@ -1,4 +1,5 @@
 import BTCall
+import CommandKit
 import ControlLoop
 
 /// What `btcall status --watch` shows, and how: the state and a size in, lines out.

@@ -2,6 +2,7 @@ import BTCall
 import BTCallAPI
 import BTCallDaemon
 import BluetoothTypes
+import CommandKit
 import Configuration
 
 /// btcalld.conf(5), from the keys that btcalld reads.

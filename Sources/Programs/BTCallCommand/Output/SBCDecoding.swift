@@ -1,4 +1,5 @@
 import BluetoothTypes
+import CommandKit
 import JSONText
 
 /// What `btcall decode --sbc-capabilities` says of one endpoint, or of two.

@@ -1,5 +1,6 @@
 import BTCall
 import BluetoothTypes
+import CommandKit
 import ControlLoop
 import Glibc
 import JSONText

@@ -1,4 +1,5 @@
 import BTCall
+import CommandKit
 import ControlLoop
 import JSONText
 

@@ -1,4 +1,5 @@
 import BTCall
+import CommandKit
 import ControlLoop
 
 /// The calls of this process as a telephony application: reports them, and puts what comes about them into an order that a

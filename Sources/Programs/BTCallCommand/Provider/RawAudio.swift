@@ -1,5 +1,6 @@
 import BTCall
-import BTCallBench
+import CallExchange
+import CommandKit
 import ControlLoop
 import Glibc
 

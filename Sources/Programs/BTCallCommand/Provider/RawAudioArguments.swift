@@ -1,6 +1,7 @@
 import ArgumentParser
 import BTCall
-import BTCallBench
+import CallExchange
+import CommandKit
 import ControlLoop
 
 /// What `btcall provider` and `btcall call report` take for the audio of their calls.

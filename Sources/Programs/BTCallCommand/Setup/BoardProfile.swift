@@ -1,4 +1,5 @@
 import BTCallDaemon
+import CommandKit
 import Configuration
 import Routing
 

@@ -1,3 +1,4 @@
+import CommandKit
 import Routing
 
 /// The sections that `btcall setup` proposes for a board.

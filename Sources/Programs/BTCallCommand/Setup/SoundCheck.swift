@@ -1,5 +1,6 @@
 import ALSA
 import CALSA
+import CommandKit
 import Glibc
 
 /// Plays a tone on a device, and listens to its microphone.

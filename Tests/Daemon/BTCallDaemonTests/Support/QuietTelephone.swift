@@ -1,5 +1,5 @@
 import BTCall
-import BTCallBench
+import CallExchange
 
 /// A telephony application whose far end says nothing before it is told to.
 final class QuietTelephone: CallProvider {

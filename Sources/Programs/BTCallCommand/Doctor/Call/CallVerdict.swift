@@ -1,4 +1,5 @@
 import BTCall
+import CommandKit
 import JSONText
 
 /// Whether sound goes both ways, and what is in its way.

@@ -1,8 +1,23 @@
-import ArgumentParser
+package import ArgumentParser
 import Foundation
 
-/// The pages of the command line, from what the parser knows: btcall(1), and btcall-VERB(1) for each verb.
-struct CommandManual {
+/// The pages of a program's command line, from what the parser knows: PROGRAM(1), and PROGRAM-VERB(1) for each verb.
+package struct CommandManual {
+    /// What the first page says that the parser does not know.
+    package struct Overview {
+        /// The first paragraph of the description.
+        let introduction: String
+        /// Names and meanings.
+        let variables: [(name: String, meaning: String)]
+        let seeAlso: [String]
+
+        package init(_ introduction: String, variables: [(name: String, meaning: String)], seeAlso: [String]) {
+            self.introduction = introduction
+            self.variables = variables
+            self.seeAlso = seeAlso
+        }
+    }
+
     /// A verb as the parser describes it (`--experimental-dump-help`).
     private struct Description: Decodable {
         struct Argument: Decodable {
@@ -28,58 +43,59 @@ struct CommandManual {
         var command: Description
     }
 
+    private let command: any ParsableCommand.Type
+    private let program: String
+    private let about: Overview
     private let root: Description
 
+    /// - Parameter command: the program's first command, whose name is the program's.
     /// - Throws: `DecodingError` when the parser describes itself in another way than this is written for.
-    init() throws {
-        root = try JSONDecoder().decode(Document.self, from: Data(Entry._dumpHelp().utf8)).command
+    package init(_ command: any ParsableCommand.Type, _ about: Overview) throws {
+        self.command = command
+        self.about = about
+        program = command.configuration.commandName ?? ""
+        root = try JSONDecoder().decode(Document.self, from: Data(command._dumpHelp().utf8)).command
     }
 
-    /// btcall(1) first.
-    var pages: [ManualPage] { [overview] + Self.verbs.map(page) }
+    /// PROGRAM(1) first.
+    package var pages: [ManualPage] { [overview] + verbs.map(page) }
 
-    private static var groups: [CommandGroup] { Entry.configuration.groupedSubcommands }
-    private static var verbs: [any ParsableCommand.Type] {
+    private var groups: [CommandGroup] { command.configuration.groupedSubcommands }
+    private var verbs: [any ParsableCommand.Type] {
         groups.flatMap(\.subcommands).filter { $0.configuration.shouldDisplay }
     }
 
     private var overview: ManualPage {
-        let configuration = Entry.configuration
-        var page = ManualPage("btcall", section: 1, summary: configuration.abstract)
+        let configuration = command.configuration
+        var page = ManualPage(program, section: 1, summary: configuration.abstract)
         let help = HelpText(configuration.discussion)
         page.heading("SYNOPSIS")
-        page.code(["btcall VERB [ARGUMENT...] [OPTION...]", "btcall --help", "btcall help VERB"])
+        page.code(["\(program) VERB [ARGUMENT...] [OPTION...]", "\(program) --help", "\(program) help VERB"])
         page.heading("DESCRIPTION")
-        page.prose(
-            """
-            btcall talks to `btcalld`, which moves the audio of telephone calls between Bluetooth headsets and the board's own \
-            devices. Root and the members of group btcall may do everything; everybody else may look. On a terminal tables \
-            have colours; in a pipe there are none, and `--json` is for programs.
-            """ + "\n\n" + help.prose.trimmingCharacters(in: .newlines))
-        for group in Self.groups {
+        page.prose(about.introduction + "\n\n" + help.prose.trimmingCharacters(in: .newlines))
+        for group in groups {
             page.heading("\(group.name.uppercased()) VERBS")
             for verb in group.subcommands where verb.configuration.shouldDisplay {
                 let name = verb.configuration.commandName ?? ""
-                page.item("\\fB\(ManualPage.code("btcall-\(name)"))\\fR(1)", verb.configuration.abstract)
+                page.item("\\fB\(ManualPage.code("\(program)-\(name)"))\\fR(1)", verb.configuration.abstract)
             }
         }
         page.heading("EXAMPLES")
         page.code(help.examples)
         page.heading("ENVIRONMENT")
-        page.item("\\fBBTCALL_BUS\\fR", "The bus that btcalld is on, where `--bus` does not say it.")
-        page.item("\\fBNO_COLOR\\fR", "Set to anything: no colours.")
-        page.seeAlso(["btcalld(8)", "btcalld.conf(5)", "btcall-sco-routing(8)"])
+        for variable in about.variables { page.item("\\fB\(variable.name)\\fR", variable.meaning) }
+        page.seeAlso(about.seeAlso)
         return page
     }
 
     private func page(_ verb: any ParsableCommand.Type) -> ManualPage {
         let configuration = verb.configuration
         let name = configuration.commandName ?? ""
-        var page = ManualPage("btcall-\(name)", section: 1, summary: configuration.abstract)
+        var page = ManualPage("\(program)-\(name)", section: 1, summary: configuration.abstract)
         let description = root.subcommands?.first { $0.commandName == name }
         page.heading("SYNOPSIS")
         let children = configuration.subcommands.filter { $0.configuration.shouldDisplay }
-        page.code((children.isEmpty ? [verb] : children).flatMap(Self.usage))
+        page.code((children.isEmpty ? [verb] : children).flatMap(usage))
         page.heading("DESCRIPTION")
         let help = HelpText(configuration.discussion)
         page.prose(configuration.abstract + (help.prose.isEmpty ? "" : "\n\n" + help.prose))
@@ -90,7 +106,7 @@ struct CommandManual {
         for child in children {
             let word = child.configuration.commandName ?? ""
             let help = HelpText(child.configuration.discussion)
-            page.heading("btcall \(name) \(word)")
+            page.heading("\(program) \(name) \(word)")
             let usual = child == configuration.defaultSubcommand ? " This is what is done without a further verb." : ""
             page.prose(child.configuration.abstract + usual + (help.prose.isEmpty ? "" : "\n\n" + help.prose))
             Self.arguments(of: description?.subcommands?.first { $0.commandName == word }, on: &page, isPart: true)
@@ -98,13 +114,13 @@ struct CommandManual {
         }
         page.heading("EXAMPLES")
         page.code(examples)
-        page.seeAlso(["btcall(1)", "btcalld(8)", "btcalld.conf(5)"])
+        page.seeAlso(["\(program)(1)", "btcalld(8)", "btcalld.conf(5)"])
         return page
     }
 
     /// The command lines that a verb takes.
-    private static func usage(of verb: any ParsableCommand.Type) -> [String] {
-        Entry.usageString(for: verb).split(separator: "\n").map { line in
+    private func usage(of verb: any ParsableCommand.Type) -> [String] {
+        command.usageString(for: verb).split(separator: "\n").map { line in
             let words = line.drop { $0 == " " }
             let label = "usage: "
             return String(words.lowercased().hasPrefix(label) ? words.dropFirst(label.count) : words)

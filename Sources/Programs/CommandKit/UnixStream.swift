@@ -1,8 +1,8 @@
-import ControlLoop
-import Glibc
+package import ControlLoop
+package import Glibc
 
 /// Unix stream sockets. A path that begins with `@` is one of the abstract names: it is no file, and ends with its socket.
-enum UnixStream {
+package enum UnixStream {
     /// Connects to a socket that somebody listens on.
     ///
     /// - Parameters:
@@ -11,7 +11,7 @@ enum UnixStream {
     ///     block.
     /// - Returns: the descriptor; the caller closes it.
     /// - Throws: `ENAMETOOLONG`, or what the system says.
-    static func connect(_ path: String, waits: Bool = true) throws(SystemError) -> Int32 {
+    package static func connect(_ path: String, waits: Bool = true) throws(SystemError) -> Int32 {
         let flags = waits ? 0 : SOCK_NONBLOCK.rawValue
         return try open(path, "connect", SOCK_STREAM.rawValue | flags) { Glibc.connect($0, $1, $2) }
     }
@@ -20,7 +20,7 @@ enum UnixStream {
     ///
     /// - Parameter path: as above.
     /// - Returns: the descriptor, which does not block; the caller closes it.
-    static func listen(_ path: String) throws(SystemError) -> Int32 {
+    package static func listen(_ path: String) throws(SystemError) -> Int32 {
         try open(path, "bind", SOCK_STREAM.rawValue | SOCK_NONBLOCK.rawValue) { descriptor, address, length in
             let result = bind(descriptor, address, length)
             return result == 0 ? Glibc.listen(descriptor, 4) : result
@@ -28,14 +28,19 @@ enum UnixStream {
     }
 
     /// Who is at the other end of a connected socket: who connected, or who listens.
-    struct Peer: Equatable {
-        var user: uid_t
+    package struct Peer: Equatable {
+        package var user: uid_t
         /// Of the process, supplementary ones as well (from Linux 4.13 on).
-        var groups: Set<gid_t>
+        package var groups: Set<gid_t>
+
+        package init(user: uid_t, groups: Set<gid_t>) {
+            self.user = user
+            self.groups = groups
+        }
     }
 
     /// Nil when the system does not say.
-    static func peer(of descriptor: Int32) -> Peer? {
+    package static func peer(of descriptor: Int32) -> Peer? {
         // As struct ucred, which is not imported: process, user, group.
         var credentials: [UInt32] = [0, 0, 0]
         var length = socklen_t(MemoryLayout<UInt32>.size * credentials.count)
@@ -48,7 +53,7 @@ enum UnixStream {
     }
 
     /// The abstract names in use here that begin so, in order. Everybody may have taken one.
-    static func names(withPrefix prefix: String) -> [String] {
+    package static func names(withPrefix prefix: String) -> [String] {
         let start = Array(" \(prefix)".utf8)
         let lines = list().split(separator: UInt8(ascii: "\n"))
         // A name of others may have anything in it: it is then one at which nobody listens.

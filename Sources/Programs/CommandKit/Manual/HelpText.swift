@@ -1,12 +1,12 @@
 /// The discussion of a verb, taken apart: what it says, and its examples.
 ///
 /// Examples are the lines that begin with `Example: btcall`, or with two spaces and a command under a line `Examples:`.
-struct HelpText: Hashable {
+package struct HelpText: Hashable {
     /// What is not an example.
-    let prose: String
-    let examples: [String]
+    package let prose: String
+    package let examples: [String]
 
-    init(_ discussion: String) {
+    package init(_ discussion: String) {
         var prose: [Substring] = []
         var examples: [String] = []
         var isList = false

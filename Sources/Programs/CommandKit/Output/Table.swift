@@ -1,30 +1,30 @@
 import ControlLoop
 
 /// Rows of text, which is cleaned, under headings, every column as wide as its widest cell.
-struct Table {
+package struct Table {
     private let headings: [String]
     private var rows: [[String]] = []
     /// By row, then by column.
     private var emphases: [Int: [Int: Emphasis]] = [:]
 
-    init(_ headings: String...) {
+    package init(_ headings: String...) {
         self.headings = headings
     }
 
-    mutating func add(_ cells: String...) {
+    package mutating func add(_ cells: String...) {
         rows.append(cells.map { PrintableText.line($0) })
     }
 
     /// Emphasizes a cell of the last row, for those who read on a terminal.
-    mutating func emphasize(_ emphasis: Emphasis, inColumn heading: String) {
+    package mutating func emphasize(_ emphasis: Emphasis, inColumn heading: String) {
         guard let column = headings.firstIndex(of: heading) else { return }
         emphases[rows.count - 1, default: [:]][column] = emphasis
     }
 
     /// The lines, the headings first, without spaces at the end.
-    var lines: [String] { lines(in: .plain).map(\.text) }
+    package var lines: [String] { lines(in: .plain).map(\.text) }
 
-    func lines(in style: TerminalStyle) -> [StyledText] {
+    package func lines(in style: TerminalStyle) -> [StyledText] {
         let all = [headings] + rows
         let widths = headings.indices.map { column in
             all.map { $0.indices.contains(column) ? $0[column].count : 0 }.max() ?? 0
@@ -47,16 +47,18 @@ struct Table {
 }
 
 /// Labels and values, which are cleaned, under one another.
-struct Facts {
+package struct Facts {
     private var facts: [(label: String, value: String, emphasis: Emphasis?)] = []
 
-    mutating func add(_ label: String, _ value: String, _ emphasis: Emphasis? = nil) {
+    package init() {}
+
+    package mutating func add(_ label: String, _ value: String, _ emphasis: Emphasis? = nil) {
         facts.append((PrintableText.line(label), value, emphasis))
     }
 
-    var lines: [String] { lines(in: .plain).map(\.text) }
+    package var lines: [String] { lines(in: .plain).map(\.text) }
 
-    func lines(in style: TerminalStyle) -> [StyledText] {
+    package func lines(in style: TerminalStyle) -> [StyledText] {
         let width = facts.map(\.label.count).max() ?? 0
         return facts.map { label, value, emphasis in
             let gap = String(repeating: " ", count: width - label.count + 2)
@@ -66,14 +68,14 @@ struct Facts {
 }
 
 /// What a person is to see of a text at once.
-enum Emphasis: Hashable, Sendable {
+package enum Emphasis: Hashable, Sendable {
     case strong
     /// As it should be, as it should not be, and what is to be looked at.
     case good, bad, warning
     /// What is seldom looked for.
     case aside
 
-    func text(_ text: String, in style: TerminalStyle) -> StyledText {
+    package func text(_ text: String, in style: TerminalStyle) -> StyledText {
         switch self {
         case .strong: style.bold(text)
         case .good: style.green(text)

@@ -1,12 +1,12 @@
 /// One page of the manual, in the macros of man(7).
-struct ManualPage {
-    let name: String
-    let section: Int
+package struct ManualPage {
+    package let name: String
+    package let section: Int
     /// As roff, without the head.
     private var body = ""
 
     /// - Parameter summary: a sentence; `apropos` finds the page by it.
-    init(_ name: String, section: Int, summary: String) {
+    package init(_ name: String, section: Int, summary: String) {
         self.name = name
         self.section = section
         heading("NAME")
@@ -14,23 +14,23 @@ struct ManualPage {
         body += "\(Self.code(name)) \\- \(Self.text(words.prefix(1).lowercased() + words.dropFirst()))\n"
     }
 
-    var fileName: String { "\(name).\(section)" }
+    package var fileName: String { "\(name).\(section)" }
 
     /// The whole page.
     ///
     /// - Parameter version: of btcall, for the line at the foot.
-    func roff(version: String) -> String {
+    package func roff(version: String) -> String {
         ".\\\" Made by `btcall manual`.\n.TH \(Self.code(name.uppercased())) \(section) \"\" \"btcall \(version)\" btcall\n"
             // Neither broken words nor stretched lines: much of it is to be typed.
             + ".nh\n.ad l\n" + body
     }
 
-    mutating func heading(_ title: String) { body += ".SH \(Self.quoted(title))\n" }
+    package mutating func heading(_ title: String) { body += ".SH \(Self.quoted(title))\n" }
 
-    mutating func subheading(_ title: String) { body += ".SS \(Self.quoted(title))\n" }
+    package mutating func subheading(_ title: String) { body += ".SS \(Self.quoted(title))\n" }
 
     /// Lines as they are typed.
-    mutating func code(_ lines: [String]) {
+    package mutating func code(_ lines: [String]) {
         guard !lines.isEmpty else { return }
         body += ".PP\n.nf\n.RS 4\n" + lines.map { Self.guarded(Self.code($0)) + "\n" }.joined() + ".RE\n.fi\n"
     }
@@ -38,16 +38,16 @@ struct ManualPage {
     /// What a term means.
     ///
     /// - Parameter term: roff already: ``argument(_:)``, ``code(_:)``.
-    mutating func item(_ term: String, _ meaning: String) {
+    package mutating func item(_ term: String, _ meaning: String) {
         body += ".TP\n\(Self.guarded(term))\n\(Self.guarded(Self.text(meaning)))\n"
     }
 
     /// Further lines of the item before.
-    mutating func itemContinued(_ text: String) { body += ".br\n\(Self.guarded(Self.text(text)))\n" }
+    package mutating func itemContinued(_ text: String) { body += ".br\n\(Self.guarded(Self.text(text)))\n" }
 
     /// A text of the command line's help: paragraphs with empty lines between them, lists of indented lines whose terms have
     /// two spaces after them.
-    mutating func prose(_ text: String) {
+    package mutating func prose(_ text: String) {
         var isOpen = false
         for line in text.split(separator: "\n", omittingEmptySubsequences: false) {
             if line.allSatisfy({ $0 == " " }) {
@@ -69,7 +69,7 @@ struct ManualPage {
     }
 
     /// The pages to go on with.
-    mutating func seeAlso(_ pages: [String]) {
+    package mutating func seeAlso(_ pages: [String]) {
         heading("SEE ALSO")
         body += pages.map { "\\fB\(Self.code($0))\\fR" }.joined(separator: ",\n") + "\n"
     }
@@ -77,7 +77,7 @@ struct ManualPage {
     // MARK: Roff
 
     /// Text with what is between grave accents in bold.
-    static func text(_ text: String) -> String {
+    package static func text(_ text: String) -> String {
         var isCode = false
         let parts = text.split(separator: "`", omittingEmptySubsequences: false).map { part -> String in
             defer { isCode.toggle() }
@@ -88,14 +88,14 @@ struct ManualPage {
     }
 
     /// Text as it is typed: hyphens are those of options.
-    static func code(_ text: String) -> String {
+    package static func code(_ text: String) -> String {
         var result = ""
         for character in escaped(text) { result += character == "-" ? "\\-" : String(character) }
         return result
     }
 
     /// A name that stands for a value.
-    static func argument(_ name: String) -> String { "\\fI\(code(name))\\fR" }
+    package static func argument(_ name: String) -> String { "\\fI\(code(name))\\fR" }
 
     private static func escaped(_ text: String) -> String {
         var result = ""

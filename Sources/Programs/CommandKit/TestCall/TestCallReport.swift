@@ -1,12 +1,12 @@
-import BTCall
-import BTCallBench
-import ControlLoop
+package import BTCall
+package import CallExchange
+package import ControlLoop
 import Glibc
 import JSONText
 
 /// Tells the person how the test call goes, and sums it up.
 @ControlPlane
-final class TestCallReport {
+package final class TestCallReport {
     private let output: Output
     private let isJSON: Bool
     private var call: Call.ID?
@@ -14,7 +14,7 @@ final class TestCallReport {
     private var number: String?
     private var tones = ""
     /// Where the call is, or was at its end.
-    private(set) var route = DeviceChoice.none
+    package private(set) var route = DeviceChoice.none
     private var changes: [JSON] = []
     private var answeredAt: WallClock?
     private var endedAt: WallClock?
@@ -23,18 +23,18 @@ final class TestCallReport {
     private var counters = AudioExchange.Counters()
 
     /// - Parameter isJSON: nothing but one object at the end.
-    init(_ output: Output, isJSON: Bool) {
+    package init(_ output: Output, isJSON: Bool) {
         self.output = output
         self.isJSON = isJSON
     }
 
     /// Whether there was a call with audio.
-    var tookPlace: Bool { answeredAt != nil && counters.blocksReceived > 0 }
+    package var tookPlace: Bool { answeredAt != nil && counters.blocksReceived > 0 }
 
-    func waitsForDialling() { say("waiting until somebody dials") }
+    package func waitsForDialling() { say("waiting until somebody dials") }
 
     /// - Parameter number: the plan's, or what was dialled.
-    func offered(_ call: Call.ID, _ plan: TestCall.Plan, _ number: String) {
+    package func offered(_ call: Call.ID, _ plan: TestCall.Plan, _ number: String) {
         self.call = call
         self.plan = plan
         self.number = number
@@ -42,11 +42,11 @@ final class TestCallReport {
         say(plan.direction == .incoming ? "incoming call from \(number)\(rings)" : "calling \(number)")
     }
 
-    func routeIs(_ route: DeviceChoice) {
+    package func routeIs(_ route: DeviceChoice) {
         self.route = route
     }
 
-    func routeChanged(_ new: DeviceChoice, reason: String) {
+    package func routeChanged(_ new: DeviceChoice, reason: String) {
         route = new
         changes.append([
             "time": .string(WallClock.now.iso8601), "route": .string(new.description), "reason": .string(reason),
@@ -54,47 +54,47 @@ final class TestCallReport {
         say("route: \(new) (\(reason))")
     }
 
-    func stateChanged(_ state: Call.State) {
+    package func stateChanged(_ state: Call.State) {
         if state == .active && answeredAt == nil { answeredAt = .now }
         say("call: \(state.rawValue)")
     }
 
-    func answered() {
+    package func answered() {
         answeredByPerson = true
         say("answered by a headset or another program")
     }
 
-    func asked(toEnd reason: String) {
+    package func asked(toEnd reason: String) {
         say("ended by a headset or another program (\(reason))")
     }
 
-    func audioBegan() { say("audio: open") }
+    package func audioBegan() { say("audio: open") }
 
-    func audioEnded() { say("audio: closed") }
+    package func audioEnded() { say("audio: closed") }
 
-    func button(_ button: String, address: String) { say("button: \(button) on \(address)") }
+    package func button(_ button: String, address: String) { say("button: \(button) on \(address)") }
 
-    func muted(_ muted: Bool) { say(muted ? "microphone muted" : "microphone on") }
+    package func muted(_ muted: Bool) { say(muted ? "microphone muted" : "microphone on") }
 
-    func tones(_ tones: String) {
+    package func tones(_ tones: String) {
         self.tones += tones
         say("tones: \(tones)")
     }
 
-    func levels(_ levels: AudioExchange.Levels) {
+    package func levels(_ levels: AudioExchange.Levels) {
         let seconds = answeredAt.map { (WallClock.now.milliseconds - $0.milliseconds) / 1000 } ?? 0
         let clock = "\(seconds / 60):" + (seconds % 60 < 10 ? "0" : "") + "\(seconds % 60)"
         say("\(clock)  \(route)  far end \(Self.meter(levels.sent))  microphone \(Self.meter(levels.received))")
     }
 
-    func callEnded(reason: String?) {
+    package func callEnded(reason: String?) {
         endedAt = .now
         self.reason = reason
         say("call: ended" + (reason.map { " (\($0))" } ?? ""))
     }
 
     /// The last word: the summary, or the JSON object.
-    func ended(_ counters: AudioExchange.Counters) {
+    package func ended(_ counters: AudioExchange.Counters) {
         self.counters = counters
         guard call != nil else { return }
         if isJSON {
@@ -158,7 +158,7 @@ final class TestCallReport {
     }
 
     /// Ten steps of 6 dB below full scale: `######....  -24 dB`.
-    nonisolated static func meter(_ peak: Int) -> String {
+    package nonisolated static func meter(_ peak: Int) -> String {
         guard peak > 0 else { return "..........  silent" }
         let decibels = 20 * log10(Double(peak) / 32768)
         let steps = max(0, min(10, 10 + Int((decibels / 6).rounded(.up))))

@@ -1,15 +1,15 @@
-import ArgumentParser
-import BTCall
+package import ArgumentParser
+package import BTCall
 import ControlLoop
 import Synchronization
 
 /// A word that a shell offers while a command line is typed. A candidate is a line, so both texts are cleaned.
-struct CompletionCandidate: Hashable, Sendable {
-    let word: String
+package struct CompletionCandidate: Hashable, Sendable {
+    package let word: String
     /// What it means, in few words; empty for nothing. bash does not show it.
-    let meaning: String
+    package let meaning: String
 
-    init(_ word: String, _ meaning: String = "") {
+    package init(_ word: String, _ meaning: String = "") {
         self.word = PrintableText.line(word)
         self.meaning = PrintableText.line(meaning)
     }
@@ -18,7 +18,7 @@ struct CompletionCandidate: Hashable, Sendable {
     ///
     /// - Parameter words: the command line as far as it is typed: `--bus` in it says where btcalld is.
     /// - Returns: nothing when btcalld does not run or does not answer: a person who types is not told of errors.
-    static func fromDaemon(
+    package static func fromDaemon(
         _ words: [String], _ ask: @escaping @Sendable @ControlPlane (CallBridge) async throws -> [CompletionCandidate]
     ) -> [CompletionCandidate] {
         let bus = Self.bus(in: words)
@@ -43,7 +43,7 @@ struct CompletionCandidate: Hashable, Sendable {
     }
 
     /// The bus that a command line names, or the usual one.
-    static func bus(in words: [String]) -> BridgeBus {
+    package static func bus(in words: [String]) -> BridgeBus {
         for (index, word) in words.enumerated() {
             let prefix = "--bus="
             let text = word.hasPrefix(prefix) ? String(word.dropFirst(prefix.count)) : nil
@@ -54,7 +54,7 @@ struct CompletionCandidate: Hashable, Sendable {
     }
 
     /// As the shell that asks has them, a line each.
-    static func lines(
+    package static func lines(
         _ candidates: [CompletionCandidate], for shell: CompletionShell? = CompletionShell.requesting
     ) -> [String] {
         candidates.map { candidate in

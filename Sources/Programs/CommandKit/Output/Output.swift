@@ -1,28 +1,33 @@
 import ControlLoop
 import Glibc
-import JSONText
+package import JSONText
 
 /// Where a verb prints: standard output for what was asked, standard error for what went wrong.
 ///
 /// Names of headsets, callers and programs come from others. Whatever is printed is cleaned here (``PrintableText``), so that
 /// nothing of theirs acts on the terminal or looks like another line.
-struct Output: Sendable {
+package struct Output: Sendable {
     /// Puts text where it belongs as it is: for sequences that a screen is drawn with, and files. All else is printed.
-    let write: @Sendable (String) -> Void
-    let writeError: @Sendable (String) -> Void
+    package let write: @Sendable (String) -> Void
+    package let writeError: @Sendable (String) -> Void
     /// How what was asked for is emphasized, and what went wrong.
-    var style = TerminalStyle.plain
-    var errorStyle = TerminalStyle.plain
+    package var style = TerminalStyle.plain
+    package var errorStyle = TerminalStyle.plain
+
+    package init(write: @escaping @Sendable (String) -> Void, writeError: @escaping @Sendable (String) -> Void) {
+        self.write = write
+        self.writeError = writeError
+    }
 
     /// Of what is made of many texts, in bytes.
     private static let longestLine = 16 * 1024
 
     /// The process's own, unbuffered, so that a line is there when it is printed.
-    static let terminal = Output(
+    package static let terminal = Output(
         write: { writeAll($0, to: STDOUT_FILENO) }, writeError: { writeAll($0, to: STDERR_FILENO) })
 
     /// The process's own, with colours where they are wished for.
-    static func terminal(_ wish: TerminalStyle.Wish) -> Output {
+    package static func terminal(_ wish: TerminalStyle.Wish) -> Output {
         var output = terminal
         output.style = TerminalStyle(wish, descriptor: STDOUT_FILENO)
         output.errorStyle = TerminalStyle(wish, descriptor: STDERR_FILENO)
@@ -30,43 +35,43 @@ struct Output: Sendable {
     }
 
     /// One line.
-    func print(_ line: String) {
+    package func print(_ line: String) {
         write(PrintableText.line(line, longest: Self.longestLine) + "\n")
     }
 
-    func print(_ line: StyledText) {
+    package func print(_ line: StyledText) {
         write(line.text + "\n")
     }
 
     /// A text of several lines, with the line feeds that it has.
-    func printDocument(_ document: String) {
+    package func printDocument(_ document: String) {
         write(PrintableText.document(document))
     }
 
     /// JSON that somebody else has written, with the line feeds that it has.
-    func printJSONDocument(_ json: String) {
+    package func printJSONDocument(_ json: String) {
         write(PrintableText.document(json: json))
     }
 
-    func print(_ table: Table) {
+    package func print(_ table: Table) {
         table.lines(in: style).forEach(print)
     }
 
-    func print(_ facts: Facts) {
+    package func print(_ facts: Facts) {
         facts.lines(in: style).forEach(print)
     }
 
-    func printError(_ message: String) {
+    package func printError(_ message: String) {
         writeError(errorStyle.red("btcall:").text + " " + PrintableText.line(message, longest: Self.longestLine) + "\n")
     }
 
     /// One document, indented.
-    func print(_ json: JSON) {
+    package func print(_ json: JSON) {
         write(json.text(.indented) + "\n")
     }
 
     /// One document, on one line.
-    func printLine(_ json: JSON) {
+    package func printLine(_ json: JSON) {
         write(json.text() + "\n")
     }
 }

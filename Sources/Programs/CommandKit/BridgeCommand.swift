@@ -1,18 +1,18 @@
-import ArgumentParser
-import BTCall
+package import ArgumentParser
+package import BTCall
 import ControlLoop
 import Glibc
 import Synchronization
 
 /// A verb that talks to btcalld.
-protocol BridgeCommand: ParsableCommand, Sendable {
+package protocol BridgeCommand: ParsableCommand, Sendable {
     var options: CommonOptions { get }
     /// - Throws: `BridgeError`, or ``CommandFailure`` with its own text.
     @ControlPlane func perform(on bridge: CallBridge, _ output: Output) async throws
 }
 
 extension BridgeCommand {
-    mutating func run() throws {
+    package mutating func run() throws {
         let command = self
         let bus = options.bus
         let output = Output.terminal(options.color)
@@ -26,19 +26,21 @@ extension BridgeCommand {
 }
 
 /// What every verb takes.
-struct CommonOptions: ParsableArguments, Sendable {
+package struct CommonOptions: ParsableArguments, Sendable {
     @Option(
         help: ArgumentHelp(
             "The bus that btcalld is on: system, session or a server address. Without it BTCALL_BUS, else system.",
             valueName: "bus"),
         transform: CommonOptions.bus)
-    var bus: BridgeBus = CommonOptions.usualBus()
+    package var bus: BridgeBus = CommonOptions.usualBus()
 
     @Flag(help: "Print JSON for programs.")
-    var json = false
+    package var json = false
 
     @Option(help: "Colours: auto (on a terminal, unless NO_COLOR is set), always or never.")
-    var color = TerminalStyle.Wish.auto
+    package var color = TerminalStyle.Wish.auto
+
+    package init() {}
 
     private static func bus(_ text: String) throws -> BridgeBus {
         guard let bus = BridgeBus(text) else {
@@ -48,7 +50,7 @@ struct CommonOptions: ParsableArguments, Sendable {
     }
 
     /// The bus without `--bus`.
-    static func usualBus() -> BridgeBus {
+    package static func usualBus() -> BridgeBus {
         guard let text = getenv("BTCALL_BUS").map({ String(cString: $0) }), !text.isEmpty else { return .system }
         // What is no bus is taken as an address: connecting to it says what is wrong with it.
         return BridgeBus(text) ?? .address(text)
@@ -58,16 +60,16 @@ struct CommonOptions: ParsableArguments, Sendable {
 extension TerminalStyle.Wish: ExpressibleByArgument {}
 
 /// A failure with the text that the person gets.
-struct CommandFailure: Error, Hashable, CustomStringConvertible {
-    let description: String
+package struct CommandFailure: Error, Hashable, CustomStringConvertible {
+    package let description: String
 
-    init(_ description: String) {
+    package init(_ description: String) {
         self.description = description
     }
 }
 
 /// Runs `body` on the control loop, which the calling thread becomes until it has ended.
-func runOnControlLoop(_ body: @escaping @Sendable @ControlPlane () async -> Int32) -> Int32 {
+package func runOnControlLoop(_ body: @escaping @Sendable @ControlPlane () async -> Int32) -> Int32 {
     let result = ExitStatus()
     ControlLoop.shared.runUntilStopped {
         Task { @ControlPlane in
@@ -84,7 +86,7 @@ private final class ExitStatus: Sendable {
 
 /// Runs `body`, prints how it failed, and gives the code to exit with: 0 done, 3 without the daemon, else 1.
 @ControlPlane
-func exitStatus(_ output: Output, _ body: @ControlPlane () async throws -> Void) async -> Int32 {
+package func exitStatus(_ output: Output, _ body: @ControlPlane () async throws -> Void) async -> Int32 {
     do {
         try await body()
         return 0

@@ -4,6 +4,7 @@ import BTCallDaemon
 import BTCallSimulator
 import BlueZ
 import BluetoothTypes
+import CallExchange
 import Configuration
 package import ControlLoop
 import DBus

@@ -1,4 +1,5 @@
 import BTCall
+import CallExchange
 import Synchronization
 
 /// The telephony application of the demonstration: one call whose far end speaks without pause.

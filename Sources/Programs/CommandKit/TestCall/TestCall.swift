@@ -1,28 +1,45 @@
-import BTCall
-import BTCallBench
-import ControlLoop
+package import BTCall
+package import CallExchange
+package import ControlLoop
 
 /// A telephony application with one call, whose far end is a tone or a file.
 ///
 /// It owns the call for its whole life: registers as a provider, reports the call, exchanges its audio, ends it.
 @ControlPlane
-final class TestCall: CallProvider {
-    struct Plan: Sendable {
-        var direction: Call.Direction
-        var number: String
-        var name: String?
+package final class TestCall: CallProvider {
+    package struct Plan: Sendable {
+        package var direction: Call.Direction
+        package var number: String
+        package var name: String?
         /// Nothing is reported: the call is one that somebody dials, at a headset or by the bus.
-        var isDialledHere = false
-        var hasCallState = true
+        package var isDialledHere = false
+        package var hasCallState = true
         /// After how long the far end (outgoing) or this application (incoming) answers; nil leaves it to the headset.
-        var answerAfter: Duration?
+        package var answerAfter: Duration?
         /// How long to talk; nil until somebody ends the call.
-        var talk: Duration?
+        package var talk: Duration?
         /// Where what the call sends is written.
-        var recording: String?
+        package var recording: String?
         /// How the daemon is to give the audio.
-        var format = CallAudio.SampleFormat.s16
-        var channels = 1
+        package var format = CallAudio.SampleFormat.s16
+        package var channels = 1
+
+        package init(
+            direction: Call.Direction, number: String, name: String? = nil, isDialledHere: Bool = false,
+            hasCallState: Bool = true, answerAfter: Duration? = nil, talk: Duration? = nil, recording: String? = nil,
+            format: CallAudio.SampleFormat = .s16, channels: Int = 1
+        ) {
+            self.direction = direction
+            self.number = number
+            self.name = name
+            self.isDialledHere = isDialledHere
+            self.hasCallState = hasCallState
+            self.answerAfter = answerAfter
+            self.talk = talk
+            self.recording = recording
+            self.format = format
+            self.channels = channels
+        }
     }
 
     private enum Phase: Equatable {
@@ -50,7 +67,7 @@ final class TestCall: CallProvider {
     private var audioRuns = false
 
     /// - Throws: when the recording cannot be written.
-    init(_ plan: Plan, _ farEnd: FarEnd, _ report: TestCallReport) throws {
+    package init(_ plan: Plan, _ farEnd: FarEnd, _ report: TestCallReport) throws {
         self.plan = plan
         self.report = report
         rate = farEnd.rate
@@ -61,7 +78,7 @@ final class TestCall: CallProvider {
     /// A call whose audio somebody else evaluates.
     ///
     /// - Parameter rate: frames per second of the exchange.
-    init(_ plan: Plan, _ exchange: AudioExchange, rate: Int, _ report: TestCallReport) {
+    package init(_ plan: Plan, _ exchange: AudioExchange, rate: Int, _ report: TestCallReport) {
         self.plan = plan
         self.report = report
         self.rate = rate
@@ -71,7 +88,7 @@ final class TestCall: CallProvider {
     /// Makes the call and returns when it has ended.
     ///
     /// - Throws: what the daemon refuses with, or what is wrong with the recording.
-    func run(on bridge: CallBridge) async throws {
+    package func run(on bridge: CallBridge) async throws {
         let events = await bridge.events()
         tasks.append(Task { @ControlPlane in for await event in events { self.handle(event) } })
         defer {
@@ -92,7 +109,7 @@ final class TestCall: CallProvider {
     }
 
     /// Ends the call because the person at the keyboard wants to.
-    func interrupt() {
+    package func interrupt() {
         if case .talking = phase { hangUp(.remoteHangUp) } else { hangUp(.cancelled) }
     }
 
@@ -282,7 +299,7 @@ final class TestCall: CallProvider {
 
     // MARK: CallProvider
 
-    @ControlPlane func performStart(_ call: Call.ID, number: String) async throws(ProviderRefusal) {
+    @ControlPlane package func performStart(_ call: Call.ID, number: String) async throws(ProviderRefusal) {
         guard plan.isDialledHere, phase == .preparing, let registration else {
             throw .failed("this application has its one call")
         }
@@ -298,12 +315,12 @@ final class TestCall: CallProvider {
             })
     }
 
-    @ControlPlane func performDTMF(_ call: Call.ID, tones: String) async throws(ProviderRefusal) {
+    @ControlPlane package func performDTMF(_ call: Call.ID, tones: String) async throws(ProviderRefusal) {
         guard phase == .talking(call) else { throw .failed("there is no such call to send tones in") }
         report.tones(tones)
     }
 
-    @ControlPlane func performAnswer(_ call: Call.ID) async throws(ProviderRefusal) {
+    @ControlPlane package func performAnswer(_ call: Call.ID) async throws(ProviderRefusal) {
         await untilOffered()
         guard phase == .offered(call), plan.direction == .incoming else {
             throw .failed("the call cannot be answered now")
@@ -311,7 +328,7 @@ final class TestCall: CallProvider {
         report.answered()
     }
 
-    @ControlPlane func performEnd(_ call: Call.ID, reason: String) async throws(ProviderRefusal) {
+    @ControlPlane package func performEnd(_ call: Call.ID, reason: String) async throws(ProviderRefusal) {
         await untilOffered()
         switch phase {
         case .offered(call), .talking(call): report.asked(toEnd: reason)
@@ -320,11 +337,11 @@ final class TestCall: CallProvider {
     }
 
     /// Holding ends the audio, taking up again brings a new descriptor; the far end goes on where it was.
-    @ControlPlane func performSetHeld(_ call: Call.ID, _ held: Bool) async throws(ProviderRefusal) {
+    @ControlPlane package func performSetHeld(_ call: Call.ID, _ held: Bool) async throws(ProviderRefusal) {
         guard phase == .talking(call) else { throw .failed("there is no such call to hold or to take up again") }
     }
 
-    @ControlPlane func audioReady(_ call: Call.ID, _ audio: CallAudio) async {
+    @ControlPlane package func audioReady(_ call: Call.ID, _ audio: CallAudio) async {
         if case .ended = phase { return }
         guard audio.rate == rate else {
             fail(CommandFailure("btcalld gave audio of \(audio.rate) frames per second instead of \(rate)"))
@@ -337,7 +354,7 @@ final class TestCall: CallProvider {
         }
     }
 
-    @ControlPlane func released() async {
+    @ControlPlane package func released() async {
         fail(CommandFailure("btcalld has dropped the call: it was stopped, or has gone"))
     }
 }

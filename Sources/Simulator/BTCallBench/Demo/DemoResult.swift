@@ -1,3 +1,4 @@
+import CallExchange
 import Foundation
 
 extension Demonstration.Result {

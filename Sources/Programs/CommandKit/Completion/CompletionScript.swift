@@ -1,26 +1,31 @@
-import ArgumentParser
+package import ArgumentParser
 
-/// What a shell reads to complete the command lines of btcall.
-enum CompletionScript {
-    static func text(for shell: CompletionShell) -> String {
-        let script = Entry.completionScript(for: shell)
+/// What a shell reads to complete the command lines of a program.
+package enum CompletionScript {
+    /// - Parameter root: the program's first command, whose name is the program's.
+    package static func text(for shell: CompletionShell, of root: any ParsableCommand.Type) -> String {
+        let script = root.completionScript(for: shell)
+        let program = root.configuration.commandName ?? ""
+        // So the parser names its function.
+        let function = "_" + program
         switch shell {
-        case .bash: return script + bashColons
+        case .bash: return script + bashColons(program, function)
         // Where in a word the cursor is, fish 3.6 says at a prompt only, and fails elsewhere; no offer depends on it.
-        case .fish: return script.replacing("(__btcall_tokens -tC)", with: "0") + "\n"
+        case .fish: return script.replacing("(_\(function)_tokens -tC)", with: "0") + "\n"
         default: return script + "\n"
         }
     }
 
     /// bash takes the colons of a device for ends of words. This puts the words together again, and takes from what is
     /// offered what is before the last colon.
-    private static let bashColons = #"""
+    private static func bashColons(_ program: String, _ function: String) -> String {
+        #"""
 
-        _btcall_with_colons() {
+        \#(function)_with_colons() {
             local -a split=("${COMP_WORDS[@]}")
             local -i last="${COMP_CWORD}" index
             local word rest="${COMP_LINE}" joins=
-            # _btcall sees these instead of bash's.
+            # \#(function) sees these instead of bash's.
             local -a COMP_WORDS=()
             local -i COMP_CWORD=0
             for index in "${!split[@]}"; do
@@ -38,7 +43,7 @@ enum CompletionScript {
                 ((index == last)) && break
             done
             word="${COMP_WORDS[COMP_CWORD]}"
-            _btcall "${1}" "${word}" "${COMP_WORDS[COMP_CWORD > 0 ? COMP_CWORD - 1 : 0]}"
+            \#(function) "${1}" "${word}" "${COMP_WORDS[COMP_CWORD > 0 ? COMP_CWORD - 1 : 0]}"
             if [[ "${COMPREPLY[*]}" = *:* ]]; then
                 # As names of files they would get a backslash before each colon.
                 compopt +o filenames 2>/dev/null
@@ -46,7 +51,8 @@ enum CompletionScript {
             fi
             return 0
         }
-        complete -o filenames -F _btcall_with_colons btcall
+        complete -o filenames -F \#(function)_with_colons \#(program)
 
         """#
+    }
 }

@@ -1,19 +1,19 @@
-import ArgumentParser
-import BTCall
+package import ArgumentParser
+package import BTCall
 
 /// Reads the DEVICE of a command line.
-enum DeviceArgument {
-    static let accepted = DeviceChoice.accepted
+package enum DeviceArgument {
+    package static let accepted = DeviceChoice.accepted
 
     /// Those that are accepted without an address.
-    static let words = [
+    package static let words = [
         DeviceChoice.speakerphone, .wiredHeadset, .earpiece, .bluetooth, .none,
     ].map(\.description)
 
-    static let help = ArgumentHelp("One of \(DeviceChoice.accepted).", valueName: "device")
+    package static let help = ArgumentHelp("One of \(DeviceChoice.accepted).", valueName: "device")
 
     /// The words, and each headset that btcalld knows.
-    static let completion = CompletionKind.custom { words, _, _ in
+    package static let completion = CompletionKind.custom { words, _, _ in
         let fixed = Self.words.map { CompletionCandidate($0) }
         let headsets = CompletionCandidate.fromDaemon(words) { bridge in
             try await bridge.audioDeviceManager.audioDevices().filter { $0.address != nil }
@@ -23,7 +23,7 @@ enum DeviceArgument {
     }
 
     /// - Throws: `ValidationError` naming all that is accepted.
-    static func read(_ text: String) throws -> DeviceChoice {
+    package static func read(_ text: String) throws -> DeviceChoice {
         guard let device = DeviceChoice(text) else {
             let question = Suggestion.question(for: text, among: words).map { "; \($0)" } ?? ""
             throw ValidationError("accepted: \(DeviceChoice.accepted)\(question)")

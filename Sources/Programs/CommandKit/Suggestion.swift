@@ -1,15 +1,15 @@
-import ArgumentParser
+package import ArgumentParser
 
 /// What was perhaps meant by a word that is not known.
-enum Suggestion {
+package enum Suggestion {
     /// `did you mean 'prefer'?`; nil when no candidate is near.
-    static func question(for word: String, among candidates: [String]) -> String? {
+    package static func question(for word: String, among candidates: [String]) -> String? {
         let near = words(near: word, among: candidates.map { ($0, [$0]) })
         return near.isEmpty ? nil : "did you mean \(near.map { "'\($0)'" }.joined(separator: " or "))?"
     }
 
     /// The nearest candidates, at most three; each goes by several names.
-    static func words(near word: String, among candidates: [(word: String, names: [String])]) -> [String] {
+    package static func words(near word: String, among candidates: [(word: String, names: [String])]) -> [String] {
         let wanted = Array(word.lowercased().utf8)
         let rated = candidates.compactMap { candidate -> (word: String, distance: Int)? in
             let distance =
@@ -28,7 +28,7 @@ enum Suggestion {
     /// What is wrong with the verb of a command line that was refused: the first word which should name a verb and does not.
     ///
     /// - Returns: nil when the verb is not what is wrong, or nothing can be said about it.
-    static func unknownVerb(in arguments: [String], of root: any ParsableCommand.Type) -> String? {
+    package static func unknownVerb(in arguments: [String], of root: any ParsableCommand.Type) -> String? {
         var command = root
         for word in arguments {
             guard !word.hasPrefix("-") else { return nil }

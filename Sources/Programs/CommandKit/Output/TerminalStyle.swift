@@ -1,24 +1,24 @@
 import Glibc
 
 /// Emphasis for people who read on a terminal: SGR sequences (ECMA-48 §8.3.117) around a text, or the text alone.
-struct TerminalStyle: Hashable, Sendable {
+package struct TerminalStyle: Hashable, Sendable {
     /// False emphasizes nothing.
-    let isEnabled: Bool
+    package let isEnabled: Bool
 
     /// Nothing is emphasized: pipes, files, tests.
-    static let plain = TerminalStyle(isEnabled: false)
+    package static let plain = TerminalStyle(isEnabled: false)
 
-    init(isEnabled: Bool) {
+    package init(isEnabled: Bool) {
         self.isEnabled = isEnabled
     }
 
     /// By what is asked for, what `descriptor` is, and the environment (https://no-color.org; `TERM=dumb` shows no colours).
-    init(_ wish: Wish = .auto, descriptor: Int32 = STDOUT_FILENO) {
+    package init(_ wish: Wish = .auto, descriptor: Int32 = STDOUT_FILENO) {
         self.init(wish, isTerminal: isatty(descriptor) == 1, variable: Self.variable)
     }
 
     /// - Parameter variable: a variable of the environment by its name.
-    init(_ wish: Wish, isTerminal: Bool, variable: (String) -> String?) {
+    package init(_ wish: Wish, isTerminal: Bool, variable: (String) -> String?) {
         switch wish {
         case .always: isEnabled = true
         case .never: isEnabled = false
@@ -27,15 +27,15 @@ struct TerminalStyle: Hashable, Sendable {
     }
 
     /// When to emphasize; `auto` is on a terminal only.
-    enum Wish: String, CaseIterable, Sendable {
+    package enum Wish: String, CaseIterable, Sendable {
         case always, never, auto
     }
 
-    func bold(_ text: String) -> StyledText { wrap(text, 1, 22) }
-    func dim(_ text: String) -> StyledText { wrap(text, 2, 22) }
-    func red(_ text: String) -> StyledText { wrap(text, 31, 39) }
-    func green(_ text: String) -> StyledText { wrap(text, 32, 39) }
-    func yellow(_ text: String) -> StyledText { wrap(text, 33, 39) }
+    package func bold(_ text: String) -> StyledText { wrap(text, 1, 22) }
+    package func dim(_ text: String) -> StyledText { wrap(text, 2, 22) }
+    package func red(_ text: String) -> StyledText { wrap(text, 31, 39) }
+    package func green(_ text: String) -> StyledText { wrap(text, 32, 39) }
+    package func yellow(_ text: String) -> StyledText { wrap(text, 33, 39) }
 
     /// - Parameters:
     ///   - begin: the SGR parameter in front of the text.
