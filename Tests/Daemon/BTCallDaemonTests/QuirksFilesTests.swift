@@ -180,9 +180,9 @@ import Testing
 
     @Test func `the alternate settings for voice are those with room for it`() {
         let usual = Self.descriptors([(0, 0, 64), (1, 0, 0), (1, 1, 9), (1, 2, 17), (1, 6, 63)])
-        #expect(ControllerFacts.voiceSettings(usual) == [1, 2, 6])
-        for length in 0..<usual.count { _ = ControllerFacts.voiceSettings(Array(usual.prefix(length))) }
-        #expect(ControllerFacts.voiceSettings([0, 4, 9]) == [])
+        #expect(USBDescriptors.voiceSettings(usual) == [1, 2, 6])
+        for length in 0..<usual.count { _ = USBDescriptors.voiceSettings(Array(usual.prefix(length))) }
+        #expect(USBDescriptors.voiceSettings([0, 4, 9]) == [])
     }
 
     @Test func `a controller is known by what sysfs has of it`() throws {

@@ -1,6 +1,5 @@
 import ALSA
 import ArgumentParser
-import BTCallDaemon
 import CommandKit
 import Configuration
 import ControlLoop

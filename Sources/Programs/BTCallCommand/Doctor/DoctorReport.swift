@@ -1,10 +1,8 @@
 import BTCallAPI
-import BTCallDaemon
 import BluetoothSockets
 import BluetoothTypes
 import CommandKit
 import DBus
-import HeadsetControl
 import JSONText
 
 /// What all checks came to, and how that is told.
@@ -75,7 +73,7 @@ struct DoctorReport: Sendable {
 
     /// What a stranger needs in order to help: what the machine is, and the findings. No addresses, no names of people.
     func issueText(on system: DoctorSystem) -> String {
-        var lines = ["btcall \(Daemon.version), btcalld \(system.manager?.version ?? "not running")"]
+        var lines = ["btcall \(ProductVersion.current), btcalld \(system.manager?.version ?? "not running")"]
         lines.append(
             "Linux \(system.kernel ?? "unknown"), bluetoothd \(system.bluetoothdVersion ?? "unknown"), "
                 + (system.variable("PRETTY_NAME", in: "/etc/os-release") ?? "unknown distribution"))
@@ -103,7 +101,7 @@ struct DoctorReport: Sendable {
         parts.append("voice packets \(controller.voicePacketBytes):\(controller.voicePackets)")
         parts.append("features " + controller.features.map { hexadecimal(UInt64($0), digits: 2).dropFirst(2) }.joined())
         if let path = system.usbAdapters.first(where: { $0.name == controller.name })?.path {
-            let settings = ControllerFacts.voiceSettings(system.bytes("\(path)/../descriptors") ?? [])
+            let settings = USBDescriptors.voiceSettings(system.bytes("\(path)/../descriptors") ?? [])
             parts.append("alternate settings " + settings.sorted().map { String($0) }.joined(separator: " "))
             if let identity = system.text("\(path)/modalias") { parts.append(identity) }
         }

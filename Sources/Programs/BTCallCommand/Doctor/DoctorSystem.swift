@@ -1,4 +1,3 @@
-import BTCallDaemon
 import BluetoothSockets
 import BluetoothTypes
 import Configuration

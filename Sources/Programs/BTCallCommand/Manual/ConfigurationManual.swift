@@ -1,6 +1,5 @@
 import BTCall
 import BTCallAPI
-import BTCallDaemon
 import BluetoothTypes
 import CommandKit
 import Configuration

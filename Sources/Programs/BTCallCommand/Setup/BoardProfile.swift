@@ -1,4 +1,3 @@
-import BTCallDaemon
 import CommandKit
 import Configuration
 import Routing

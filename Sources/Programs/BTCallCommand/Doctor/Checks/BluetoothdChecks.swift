@@ -1,5 +1,4 @@
 import BTCallAPI
-import BTCallDaemon
 import Configuration
 import DBus
 

@@ -1,7 +1,6 @@
-import BTCallDaemon
 import BluetoothSockets
+import BluetoothTypes
 import Configuration
-import HeadsetControl
 
 /// Can the controller carry voice, and does the voice come to the host?
 let controllerChecks = [
@@ -95,7 +94,7 @@ let controllerChecks = [
     ) { system in
         system.eachUSBAdapter { name, path in
             guard let bytes = system.bytes("\(path)/../descriptors"), !bytes.isEmpty else { return nil }
-            guard ControllerFacts.voiceSettings(bytes).isEmpty else { return nil }
+            guard USBDescriptors.voiceSettings(bytes).isEmpty else { return nil }
             return DoctorEvidence(
                 "\(name) has no isochronous end points", seen: "descriptors of its USB device (\(path)/../descriptors)")
         }
@@ -107,7 +106,7 @@ let controllerChecks = [
         command: "btcall config bluetooth.codecs cvsd"
     ) { system in
         system.eachUSBAdapter { name, path in
-            let settings = ControllerFacts.voiceSettings(system.bytes("\(path)/../descriptors") ?? [])
+            let settings = USBDescriptors.voiceSettings(system.bytes("\(path)/../descriptors") ?? [])
             guard !settings.isEmpty, !settings.contains(6) else { return nil }
             let list = settings.sorted().map { String($0) }.joined(separator: ", ")
             return DoctorEvidence(

@@ -1,5 +1,4 @@
 import BTCallAPI
-import BTCallDaemon
 import Configuration
 import DBus
 import Glibc
@@ -56,10 +55,10 @@ let daemonChecks = [
         remedy: "restart btcalld after an update", command: "systemctl restart btcalld"
     ) { system in
         guard let manager = system.manager else { return .skipped("btcalld does not run") }
-        guard manager.version != Daemon.version else { return .ok }
+        guard manager.version != ProductVersion.current else { return .ok }
         return .found([
             DoctorEvidence(
-                "btcalld is version \(manager.version), btcall \(Daemon.version)",
+                "btcalld is version \(manager.version), btcall \(ProductVersion.current)",
                 seen: "Version of org.btcall.Manager1")
         ])
     },

@@ -1,5 +1,4 @@
-import BTCallDaemon
-import HeadsetControl
+import BluetoothTypes
 
 /// Does the kernel have a fault that is known?
 let kernelChecks = [
@@ -10,7 +9,7 @@ let kernelChecks = [
         guard let version = system.kernel else { return .skipped("/proc/sys/kernel/osrelease cannot be read") }
         var faults = KnownFault.kernel.filter { $0.concerns(version) }
         let settings = system.usbAdapters.map {
-            ControllerFacts.voiceSettings(system.bytes("\($0.path)/../descriptors") ?? [])
+            USBDescriptors.voiceSettings(system.bytes("\($0.path)/../descriptors") ?? [])
         }
         if settings.contains(where: { !$0.isEmpty && !$0.contains(6) }) {
             faults += KnownFault.kernelWithoutSetting6.filter { $0.concerns(version) }

@@ -1,5 +1,4 @@
 import ALSA
-import BTCallDaemon
 import Configuration
 import Routing
 

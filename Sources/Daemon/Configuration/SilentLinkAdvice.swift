@@ -1,5 +1,3 @@
-package import Configuration
-
 /// What to do about an audio link that is up while nothing has ever come in, by what is known of its controller.
 package enum SilentLinkAdvice {
     private static let broadcom = 15
