@@ -2,7 +2,6 @@ import ArgumentParser
 import BTCall
 import CommandKit
 import ControlLoop
-import Foundation
 import JSONText
 
 struct ConfigCommand: BridgeCommand {
@@ -107,9 +106,13 @@ enum SettingName {
     /// What can be written for a setting, unless it is described rather than listed.
     static func values(accepted: String) -> [String] {
         let list = accepted.replacing(" or ", with: ",").replacing("|", with: ",")
-        let values = list.split(separator: ",").map { $0.trimmingCharacters(in: .whitespaces) }
+        let values = list.split(separator: ",").map { Self.trimmed($0) }
         guard values.count > 1, values.allSatisfy({ !$0.isEmpty && !$0.contains(" ") }) else { return [] }
         return values
+    }
+
+    private static func trimmed(_ text: Substring) -> String {
+        String(text.drop { $0.isWhitespace }.reversed().drop { $0.isWhitespace }.reversed())
     }
 
     /// - Throws: `CommandFailure` that names what was perhaps meant.

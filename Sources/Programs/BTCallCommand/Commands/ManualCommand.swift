@@ -1,8 +1,6 @@
 import ArgumentParser
-import BTCallDaemon
-import Configuration
+import BTCallAPI
 import CommandKit
-import Foundation
 
 /// Writes the pages of the manual that are made from the parser and the configuration; scripts/install runs it.
 struct ManualCommand: ParsableCommand {
@@ -14,17 +12,7 @@ struct ManualCommand: ParsableCommand {
     var directory: String
 
     func run() throws {
-        for page in try Self.pages() {
-            let folder = URL(filePath: directory).appending(path: "man\(page.section)")
-            do {
-                try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-                try page.roff(version: Daemon.version)
-                    .write(to: folder.appending(path: page.fileName), atomically: true, encoding: .utf8)
-            } catch {
-                Output.terminal.printError("\(folder.path()): \(error.localizedDescription)")
-                throw ExitCode.failure
-            }
-        }
+        try ManualPage.write(try Self.pages(), below: directory, version: ProductVersion.current)
     }
 
     static func pages() throws -> [ManualPage] {

@@ -1,7 +1,6 @@
 import BluetoothSockets
 import ControlLoop
 import DBus
-import Foundation
 import Glibc
 
 extension DoctorSystem {
@@ -14,7 +13,7 @@ extension DoctorSystem {
     static func machine(root: String = "", bus address: BusAddress) async -> DoctorSystem {
         var system = DoctorSystem(
             root: root, user: .own, bus: await DoctorBus.read(address), controllers: ControllerDetails.all(),
-            frequencies: [:], space: { fileSystem(of: root + $0) }, output: { run(root + $0, $1) })
+            frequencies: [:], space: { fileSystem(of: root + $0) }, output: { ProgramOutput.text(of: root + $0, $1) })
         for interface in system.entries("/sys/class/net") {
             system.frequencies[interface] = frequency(of: interface)
         }
@@ -27,26 +26,6 @@ extension DoctorSystem {
         return Space(
             freeBytes: UInt64(result.f_bavail) * UInt64(result.f_frsize),
             isReadOnly: result.f_flag & UInt(ST_RDONLY) != 0)
-    }
-
-    /// Runs a program of the system that prints a line and ends.
-    private static func run(_ program: String, _ arguments: [String]) -> String? {
-        let process = Process()
-        process.executableURL = URL(filePath: program)
-        process.arguments = arguments
-        let pipe = Pipe()
-        process.standardOutput = pipe
-        process.standardError = FileHandle.nullDevice
-        process.standardInput = FileHandle.nullDevice
-        do {
-            try process.run()
-            let data = try pipe.fileHandleForReading.readToEnd() ?? Data()
-            process.waitUntilExit()
-            return String(decoding: data, as: UTF8.self)
-        } catch {
-            // Whoever asks says that it could not be asked.
-            return nil
-        }
     }
 
     /// In MHz, as the wireless extensions have it; nil for what is no wireless interface, or not connected.

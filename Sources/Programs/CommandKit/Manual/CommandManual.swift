@@ -1,5 +1,5 @@
 package import ArgumentParser
-import Foundation
+import JSONText
 
 /// The pages of a program's command line, from what the parser knows: PROGRAM(1), and PROGRAM-VERB(1) for each verb.
 package struct CommandManual {
@@ -19,28 +19,34 @@ package struct CommandManual {
     }
 
     /// A verb as the parser describes it (`--experimental-dump-help`).
-    private struct Description: Decodable {
-        struct Argument: Decodable {
-            struct Name: Decodable {
-                var kind: String
-                var name: String
-            }
+    private struct Description {
+        struct Argument {
+            let kind: String
+            let names: [(kind: String, name: String)]
+            let valueName: String?
+            let abstract: String?
+            let defaultValue: String?
+            let shouldDisplay: Bool
 
-            var kind: String
-            var names: [Name]?
-            var valueName: String?
-            var abstract: String?
-            var defaultValue: String?
-            var shouldDisplay: Bool
+            init(_ json: JSON) {
+                kind = json["kind"]?.stringValue ?? ""
+                names = json["names"].elements.map { ($0["kind"]?.stringValue ?? "", $0["name"]?.stringValue ?? "") }
+                valueName = json["valueName"]?.stringValue
+                abstract = json["abstract"]?.stringValue
+                defaultValue = json["defaultValue"]?.stringValue
+                shouldDisplay = json["shouldDisplay"]?.boolValue ?? true
+            }
         }
 
-        var commandName: String
-        var arguments: [Argument]?
-        var subcommands: [Description]?
-    }
+        let commandName: String
+        let arguments: [Argument]
+        let subcommands: [Description]
 
-    private struct Document: Decodable {
-        var command: Description
+        init(_ json: JSON) {
+            commandName = json["commandName"]?.stringValue ?? ""
+            arguments = json["arguments"].elements.map(Argument.init)
+            subcommands = json["subcommands"].elements.map(Description.init)
+        }
     }
 
     private let command: any ParsableCommand.Type
@@ -49,12 +55,12 @@ package struct CommandManual {
     private let root: Description
 
     /// - Parameter command: the program's first command, whose name is the program's.
-    /// - Throws: `DecodingError` when the parser describes itself in another way than this is written for.
+    /// - Throws: `JSONError` when the parser describes itself in another way than this is written for.
     package init(_ command: any ParsableCommand.Type, _ about: Overview) throws {
         self.command = command
         self.about = about
         program = command.configuration.commandName ?? ""
-        root = try JSONDecoder().decode(Document.self, from: Data(command._dumpHelp().utf8)).command
+        root = Description(try JSON(reading: Array(command._dumpHelp().utf8))["command"] ?? .null)
     }
 
     /// PROGRAM(1) first.
@@ -72,7 +78,7 @@ package struct CommandManual {
         page.heading("SYNOPSIS")
         page.code(["\(program) VERB [ARGUMENT...] [OPTION...]", "\(program) --help", "\(program) help VERB"])
         page.heading("DESCRIPTION")
-        page.prose(about.introduction + "\n\n" + help.prose.trimmingCharacters(in: .newlines))
+        page.prose(about.introduction + "\n\n" + help.prose)
         for group in groups {
             page.heading("\(group.name.uppercased()) VERBS")
             for verb in group.subcommands where verb.configuration.shouldDisplay {
@@ -92,7 +98,7 @@ package struct CommandManual {
         let configuration = verb.configuration
         let name = configuration.commandName ?? ""
         var page = ManualPage("\(program)-\(name)", section: 1, summary: configuration.abstract)
-        let description = root.subcommands?.first { $0.commandName == name }
+        let description = root.subcommands.first { $0.commandName == name }
         page.heading("SYNOPSIS")
         let children = configuration.subcommands.filter { $0.configuration.shouldDisplay }
         page.code((children.isEmpty ? [verb] : children).flatMap(usage))
@@ -109,7 +115,7 @@ package struct CommandManual {
             page.heading("\(program) \(name) \(word)")
             let usual = child == configuration.defaultSubcommand ? " This is what is done without a further verb." : ""
             page.prose(child.configuration.abstract + usual + (help.prose.isEmpty ? "" : "\n\n" + help.prose))
-            Self.arguments(of: description?.subcommands?.first { $0.commandName == word }, on: &page, isPart: true)
+            Self.arguments(of: description?.subcommands.first { $0.commandName == word }, on: &page, isPart: true)
             examples += help.examples.filter { !examples.contains($0) }
         }
         page.heading("EXAMPLES")
@@ -141,9 +147,16 @@ package struct CommandManual {
     private static func term(_ argument: Description.Argument) -> String {
         let value = ManualPage.argument(argument.valueName ?? "value")
         guard argument.kind != "positional" else { return value }
-        let names = (argument.names ?? []).map { name in
+        let names = argument.names.map { name in
             "\\fB\(ManualPage.code((name.kind == "long" ? "--" : "-") + name.name))\\fR"
         }
         return names.joined(separator: ", ") + (argument.kind == "option" ? " " + value : "")
+    }
+}
+
+extension JSON? {
+    /// Of a list; nothing of anything else.
+    fileprivate var elements: [JSON] {
+        if case .array(let elements)? = self { elements } else { [] }
     }
 }

@@ -23,6 +23,7 @@ package struct HelpText: Hashable {
                 prose.append(line)
             }
         }
+        while prose.first == "" { prose.removeFirst() }
         while prose.last == "" { prose.removeLast() }
         self.prose = prose.joined(separator: "\n")
         self.examples = examples
