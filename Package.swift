@@ -35,6 +35,7 @@ let package = Package(
         .executable(name: "btcalld", targets: ["btcalld"]),
         .executable(name: "btcall", targets: ["BTCallCommand"]),
         .executable(name: "btcall-baresip", targets: ["btcall-baresip"]),
+        .executable(name: "btcall-lab", targets: ["BTCallLab"]),
         .library(name: "BTCall", targets: ["BTCall"]),
         .library(name: "BTCallSimulator", targets: ["BTCallSimulator"]),
     ],
@@ -232,13 +233,18 @@ let package = Package(
         .executableTarget(
             name: "BTCallCommand",
             dependencies: [
-                "Diagnostics", "AudioPaths", "CallControl", "BoardControl", "HeadsetControl", "BusObjects",
-                "Configuration", "HeadsetPolicy",
-                "ALSA", "AudioDSP", "BTCall", "BTCallAPI", "BTCallBench", "BTCallDaemon", "BTCallSimulator",
-                "BluetoothSockets", "BluetoothTypes", "CALSA", "CallExchange", "CommandKit", "ControlLoop", "DBus",
-                "HandsFree", "JSONText", "Routing", "Telephony", "BTCallTrials", argumentParser,
+                "ALSA", "BTCall", "BTCallAPI", "BluetoothSockets", "BluetoothTypes", "CALSA", "CallExchange",
+                "CommandKit", "Configuration", "ControlLoop", "DBus", "JSONText", "Routing", argumentParser,
             ], path: "Sources/Programs/BTCallCommand",
-            swiftSettings: common),
+            swiftSettings: common, linkerSettings: small),
+        .executableTarget(
+            name: "BTCallLab",
+            dependencies: [
+                "AudioDSP", "AudioEngine", "BTCall", "BTCallAPI", "BTCallBench", "BTCallTrials", "BluetoothSockets",
+                "BluetoothTypes", "CallExchange", "CommandKit", "Configuration", "ControlLoop", "HandsFree", "JSONText",
+                "Routing", "Telephony", argumentParser,
+            ], path: "Sources/Programs/btcall-lab",
+            swiftSettings: common, linkerSettings: small),
 
         // Applications on the library: one for a softphone, and one that is walked through in BTCall.docc.
         .executableTarget(
@@ -269,7 +275,7 @@ let package = Package(
         .testTarget(
             name: "HandsFreeTests",
             dependencies: [
-                "HandsFree", "Telephony", "BluetoothTypes", "BluetoothSockets", "ControlLoop", "BTCallCommand",
+                "HandsFree", "Telephony", "BluetoothTypes", "BluetoothSockets", "ControlLoop", "BTCallLab",
                 "TestSupport",
             ], path: "Tests/Pure/HandsFreeTests",
             resources: [.copy("Dialogues")], swiftSettings: common),
@@ -388,22 +394,33 @@ let package = Package(
         .testTarget(
             name: "BTCallBenchTests", dependencies: ["AudioDSP", "BTCallBench", "CallExchange"],
             path: "Tests/Programs/BTCallBenchTests", swiftSettings: common),
+        // The daemon as a program sees it, and programs as a person sees them.
+        .target(
+            name: "CommandTestSupport",
+            dependencies: [
+                "BTCall", "BTCallAPI", "BluetoothTypes", "CommandKit", "ControlLoop", "DBus", argumentParser,
+            ],
+            path: "Tests/Programs/CommandTestSupport", swiftSettings: common),
         .testTarget(
             name: "BTCallCommandTests",
             dependencies: [
-                "Diagnostics", "AudioPaths", "CallControl", "BoardControl", "HeadsetControl", "BusObjects",
-                "Configuration", "HeadsetPolicy",
-                "AudioDSP", "BTCallCommand", "BTCall", "BTCallAPI", "BTCallBench", "BTCallDaemon", "BTCallSimulator",
-                "BluetoothSockets", "BluetoothTypes", "CallExchange", "CommandKit", "DBus", "ControlLoop", "JSONText",
-                "Routing", "TestSupport", argumentParser,
+                "BTCallCommand", "BTCall", "BTCallAPI", "BTCallDaemon", "BTCallLab", "BTCallSimulator",
+                "BluetoothSockets", "BluetoothTypes", "CallExchange", "CommandKit", "CommandTestSupport",
+                "Configuration", "ControlLoop", "DBus", "JSONText", "Routing", "TestSupport", argumentParser,
             ], path: "Tests/Programs/BTCallCommandTests", swiftSettings: common),
+        .testTarget(
+            name: "BTCallLabTests",
+            dependencies: [
+                "AudioDSP", "BTCallLab", "BTCall", "BTCallAPI", "BTCallBench", "CallExchange", "CommandKit",
+                "CommandTestSupport", "ControlLoop", "TestSupport", argumentParser,
+            ], path: "Tests/Programs/BTCallLabTests", swiftSettings: common),
         .testTarget(
             name: "RepositoryTests",
             dependencies: [
                 "Diagnostics", "AudioPaths", "CallControl", "BoardControl", "HeadsetControl", "BusObjects",
                 "Configuration", "HeadsetPolicy",
-                "BTCallAPI", "BTCallCommand", "BTCallDaemon", "BTCallSimulator", "BluetoothTypes", "CommandKit",
-                "HandsFree", "TestSupport", argumentParser,
+                "BTCallAPI", "BTCallCommand", "BTCallDaemon", "BTCallLab", "BTCallSimulator", "BluetoothTypes",
+                "CommandKit", "HandsFree", "TestSupport", argumentParser,
             ],
             swiftSettings: common),
     ]

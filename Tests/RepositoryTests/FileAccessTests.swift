@@ -38,8 +38,8 @@ import Testing
                 "Shells/BoardInput/InputDevice.swift",
                 // A FIFO that a person names, without waiting.
                 "Programs/BTCallCommand/Provider/RawAudio.swift",
-                // The limits of `btcall bench`, and what a speech synthesiser has just written, for developers.
-                "Programs/BTCallCommand/Commands/BenchCommand.swift", "Simulator/BTCallBench/Demo/SpeechSource.swift",
+                // The limits of `btcall-lab bench`, and what a speech synthesiser has just written, for developers.
+                "Programs/btcall-lab/Commands/BenchCommand.swift", "Simulator/BTCallBench/Demo/SpeechSource.swift",
             ])
     }
 
@@ -49,7 +49,6 @@ import Testing
             making.subtracting([
                 // Pages and pictures of a program that a person runs.
                 "Programs/IntercomExample/Main.swift", "Simulator/BTCallBench/Demo/DemoResult.swift",
-                "Programs/BTCallCommand/Commands/ManualCommand.swift",
                 "Simulator/BTCallSimulator/FakeBlueZBus.swift",
             ]) == ["Shells/ControlLoop/OwnFile.swift"])
     }

@@ -22,17 +22,20 @@ import Testing
     }
 
     @Test func `what btcall prints goes through Output, which cleans it`() throws {
-        let folder = "Sources/Programs/BTCallCommand"
+        let programs = "Sources/Programs"
         let raw = ["output.write(", "terminal.write(", "screen.write(", "talk.write(", ".writeError("]
         // The script for a shell, a configuration file, and a question in our own words.
         #expect(
-            try count(raw, under: folder) == [
-                "\(folder)/Commands/CompletionsCommand.swift": 1, "\(folder)/Commands/SetupCommand.swift": 2,
+            try count(raw, under: programs) == [
+                "\(programs)/BTCallCommand/Commands/CompletionsCommand.swift": 1,
+                "\(programs)/BTCallCommand/Commands/SetupCommand.swift": 2,
+                "\(programs)/btcall-lab/Commands/LabCompletionsCommand.swift": 1,
             ])
         // The demo plays to itself: nothing in it is called by others.
         let printing = [" print(", "fputs(", "puts(", "FileHandle.standardOutput", "FileHandle.standardError"]
-        let found = try count(printing, under: folder).filter { !$0.key.hasSuffix("/Output.swift") }
-        #expect(found == ["\(folder)/Commands/DemoCommand.swift": 2])
+        let found = try count(printing, under: programs)
+            .filter { !$0.key.hasSuffix("/Output.swift") && !$0.key.contains("/IntercomExample/") }
+        #expect(found == ["\(programs)/btcall-lab/Commands/DemoCommand.swift": 2])
     }
 
     @Test func `connections are accepted by listeners that wait for a free descriptor`() throws {

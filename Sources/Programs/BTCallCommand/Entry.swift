@@ -23,8 +23,9 @@ struct Entry: ParsableCommand {
             `btcall help VERB` has more of each, and so has `man btcall-VERB`.
 
             DEVICE is one of \(DeviceArgument.accepted).
-            Exit codes: 0 done, 1 refused or failed, 2 a file or a message is not understood (replay, gateway, decode), 3 \
-            btcalld is not running, 64 wrong command line.
+            Exit codes: 0 done, 1 refused or failed, 3 btcalld is not running, 64 wrong command line.
+
+            What is for a laptop is in btcall-lab: demo, replay, gateway, decode, bench, latency.
             """,
         // help puts the word "subcommands" behind the names.
         groupedSubcommands: [
@@ -104,32 +105,13 @@ struct Entry: ParsableCommand {
                     DoctorCommand.self,
                     MetricsCommand.self,
                     TestCallCommand.self,
-                    DemoCommand.self,
-                    LatencyCommand.self,
                     IncidentCommand.self,
-                    ReplayCommand.self,
-                    DecodeCommand.self,
-                    GatewayCommand.self,
-                    BenchCommand.self,
                 ]),
         ])
 
     static func main() {
         StandardDescriptors.open()
-        let arguments = Array(CommandLine.arguments.dropFirst())
-        do {
-            var command = try parseAsRoot(arguments)
-            try command.run()
-        } catch {
-            exit(withError: explained(error, of: arguments))
-        }
-    }
-
-    /// What a refused command line fails with: an unknown verb rather than what the parser then takes it for.
-    static func explained(_ error: any Error, of arguments: [String]) -> any Error {
-        guard exitCode(for: error) == .validationFailure,
-            let unknown = Suggestion.unknownVerb(in: arguments, of: Self.self)
-        else { return error }
-        return ValidationError(unknown)
+        LaptopVerbs.handOver(Array(CommandLine.arguments.dropFirst()))
+        Program.run(Self.self)
     }
 }

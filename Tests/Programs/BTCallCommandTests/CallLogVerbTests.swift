@@ -1,5 +1,6 @@
 import BTCall
 import BTCallAPI
+import CommandTestSupport
 import ControlLoop
 import Foundation
 import Testing

@@ -1,5 +1,6 @@
 import BTCallAPI
 import BluetoothTypes
+import CommandTestSupport
 import ControlLoop
 import DBus
 import Testing

@@ -1,4 +1,5 @@
 import BTCallAPI
+import CommandTestSupport
 import ControlLoop
 import Testing
 

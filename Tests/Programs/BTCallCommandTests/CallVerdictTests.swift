@@ -1,6 +1,7 @@
 import ArgumentParser
 import BTCallAPI
 import CommandKit
+import CommandTestSupport
 import ControlLoop
 import DBus
 import JSONText
@@ -116,7 +117,7 @@ import Testing
             check: "realtime-limit", severity: .warning, what: "slow", seen: "limits", remedy: "raise", command: nil)
         let verdict = CallVerdict(.measured(call), others: [other])
         #expect(verdict.findings.map(\.check) == ["realtime-limit", "call-chirp"] && verdict.isSound)
-        let text = verdict.json.text(.compact)
+        let text = verdict.json.text()
         #expect(text.contains("\"soundBothWays\":true") || text.contains("\"soundBothWays\": true"))
     }
 

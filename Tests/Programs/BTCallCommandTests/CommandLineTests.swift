@@ -1,9 +1,10 @@
 import ArgumentParser
 import BTCall
-import BTCallBench
 import CallExchange
 import CommandKit
+import CommandTestSupport
 import Foundation
+import JSONText
 import Testing
 
 @testable import BTCallCommand
@@ -106,9 +107,5 @@ import Testing
     }
 
     /// The program that was built with these tests.
-    static var program: URL? {
-        let directory = URL(filePath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent()
-        return ["btcall", "BTCallCommand"].map { directory.appending(path: $0) }
-            .first { FileManager.default.isExecutableFile(atPath: $0.path()) }
-    }
+    static var program: URL? { BuiltProgram.named("btcall", "BTCallCommand") }
 }

@@ -3,6 +3,7 @@ import BTCall
 import BTCallAPI
 import BluetoothTypes
 import CommandKit
+import CommandTestSupport
 import ControlLoop
 import DBus
 import Foundation

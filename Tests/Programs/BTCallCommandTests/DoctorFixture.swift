@@ -2,6 +2,7 @@ import BTCallAPI
 import BTCallDaemon
 import BluetoothSockets
 import BluetoothTypes
+import CommandTestSupport
 import DBus
 import Foundation
 import Glibc

@@ -3,6 +3,7 @@ import BTCallSimulator
 import BluetoothSockets
 import BluetoothTypes
 import CommandKit
+import CommandTestSupport
 import ControlLoop
 import DBus
 import Foundation

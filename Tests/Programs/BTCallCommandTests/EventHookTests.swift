@@ -1,4 +1,5 @@
 import BTCall
+import CommandTestSupport
 import ControlLoop
 import Foundation
 import Testing

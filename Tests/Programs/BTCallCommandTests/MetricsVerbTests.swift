@@ -1,4 +1,5 @@
 import BTCall
+import CommandTestSupport
 import Testing
 
 @testable import BTCallCommand

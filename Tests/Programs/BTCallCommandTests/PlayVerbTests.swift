@@ -1,6 +1,6 @@
 import BTCallAPI
-import BTCallBench
 import CallExchange
+import CommandTestSupport
 import ControlLoop
 import DBus
 import Foundation

@@ -1,6 +1,7 @@
 import BTCall
 import BTCallAPI
 import BluetoothTypes
+import CommandTestSupport
 import ControlLoop
 import DBus
 import Foundation

@@ -1,5 +1,6 @@
 import ArgumentParser
 import CommandKit
+import CommandTestSupport
 import Foundation
 import Testing
 

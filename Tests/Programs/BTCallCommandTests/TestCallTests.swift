@@ -1,8 +1,8 @@
 import BTCall
 import BTCallAPI
-import BTCallBench
 import CallExchange
 import CommandKit
+import CommandTestSupport
 import ControlLoop
 import Foundation
 import Testing

@@ -2,6 +2,7 @@ import ArgumentParser
 import BTCall
 import BTCallAPI
 import BTCallDaemon
+import CommandTestSupport
 import ControlLoop
 import DBus
 import Testing

@@ -1,6 +1,7 @@
 import ArgumentParser
 import BTCallAPI
 import BluetoothTypes
+import CommandTestSupport
 import ControlLoop
 import DBus
 import Testing

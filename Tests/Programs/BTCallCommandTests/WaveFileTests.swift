@@ -1,4 +1,3 @@
-import BTCallBench
 import CallExchange
 import CommandKit
 import Foundation

@@ -1,7 +1,7 @@
 import BluetoothTypes
 import HandsFree
 
-/// One line of a dialogue's configuration: a key of `btcall gateway`'s `configure`, and its value in words.
+/// One line of a dialogue's configuration: a key of `btcall-lab gateway`'s `configure`, and its value in words.
 struct DialogueSetting: Sendable {
     let key: String
     let value: String

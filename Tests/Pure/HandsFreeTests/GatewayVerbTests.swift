@@ -1,7 +1,7 @@
 import ControlLoop
 import Testing
 
-/// `btcall gateway` against the machine that it is made of: the same dialogues, over sockets, in real time.
+/// `btcall-lab gateway` against the machine that it is made of: the same dialogues, over sockets, in real time.
 @Suite(.timeLimit(.minutes(3))) struct GatewayVerbTests {
     /// So many dialogues at once: they mostly wait, but none may wait for the others.
     private static let width = 12

@@ -7,9 +7,9 @@ import HandsFree
 import Telephony
 import TestSupport
 
-@testable import BTCallCommand
+@testable import BTCallLab
 
-/// Plays a dialogue through `btcall gateway`: this is the driver and the headset, at the other ends of real sockets.
+/// Plays a dialogue through `btcall-lab gateway`: this is the driver and the headset, at the other ends of real sockets.
 ///
 /// Both sides run on the control loop, so that what a step causes is complete when nothing is under way in the sockets.
 @ControlPlane

@@ -3,7 +3,7 @@ import Foundation
 import HandsFree
 import Telephony
 
-/// Dialogues in the words of `btcall gateway`'s protocol, and back.
+/// Dialogues in the words of `btcall-lab gateway`'s protocol, and back.
 enum VerbWords {
     /// What the protocol cannot say.
     struct Unspeakable: Error, CustomStringConvertible {

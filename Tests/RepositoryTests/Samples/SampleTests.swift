@@ -9,6 +9,7 @@ import TestSupport
 import Testing
 
 @testable import BTCallCommand
+@testable import BTCallLab
 
 /// Every sample of the documentation is compiled, run or held against what it is about.
 @Suite struct SampleTests {
@@ -150,11 +151,12 @@ import Testing
     @Test func `Every btcall within the text has a verb and options that there are`() throws {
         var count = 0
         for page in try Self.pages.get() {
-            for (line, text) in page.inlines where text.hasPrefix("btcall ") {
+            for (line, text) in page.inlines where text.hasPrefix("btcall ") || text.hasPrefix("btcall-lab ") {
                 count += 1
                 do {
-                    for command in try ShellReader.commands(in: text) where command[0] == "btcall" {
-                        try Self.checkWords(command.dropFirst())
+                    for command in try ShellReader.commands(in: text) {
+                        guard let root = Self.roots[command[0]] else { continue }
+                        try Self.checkWords(command.dropFirst(), of: root)
                     }
                 } catch {
                     Issue.record("\(page.path):\(line): \(text): \(Self.words(error))")
@@ -163,6 +165,9 @@ import Testing
         }
         #expect(count > 100)
     }
+
+    /// The first commands of our programs.
+    private static let roots: [String: any ParsableCommand.Type] = ["btcall": Entry.self, "btcall-lab": LabEntry.self]
 
     /// What a person types: all lines, or those behind the prompt.
     private static func typed(_ sample: Sample) -> String {
@@ -174,6 +179,7 @@ import Testing
         let arguments = Array(command.dropFirst())
         switch command[0] {
         case "btcall": _ = try Entry.parseAsRoot(arguments)
+        case "btcall-lab": _ = try LabEntry.parseAsRoot(arguments)
         case "btcalld":
             for word in arguments where word.hasPrefix("--") {
                 try expect(DaemonCommand.usage.contains("\(word) "), "btcalld has no \(word)")
@@ -229,26 +235,27 @@ import Testing
     }
 
     /// The verb and the options of a command line whose values may be words in capitals, which no parser takes.
-    private static func checkWords(_ words: ArraySlice<String>) throws {
+    private static func checkWords(_ words: ArraySlice<String>, of root: any ParsableCommand.Type) throws {
+        let program = root._commandName
         guard let verb = words.first, verb != "…" else { return }
         if verb.hasPrefix("-") {
-            let help = Entry.helpMessage(columns: 10_000)
+            let help = root.helpMessage(columns: 10_000)
             for option in words where option.hasPrefix("--") {
                 let isThere = help.contains(option) || option == "--help" || option == "--version"
-                try expect(isThere, "btcall has no \(option)")
+                try expect(isThere, "\(program) has no \(option)")
             }
             return
         }
-        guard let type = Entry.configuration.subcommands.first(where: { $0._commandName == verb }) else {
-            return try expect(verb == "help" || verb.allSatisfy(\.isUppercase), "btcall has no verb \(verb)")
+        guard let type = root.configuration.subcommands.first(where: { $0._commandName == verb }) else {
+            return try expect(verb == "help" || verb.allSatisfy(\.isUppercase), "\(program) has no verb \(verb)")
         }
         var subcommands: [any ParsableCommand.Type] = [type]
         subcommands += type.configuration.subcommands
-        let help = subcommands.map { Entry.helpMessage(for: $0, columns: 10_000) }.joined()
+        let help = subcommands.map { root.helpMessage(for: $0, columns: 10_000) }.joined()
         // What follows `--` is another program's.
         for word in words.prefix(while: { $0 != "--" }) where word.hasPrefix("--") {
             let option = word.split(separator: "=").first.map(String.init) ?? word
-            try expect(help.contains(option), "btcall \(verb) has no \(option)")
+            try expect(help.contains(option), "\(program) \(verb) has no \(option)")
         }
     }
 

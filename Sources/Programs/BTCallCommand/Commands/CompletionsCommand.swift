@@ -14,18 +14,10 @@ struct CompletionsCommand: ParsableCommand {
             """)
 
     @Argument(
-        help: "bash, zsh or fish.", completion: .list(["bash", "zsh", "fish"]), transform: CompletionsCommand.shell)
+        help: "bash, zsh or fish.", completion: .list(["bash", "zsh", "fish"]), transform: CompletionScript.shell)
     var shell: CompletionShell
 
     func run() {
         Output.terminal.write(CompletionScript.text(for: shell, of: Entry.self))
-    }
-
-    private static func shell(_ text: String) throws -> CompletionShell {
-        guard let shell = CompletionShell(rawValue: text) else {
-            let question = Suggestion.question(for: text, among: ["bash", "zsh", "fish"]).map { "; \($0)" } ?? ""
-            throw ValidationError("accepted: bash, zsh, fish\(question)")
-        }
-        return shell
     }
 }

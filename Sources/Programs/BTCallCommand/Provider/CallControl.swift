@@ -71,7 +71,7 @@ final class CallControl {
         do {
             guard case .bytes(let bytes, _) = line else { throw CommandFailure("the line is too long") }
             try await onMessage(try ProviderMessage(line: bytes))
-        } catch let error as GatewayRefusal {
+        } catch let error as MessageRefusal {
             switch error {
             case .malformed(let why), .unsupported(let why): answer = ["error": .string(why)]
             }
@@ -164,8 +164,8 @@ final class CallControl {
     /// What is wrong, as an answer has it; nil: nothing.
     private static func refusal(_ line: [UInt8]) -> String? {
         let text = String(decoding: line, as: UTF8.self)
-        do throws(GatewayRefusal) {
-            return try GatewayFields(json: line, "answer").optionalText("error")
+        do throws(MessageRefusal) {
+            return try MessageFields(json: line, "answer").optionalText("error")
         } catch {
             return "the call's owner answered \(text)"
         }

@@ -85,7 +85,7 @@ final class LineProvider {
         case .tooLong(let number): refuse(number, "longer than \(LineSource.limit) bytes")
         case .bytes(let bytes, let number):
             guard bytes.contains(where: { ![0x09, 0x0D, 0x20].contains($0) }) else { return }
-            do throws(GatewayRefusal) {
+            do throws(MessageRefusal) {
                 take(try ProviderMessage(line: bytes), number)
             } catch {
                 switch error {

@@ -1,4 +1,5 @@
 import BTCall
+import CommandKit
 
 /// One line of what drives `btcall provider`.
 enum ProviderMessage: Hashable {
@@ -17,9 +18,9 @@ enum ProviderMessage: Hashable {
         "alerting": .alerting, "active": .active, "held": .held, "ended": .ended,
     ]
 
-    /// - Throws: `GatewayRefusal.malformed`: what is wrong, and what would be right.
-    init(line: [UInt8]) throws(GatewayRefusal) {
-        let fields = try GatewayFields(json: line, "line")
+    /// - Throws: `MessageRefusal.malformed`: what is wrong, and what would be right.
+    init(line: [UInt8]) throws(MessageRefusal) {
+        let fields = try MessageFields(json: line, "line")
         let keys = Set(fields.keys)
         let given = ["id", "report", "update"].filter { keys.contains($0) }
         guard given.count == 1 else { throw .malformed("one of these is expected: \(Self.kinds)") }
@@ -30,7 +31,7 @@ enum ProviderMessage: Hashable {
         }
     }
 
-    private static func reply(_ fields: GatewayFields) throws(GatewayRefusal) -> ProviderMessage {
+    private static func reply(_ fields: MessageFields) throws(MessageRefusal) -> ProviderMessage {
         try only(["id", "ok", "error"], in: fields)
         let id = try fields.number("id")
         let error = try fields.optionalText("error")
@@ -44,7 +45,7 @@ enum ProviderMessage: Hashable {
         return .reply(id, error: error)
     }
 
-    private static func report(_ fields: GatewayFields) throws(GatewayRefusal) -> ProviderMessage {
+    private static func report(_ fields: MessageFields) throws(MessageRefusal) -> ProviderMessage {
         let isIncoming = try fields.word("report", ["incoming": true, "outgoing": false])
         try only(["report", "number", "name"] + (isIncoming ? [] : ["state"]), in: fields)
         let number = try fields.optionalTextOrNumber("number") ?? ""
@@ -57,7 +58,7 @@ enum ProviderMessage: Hashable {
         return .outgoing(number: number, name: name, state)
     }
 
-    private static func update(_ fields: GatewayFields) throws(GatewayRefusal) -> ProviderMessage {
+    private static func update(_ fields: MessageFields) throws(MessageRefusal) -> ProviderMessage {
         try only(["update", "call", "reason"], in: fields)
         let state = try fields.word("update", states)
         let reasons = Dictionary(uniqueKeysWithValues: Call.EndReason.allCases.map { ($0.rawValue, $0) })
@@ -68,7 +69,7 @@ enum ProviderMessage: Hashable {
         return .update(state, call: try fields.optionalText("call"), reason)
     }
 
-    private static func only(_ keys: [String], in fields: GatewayFields) throws(GatewayRefusal) {
+    private static func only(_ keys: [String], in fields: MessageFields) throws(MessageRefusal) {
         guard let unknown = fields.keys.first(where: { !keys.contains($0) }) else { return }
         throw .malformed("\(fields.name): \"\(unknown)\" is not known; it has \(keys.joined(separator: ", "))")
     }

@@ -16,6 +16,17 @@ package enum CompletionScript {
         }
     }
 
+    /// A shell by its name.
+    ///
+    /// - Throws: `ValidationError` naming all that is accepted.
+    package static func shell(_ text: String) throws -> CompletionShell {
+        guard let shell = CompletionShell(rawValue: text) else {
+            let question = Suggestion.question(for: text, among: ["bash", "zsh", "fish"]).map { "; \($0)" } ?? ""
+            throw ValidationError("accepted: bash, zsh, fish\(question)")
+        }
+        return shell
+    }
+
     /// bash takes the colons of a device for ends of words. This puts the words together again, and takes from what is
     /// offered what is before the last colon.
     private static func bashColons(_ program: String, _ function: String) -> String {

@@ -13,10 +13,19 @@ package struct Output: Sendable {
     /// How what was asked for is emphasized, and what went wrong.
     package var style = TerminalStyle.plain
     package var errorStyle = TerminalStyle.plain
+    /// The program that complains.
+    private let program: String
 
     package init(write: @escaping @Sendable (String) -> Void, writeError: @escaping @Sendable (String) -> Void) {
+        self.init(write: write, writeError: writeError, program: "btcall")
+    }
+
+    private init(
+        write: @escaping @Sendable (String) -> Void, writeError: @escaping @Sendable (String) -> Void, program: String
+    ) {
         self.write = write
         self.writeError = writeError
+        self.program = program
     }
 
     /// Of what is made of many texts, in bytes.
@@ -24,7 +33,8 @@ package struct Output: Sendable {
 
     /// The process's own, unbuffered, so that a line is there when it is printed.
     package static let terminal = Output(
-        write: { writeAll($0, to: STDOUT_FILENO) }, writeError: { writeAll($0, to: STDERR_FILENO) })
+        write: { writeAll($0, to: STDOUT_FILENO) }, writeError: { writeAll($0, to: STDERR_FILENO) },
+        program: Program.name)
 
     /// The process's own, with colours where they are wished for.
     package static func terminal(_ wish: TerminalStyle.Wish) -> Output {
@@ -62,7 +72,8 @@ package struct Output: Sendable {
     }
 
     package func printError(_ message: String) {
-        writeError(errorStyle.red("btcall:").text + " " + PrintableText.line(message, longest: Self.longestLine) + "\n")
+        let line = PrintableText.line(message, longest: Self.longestLine)
+        writeError("\(errorStyle.red("\(program):").text) \(line)\n")
     }
 
     /// One document, indented.

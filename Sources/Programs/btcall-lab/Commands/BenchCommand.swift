@@ -5,11 +5,11 @@ import CommandKit
 import Foundation
 import JSONText
 
-/// `btcall bench`: what parts of the daemon cost on this machine; needs no daemon.
+/// `btcall-lab bench`: what parts of the daemon cost on this machine; needs no daemon.
 struct BenchCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "bench", abstract: "Measure what parts of btcalld cost on this machine.",
-        discussion: "Example: btcall bench voice --rate 16000",
+        discussion: "Example: btcall-lab bench voice --rate 16000",
         subcommands: [BenchAudioCommand.self, BenchVoiceCommand.self, BenchMicCommand.self])
 }
 
@@ -24,7 +24,7 @@ struct BenchAudioCommand: ParsableCommand {
             allocation-counter.so preloaded). Exit codes: 0 all hold, 1 one does not, 2 the file cannot be read or is \
             not understood.
 
-            Example: btcall bench audio --seconds 10
+            Example: btcall-lab bench audio --seconds 10
             """)
 
     @Option(help: ArgumentHelp("Hold the stages to the limits in this file.", valueName: "file"), completion: .file())

@@ -16,7 +16,7 @@ struct LatencyCommand: BridgeCommand {
             that cancels echo hides the chirps. With --route the call is moved to that device first; several are measured \
             one after the other. Exit code 0: chirps came back on every route.
 
-            Example: btcall latency --route bluetooth --count 10
+            Example: btcall-lab latency --route bluetooth --count 10
             """)
 
     @Option(

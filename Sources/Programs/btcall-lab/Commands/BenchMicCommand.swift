@@ -18,7 +18,7 @@ struct BenchMicCommand: ParsableCommand, Sendable {
             Exit codes: 0 prepared takes at most 20 ms in each run, 1 it takes longer or nothing could be measured, 2 the \
             configuration is not understood.
 
-            Example: btcall bench mic --runs 20
+            Example: btcall-lab bench mic --runs 20
             """)
 
     @Option(help: ArgumentHelp("The ALSA device, as in `arecord -D`.", valueName: "device"))

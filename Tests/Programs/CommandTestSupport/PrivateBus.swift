@@ -1,12 +1,12 @@
 import Foundation
 
 /// A dbus-daemon of the test's own, which ends with this object.
-final class PrivateBus: Sendable {
-    let address: String
+package final class PrivateBus: Sendable {
+    package let address: String
     private let process: ChildProcess
     private let directory: URL
 
-    init() throws {
+    package init() throws {
         directory = FileManager.default.temporaryDirectory.appending(path: "btcall-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
         let socket = directory.appending(path: "bus").path()

@@ -5,7 +5,7 @@ import ControlLoop
 import HandsFree
 import Telephony
 
-/// What `btcall gateway` does: obeys a driver, and has one ``GatewayLink`` for each headset.
+/// What `btcall-lab gateway` does: obeys a driver, and has one ``GatewayLink`` for each headset.
 @ControlPlane
 final class GatewayBench {
     enum Ending: Hashable, Sendable {
@@ -98,7 +98,7 @@ final class GatewayBench {
     }
 
     private func handle(_ line: [UInt8]) {
-        do throws(GatewayRefusal) {
+        do throws(MessageRefusal) {
             try handle(try GatewayMessage(line: line))
         } catch {
             switch error {
@@ -110,7 +110,7 @@ final class GatewayBench {
         }
     }
 
-    private func handle(_ message: GatewayMessage) throws(GatewayRefusal) {
+    private func handle(_ message: GatewayMessage) throws(MessageRefusal) {
         switch message {
         case .quit: return end(.done)
         case .configure(let setup):
@@ -181,7 +181,7 @@ final class GatewayBench {
 
     // MARK: Links
 
-    private func open(_ number: Int, _ path: String) throws(GatewayRefusal) {
+    private func open(_ number: Int, _ path: String) throws(MessageRefusal) {
         // The headset comes anew before its end was noticed.
         links[number]?.end(.peer)
         guard var configuration else { return }

@@ -8,14 +8,14 @@ import ControlLoop
 import Foundation
 import JSONText
 
-/// `btcall decode`: what a captured link sounds like and what is wrong with it; needs no daemon.
+/// `btcall-lab decode`: what a captured link sounds like and what is wrong with it; needs no daemon.
 struct DecodeCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "decode",
         abstract: "Decode a captured synchronous link as btcalld would, or SBC capabilities of A2DP.",
         usage: """
-            btcall decode --codec <codec> --packet-bytes <n> [--status <file>] [--json] -o <out.wav> <capture>
-            btcall decode --sbc-capabilities <hex> [--with <hex>] [--json]
+            btcall-lab decode --codec <codec> --packet-bytes <n> [--status <file>] [--json] -o <out.wav> <capture>
+            btcall-lab decode --sbc-capabilities <hex> [--with <hex>] [--json]
             """,
         discussion: """
             CAPTURE holds the payload of the packets that came from the headset, one after the other; - is standard input. \
@@ -26,8 +26,8 @@ struct DecodeCommand: ParsableCommand {
             command line.
 
             Examples:
-              btcall decode --codec msbc --packet-bytes 60 -o heard.wav link.bin
-              btcall decode --sbc-capabilities ffff0235
+              btcall-lab decode --codec msbc --packet-bytes 60 -o heard.wav link.bin
+              btcall-lab decode --sbc-capabilities ffff0235
             """)
 
     enum Codec: String, ExpressibleByArgument, CaseIterable {

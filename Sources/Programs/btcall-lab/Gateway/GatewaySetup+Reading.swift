@@ -1,12 +1,13 @@
 import BTCallSimulator
 import BluetoothTypes
+import CommandKit
 import HandsFree
 
 /// The object `ag` of `configure`. What it does not say is as in the standard gateway; keys that are not known are ignored.
 extension GatewaySetup {
     /// - Throws: `malformed` for a value of the wrong kind; `unsupported` for one of the right kind that this gateway does not
     ///   have.
-    init(_ fields: GatewayFields) throws(GatewayRefusal) {
+    init(_ fields: MessageFields) throws(MessageRefusal) {
         if let word = try fields.optionalText("profile") {
             guard let profile = AudioGatewayConfiguration.Profile(rawValue: word) else {
                 throw .unsupported("profile \"\(word)\": HFP_AG and HSP_AG are there")
@@ -42,7 +43,7 @@ extension GatewaySetup {
 
     private static func all<Value>(
         _ words: [String], _ kind: String, _ read: (String) -> Value?
-    ) throws(GatewayRefusal) -> [Value] {
+    ) throws(MessageRefusal) -> [Value] {
         var values: [Value] = []
         for word in words {
             guard let value = read(word) else { throw .unsupported("there is no \(kind) \"\(word)\"") }
@@ -51,7 +52,7 @@ extension GatewaySetup {
         return values
     }
 
-    private mutating func readHFIndicators(_ fields: GatewayFields) throws(GatewayRefusal) {
+    private mutating func readHFIndicators(_ fields: MessageFields) throws(MessageRefusal) {
         guard let list = try fields.optionalObject("hf_indicators") else { return }
         configuration.hfIndicators = [:]
         for key in list.keys {
@@ -66,7 +67,7 @@ extension GatewaySetup {
         }
     }
 
-    private mutating func readNetwork(_ fields: GatewayFields) throws(GatewayRefusal) {
+    private mutating func readNetwork(_ fields: MessageFields) throws(MessageRefusal) {
         guard let network = try fields.optionalObject("network") else { return }
         for indicator in Indicator.allCases where !indicator.isMandatory {
             guard let value = try network.optionalNumber(indicator.name) else { continue }
@@ -75,9 +76,9 @@ extension GatewaySetup {
         configuration.networkOperator = try network.optionalText("operator")
     }
 
-    private mutating func readNumbers(_ fields: GatewayFields) throws(GatewayRefusal) {
+    private mutating func readNumbers(_ fields: MessageFields) throws(MessageRefusal) {
         for value in try fields.optionalList("subscriber_numbers") ?? [] {
-            let own = try GatewayFields("\(fields.name): \"subscriber_numbers\"", value)
+            let own = try MessageFields("\(fields.name): \"subscriber_numbers\"", value)
             configuration.subscriberNumbers.append(
                 SubscriberNumber(
                     number: try own.text("number"), type: try own.optionalNumber("type"),

@@ -1,10 +1,11 @@
 import BTCallBench
+import CommandTestSupport
 import Foundation
 import Testing
 
-@testable import BTCallCommand
+@testable import BTCallLab
 
-/// `btcall replay` as its user sees it: a process with a status.
+/// `btcall-lab replay` as its user sees it: a process with a status.
 @Suite(.timeLimit(.minutes(1))) struct ReplayCommandTests {
     private static let holds = """
         {"id": "A1", "title": "one", "tags": ["quick"], "steps": [{"t": 0, "do": "call.outgoing", "call": "c"},
@@ -20,7 +21,7 @@ import Testing
         #"{"format": "btcall-scenario/1", "scenarios": ["# + scenarios.joined(separator: ",\n") + "]}\n"
     }
 
-    /// Runs `btcall replay` with files of these contents, the last argument names standard input.
+    /// Runs `btcall-lab replay` with files of these contents, the last argument names standard input.
     private func replay(
         _ arguments: [String], _ contents: String..., capturing captured: ChildProcess.Captured = .output
     ) throws -> (text: String, status: Int32) {
@@ -30,7 +31,7 @@ import Testing
         for (index, content) in contents.enumerated() {
             try Data(content.utf8).write(to: folder.appending(path: "\(index).json"))
         }
-        let program = try #require(CommandLineTests.program).path()
+        let program = try #require(LabCommandTests.program).path()
         let words = (["replay"] + arguments).map { "'\($0)'" }.joined(separator: " ")
         let input = contents.isEmpty ? "/dev/null" : "0.json"
         let process = try ChildProcess(
@@ -60,20 +61,22 @@ import Testing
         #expect(run.status == 0)
         let refused = try replay(["-"], file(Self.wrong), capturing: .errors)
         #expect(
-            refused.text.hasPrefix("btcall: standard input: A3 step 2: unknown event 'call.outgoin'; accepted: api."))
+            refused.text.hasPrefix(
+                "btcall-lab: standard input: A3 step 2: unknown event 'call.outgoin'; accepted: api."))
     }
 
     @Test func `A scenario that is not understood is refused with file, id, step and words, and nothing is run`() throws
     {
         let refused = try replay(["0.json", "1.json"], file(Self.holds), file(Self.wrong), capturing: .errors)
         #expect(
-            refused.text.hasPrefix("btcall: 1.json: A3 step 2: unknown event 'call.outgoin'; accepted: api.start, api.")
+            refused.text.hasPrefix(
+                "btcall-lab: 1.json: A3 step 2: unknown event 'call.outgoin'; accepted: api.start, api.")
         )
         #expect(refused.text.hasSuffix("interruption.end, mark\n"))
         #expect(refused.status == 2)
         #expect(try replay(["0.json", "1.json"], file(Self.holds), file(Self.wrong)).text == "")
         let absent = try replay(["none.json"], capturing: .errors)
-        #expect(absent.text.hasPrefix("btcall: none.json: cannot be read: "))
+        #expect(absent.text.hasPrefix("btcall-lab: none.json: cannot be read: "))
         #expect(absent.status == 2)
         #expect(try replay([]).status == 64)
     }
@@ -83,7 +86,7 @@ import Testing
         #expect(try replay(["--tag", "quick", "0.json"], both).text == "ok A1\n1 passed, 0 failed\n")
         #expect(try replay(["--tag", "quick", "--tag", "red", "0.json"], both).text.hasSuffix("1 passed, 1 failed\n"))
         let none = try replay(["--tag", "blue", "0.json"], both, capturing: .errors)
-        #expect(none.text == "btcall: no scenario has the tag 'blue'; tags are: quick, red, slow\n")
+        #expect(none.text == "btcall-lab: no scenario has the tag 'blue'; tags are: quick, red, slow\n")
         #expect(none.status == 2)
     }
 

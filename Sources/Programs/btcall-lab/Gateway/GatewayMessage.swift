@@ -1,8 +1,9 @@
 import BTCallSimulator
+import CommandKit
 import HandsFree
 import Telephony
 
-/// One message of the driver of `btcall gateway`.
+/// One message of the driver of `btcall-lab gateway`.
 enum GatewayMessage: Hashable, Sendable {
     case configure(GatewaySetup)
     case linkUp(Int, path: String)
@@ -47,9 +48,9 @@ extension GatewayMessage {
 
     /// Reads one line.
     ///
-    /// - Throws: `GatewayRefusal`; `unsupported` only for `configure`.
-    init(line: [UInt8]) throws(GatewayRefusal) {
-        let fields = try GatewayFields(json: line, "message")
+    /// - Throws: `MessageRefusal`; `unsupported` only for `configure`.
+    init(line: [UInt8]) throws(MessageRefusal) {
+        let fields = try MessageFields(json: line, "message")
         let operation = try fields.text("op")
         let own = fields.named(operation)
         switch operation {
@@ -78,7 +79,7 @@ extension GatewayMessage.Event {
         hf_indicator_enable
         """
 
-    fileprivate init(_ fields: GatewayFields) throws(GatewayRefusal) {
+    fileprivate init(_ fields: MessageFields) throws(MessageRefusal) {
         let type = try fields.text("type")
         let own = fields.named("event \(type)")
         switch type {
@@ -107,10 +108,10 @@ extension GatewayMessage.Event {
 
 extension GatewayCall {
     /// The list `calls` of an object.
-    static func table(_ fields: GatewayFields) throws(GatewayRefusal) -> [GatewayCall] {
+    static func table(_ fields: MessageFields) throws(MessageRefusal) -> [GatewayCall] {
         var calls: [GatewayCall] = []
         for value in try fields.list("calls") {
-            let call = try GatewayCall(try GatewayFields("\(fields.name): \"calls\"", value))
+            let call = try GatewayCall(try MessageFields("\(fields.name): \"calls\"", value))
             guard !calls.contains(where: { $0.id == call.id }) else {
                 throw .malformed("\(fields.name): \"calls\": two calls with the id \(call.id.value)")
             }
@@ -119,7 +120,7 @@ extension GatewayCall {
         return calls
     }
 
-    private init(_ fields: GatewayFields) throws(GatewayRefusal) {
+    private init(_ fields: MessageFields) throws(MessageRefusal) {
         let number = try fields.number("id")
         guard let value = UInt32(exactly: number) else {
             throw .malformed("\(fields.name): \"id\": 0 to \(UInt32.max) expected, not \(number)")
@@ -135,17 +136,5 @@ extension GatewayCall {
         details = CallDetails(
             number: try fields.optionalText("number"), numberType: try fields.optionalNumber("type"))
         isConference = try fields.optionalFlag("mpty") ?? false
-    }
-}
-
-extension GatewayFields {
-    /// One of some words.
-    func word<Value>(_ key: String, _ words: [String: Value]) throws(GatewayRefusal) -> Value {
-        let word = try text(key)
-        guard let value = words[word] else {
-            let accepted = words.keys.sorted().joined(separator: ", ")
-            throw .malformed("\(name): \"\(key)\": one of \(accepted) expected, not \"\(word)\"")
-        }
-        return value
     }
 }

@@ -2,12 +2,13 @@ import AudioDSP
 import BTCallBench
 import CallExchange
 import CommandKit
+import CommandTestSupport
 import Foundation
 import Testing
 
-@testable import BTCallCommand
+@testable import BTCallLab
 
-/// `btcall decode` as its user sees it: a process with a status, a report and an audio file.
+/// `btcall-lab decode` as its user sees it: a process with a status, a report and an audio file.
 @Suite(.timeLimit(.minutes(1))) struct DecodeCommandTests {
     private struct Run {
         let text: String
@@ -36,7 +37,7 @@ import Testing
         }
     }()
 
-    /// Runs `btcall decode`; the capture is `capture.bin` and the status, when there is one, `status.bin`.
+    /// Runs `btcall-lab decode`; the capture is `capture.bin` and the status, when there is one, `status.bin`.
     private func run(
         _ arguments: [String], _ capture: [UInt8]? = nil, status: [UInt8]? = nil,
         capturing captured: ChildProcess.Captured = .output
@@ -46,7 +47,7 @@ import Testing
         defer { try? FileManager.default.removeItem(at: folder) }
         if let capture { try Data(capture).write(to: folder.appending(path: "capture.bin")) }
         if let status { try Data(status).write(to: folder.appending(path: "status.bin")) }
-        let program = try #require(CommandLineTests.program).path()
+        let program = try #require(LabCommandTests.program).path()
         let words = (["decode"] + arguments).map { "'\($0)'" }.joined(separator: " ")
         let process = try ChildProcess(
             "/bin/sh", ["-c", "cd '\(folder.path())' && exec '\(program)' \(words) </dev/null"], capturing: captured)
@@ -133,7 +134,7 @@ import Testing
         let words = ["--codec", "lc3-swb", "--packet-bytes", "60", "-o", "out.wav", "capture.bin"]
         guard LC3Codec.isAvailable else {
             let refused = try run(words, [1, 2], capturing: .errors)
-            #expect(refused.status == 1 && refused.text == "btcall: \(LC3Codec.howToBuild)\n")
+            #expect(refused.status == 1 && refused.text == "btcall-lab: \(LC3Codec.howToBuild)\n")
             return
         }
         var transmitter = LinkTransmitter(.lc3SWB)
@@ -198,12 +199,12 @@ import Testing
             let run = try run(
                 ["--codec", "msbc", "--packet-bytes", "60", "-o", "out.wav"] + words, [1, 2], capturing: .errors)
             #expect(run.status == 2 && run.wave == nil)
-            #expect(run.text.hasPrefix("btcall: \(name): cannot be read: "))
-            #expect(run.text.count > "btcall: \(name): cannot be read: \n".count)
+            #expect(run.text.hasPrefix("btcall-lab: \(name): cannot be read: "))
+            #expect(run.text.count > "btcall-lab: \(name): cannot be read: \n".count)
         }
         let output = try run(
             ["--codec", "msbc", "--packet-bytes", "60", "-o", "none/out.wav", "capture.bin"], [1], capturing: .errors)
-        #expect(output.status == 1 && output.text == "btcall: none/out.wav: No such file or directory\n")
+        #expect(output.status == 1 && output.text == "btcall-lab: none/out.wav: No such file or directory\n")
     }
 
     @Test(arguments: [

@@ -2,7 +2,7 @@ import ArgumentParser
 import CommandKit
 import ControlLoop
 
-/// `btcall gateway`: the Audio Gateway on a bench; needs no daemon, no Bluetooth and no sound card.
+/// `btcall-lab gateway`: the Audio Gateway on a bench; needs no daemon, no Bluetooth and no sound card.
 struct GatewayCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "gateway",
@@ -21,7 +21,7 @@ struct GatewayCommand: ParsableCommand {
             control socket cannot be reached; 2 a control message is malformed (which, and what would be right, is on \
             standard error); 64 wrong command line.
 
-            Example: btcall gateway --control /tmp/driver.sock
+            Example: btcall-lab gateway --control /tmp/driver.sock
             """)
 
     @Option(help: ArgumentHelp("The socket that the driver listens on.", valueName: "path"), completion: .file())

@@ -1,9 +1,10 @@
 import CommandKit
+import CommandTestSupport
 import Testing
 
-@testable import BTCallCommand
+@testable import BTCallLab
 
-/// `btcall gateway` as its driver sees it: a process, and sockets.
+/// `btcall-lab gateway` as its driver sees it: a process, and sockets.
 @Suite(.timeLimit(.minutes(1))) struct GatewayCommandTests {
     private static let incoming = """
         {"op":"calls","swapped":false,"calls":[{"id":1,"dir":"in","state":"incoming","number":"123","type":129,"mpty":false}]}
@@ -326,17 +327,17 @@ import Testing
         let driver = try GatewayDriver()
         driver.configure()
         driver.say(message)
-        #expect(driver.end() == ("btcall: \(why)\n", 2))
+        #expect(driver.end() == ("btcall-lab: \(why)\n", 2))
     }
 
     @Test func `configure is first; a configuration of the wrong kind is malformed`() throws {
         let early = try GatewayDriver()
         early.say(Self.none)
-        #expect(early.end() == ("btcall: message 1: \"op\": configure comes first\n", 2))
+        #expect(early.end() == ("btcall-lab: message 1: \"op\": configure comes first\n", 2))
         let wrong = try GatewayDriver()
         wrong.configure(#""codecs":"cvsd""#)
         #expect(
-            wrong.end() == ("btcall: message 1: configure: \"ag\": \"codecs\": a list expected, not \"cvsd\"\n", 2))
+            wrong.end() == ("btcall-lab: message 1: configure: \"ag\": \"codecs\": a list expected, not \"cvsd\"\n", 2))
         let binary = try GatewayDriver()
         binary.configure(#""memory":{"1":"5551000","x":"1"}"#)
         #expect(binary.end().text.hasSuffix("\"memory\": the number of a location expected, not \"x\"\n"))
@@ -345,14 +346,15 @@ import Testing
         unreachable.say(#"{"op":"link_up","link":0,"path":"/nowhere/at/all"}"#)
         let end = unreachable.end()
         #expect(
-            end.text.hasPrefix("btcall: message 2: link_up: nobody listens at \"/nowhere/at/all\": connect: No such"))
+            end.text.hasPrefix(
+                "btcall-lab: message 2: link_up: nobody listens at \"/nowhere/at/all\": connect: No such"))
         #expect(end.status == 2)
     }
 
     @Test func `without a driver it says so`() async {
         let capture = Capture()
         #expect(await GatewayCommand.serve("/nowhere/at/all", capture.sink) == 1)
-        #expect(capture.errors.hasPrefix("btcall: nobody listens at /nowhere/at/all: connect: No such file"))
+        #expect(capture.errors.hasPrefix("btcall-lab: nobody listens at /nowhere/at/all: connect: No such file"))
         #expect(await GatewayCommand.serve(String(repeating: "x", count: 200), capture.sink) == 1)
         #expect(capture.errors.contains("ENAMETOOLONG"))
     }

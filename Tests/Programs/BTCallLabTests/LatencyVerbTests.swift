@@ -1,10 +1,11 @@
 import ArgumentParser
 import BTCall
 import BTCallAPI
+import CommandTestSupport
 import ControlLoop
 import Testing
 
-@testable import BTCallCommand
+@testable import BTCallLab
 
 @Suite(.timeLimit(.minutes(1))) struct LatencyVerbTests {
     let bus: PrivateBus
@@ -17,8 +18,8 @@ import Testing
 
     @Test func `The delay is what the device takes, beyond the block that is being made`() async throws {
         await setUp { $0.loopFrames = 1_200 }
-        #expect(try await CommandRun.btcall("start", bus: bus).status == 0)
-        let run = try await CommandRun.btcall(
+        try await start()
+        let run = try await CommandRun.lab(
             "latency", "--route", "speakerphone", "--count", "1", "--rate", "8000", "--json", bus: bus)
         #expect(run.errors == "" && run.status == 0)
         // 150 ms, less the 10 ms that pass while a block is captured.
@@ -29,14 +30,20 @@ import Testing
 
     @Test func `A microphone that hears nothing is said, with what to do, and the code is 1`() async throws {
         await setUp { $0.microphone = [Int16](repeating: 0, count: 8_000) }
-        let run = try await CommandRun.btcall("latency", "--count", "1", "--rate", "8000", bus: bus)
+        let run = try await CommandRun.lab("latency", "--count", "1", "--rate", "8000", bus: bus)
         #expect(run.status == 1)
         #expect(run.output.contains("nothing came back of 1 chirps: let the microphone hear the loudspeaker"))
     }
 
     @Test(arguments: [["--count", "0"], ["--count", "61"], ["--rate", "11025"], ["--route", "radio"]])
     func `What cannot be measured is refused with what can`(arguments: [String]) {
-        #expect(throws: (any Error).self) { try Entry.parseAsRoot(["latency"] + arguments) }
+        #expect(throws: (any Error).self) { try LabEntry.parseAsRoot(["latency"] + arguments) }
+    }
+
+    @ControlPlane private func start() async throws {
+        let bridge = try await CallBridge(bus: .address(bus.address))
+        try await bridge.audioDeviceManager.start()
+        await bridge.close()
     }
 
     @ControlPlane private func setUp(_ change: @ControlPlane (FakeDaemon) -> Void) { change(daemon) }

@@ -5,19 +5,19 @@ import Synchronization
 ///
 /// Foundation's `Process` notices the end of a child by a descriptor that children started at the same time inherit; here
 /// nobody inherits another's.
-final class ChildProcess: Sendable {
-    struct SpawnError: Error {
-        let code: Int32
+package final class ChildProcess: Sendable {
+    package struct SpawnError: Error {
+        package let code: Int32
     }
 
-    enum Captured {
+    package enum Captured {
         case output, errors
     }
 
     private let pid: pid_t
     private let pipe: Int32
 
-    init(_ path: String, _ arguments: [String], capturing captured: Captured) throws {
+    package init(_ path: String, _ arguments: [String], capturing captured: Captured) throws {
         (pid, pipe) = try Self.spawning.withLock { _ in try Self.spawn(path, arguments, captured) }
     }
 
@@ -58,7 +58,7 @@ final class ChildProcess: Sendable {
     }
 
     /// The next piece that it prints; empty when it has closed its output.
-    func read() -> String {
+    package func read() -> String {
         var buffer = [UInt8](repeating: 0, count: 4096)
         while true {
             let count = Glibc.read(pipe, &buffer, buffer.count)
@@ -68,7 +68,7 @@ final class ChildProcess: Sendable {
     }
 
     /// All that it prints, and the status it exits with.
-    func finish() -> (text: String, status: Int32) {
+    package func finish() -> (text: String, status: Int32) {
         var text = ""
         while true {
             let piece = read()

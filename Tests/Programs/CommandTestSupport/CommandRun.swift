@@ -1,37 +1,41 @@
-import ArgumentParser
+package import ArgumentParser
 import BTCall
-import CommandKit
+package import CommandKit
 import ControlLoop
 import Foundation
 import Synchronization
 import Testing
 
-@testable import BTCallCommand
-
 /// What a command line printed, and the code it ended with.
-struct CommandRun {
-    var status: Int32
-    var output: String
-    var errors: String
+package struct CommandRun {
+    package var status: Int32
+    package var output: String
+    package var errors: String
+
+    package init(status: Int32, output: String, errors: String) {
+        self.status = status
+        self.output = output
+        self.errors = errors
+    }
 
     /// The output as JSON.
-    var json: Any? {
+    package var json: Any? {
         // Nil is what a test then complains about.
         try? JSONSerialization.jsonObject(with: Data(output.utf8), options: .fragmentsAllowed)
     }
 
-    var object: [String: Any] { json as? [String: Any] ?? [:] }
-    var array: [[String: Any]] { json as? [[String: Any]] ?? [] }
+    package var object: [String: Any] { json as? [String: Any] ?? [:] }
+    package var array: [[String: Any]] { json as? [[String: Any]] ?? [] }
 
-    /// Runs a verb in this process.
-    static func btcall(_ arguments: String..., bus: PrivateBus) async throws -> CommandRun {
-        try await btcall(arguments, bus: bus)
-    }
-
-    static func btcall(_ arguments: [String], bus: PrivateBus) async throws -> CommandRun {
+    /// Runs a verb of a program in this process.
+    ///
+    /// - Parameter root: the program's first command.
+    package static func of(
+        _ root: any ParsableCommand.Type, _ arguments: [String], bus: PrivateBus
+    ) async throws -> CommandRun {
         // What follows -- is another program's.
         let own = arguments.firstIndex(of: "--") ?? arguments.endIndex
-        let command = try parse(arguments[..<own] + ["--bus", bus.address] + arguments[own...])
+        let command = try parse(root, arguments[..<own] + ["--bus", bus.address] + arguments[own...])
         let capture = Capture()
         let status = await exitStatus(capture.sink) {
             let bridge = try await CallBridge(bus: command.options.bus)
@@ -46,13 +50,15 @@ struct CommandRun {
         return CommandRun(status: status, output: capture.output, errors: capture.errors)
     }
 
-    static func parse(_ arguments: [String]) throws -> any BridgeCommand {
-        try #require(try Entry.parseAsRoot(arguments) as? any BridgeCommand)
+    package static func parse(
+        _ root: any ParsableCommand.Type, _ arguments: [String]
+    ) throws -> any BridgeCommand {
+        try #require(try root.parseAsRoot(arguments) as? any BridgeCommand)
     }
 }
 
 /// Keeps what is printed, and lets a test wait for a part of it.
-final class Capture: Sendable {
+package final class Capture: Sendable {
     private struct Texts {
         var output = ""
         var errors = ""
@@ -63,16 +69,18 @@ final class Capture: Sendable {
 
     private let texts = Mutex(Texts())
 
-    var output: String { texts.withLock(\.output) }
-    var errors: String { texts.withLock(\.errors) }
+    package init() {}
 
-    var sink: Output {
+    package var output: String { texts.withLock(\.output) }
+    package var errors: String { texts.withLock(\.errors) }
+
+    package var sink: Output {
         Output(
             write: { text in self.add { $0.output += text } }, writeError: { text in self.add { $0.errors += text } })
     }
 
     /// Returns as soon as the output contains `text` so many times; a test's time limit ends the wait.
-    func contains(_ text: String, times: Int = 1) async {
+    package func contains(_ text: String, times: Int = 1) async {
         await withCheckedContinuation { continuation in
             let isThere = texts.withLock { texts in
                 if texts.contains(text, times: times) { return true }

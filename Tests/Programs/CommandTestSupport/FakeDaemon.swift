@@ -1,53 +1,53 @@
 import BTCall
-import BTCallAPI
-import ControlLoop
-import DBus
+package import BTCallAPI
+package import ControlLoop
+package import DBus
 import Foundation
 
 /// `org.btcall` as a client sees it: devices, preferences, calls, and the audio of one call, clocked as fast as it is
 /// answered.
 @ControlPlane
-final class FakeDaemon {
+package final class FakeDaemon {
     /// How a call goes on after it was reported.
-    enum Course {
+    package enum Course {
         /// It stays as it is until the provider or a client says more.
         case rings
         /// A headset's button answers it, and ends it when all blocks are exchanged.
         case headsetAnswersAndEnds
     }
 
-    let bus: BusConnection
-    var router = RouterState()
-    var manager = ManagerDescription(version: "test", state: .active)
-    var explanation = ExplanationDescription(chosen: .none, level: "", reason: "", levels: [], text: [])
+    package let bus: BusConnection
+    package var router = RouterState()
+    package var manager = ManagerDescription(version: "test", state: .active)
+    package var explanation = ExplanationDescription(chosen: .none, level: "", reason: "", levels: [], text: [])
     /// The options of the last question, and what a question for a file is answered with.
-    private(set) var options: [String: Value] = [:]
-    var incident = "{}\n"
-    var isMuted = false
-    var isDoNotDisturb = false
-    var log: [CallLogDescription] = []
-    var settings: [SettingDescription] = []
-    var quirks = QuirksDescription()
+    package private(set) var options: [String: Value] = [:]
+    package var incident = "{}\n"
+    package var isMuted = false
+    package var isDoNotDisturb = false
+    package var log: [CallLogDescription] = []
+    package var settings: [SettingDescription] = []
+    package var quirks = QuirksDescription()
     /// Of any address; nil refuses it as none.
-    var quirksExplanation: QuirksExplanationDescription?
+    package var quirksExplanation: QuirksExplanationDescription?
     private var metrics = ""
-    var isManual = false
+    package var isManual = false
     /// What is held by a descriptor, each with the source that watches it.
-    private(set) var held: [(name: String, source: DescriptorSource)] = []
-    var course = Course.rings
+    package private(set) var held: [(name: String, source: DescriptorSource)] = []
+    package var course = Course.rings
     /// What the headset's microphone gives the call.
-    var microphone: [Int16] = []
+    package var microphone: [Int16] = []
     /// The headset's microphone hears its loudspeaker, half as loud, so many frames later; 0: it does not.
-    var loopFrames = 0
+    package var loopFrames = 0
     /// What came from the far end.
-    private(set) var heard: [Int16] = []
-    private(set) var requests: [String] = []
-    private(set) var calls: [CallDescription] = []
-    private(set) var provider: (sender: String, path: String, options: ProviderOptions)?
+    package private(set) var heard: [Int16] = []
+    package private(set) var requests: [String] = []
+    package private(set) var calls: [CallDescription] = []
+    package private(set) var provider: (sender: String, path: String, options: ProviderOptions)?
     private var audio: (descriptor: Int32, source: DescriptorSource, call: String)?
     private var sentFrames = 0
 
-    init(_ address: String) async throws {
+    package init(_ address: String) async throws {
         bus = try BusConnection(.address(address))
         bus.exportObjectManager(at: BTCallPath.manager)
         bus.export([managerInterface()], at: BTCallPath.manager)
@@ -57,15 +57,15 @@ final class FakeDaemon {
         try await bus.requestName(BTCallName.bus)
     }
 
-    func setMetrics(_ text: String) { metrics = text }
+    package func setMetrics(_ text: String) { metrics = text }
 
-    func close() {
+    package func close() {
         endAudio()
         bus.close()
     }
 
     /// Changes the router's state and signals the properties that differ.
-    func update(_ change: (inout RouterState) -> Void) {
+    package func update(_ change: (inout RouterState) -> Void) {
         let before = router.properties
         change(&router)
         let changed = router.properties.filter { before[$0.key] != $0.value }.keys.sorted()
@@ -287,7 +287,7 @@ final class FakeDaemon {
 
     /// Adds a call as if a provider had reported it.
     @discardableResult
-    func addCall(_ call: CallDescription) -> String {
+    package func addCall(_ call: CallDescription) -> String {
         let path = BTCallPath.call(call.id)
         calls.append(call)
         let types = [
@@ -339,7 +339,7 @@ final class FakeDaemon {
 
     private func find(_ path: String) -> CallDescription? { calls.first { BTCallPath.call($0.id) == path } }
 
-    func change(_ path: String, _ state: CallDescription.State, reason: String = "") {
+    package func change(_ path: String, _ state: CallDescription.State, reason: String = "") {
         guard let index = calls.firstIndex(where: { BTCallPath.call($0.id) == path }) else { return }
         calls[index].state = state
         bus.emit(
@@ -349,7 +349,7 @@ final class FakeDaemon {
         if state == .held { endAudio() }
     }
 
-    func end(_ path: String, reason: String) {
+    package func end(_ path: String, reason: String) {
         change(path, .ended, reason: reason)
         endAudio()
         calls.removeAll { BTCallPath.call($0.id) == path }
@@ -366,7 +366,7 @@ final class FakeDaemon {
     }
 
     /// Somebody dials at a headset: the call exists, then its application is asked.
-    func dial(_ number: String) async {
+    package func dial(_ number: String) async {
         let call = CallDescription(
             id: UUID().uuidString.lowercased(), state: .dialing, direction: .outgoing, number: number,
             provider: provider?.options.name ?? "", index: UInt8(calls.count + 1))
@@ -379,13 +379,13 @@ final class FakeDaemon {
     }
 
     /// Somebody presses keys on a headset.
-    func sendTones(_ tones: String) async {
+    package func sendTones(_ tones: String) async {
         guard let path = calls.last.map({ BTCallPath.call($0.id) }) else { return }
         _ = await ask(BTCallName.CallProvider.performDTMF, [.objectPath(path), .string(tones)])
     }
 
     /// A headset's button holds the call, or takes it up again.
-    func pressHold(_ held: Bool) async {
+    package func pressHold(_ held: Bool) async {
         guard let path = calls.last.map({ BTCallPath.call($0.id) }) else { return }
         if await ask(BTCallName.CallProvider.performSetHeld, [.objectPath(path), .bool(held)]) {
             change(path, held ? .held : .active)
@@ -393,7 +393,7 @@ final class FakeDaemon {
     }
 
     /// The headset's microphone gives the open audio so many samples more; returns when each block has been answered.
-    func speak(_ samples: [Int16]) async {
+    package func speak(_ samples: [Int16]) async {
         microphone += samples
         for _ in 0..<5 { sendBlock() }
         while heard.count < microphone.count { await ControlLoop.shared.sleep(for: .milliseconds(1)) }

@@ -18,7 +18,7 @@ struct BenchVoiceCommand: ParsableCommand {
             movement, and the gain is within 3 dB of -20 dB; 1 something of that does not hold; 2 a choice is not in this \
             build.
 
-            Example: btcall bench voice --only webrtc
+            Example: btcall-lab bench voice --only webrtc
             """)
 
     @Option(help: "Measure a bus of 8000, 16000, 32000 or 48000 Hz.")

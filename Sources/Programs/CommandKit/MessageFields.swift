@@ -1,7 +1,7 @@
-import JSONText
+package import JSONText
 
 /// Why a message of the driver is not carried out.
-enum GatewayRefusal: Error, Hashable {
+package enum MessageRefusal: Error, Hashable {
     /// It is no message, and which part of it: the verb ends with exit code 2.
     case malformed(String)
     /// It is a configuration that cannot be had.
@@ -9,12 +9,12 @@ enum GatewayRefusal: Error, Hashable {
 }
 
 /// The members of one JSON object of the driver. Those that nobody asks for are ignored; null is as absent.
-struct GatewayFields {
+package struct MessageFields {
     /// What the object is, for messages: `event ag_volume`.
-    let name: String
+    package let name: String
     private let members: [String: JSON]
 
-    init(_ name: String, _ value: JSON) throws(GatewayRefusal) {
+    package init(_ name: String, _ value: JSON) throws(MessageRefusal) {
         guard case .object(let members) = value else {
             throw .malformed("\(name): an object in braces expected, not \(Self.shown(value))")
         }
@@ -24,7 +24,7 @@ struct GatewayFields {
     }
 
     /// - Parameter line: one JSON object.
-    init(json line: [UInt8], _ name: String) throws(GatewayRefusal) {
+    package init(json line: [UInt8], _ name: String) throws(MessageRefusal) {
         let value: JSON
         do throws(JSONError) {
             value = try JSON(reading: line)
@@ -34,10 +34,10 @@ struct GatewayFields {
         try self.init(name, value)
     }
 
-    var keys: [String] { members.keys.sorted() }
+    package var keys: [String] { members.keys.sorted() }
 
-    func named(_ name: String) -> GatewayFields {
-        GatewayFields(name: name, members: members)
+    package func named(_ name: String) -> MessageFields {
+        MessageFields(name: name, members: members)
     }
 
     private init(name: String, members: [String: JSON]) {
@@ -47,36 +47,36 @@ struct GatewayFields {
 
     // MARK: Members that must be there
 
-    func text(_ key: String) throws(GatewayRefusal) -> String {
+    package func text(_ key: String) throws(MessageRefusal) -> String {
         try required(key, "a string", try optionalText(key))
     }
 
-    func number(_ key: String) throws(GatewayRefusal) -> Int {
+    package func number(_ key: String) throws(MessageRefusal) -> Int {
         try required(key, "a whole number", try optionalNumber(key))
     }
 
-    func flag(_ key: String) throws(GatewayRefusal) -> Bool {
+    package func flag(_ key: String) throws(MessageRefusal) -> Bool {
         try required(key, "true or false", try optionalFlag(key))
     }
 
-    func list(_ key: String) throws(GatewayRefusal) -> [JSON] {
+    package func list(_ key: String) throws(MessageRefusal) -> [JSON] {
         try required(key, "a list", try optionalList(key))
     }
 
-    func object(_ key: String) throws(GatewayRefusal) -> GatewayFields {
+    package func object(_ key: String) throws(MessageRefusal) -> MessageFields {
         try required(key, "an object", try optionalObject(key))
     }
 
     private func required<Value>(
         _ key: String, _ kind: String, _ value: Value?
-    ) throws(GatewayRefusal) -> Value {
+    ) throws(MessageRefusal) -> Value {
         guard let value else { throw .malformed("\(name): \"\(key)\" is missing: \(kind)") }
         return value
     }
 
     // MARK: Members that may be absent
 
-    func optionalText(_ key: String) throws(GatewayRefusal) -> String? {
+    package func optionalText(_ key: String) throws(MessageRefusal) -> String? {
         switch members[key] {
         case nil: return nil
         case .string(let text): return text
@@ -85,13 +85,13 @@ struct GatewayFields {
     }
 
     /// A string, or a number as it would be written as one.
-    func optionalTextOrNumber(_ key: String) throws(GatewayRefusal) -> String? {
+    package func optionalTextOrNumber(_ key: String) throws(MessageRefusal) -> String? {
         guard let value = members[key], value.numberValue != nil else { return try optionalText(key) }
         return value.integerValue.map { String($0) } ?? value.text()
     }
 
     /// Numbers beyond the range of `Int` become its ends.
-    func optionalNumber(_ key: String) throws(GatewayRefusal) -> Int? {
+    package func optionalNumber(_ key: String) throws(MessageRefusal) -> Int? {
         switch members[key] {
         case nil: return nil
         case .integer(let number): return Int(clamping: number)
@@ -102,7 +102,7 @@ struct GatewayFields {
     }
 
     /// true, false, 1 or 0.
-    func optionalFlag(_ key: String) throws(GatewayRefusal) -> Bool? {
+    package func optionalFlag(_ key: String) throws(MessageRefusal) -> Bool? {
         switch members[key] {
         case nil: return nil
         case .bool(let flag): return flag
@@ -115,7 +115,7 @@ struct GatewayFields {
         }
     }
 
-    func optionalList(_ key: String) throws(GatewayRefusal) -> [JSON]? {
+    package func optionalList(_ key: String) throws(MessageRefusal) -> [JSON]? {
         switch members[key] {
         case nil: return nil
         case .array(let list): return list
@@ -123,12 +123,12 @@ struct GatewayFields {
         }
     }
 
-    func optionalObject(_ key: String) throws(GatewayRefusal) -> GatewayFields? {
-        try members[key].map { value throws(GatewayRefusal) in try GatewayFields("\(name): \"\(key)\"", value) }
+    package func optionalObject(_ key: String) throws(MessageRefusal) -> MessageFields? {
+        try members[key].map { value throws(MessageRefusal) in try MessageFields("\(name): \"\(key)\"", value) }
     }
 
     /// A list of strings.
-    func optionalWords(_ key: String) throws(GatewayRefusal) -> [String]? {
+    package func optionalWords(_ key: String) throws(MessageRefusal) -> [String]? {
         guard let list = try optionalList(key) else { return nil }
         var words: [String] = []
         for value in list {
@@ -138,12 +138,22 @@ struct GatewayFields {
         return words
     }
 
-    private func wrong(_ key: String, _ kind: String, _ value: JSON) -> GatewayRefusal {
+    /// One of some words.
+    package func word<Value>(_ key: String, _ words: [String: Value]) throws(MessageRefusal) -> Value {
+        let word = try text(key)
+        guard let value = words[word] else {
+            let accepted = words.keys.sorted().joined(separator: ", ")
+            throw .malformed("\(name): \"\(key)\": one of \(accepted) expected, not \"\(word)\"")
+        }
+        return value
+    }
+
+    private func wrong(_ key: String, _ kind: String, _ value: JSON) -> MessageRefusal {
         .malformed("\(name): \"\(key)\": \(kind) expected, not \(Self.shown(value))")
     }
 
     /// A value as JSON, the beginning of a long one.
-    static func shown(_ value: JSON) -> String {
+    package static func shown(_ value: JSON) -> String {
         let text = value.text()
         return text.count > 60 ? "\(text.prefix(60))…" : text
     }

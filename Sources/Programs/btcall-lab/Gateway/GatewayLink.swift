@@ -4,7 +4,7 @@ import ControlLoop
 import HandsFree
 import Telephony
 
-/// One headset of `btcall gateway`: a stream socket, the daemon's Audio Gateway machine, and nothing else.
+/// One headset of `btcall-lab gateway`: a stream socket, the daemon's Audio Gateway machine, and nothing else.
 ///
 /// All that the machine wants is done in its order before the next input. What the outside is not asked about has happened
 /// when it is told: an audio link that is accepted is open, one that is disconnected is closed, a tone is sent.

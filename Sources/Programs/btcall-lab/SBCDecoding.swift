@@ -2,7 +2,7 @@ import BluetoothTypes
 import CommandKit
 import JSONText
 
-/// What `btcall decode --sbc-capabilities` says of one endpoint, or of two.
+/// What `btcall-lab decode --sbc-capabilities` says of one endpoint, or of two.
 struct SBCDecoding {
     /// What there is to choose from; nil when a size is wrong.
     private let capabilities: SBCCapabilities?

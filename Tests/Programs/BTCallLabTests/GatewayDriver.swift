@@ -1,10 +1,11 @@
+import CommandTestSupport
 import ControlLoop
 import Foundation
 import Glibc
 import TestSupport
 import Testing
 
-/// Drives `btcall gateway` as a process of its own, and is its headsets.
+/// Drives `btcall-lab gateway` as a process of its own, and is its headsets.
 final class GatewayDriver {
     private let process: ChildProcess
     private let folder: String
@@ -16,7 +17,7 @@ final class GatewayDriver {
         folder = NSTemporaryDirectory() + "btcall-\(UUID().uuidString.prefix(8))"
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
         listener = try UnixListener.open(folder + "/control", isBlocking: true)
-        let program = try #require(CommandLineTests.program).path()
+        let program = try #require(LabCommandTests.program).path()
         process = try ChildProcess(program, ["gateway", "--control", folder + "/control"], capturing: .errors)
         control = try SocketStream(accepting: listener)
     }

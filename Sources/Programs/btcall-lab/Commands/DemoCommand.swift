@@ -3,7 +3,7 @@ import BTCallBench
 import CommandKit
 import ControlLoop
 
-/// `btcall demo`: the four steps on this machine, without any hardware.
+/// `btcall-lab demo`: the four steps on this machine, without any hardware.
 struct DemoCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "demo",
@@ -12,7 +12,7 @@ struct DemoCommand: ParsableCommand {
             The daemon's real code runs on a private bus with a simulated BlueZ, two simulated headsets and simulated \
             cards. The report is computed from the recordings alone.
 
-            Example: btcall demo --fast
+            Example: btcall-lab demo --fast
             """)
 
     @Option(help: "Where the recordings, timeline.svg and report.json go.", completion: .directory)

@@ -4,7 +4,7 @@ import CommandKit
 import ControlLoop
 import Foundation
 
-/// `btcall replay`: scenarios and incidents on a virtual clock; needs no daemon.
+/// `btcall-lab replay`: scenarios and incidents on a virtual clock; needs no daemon.
 struct ReplayCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "replay",
@@ -18,7 +18,7 @@ struct ReplayCommand: ParsableCommand {
             Exit codes: 0 all expectations hold, 1 one does not, 2 a file cannot be read or is not understood (what \
             and where is on standard error, and nothing is run), 64 wrong command line.
 
-            Example: btcall replay --trace incident.json
+            Example: btcall-lab replay --trace incident.json
             """)
 
     @Argument(

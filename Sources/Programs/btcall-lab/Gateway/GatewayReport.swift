@@ -4,7 +4,7 @@ import HandsFree
 import JSONText
 import Telephony
 
-/// One message to the driver of `btcall gateway`.
+/// One message to the driver of `btcall-lab gateway`.
 enum GatewayReport: Hashable, Sendable {
     case unsupported(String)
     case serviceLevelConnection(link: Int, isUp: Bool)

@@ -1,0 +1,20 @@
+import ArgumentParser
+import CommandKit
+
+struct LabCompletionsCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "completions", abstract: "Print what a shell needs to complete btcall-lab's command lines.",
+        discussion: """
+            scripts/install puts it in place for all users.
+
+            Example: source <(btcall-lab completions bash)
+            """)
+
+    @Argument(
+        help: "bash, zsh or fish.", completion: .list(["bash", "zsh", "fish"]), transform: CompletionScript.shell)
+    var shell: CompletionShell
+
+    func run() {
+        Output.terminal.write(CompletionScript.text(for: shell, of: LabEntry.self))
+    }
+}

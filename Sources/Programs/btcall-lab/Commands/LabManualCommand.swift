@@ -1,0 +1,28 @@
+import ArgumentParser
+import BTCallAPI
+import CommandKit
+
+/// Writes the pages of the manual; scripts/install runs it.
+struct LabManualCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "manual", abstract: "Write the pages of the manual.",
+        discussion: "Example: btcall-lab manual /tmp/pages", shouldDisplay: false)
+
+    @Argument(help: "Where man1 is made.", completion: .directory)
+    var directory: String
+
+    func run() throws {
+        try ManualPage.write(try Self.pages(), below: directory, version: ProductVersion.current)
+    }
+
+    static func pages() throws -> [ManualPage] {
+        try CommandManual(LabEntry.self, overview).pages
+    }
+
+    private static let overview = CommandManual.Overview(
+        """
+        btcall-lab has what is for a laptop: a demonstration, the routing policy and the Audio Gateway without a daemon, and \
+        measurements. A board needs btcalld and btcall only.
+        """,
+        variables: [("NO_COLOR", "Set to anything: no colours.")], seeAlso: ["btcall(1)", "btcalld(8)"])
+}

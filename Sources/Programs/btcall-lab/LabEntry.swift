@@ -1,0 +1,37 @@
+import ArgumentParser
+import CommandKit
+import ControlLoop
+
+/// The command line of what is for a laptop, and not for a board.
+@main
+struct LabEntry: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "btcall-lab",
+        abstract: "Try, rehearse and measure btcall on a laptop.",
+        discussion: """
+            Examples:
+              btcall-lab demo --fast                  # a call moves between simulated headsets
+              btcall-lab replay --trace incident.json # why a board has decided as it did
+              btcall-lab gateway --control /tmp/driver.sock
+              btcall-lab decode --codec msbc --packet-bytes 60 -o heard.wav link.bin
+              btcall-lab bench audio                  # what the audio path costs on this machine
+              btcall-lab latency --route speakerphone # how long sound takes there and back
+
+            All but latency need neither btcalld nor Bluetooth. `btcall-lab help VERB` has more of each, and so has \
+            `man btcall-lab-VERB`.
+
+            DEVICE is one of \(DeviceArgument.accepted).
+            Exit codes: 0 done, 1 refused or failed, 2 a file or a message is not understood (replay, gateway, decode), 3 \
+            btcalld is not running (latency), 64 wrong command line.
+            """,
+        groupedSubcommands: [
+            CommandGroup(name: "Try", subcommands: [DemoCommand.self]),
+            CommandGroup(
+                name: "Rehearse", subcommands: [ReplayCommand.self, GatewayCommand.self, DecodeCommand.self]),
+            CommandGroup(name: "Measure", subcommands: [BenchCommand.self, LatencyCommand.self]),
+            CommandGroup(
+                name: "Scripting", subcommands: [LabCompletionsCommand.self, LabManualCommand.self]),
+        ])
+
+    static func main() { Program.run(Self.self) }
+}

@@ -1,0 +1,48 @@
+package import ArgumentParser
+
+/// The verbs of a program, and the examples of their help.
+package enum CommandExamples {
+    package typealias Verb = (words: [String], type: any ParsableCommand.Type)
+
+    /// Every verb that help shows, with what is typed for it.
+    ///
+    /// - Parameter root: the program's first command.
+    package static func verbs(of root: any ParsableCommand.Type) -> [Verb] {
+        func below(_ type: any ParsableCommand.Type, _ words: [String]) -> [Verb] {
+            var verbs: [Verb] = []
+            for verb in type.configuration.subcommands where verb.configuration.shouldDisplay {
+                let path = words + [verb.configuration.commandName ?? ""]
+                verbs.append((words: path, type: verb))
+                verbs += below(verb, path)
+            }
+            return verbs
+        }
+        return below(root, [])
+    }
+
+    /// The words of a line as a shell takes them: up to a redirection, an & or a comment.
+    package static func split(_ line: String) -> [String] {
+        var line = line
+        // The output of the program is another's.
+        if line.hasPrefix("source <("), line.hasSuffix(")") { line = String(line.dropFirst(9).dropLast()) }
+        var words: [String] = []
+        var word: String?
+        var quote: Character?
+        for character in line {
+            if let open = quote {
+                if character == open { quote = nil } else { word = (word ?? "") + String(character) }
+            } else if character == "'" || character == "\"" {
+                quote = character
+                word = word ?? ""
+            } else if character == " " {
+                if let whole = word { words.append(whole) }
+                word = nil
+            } else if word == nil, character == "#" || character == "&" || character == ">" {
+                return words
+            } else {
+                word = (word ?? "") + String(character)
+            }
+        }
+        return words + (word.map { [$0] } ?? [])
+    }
+}
