@@ -1,4 +1,4 @@
-"""One day of a busy box as a scenario of `btcall replay`, for scripts/bench: calls every two minutes, with headsets that
+"""One day of a busy box as a scenario of `btcall-lab replay`, for scripts/bench: calls every two minutes, with headsets that
 come, go, drop and fall silent, a jack, choices, holds. The same text on every machine.
 
 Usage: day.py > FILE

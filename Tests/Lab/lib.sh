@@ -128,6 +128,7 @@ analyse() { cp /run/lab/watch.log "$SHARE/"; HS_PORT=1 hs lab analyse "$@"; }   
 
 # --- the daemon -----------------------------------------------------------------------------------------------------------
 btcall() { "$BTCALL_BIN/btcall" "$@"; }
+btcall_lab() { "$BTCALL_BIN/btcall-lab" "$@"; }
 json() { local filter=$1; shift; btcall "$@" --json | jq -r "$filter"; }        # FILTER VERB...
 device_json() { btcall devices --json | jq -c --arg d "$1" 'map(select(.device == $d))[0]'; }      # DEVICE
 # Straight from D-Bus, in a tenth of a second: a program as large as btcall takes several to start here.
