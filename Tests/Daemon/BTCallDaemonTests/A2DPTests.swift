@@ -9,6 +9,7 @@ import Configuration
 import ControlLoop
 import DBus
 import HeadsetControl
+import HeadsetPolicy
 import Routing
 import TestSupport
 import Testing
@@ -197,7 +198,7 @@ extension DaemonTests {
         }
 
         @Test func `a headset that ends announcements is asked again later each time`() async throws {
-            let pauses = (1...6).map { MediaLinks.retryPause(afterRefusals: $0) }
+            let pauses = (1...6).map { MediaLink.retryPause(afterRefusals: $0) }
             #expect(pauses == [1, 2, 4, 8, 8, 8].map { .seconds($0) })
             try await Box.run(
                 configure: { $0.ring.pageHeadset = .bluetooth(nil) },
