@@ -1,5 +1,3 @@
-import AudioEngine
-import AudioPaths
 import BTCallBench
 import BTCallDaemon
 import BluetoothSockets
@@ -9,7 +7,6 @@ import DBus
 import Diagnostics
 import HeadsetControl
 import Logging
-import Routing
 import TestSupport
 import Testing
 
@@ -26,14 +23,6 @@ extension DaemonTests {
             }
 
             func cancel() {}
-        }
-
-        private final class NoCards: PathOpening {
-            func openPath(_ kind: LocalDevice) throws(PathError) -> OpenPath {
-                throw PathError(device: kind, what: "nothing is there", remedy: "none")
-            }
-
-            func absence(of kind: LocalDevice) -> PathError? { nil }
         }
 
         private let log = LogLines()
