@@ -113,6 +113,16 @@ extension RoutingEvent {
     }
 
     private static func read(_ reader: ArgumentReader) throws(EventRecordError) -> RoutingEvent {
+        if let event = try readRequest(reader) { return event }
+        if let event = try readCall(reader) { return event }
+        if let event = try readHeadset(reader) { return event }
+        if let event = try readBoard(reader) { return event }
+        guard reader.record.word == "timer" else { throw .unknownEvent(reader.record.word) }
+        return .deadlineReached
+    }
+
+    /// What a client asks; nil for another word.
+    private static func readRequest(_ reader: ArgumentReader) throws(EventRecordError) -> RoutingEvent? {
         switch reader.record.word {
         case "api.start": .start
         case "api.stop": .stop
@@ -124,6 +134,13 @@ extension RoutingEvent {
         case "api.refresh": .refresh
         case "session.activate": .sessionActivated
         case "session.deactivate": .sessionDeactivated
+        default: nil
+        }
+    }
+
+    /// What happens to calls; nil for another word.
+    private static func readCall(_ reader: ArgumentReader) throws(EventRecordError) -> RoutingEvent? {
+        switch reader.record.word {
         case "call.outgoing":
             .callOutgoing(
                 call: try reader.text("call"), video: try reader.flag("video", default: false),
@@ -144,6 +161,13 @@ extension RoutingEvent {
         case "call.held": .callHeld(call: try reader.text("call"))
         case "call.resumed": .callResumed(call: try reader.text("call"))
         case "call.ended": .callEnded(call: try reader.text("call"))
+        default: nil
+        }
+    }
+
+    /// What is reported of headsets and their links; nil for another word.
+    private static func readHeadset(_ reader: ArgumentReader) throws(EventRecordError) -> RoutingEvent? {
+        switch reader.record.word {
         case "bt.described":
             .headsetDescribed(
                 try reader.address("addr"), category: try reader.category("category"),
@@ -172,6 +196,13 @@ extension RoutingEvent {
         case "link.opened": .linkOpened(try reader.address("addr"))
         case "link.failed":
             .linkFailed(try reader.address("addr"), try reader.word("failure", LinkFailure.self))
+        default: nil
+        }
+    }
+
+    /// What happens on the board, and interruptions; nil for another word.
+    private static func readBoard(_ reader: ArgumentReader) throws(EventRecordError) -> RoutingEvent? {
+        switch reader.record.word {
         case "jack.plugged": .jackPlugged(microphone: try reader.flag("mic", default: true))
         case "jack.unplugged": .jackUnplugged
         case "local.lost": .localLost(try reader.word("kind", LocalDevice.self))
@@ -180,8 +211,7 @@ extension RoutingEvent {
         case "handset.onHook": .handsetOnHook
         case "interruption.begin": .interruptionBegan(source: try reader.text("source", default: ""))
         case "interruption.end": .interruptionEnded(resume: try reader.flag("resume", default: true))
-        case "timer": .deadlineReached
-        default: throw .unknownEvent(reader.record.word)
+        default: nil
         }
     }
 }

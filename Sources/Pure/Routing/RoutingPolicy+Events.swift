@@ -9,29 +9,17 @@ extension RoutingPolicy {
             error = nil
             return applyRequest(event, at: now)
         case .configure(let new):
-            error = nil
-            configuration = new
-            applyConfigurationToHeadsets()
-            return .configurationChanged
+            return configure(new)
         case .sessionActivated:
-            isSessionActive = true
-            return .sessionActivated
+            return noteSession(isActive: true)
         case .sessionDeactivated:
-            isSessionActive = false
-            return .sessionDeactivated
+            return noteSession(isActive: false)
         case .callOutgoing(let call, let video, let routes, let audio):
-            return addCall(
-                RoutingCall(
-                    identifier: call, state: .dialing, video: video, routes: routes, wantsMicrophone: audio.sends))
+            return addCall(call, .dialing, video: video, routes: routes, audio: audio)
         case .callIncoming(let call, let video, let routes, let audio):
-            return addCall(
-                RoutingCall(
-                    identifier: call, state: .ringing, video: video, routes: routes, wantsMicrophone: audio.sends))
+            return addCall(call, .ringing, video: video, routes: routes, audio: audio)
         case .callMedia(let call, let audio, let video):
-            guard let index = calls.firstIndex(where: { $0.identifier == call }) else { return nil }
-            calls[index].wantsMicrophone = audio.sends
-            calls[index].video = video != .off
-            return .mediaChanged
+            return changeMedia(of: call, audio: audio, video: video)
         case .callLocalMedia:
             return nil
         case .callAnswered(let call, let via):
@@ -39,48 +27,23 @@ extension RoutingPolicy {
         case .callHeld(let call):
             return change(call, from: .active, to: .held) ? .callHeld : nil
         case .callResumed(let call):
-            guard change(call, from: .held, to: .active) else { return nil }
-            holdOthers(than: call)
-            isParked = false
-            return .callStarted
+            return resumeCall(call)
         case .callEnded(let call):
             return endCall(call, at: now)
         case .headsetDescribed(let address, let category, let inbandRing):
-            update(address, adding: true) { headset in
-                headset.category = category
-                headset.supportsInbandRing = inbandRing
-            }
-            return .newDeviceAvailable
+            return describe(address, category, inbandRing: inbandRing)
         case .headsetWish(let address, let takesCalls):
-            update(address) { $0.declinesCalls = !takesCalls }
-            return .newDeviceAvailable
+            return noteWish(of: address, takesCalls: takesCalls)
         case .headsetConnected(let address, let profiles):
-            update(address, adding: true) { headset in
-                for profile in profiles { headset.setProfile(profile, isUp: true) }
-            }
-            return .newDeviceAvailable
+            return connect(address, profiles)
         case .headsetDisconnected(let address):
-            update(address) { $0.disconnect() }
-            return .oldDeviceUnavailable
+            return disconnect(address)
         case .headsetForgotten(let address):
-            update(address) { headset in
-                headset.disconnect()
-                headset.isForgotten = true
-            }
-            return .oldDeviceUnavailable
+            return forget(address)
         case .headsetProfile(let address, let profile, let isUp):
-            let life = configuration.transferGuard
-            update(address, adding: isUp) { headset in
-                headset.setProfile(profile, isUp: isUp)
-                if !isUp, headset.link.mode == profile { headset.noteLinkGone(at: now, livedFor: life) }
-            }
-            return isUp ? .newDeviceAvailable : .oldDeviceUnavailable
+            return noteProfile(profile, isUp: isUp, of: address, at: now)
         case .adapterPowered(let isPowered):
-            isAdapterPowered = isPowered
-            if !isPowered {
-                for index in headsets.indices { headsets[index].link = .closed }
-            }
-            return isPowered ? .newDeviceAvailable : .oldDeviceUnavailable
+            return noteAdapter(isPowered: isPowered)
         case .linkOpened, .linkFailed, .linkClosed, .linkOpenedByHeadset, .linkSilent, .linkResumed, .codecChanged:
             return applyLinkReport(event, at: now)
         case .jackPlugged(let microphone):
@@ -92,23 +55,13 @@ extension RoutingPolicy {
         case .localFound(let local):
             return findLocal(local, at: now)
         case .handsetOffHook:
-            guard started, !calls.isEmpty, obstacle(for: .earpiece, foreground: foregroundCalls) == nil else {
-                return nil
-            }
-            choose(.device(.earpiece), by: .handset, at: now)
-            return .userSelection
+            return liftHandset(at: now)
         case .handsetOnHook:
-            guard choice?.origin == .handset else { return nil }
-            choice = nil
-            return .userSelection
+            return hangUpHandset()
         case .interruptionBegan:
-            interruption = .begun
-            return .interruptionBegan
+            return beginInterruption()
         case .interruptionEnded(let resume):
-            guard interruption != .none else { return nil }
-            // Without a call there is nobody to be kept from the audio.
-            interruption = resume || calls.isEmpty ? .none : .notResumed
-            return .interruptionEnded
+            return endInterruption(resuming: resume)
         case .deadlineReached:
             // What was due has been done before any event.
             return nil
@@ -154,6 +107,18 @@ extension RoutingPolicy {
         }
     }
 
+    private mutating func configure(_ new: RoutingConfiguration) -> RouteChangeReason {
+        error = nil
+        configuration = new
+        applyConfigurationToHeadsets()
+        return .configurationChanged
+    }
+
+    private mutating func noteSession(isActive: Bool) -> RouteChangeReason {
+        isSessionActive = isActive
+        return isActive ? .sessionActivated : .sessionDeactivated
+    }
+
     /// Why a selection cannot be honoured now; nil when it can.
     package func refusal(ofSelecting device: AudioDevice) -> RoutingError? {
         guard started else { return .notStarted }
@@ -192,12 +157,25 @@ extension RoutingPolicy {
 
     // MARK: Calls
 
-    private mutating func addCall(_ call: RoutingCall) -> RouteChangeReason? {
-        guard !calls.contains(where: { $0.identifier == call.identifier }) else { return nil }
+    private mutating func addCall(
+        _ identifier: String, _ state: RoutingCall.State, video: Bool, routes: [DeviceKind]?, audio: MediaDirection
+    ) -> RouteChangeReason? {
+        guard !calls.contains(where: { $0.identifier == identifier }) else { return nil }
+        let call = RoutingCall(
+            identifier: identifier, state: state, video: video, routes: routes, wantsMicrophone: audio.sends)
         calls.append(call)
         mediaRestore = nil
         if call.isForeground { isParked = false }
         return .callStarted
+    }
+
+    private mutating func changeMedia(
+        of call: String, audio: MediaDirection, video: MediaDirection
+    ) -> RouteChangeReason? {
+        guard let index = calls.firstIndex(where: { $0.identifier == call }) else { return nil }
+        calls[index].wantsMicrophone = audio.sends
+        calls[index].video = video != .off
+        return .mediaChanged
     }
 
     private mutating func answer(_ call: String, via: AnsweredVia?, at now: Instant) -> RouteChangeReason? {
@@ -216,6 +194,13 @@ extension RoutingPolicy {
             }
         case nil: break
         }
+        return .callStarted
+    }
+
+    private mutating func resumeCall(_ call: String) -> RouteChangeReason? {
+        guard change(call, from: .held, to: .active) else { return nil }
+        holdOthers(than: call)
+        isParked = false
         return .callStarted
     }
 
@@ -317,100 +302,29 @@ extension RoutingPolicy {
         return .newDeviceAvailable
     }
 
-    // MARK: Headsets
-
-    /// Changes one headset; an unknown one is added or, by default, ignored.
-    mutating func update(_ address: BluetoothAddress, adding: Bool = false, _ change: (inout Headset) -> Void) {
-        let index = position(of: address)
-        if index == headsets.endIndex || headsets[index].address != address {
-            guard adding else { return }
-            var headset = Headset(address: address)
-            applyConfiguration(to: &headset)
-            headsets.insert(headset, at: index)
+    private mutating func liftHandset(at now: Instant) -> RouteChangeReason? {
+        guard started, !calls.isEmpty, obstacle(for: .earpiece, foreground: foregroundCalls) == nil else {
+            return nil
         }
-        change(&headsets[index])
+        choose(.device(.earpiece), by: .handset, at: now)
+        return .userSelection
     }
 
-    func headset(_ address: BluetoothAddress) -> Headset? {
-        index(of: address).map { headsets[$0] }
+    private mutating func hangUpHandset() -> RouteChangeReason? {
+        guard choice?.origin == .handset else { return nil }
+        choice = nil
+        return .userSelection
     }
 
-    /// Where the headset stands; nil when it is unknown.
-    func index(of address: BluetoothAddress) -> Int? {
-        let index = position(of: address)
-        return index < headsets.endIndex && headsets[index].address == address ? index : nil
+    private mutating func beginInterruption() -> RouteChangeReason {
+        interruption = .begun
+        return .interruptionBegan
     }
 
-    /// Where the headset stands or would stand.
-    private func position(of address: BluetoothAddress) -> Int {
-        var range = headsets.startIndex..<headsets.endIndex
-        while !range.isEmpty {
-            let middle = range.lowerBound + range.count / 2
-            if headsets[middle].address < address {
-                range = middle + 1..<range.upperBound
-            } else {
-                range = range.lowerBound..<middle
-            }
-        }
-        return range.lowerBound
-    }
-
-    /// Notices headsets that became usable or stopped being so, and counts losses (routing policy §4, §8).
-    mutating func updateAttachments(because cause: RouteChangeReason, at now: Instant) {
-        var isAnyForgotten = false
-        for index in headsets.indices {
-            isAnyForgotten = isAnyForgotten || headsets[index].isForgotten
-            let isUsable = mode(of: headsets[index]) != nil
-            if isUsable, headsets[index].attachedAt == nil {
-                headsets[index].attachedAt = now
-                headsets[index].forgetFailures()
-                headsets[index].dwellWaived = false
-                settle(index, from: now)
-            } else if !isUsable, headsets[index].attachedAt != nil {
-                headsets[index].attachedAt = nil
-                if pending?.address == headsets[index].address { pending = nil }
-                let isLoss =
-                    cause == .oldDeviceUnavailable && isAdapterPowered && !calls.isEmpty && !headsets[index].isExcluded
-                if isLoss { headsets[index].losses.append(now) }
-            }
-        }
-        if isAnyForgotten { headsets.removeAll(where: \.isForgotten) }
-    }
-
-    /// Starts the time that a headset has to be stable for, with all losses in the window included.
-    mutating func settle(_ index: Int, from now: Instant) {
-        let losses = headsets[index].losses.count(within: configuration.flapWindow, of: now)
-        headsets[index].settlesSince = now
-        headsets[index].readyAt = now.advanced(by: settlingTime(losses: losses))
-    }
-
-    /// How long a headset has to be stable for after so many losses in the window.
-    func settlingTime(losses: Int) -> Duration {
-        doubled(configuration.settleBluetooth, times: losses, limit: configuration.settleMax)
-    }
-
-    func doubled(_ base: Duration, times: Int, limit: Duration) -> Duration {
-        guard base > .zero else { return min(base, limit) }
-        var duration = base
-        for _ in 0..<max(times, 0) {
-            if duration >= limit { break }
-            duration = duration * 2
-        }
-        return min(duration, limit)
-    }
-}
-
-extension Headset {
-    mutating func disconnect() {
-        hfp = false
-        a2dp = false
-        link = .closed
-    }
-
-    mutating func setProfile(_ profile: LinkMode, isUp: Bool) {
-        switch profile {
-        case .hfp: hfp = isUp
-        case .a2dp: a2dp = isUp
-        }
+    private mutating func endInterruption(resuming resume: Bool) -> RouteChangeReason? {
+        guard interruption != .none else { return nil }
+        // Without a call there is nobody to be kept from the audio.
+        interruption = resume || calls.isEmpty ? .none : .notResumed
+        return .interruptionEnded
     }
 }

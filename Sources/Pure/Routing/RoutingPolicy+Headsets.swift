@@ -1,0 +1,159 @@
+import BluetoothTypes
+
+/// What is reported of headsets and the adapter, and since when each headset is usable (routing policy §3, §4, §8).
+extension RoutingPolicy {
+    // MARK: Reports
+
+    mutating func describe(
+        _ address: BluetoothAddress, _ category: ClassOfDevice.Category, inbandRing: Bool
+    ) -> RouteChangeReason {
+        update(address, adding: true) { headset in
+            headset.category = category
+            headset.supportsInbandRing = inbandRing
+        }
+        return .newDeviceAvailable
+    }
+
+    mutating func noteWish(of address: BluetoothAddress, takesCalls: Bool) -> RouteChangeReason {
+        update(address) { $0.declinesCalls = !takesCalls }
+        return .newDeviceAvailable
+    }
+
+    mutating func connect(_ address: BluetoothAddress, _ profiles: [LinkMode]) -> RouteChangeReason {
+        update(address, adding: true) { headset in
+            for profile in profiles { headset.setProfile(profile, isUp: true) }
+        }
+        return .newDeviceAvailable
+    }
+
+    mutating func disconnect(_ address: BluetoothAddress) -> RouteChangeReason {
+        update(address) { $0.disconnect() }
+        return .oldDeviceUnavailable
+    }
+
+    mutating func forget(_ address: BluetoothAddress) -> RouteChangeReason {
+        update(address) { headset in
+            headset.disconnect()
+            headset.isForgotten = true
+        }
+        return .oldDeviceUnavailable
+    }
+
+    mutating func noteProfile(
+        _ profile: LinkMode, isUp: Bool, of address: BluetoothAddress, at now: Instant
+    ) -> RouteChangeReason {
+        let life = configuration.transferGuard
+        update(address, adding: isUp) { headset in
+            headset.setProfile(profile, isUp: isUp)
+            if !isUp, headset.link.mode == profile { headset.noteLinkGone(at: now, livedFor: life) }
+        }
+        return isUp ? .newDeviceAvailable : .oldDeviceUnavailable
+    }
+
+    mutating func noteAdapter(isPowered: Bool) -> RouteChangeReason {
+        isAdapterPowered = isPowered
+        if !isPowered {
+            for index in headsets.indices { headsets[index].link = .closed }
+        }
+        return isPowered ? .newDeviceAvailable : .oldDeviceUnavailable
+    }
+
+    // MARK: Headsets that are known
+
+    /// Changes one headset; an unknown one is added or, by default, ignored.
+    mutating func update(_ address: BluetoothAddress, adding: Bool = false, _ change: (inout Headset) -> Void) {
+        let index = position(of: address)
+        if index == headsets.endIndex || headsets[index].address != address {
+            guard adding else { return }
+            var headset = Headset(address: address)
+            applyConfiguration(to: &headset)
+            headsets.insert(headset, at: index)
+        }
+        change(&headsets[index])
+    }
+
+    func headset(_ address: BluetoothAddress) -> Headset? {
+        index(of: address).map { headsets[$0] }
+    }
+
+    /// Where the headset stands; nil when it is unknown.
+    func index(of address: BluetoothAddress) -> Int? {
+        let index = position(of: address)
+        return index < headsets.endIndex && headsets[index].address == address ? index : nil
+    }
+
+    /// Where the headset stands or would stand.
+    private func position(of address: BluetoothAddress) -> Int {
+        var range = headsets.startIndex..<headsets.endIndex
+        while !range.isEmpty {
+            let middle = range.lowerBound + range.count / 2
+            if headsets[middle].address < address {
+                range = middle + 1..<range.upperBound
+            } else {
+                range = range.lowerBound..<middle
+            }
+        }
+        return range.lowerBound
+    }
+
+    // MARK: Usable since
+
+    /// Notices headsets that became usable or stopped being so, and counts losses (routing policy §4, §8).
+    mutating func updateAttachments(because cause: RouteChangeReason, at now: Instant) {
+        var isAnyForgotten = false
+        for index in headsets.indices {
+            isAnyForgotten = isAnyForgotten || headsets[index].isForgotten
+            let isUsable = mode(of: headsets[index]) != nil
+            if isUsable, headsets[index].attachedAt == nil {
+                headsets[index].attachedAt = now
+                headsets[index].forgetFailures()
+                headsets[index].dwellWaived = false
+                settle(index, from: now)
+            } else if !isUsable, headsets[index].attachedAt != nil {
+                headsets[index].attachedAt = nil
+                if pending?.address == headsets[index].address { pending = nil }
+                let isLoss =
+                    cause == .oldDeviceUnavailable && isAdapterPowered && !calls.isEmpty && !headsets[index].isExcluded
+                if isLoss { headsets[index].losses.append(now) }
+            }
+        }
+        if isAnyForgotten { headsets.removeAll(where: \.isForgotten) }
+    }
+
+    /// Starts the time that a headset has to be stable for, with all losses in the window included.
+    mutating func settle(_ index: Int, from now: Instant) {
+        let losses = headsets[index].losses.count(within: configuration.flapWindow, of: now)
+        headsets[index].settlesSince = now
+        headsets[index].readyAt = now.advanced(by: settlingTime(losses: losses))
+    }
+
+    /// How long a headset has to be stable for after so many losses in the window.
+    func settlingTime(losses: Int) -> Duration {
+        doubled(configuration.settleBluetooth, times: losses, limit: configuration.settleMax)
+    }
+
+    func doubled(_ base: Duration, times: Int, limit: Duration) -> Duration {
+        guard base > .zero else { return min(base, limit) }
+        var duration = base
+        for _ in 0..<max(times, 0) {
+            if duration >= limit { break }
+            duration = duration * 2
+        }
+        return min(duration, limit)
+    }
+}
+
+extension Headset {
+    mutating func disconnect() {
+        hfp = false
+        a2dp = false
+        link = .closed
+    }
+
+    mutating func setProfile(_ profile: LinkMode, isUp: Bool) {
+        switch profile {
+        case .hfp: hfp = isUp
+        case .a2dp: a2dp = isUp
+        }
+    }
+}
