@@ -96,7 +96,7 @@ public final class AudioDeviceManager: Sendable {
         try await explain(["time": .int64(unixMilliseconds)])
     }
 
-    /// What the daemon remembers of its routing, as a scenario file that `btcall replay` and `BTCallSimulator` run.
+    /// What the daemon remembers of its routing, as a scenario file that `btcall-lab replay` and `BTCallSimulator` run.
     ///
     /// - Parameter includingAddresses: real Bluetooth addresses instead of others that sort in the same way.
     /// - Throws: `.wrongState` before the first routing event.

@@ -193,7 +193,7 @@ package enum ConfigurationSection: Equatable {
                 "autostart", "yes", "register profiles and start the policy when the daemon starts", .restart,
                 \.autostart),
             boolean(
-                "incidents", "yes", "keep what led to a failure in stateDirectory/incidents, for btcall replay",
+                "incidents", "yes", "keep what led to a failure in stateDirectory/incidents, for btcall-lab replay",
                 .restart,
                 \.incidents),
         ]

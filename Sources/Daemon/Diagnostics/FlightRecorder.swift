@@ -85,7 +85,7 @@ package final class FlightRecorder {
         return (policy, instant)
     }
 
-    /// The events and decisions as a scenario file that `btcall replay` takes; nil before the first event.
+    /// The events and decisions as a scenario file that `btcall-lab replay` takes; nil before the first event.
     ///
     /// - Parameters:
     ///   - title: what happened, for people.

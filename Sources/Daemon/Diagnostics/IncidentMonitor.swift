@@ -80,7 +80,7 @@ package final class IncidentMonitor {
         guard let text = recorder.incident(title: title, last: Self.segmentCount) else { return }
         do throws(SystemError) {
             let path = try files.add(text, at: WallClock.now)
-            logger.warning("\(title): kept in \(path); `btcall replay --trace \(path)` shows what happened")
+            logger.warning("\(title): kept in \(path); `btcall-lab replay --trace \(path)` shows what happened")
         } catch {
             logger.warning("\(title), but the incident cannot be kept in \(files.directory): \(error)")
         }

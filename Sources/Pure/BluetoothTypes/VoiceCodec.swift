@@ -15,7 +15,7 @@ package enum VoiceCodec: UInt8, Hashable, Sendable, CaseIterable {
 }
 
 extension VoiceCodec {
-    /// The words of `btcall gateway`: `cvsd`, `msbc`, `lc3_swb`; nil for one that is not known.
+    /// The words of `btcall-lab gateway`: `cvsd`, `msbc`, `lc3_swb`; nil for one that is not known.
     package init?(word: String) {
         switch word {
         case "cvsd": self = .cvsd

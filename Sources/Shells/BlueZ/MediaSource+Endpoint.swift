@@ -155,7 +155,7 @@ extension MediaSource {
         properties["Delay"]?.uint16Value.map { .microseconds(Int($0) * 100) }
     }
 
-    /// As `btcall decode --sbc-capabilities` takes it.
+    /// As `btcall-lab decode --sbc-capabilities` takes it.
     private func hex(_ bytes: [UInt8]) -> String {
         guard !bytes.isEmpty else { return "no bytes" }
         return bytes.prefix(8).map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()

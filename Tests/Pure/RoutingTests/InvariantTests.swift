@@ -4,7 +4,7 @@ import Routing
 import Testing
 
 /// Random courses of events, checked after every event (routing policy §12). A failure prints its seed and the
-/// shortest course that still fails, as a scenario file for `btcall replay`.
+/// shortest course that still fails, as a scenario file for `btcall-lab replay`.
 @Suite struct InvariantTests {
     /// 2000 seeds; `scripts/soak random` has fifty times as many.
     @Test(arguments: randomCourses(20))

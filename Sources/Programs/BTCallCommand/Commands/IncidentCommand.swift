@@ -6,9 +6,9 @@ import ControlLoop
 struct IncidentCommand: BridgeCommand {
     static let configuration = CommandConfiguration(
         commandName: "incident",
-        abstract: "Print what btcalld remembers of its routing, as a file for `btcall replay`.",
+        abstract: "Print what btcalld remembers of its routing, as a file for `btcall-lab replay`.",
         discussion: """
-            To be sent with a report: `btcall incident >incident.json`, and look at it with `btcall replay --trace \
+            To be sent with a report: `btcall incident >incident.json`, and look at it with `btcall-lab replay --trace \
             incident.json`. Bluetooth addresses in it are replaced by others. It is JSON with or without --json.
 
             Example: btcall incident >incident.json

@@ -29,7 +29,7 @@ package struct AudioGatewayFeatures: OptionSet, Hashable, Sendable {
         .codecNegotiation, .hfIndicators, .settingsS4,
     ]
 
-    /// The words of `btcall gateway` and of the configuration, in the order of the bits.
+    /// The words of `btcall-lab gateway` and of the configuration, in the order of the bits.
     package static let words: [(word: String, feature: AudioGatewayFeatures)] = [
         ("three_way", .threeWay), ("ecnr", .echoCancelling), ("voice_recognition", .voiceRecognition),
         ("inband_ring", .inbandRing), ("voice_tag", .voiceTag), ("reject_call", .rejectCall),

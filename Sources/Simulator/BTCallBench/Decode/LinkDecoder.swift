@@ -1,6 +1,6 @@
 package import AudioDSP
 
-/// The daemon's receive path over the packets of a capture: `btcall decode`.
+/// The daemon's receive path over the packets of a capture: `btcall-lab decode`.
 package struct LinkDecoder: ~Copyable {
     /// What came of a capture. A frame is a codec frame, or a packet that is not empty for CVSD.
     package struct Report: Hashable, Sendable {

@@ -51,7 +51,7 @@ package enum TimelineDrawing {
             <style>.l{font-size:13px;font-weight:bold}.n{font-size:10px;fill:#666}.s{font-size:10px;font-weight:bold}\
             .g{font-size:9px;fill:#444}.t{font-size:9px;fill:#666}</style>
             <rect width="100%" height="100%" fill="white"/>
-            <text x="10" y="20" class="l">btcall demo: one call, four steps; \(verdict)</text>
+            <text x="10" y="20" class="l">btcall-lab demo: one call, four steps; \(verdict)</text>
             \(rows.joined(separator: "\n"))
             \(marks.joined(separator: "\n"))
             \(axis(end, y, x))

@@ -1,7 +1,7 @@
 import BTCallSimulator
 package import Foundation
 
-/// `btcall replay`: runs scenario files and says which hold (routing policy §15).
+/// `btcall-lab replay`: runs scenario files and says which hold (routing policy §15).
 package struct Replay {
     /// What is printed beside the outcome.
     package struct Options: Hashable, Sendable {

@@ -2,7 +2,7 @@ import BTCallSimulator
 import BluetoothTypes
 import Routing
 
-/// Writes scenarios of events as a file that `btcall replay` reads.
+/// Writes scenarios of events as a file that `btcall-lab replay` reads.
 enum ScenarioText {
     static func file(_ scenario: Scenario) -> String {
         let steps = scenario.events.map { event in
