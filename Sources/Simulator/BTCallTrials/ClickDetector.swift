@@ -23,7 +23,7 @@ package enum ClickDetector {
     private static func bends(_ samples: [Int16]) -> [Int] {
         samples.indices.map { index in
             if index == 0 || index == samples.count - 1 { return 0 }
-            return abs(Int(samples[index - 1]) - 2 * Int(samples[index]) + Int(samples[index + 1]))
+            return Int((Int(samples[index - 1]) - 2 * Int(samples[index]) + Int(samples[index + 1])).magnitude)
         }
     }
 

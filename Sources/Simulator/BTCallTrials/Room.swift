@@ -52,8 +52,8 @@ package struct Room: Sendable {
             var all: [(distance: Double, reflections: Int)] = []
             for turn in -most...most {
                 let shift = 2 * Double(turn) * length - to
-                all.append((shift + from, 2 * abs(turn)))
-                all.append((shift - from, abs(turn - 1) + abs(turn)))
+                all.append((shift + from, 2 * Int(turn.magnitude)))
+                all.append((shift - from, Int((turn - 1).magnitude) + Int(turn.magnitude)))
             }
             return all
         }
