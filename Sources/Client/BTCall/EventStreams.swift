@@ -47,7 +47,7 @@ final class EventSource: StreamSource {
     /// What came of unknown calls meanwhile.
     private var held: [BridgeEvent] = []
     /// Signals from the first on that does not say with whom a call is, in order: the daemon is asked for that.
-    private var incomplete: [Signal] = []
+    private var incomplete: [BusSignal] = []
     /// With whom calls are, by their paths, as the daemon has answered.
     private var identities: [String: [String: Value]] = [:]
     private var isCompleting = false
@@ -58,7 +58,7 @@ final class EventSource: StreamSource {
         self.connection = connection
         self.call = call
         let bus = connection.connection
-        let take: @ControlPlane (Signal) -> Void = { [weak self] signal in self?.received(signal) }
+        let take: @ControlPlane (BusSignal) -> Void = { [weak self] signal in self?.received(signal) }
         subscriptions = [bus.watchName(BTCallName.bus) { [weak self] owner in self?.ownerChanged(owner) }]
         if let call {
             subscriptions += [call.path, BTCallPath.calls].map {
@@ -121,7 +121,7 @@ final class EventSource: StreamSource {
         }
     }
 
-    private func received(_ signal: Signal) {
+    private func received(_ signal: BusSignal) {
         guard incomplete.isEmpty, signal.callWithoutIdentity == nil else {
             incomplete.append(signal)
             return complete()
@@ -157,12 +157,12 @@ final class EventSource: StreamSource {
         identities = [:]
     }
 
-    private func completed(_ signal: Signal) -> Signal {
+    private func completed(_ signal: BusSignal) -> BusSignal {
         guard let path = signal.callWithoutIdentity else { return signal }
         return signal.with(identities[path] ?? [:])
     }
 
-    private func take(_ signal: Signal) {
+    private func take(_ signal: BusSignal) {
         if signal.member == BTCallName.Calls.callRemoved, let path = signal.arguments.first?.stringValue {
             identities[path] = nil
         }
@@ -195,7 +195,7 @@ final class EventSource: StreamSource {
     }
 }
 
-extension Signal {
+extension BusSignal {
     /// The path of the call that is added, or comes in, where the signal does not say with whom it is: a signal goes to everybody.
     fileprivate var callWithoutIdentity: String? {
         guard interface == BTCallName.Interface.calls, arguments.count >= 2,
@@ -206,9 +206,9 @@ extension Signal {
     }
 
     /// The same with more properties of its call.
-    fileprivate func with(_ properties: [String: Value]) -> Signal {
+    fileprivate func with(_ properties: [String: Value]) -> BusSignal {
         let values = (arguments[1].vardictValue ?? [:]).merging(properties) { said, _ in said }
-        return Signal(
+        return BusSignal(
             sender: sender, path: path, interface: interface, member: member,
             arguments: [arguments[0], .vardict(values)])
     }
@@ -258,7 +258,7 @@ extension BridgeEvent {
     }
 
     /// What a signal of the daemon says; nothing when it is not known here or does not have the promised shape.
-    static func events(of signal: Signal) -> [BridgeEvent] {
+    static func events(of signal: BusSignal) -> [BridgeEvent] {
         let texts = signal.arguments.map { $0.stringValue ?? "" }
         switch (signal.interface, signal.member) {
         case (BTCallName.Interface.router, BTCallName.Router.routeChanged):
@@ -306,7 +306,7 @@ extension BridgeEvent {
     }
 
     /// What is said of a call beside its state.
-    private static func announcement(_ signal: Signal) -> [BridgeEvent] {
+    private static func announcement(_ signal: BusSignal) -> [BridgeEvent] {
         guard signal.arguments.count >= 2, let path = signal.arguments[0].stringValue,
             let values = signal.arguments[1].vardictValue
         else { return [] }

@@ -181,7 +181,7 @@ private final class PairingSource: StreamSource {
         wasPresent = owner != nil
     }
 
-    private func received(_ signal: Signal) {
+    private func received(_ signal: BusSignal) {
         let arguments = signal.arguments
         let texts = arguments.map { $0.stringValue ?? "" }
         switch (signal.interface, signal.member) {

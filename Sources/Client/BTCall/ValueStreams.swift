@@ -102,7 +102,7 @@ extension BridgeConnection {
     func values<Element: Equatable & Sendable>(
         at path: String, absent: Element? = nil,
         read: @escaping @ControlPlane (BridgeConnection) async throws(BridgeError) -> ValueReading<Element>,
-        change: @escaping @ControlPlane (Signal) -> ValueReading<Element>
+        change: @escaping @ControlPlane (BusSignal) -> ValueReading<Element>
     ) -> AsyncStream<Element> {
         let (stream, continuation) = AsyncStream.makeStream(of: Element.self, bufferingPolicy: .bufferingNewest(64))
         let source = ValueSource(on: self, at: path, continuation, absent: absent, read: read, change: change)
@@ -134,7 +134,7 @@ private final class ValueSource<Element: Equatable & Sendable>: StreamSource {
     private weak var connection: BridgeConnection?
     private let absent: Element?
     private let read: @ControlPlane (BridgeConnection) async throws(BridgeError) -> ValueReading<Element>
-    private let change: @ControlPlane (Signal) -> ValueReading<Element>
+    private let change: @ControlPlane (BusSignal) -> ValueReading<Element>
     private var subscriptions: [Subscription] = []
     /// Nil: not known yet.
     private var owner: String??
@@ -151,7 +151,7 @@ private final class ValueSource<Element: Equatable & Sendable>: StreamSource {
         on connection: BridgeConnection, at path: String, _ continuation: AsyncStream<Element>.Continuation,
         absent: Element?,
         read: @escaping @ControlPlane (BridgeConnection) async throws(BridgeError) -> ValueReading<Element>,
-        change: @escaping @ControlPlane (Signal) -> ValueReading<Element>
+        change: @escaping @ControlPlane (BusSignal) -> ValueReading<Element>
     ) {
         self.continuation = continuation
         self.connection = connection
@@ -202,7 +202,7 @@ private final class ValueSource<Element: Equatable & Sendable>: StreamSource {
         if let later { take(later) }
     }
 
-    private func received(_ signal: Signal) {
+    private func received(_ signal: BusSignal) {
         let reading = change(signal)
         switch reading {
         case .value, .over:

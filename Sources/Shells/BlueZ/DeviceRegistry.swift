@@ -130,7 +130,7 @@ package final class DeviceRegistry {
         }
     }
 
-    private func received(_ signal: Signal) {
+    private func received(_ signal: BusSignal) {
         guard let change = change(of: signal) else { return }
         switch state {
         case .absent: return
@@ -150,7 +150,7 @@ package final class DeviceRegistry {
         }
     }
 
-    private func change(of signal: Signal) -> ObjectMirror.Change? {
+    private func change(of signal: BusSignal) -> ObjectMirror.Change? {
         do throws(ObjectMirror.MalformedSignal) {
             return try ObjectMirror.change(of: signal)
         } catch {

@@ -276,7 +276,7 @@ extension MediaSource {
         }
     }
 
-    private func received(_ signal: Signal) {
+    private func received(_ signal: BusSignal) {
         // Signals of other forms are for `DeviceRegistry` to complain about, which gets them as well.
         guard let change = try? ObjectMirror.change(of: signal) else { return }
         switch phase {

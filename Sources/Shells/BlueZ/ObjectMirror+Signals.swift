@@ -4,7 +4,7 @@ import DBus
 extension ObjectMirror {
     /// A signal about the tree whose arguments are not those that BlueZ documents.
     struct MalformedSignal: Error, CustomStringConvertible {
-        let signal: Signal
+        let signal: BusSignal
 
         var description: String {
             "\(signal.interface).\(signal.member) of \(signal.path): \(signal.arguments.map(\.typeSignature))"
@@ -12,7 +12,7 @@ extension ObjectMirror {
     }
 
     /// What a signal of bluetoothd changes in the tree; nil for one about something else.
-    static func change(of signal: Signal) throws(MalformedSignal) -> Change? {
+    static func change(of signal: BusSignal) throws(MalformedSignal) -> Change? {
         let arguments = signal.arguments
         switch (signal.interface, signal.member, arguments.count) {
         case (BlueZNames.objectManager, "InterfacesAdded", 2...):

@@ -16,7 +16,7 @@ extension BusConnection {
     package func subscribe(
         sender: String? = nil, path: String? = nil, pathNamespace: String? = nil, interface: String? = nil,
         member: String? = nil, argument0: String? = nil, argument0Namespace: String? = nil,
-        _ handler: @escaping @ControlPlane (Signal) -> Void
+        _ handler: @escaping @ControlPlane (BusSignal) -> Void
     ) -> Subscription {
         let rule = MatchRule(
             sender: sender, path: path, pathNamespace: pathNamespace, interface: interface, member: member,
@@ -79,7 +79,7 @@ extension BusConnection {
                 }
             }
             handler(
-                Signal(sender: sender, path: path, interface: interface, member: member, arguments: decoded ?? []))
+                BusSignal(sender: sender, path: path, interface: interface, member: member, arguments: decoded ?? []))
         }
     }
 

@@ -18,7 +18,7 @@ package struct MethodCall: Sendable {
 }
 
 /// A signal that was received.
-package struct Signal: Sendable {
+package struct BusSignal: Sendable {
     /// The sender's unique name, or "org.freedesktop.DBus" for the bus itself.
     package let sender: String
     package let path: String

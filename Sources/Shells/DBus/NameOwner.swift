@@ -23,9 +23,9 @@ final class SignalSubscription {
     let rule: MatchRule
     /// The followed owner of the rule's sender, if that is a well-known name.
     let sender: NameOwner?
-    var handler: (@ControlPlane (Signal) -> Void)?
+    var handler: (@ControlPlane (BusSignal) -> Void)?
 
-    init(rule: MatchRule, sender: NameOwner?, _ handler: @escaping @ControlPlane (Signal) -> Void) {
+    init(rule: MatchRule, sender: NameOwner?, _ handler: @escaping @ControlPlane (BusSignal) -> Void) {
         self.rule = rule
         self.sender = sender
         self.handler = handler

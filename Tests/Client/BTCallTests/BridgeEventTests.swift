@@ -8,7 +8,7 @@ import Testing
 @Suite struct BridgeEventTests {
     private func events(_ path: String, _ interface: String, _ member: String, _ arguments: [Value]) -> [BridgeEvent] {
         BridgeEvent.events(
-            of: Signal(sender: ":1.1", path: path, interface: interface, member: member, arguments: arguments))
+            of: BusSignal(sender: ":1.1", path: path, interface: interface, member: member, arguments: arguments))
     }
 
     private func changed(_ interface: String, _ values: [String: Value]) -> [BridgeEvent] {
@@ -86,7 +86,7 @@ extension BridgeEventTests {
     @Test func `What concerns voice processing becomes events`() {
         func events(_ interface: String, _ member: String, _ arguments: [Value]) -> [BridgeEvent] {
             BridgeEvent.events(
-                of: Signal(
+                of: BusSignal(
                     sender: ":1.1", path: BTCallPath.audio, interface: interface, member: member, arguments: arguments))
         }
         #expect(events(BTCallName.Interface.audio, "SpeakingWhileMuted", []) == [.speakingWhileMuted])

@@ -178,7 +178,7 @@ extension DaemonTests {
         /// Everything that the daemon signals of calls.
         @ControlPlane
         private final class Listener {
-            private(set) var signals: [Signal] = []
+            private(set) var signals: [BusSignal] = []
             private var subscription: Subscription?
 
             init(_ bus: BusConnection) async throws {

@@ -36,7 +36,7 @@ private final class CallSignals {
 
     func close() { for subscription in subscriptions { subscription.cancel() } }
 
-    private func take(_ signal: Signal) {
+    private func take(_ signal: BusSignal) {
         note(signal)
         switch signal.member {
         case BTCallName.Calls.callAdded, BTCallName.Calls.incomingCall:
@@ -49,7 +49,7 @@ private final class CallSignals {
         }
     }
 
-    private func note(_ signal: Signal) {
+    private func note(_ signal: BusSignal) {
         let call = signal.arguments.first?.stringValue ?? ""
         switch signal.member {
         case BTCallName.Calls.callAdded: states[call] = signal.arguments[1]["State"]?.stringValue

@@ -66,7 +66,7 @@ struct BusConnectionObjectTests {
 
     @Test func `setting a property changes it and signals the change`() async throws {
         try await withModel { _, client, name in
-            let mailbox = Mailbox<Signal>()
+            let mailbox = Mailbox<BusSignal>()
             client.subscribe(sender: name, path: "/m/one", member: "PropertiesChanged") { mailbox.put($0) }
             try await settle(client)
             _ = try await client.call(
@@ -251,7 +251,7 @@ struct BusConnectionObjectTests {
             let server = try ChildProcess(["/usr/bin/python3", Self.script, "server", bus.address.description])
             defer { server.kill() }
             #expect(await server.lines.take() == ["ready"])
-            let mailbox = Mailbox<Signal>()
+            let mailbox = Mailbox<BusSignal>()
             client.subscribe(sender: "org.btcall.test.Python", interface: "org.btcall.test.Python") {
                 mailbox.put($0)
             }

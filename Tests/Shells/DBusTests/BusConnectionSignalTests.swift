@@ -19,7 +19,7 @@ struct BusConnectionSignalTests {
     @Test func `signals arrive in order, with sender and arguments, until the subscription is cancelled`() async throws
     {
         try await PrivateBus.withConnections { sender, receiver in
-            let mailbox = Mailbox<Signal>()
+            let mailbox = Mailbox<BusSignal>()
             let subscription = receiver.subscribe(interface: "a.b", member: "C") { mailbox.put($0) }
             try await settle(receiver)
             for index in 0..<100 as Range<UInt32> {

@@ -286,7 +286,7 @@ struct IntakeTests {
             server.readers = ConfidentialReaders("nobody") { _ in false }
             let client = try BusConnection(address)
             defer { client.close() }
-            let signals = Mailbox<Signal>()
+            let signals = Mailbox<BusSignal>()
             client.subscribe(sender: server.uniqueName) { signals.put($0) }
             try await settle(client)
             server.propertiesChanged(path: path, interface: name, ["Open", "Secret"])

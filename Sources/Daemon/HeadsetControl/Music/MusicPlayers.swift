@@ -178,7 +178,7 @@ package final class MusicPlayers {
 
     // MARK: What they do
 
-    private func changed(_ name: String, _ signal: Signal) {
+    private func changed(_ name: String, _ signal: BusSignal) {
         guard signal.arguments.count == 3, players[name]?.owner == signal.sender else { return }
         if let status = signal.arguments[1]["PlaybackStatus"]?.stringValue {
             take(status, of: name)
