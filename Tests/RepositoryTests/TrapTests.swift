@@ -57,7 +57,7 @@ import Testing
             "Programs/BTCallCommand/Commands/TestCallCommand.swift", "Int64(seconds * 1000)",
             "0…86400, two lines before"),
         Bounded("Programs/BTCallCommand/Setup/SoundCheck.swift", "Int16(value * 32767)", "a sine of ours, far below 1"),
-        Bounded("Daemon/BTCallDaemon/Daemon+PCM.swift", "microphoneVolume * 100", "0…1, as it is accepted"),
+        Bounded("Daemon/HeadsetControl/Devices/PCMMixer.swift", "microphoneVolume * 100", "0…1, as it is accepted"),
         Bounded("Daemon/HeadsetControl/Levels/BoardBattery.swift", "Int($0.rounded())", "0…100, in the same line"),
     ]
 

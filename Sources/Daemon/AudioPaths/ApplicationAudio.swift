@@ -1,5 +1,5 @@
 import AudioDSP
-package import AudioEngine
+import AudioEngine
 package import BTCallAPI
 package import ControlLoop
 package import DBus
@@ -22,9 +22,12 @@ package final class ApplicationAudio {
     package private(set) var microphoneVolume = 1.0
     package private(set) var applicationVolume = 1.0
 
-    package init(engine: AudioEngine, logger: Logger) {
-        self.engine = engine
+    package init(graph: AudioGraph, logger: Logger) {
+        engine = graph.engine
         self.logger = logger
+        graph.events.subscribe(self) { audio, event in
+            if case .injectionEnded(let injection) = event { audio.ended(injection) }
+        }
     }
 
     /// Gives an application a descriptor; what it writes is added to what goes to the far end of all calls.
@@ -67,7 +70,7 @@ package final class ApplicationAudio {
     package func owner(of identifier: UInt32) -> String? { owners[identifier] }
 
     /// The application has closed its end.
-    package func ended(_ identifier: UInt32) {
+    private func ended(_ identifier: UInt32) {
         guard let owner = owners.removeValue(forKey: identifier) else { return }
         logger.info("\(owner) adds no more audio to the microphone")
     }

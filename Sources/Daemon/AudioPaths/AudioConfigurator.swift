@@ -25,7 +25,7 @@ package final class AudioConfigurator {
 
     /// What the program has said last; nil: nothing, or there is none any more.
     package private(set) var settings: AudioSettingsDescription?
-    package var onChange: (@ControlPlane (_ new: AudioSettingsDescription?, _ old: AudioSettingsDescription?) -> Void)?
+    package let changes = Signal<(new: AudioSettingsDescription?, old: AudioSettingsDescription?)>()
     private let bus: BusConnection
     private let budget: Duration
     private let patience: Duration
@@ -134,7 +134,7 @@ package final class AudioConfigurator {
         let old = settings
         guard new != old else { return }
         settings = new
-        onChange?(new, old)
+        changes.send((new, old))
     }
 
     private func note(_ program: AskedProgram, isPrompt: Bool) {

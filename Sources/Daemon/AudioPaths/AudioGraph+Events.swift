@@ -13,31 +13,31 @@ extension AudioGraph {
     private func take(_ event: AudioEngineEvent) {
         switch event {
         case .firstPacket(let identifier, let bytes):
-            forLink(identifier) { onEvent?(.firstPacket($0, bytes: bytes)) }
+            forLink(identifier) { events.send(.firstPacket($0, bytes: bytes)) }
         case .linkSilent(let identifier, let milliseconds):
-            forLink(identifier) { onEvent?(.linkSilent($0, milliseconds: milliseconds)) }
+            forLink(identifier) { events.send(.linkSilent($0, milliseconds: milliseconds)) }
         case .linkResumed(let identifier, _):
-            forLink(identifier) { onEvent?(.linkResumed($0)) }
+            forLink(identifier) { events.send(.linkResumed($0)) }
         case .terminalFailed(let identifier, let code): failed(identifier, code)
         case .terminalRemoved(let identifier): removed(identifier)
         case .routed(let identifier, let gap):
             routed = identifier
-            onEvent?(.routed(identifier.flatMap(endpoint(ofTerminal:)), gapMicroseconds: gap))
+            events.send(.routed(identifier.flatMap(endpoint(ofTerminal:)), gapMicroseconds: gap))
             reconcile()
         case .callStarted: break
-        case .callClosed(let call, _): onEvent?(.callAudioClosed(call))
+        case .callClosed(let call, _): events.send(.callAudioClosed(call))
         case .playbackEnded(let playback): playbackEnded(playback)
-        case .injectionEnded(let injection): onEvent?(.injectionEnded(injection))
-        case .speakingWhileMuted: onEvent?(.speakingWhileMuted)
+        case .injectionEnded(let injection): events.send(.injectionEnded(injection))
+        case .speakingWhileMuted: events.send(.speakingWhileMuted)
         case .captureReady(let capture): captures.flowing(capture)
         case .captureFailed(let capture, let code): captures.failed(capture, code)
         case .captureRemoved(let capture):
             captures.removed(capture)
             reconcile()
-            if isQuiet { onQuiet?() }
-        case .microphoneLive(let isLive): onEvent?(.microphoneLive(isLive))
-        case .manualEnded: onEvent?(.manualEnded)
-        case .tapEnded(let tap): onEvent?(.tapEnded(tap))
+            if isQuiet { quiet.send() }
+        case .microphoneLive(let isLive): events.send(.microphoneLive(isLive))
+        case .manualEnded: events.send(.manualEnded)
+        case .tapEnded(let tap): events.send(.tapEnded(tap))
         case .deadlineMissed(let count):
             logger.debug("the audio thread was more than 20 ms late \(count) times")
         case .eventsLost(let count): logger.error("\(count) events of the audio engine were lost")
@@ -66,10 +66,10 @@ extension AudioGraph {
                 streams?.streamFailed(address, code: code, isRoute: true)
                 return
             }
-            onEvent?(.linkLost(address, code: code))
+            events.send(.linkLost(address, code: code))
         case .local(let kind):
             wantedPaths.remove(kind)
-            onEvent?(.pathFailed(Self.pulled(kind, code)))
+            events.send(.pathFailed(Self.pulled(kind, code)))
         case .output(let device):
             guard let address = terminal.stream else { return outputFailed(device, code) }
             streams?.streamFailed(address, code: code, isRoute: false)
@@ -92,9 +92,9 @@ extension AudioGraph {
         // What has failed would fail again at once.
         if case .output = terminal.endpoint, terminal.hasFailed {} else { refusedOutputs.removeAll() }
         if case .headset(let address) = terminal.endpoint, !terminal.hasFailed, terminal.stream == nil {
-            onEvent?(.linkClosed(address))
+            events.send(.linkClosed(address))
         }
         reconcile()
-        if isQuiet { onQuiet?() }
+        if isQuiet { quiet.send() }
     }
 }

@@ -1,5 +1,6 @@
 import AudioEngine
 package import BluetoothTypes
+import ControlLoop
 
 // Voice links of headsets.
 extension AudioGraph {
@@ -16,7 +17,7 @@ extension AudioGraph {
         let endpoint = AudioEndpoint.headset(address)
         guard let terminal = add(kind, endpoint, codec: link.codec, handle: link.handle, close: link.close) else {
             link.close()
-            onEvent?(.linkLost(address, code: 0))
+            events.send(.linkLost(address, code: 0))
             return
         }
         engine.setSilentLimit(terminal.identifier, silentLimit)

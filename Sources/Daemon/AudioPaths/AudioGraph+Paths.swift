@@ -70,12 +70,12 @@ extension AudioGraph {
                         device: kind, what: "the audio engine refused it", remedy: "see the lines before in the log")
                 }
                 logger.debug("opened \(kind): \(path.summary)")
-                if case .path(let opened) = path.terminal { onOpened?(kind, opened) }
+                if case .path(let opened) = path.terminal { self.opened.send((kind, opened)) }
             } catch {
                 // With two devices on one card that opens once, the one that has just been left is in the way.
                 if error.cause == .busy, giveBackUnwanted() || captures.giveBackUnused() { continue }
                 wantedPaths.remove(kind)
-                ControlLoop.shared.perform { [weak self] in self?.onEvent?(.pathFailed(error)) }
+                ControlLoop.shared.perform { [weak self] in self?.events.send(.pathFailed(error)) }
             }
         }
     }

@@ -110,7 +110,7 @@ extension AudioGraph {
         let isEarly = failure != nil && terminals.contains { $0.phase == .removing }
         guard !isEarly, failure != saidFailure else { return }
         saidFailure = failure
-        onEvent?(.outputFailed(failure))
+        events.send(.outputFailed(failure))
     }
 
     private func refuse(_ device: OutputDevice, _ error: PathError) {

@@ -73,17 +73,17 @@ package final class AudioGraph {
         }
     }
 
-    package var onEvent: (@ControlPlane (Event) -> Void)?
+    package let events = Signal<Event>()
     /// Where A2DP streams come from; nil: there are none.
     package weak var streams: (any StreamOpening)?
     package var streamMicrophone: LocalDevice?
     package var listener: BluetoothAddress?
     /// The last device, the last microphone and the last link have been closed.
-    package var onQuiet: (@ControlPlane () -> Void)?
+    package let quiet = Signal<Void>()
     /// Asked before a local device is opened for calls: false when it may be opened now, else `proceed` is called when it may.
     package var beforeOpening: (@ControlPlane (LocalDevice, _ proceed: @escaping @ControlPlane () -> Void) -> Bool)?
     /// A local device has been opened for calls.
-    package var onOpened: (@ControlPlane (LocalDevice, ALSAPath) -> Void)?
+    package let opened = Signal<(LocalDevice, ALSAPath)>()
     /// Local devices that wait for that, and those that have waited.
     var preparing: Set<LocalDevice> = []
     var prepared: Set<LocalDevice> = []
@@ -139,9 +139,9 @@ package final class AudioGraph {
         captures = CaptureStreams(engine: engine, paths: paths, logger: logger)
         captures.onEvent = { [weak self] event in
             switch event {
-            case .ready(let isReady): self?.onEvent?(.microphoneReady(isReady))
-            case .opened: self?.onEvent?(.microphoneOpened)
-            case .failed(let error): self?.onEvent?(.microphoneFailed(error))
+            case .ready(let isReady): self?.events.send(.microphoneReady(isReady))
+            case .opened: self?.events.send(.microphoneOpened)
+            case .failed(let error): self?.events.send(.microphoneFailed(error))
             }
         }
         source = try ControlLoop.shared.add(engine.eventDescriptor, .readable) { [weak self] _ in self?.takeEvents() }

@@ -6,9 +6,9 @@ package import Routing
 @ControlPlane
 package final class LocalDeviceMonitor {
     package private(set) var present: Set<LocalDevice> = []
-    package var onFound: (@ControlPlane (LocalDevice) -> Void)?
+    package let found = Signal<LocalDevice>()
     /// The card of a device that is not in use has gone.
-    package var onLost: (@ControlPlane (LocalDevice) -> Void)?
+    package let losses = Signal<LocalDevice>()
     private let wanted: [LocalDevice]
     private let interval: Duration
     private let isToldOfCards: Bool
@@ -70,7 +70,7 @@ package final class LocalDeviceMonitor {
             // Another program may have it for the moment: that is no loss before it is wanted.
             guard let error = paths.absence(of: device), error.cause == .missing else { continue }
             lost(error)
-            onLost?(device)
+            losses.send(device)
         }
         lookAgain()
     }
@@ -102,7 +102,7 @@ package final class LocalDeviceMonitor {
         timer = nil
         for device in wanted where !present.contains(device) {
             look(at: device)
-            if present.contains(device) { onFound?(device) }
+            if present.contains(device) { found.send(device) }
         }
         plan()
     }

@@ -13,13 +13,14 @@ package final class LocalSounds {
 
     /// - Parameter playable: local devices that can be heard.
     package init(
-        graph: AudioGraph, configuration: RingConfiguration, playable: Set<LocalDevice>, problems: ProblemList,
-        logger: Logger
+        graph: AudioGraph, router: any RouteDeciding, configuration: RingConfiguration, playable: Set<LocalDevice>,
+        problems: ProblemList, logger: Logger
     ) {
         ringer = Ringer(graph: graph, configuration: configuration, problems: problems, logger: logger)
         tones = CallTones(graph: graph, configuration: configuration, logger: logger)
         announcements = Announcements(
             graph: graph, configuration: configuration, playable: playable, logger: logger)
+        router.ringing.subscribe(ringer) { $0.follow($1) }
     }
 
     /// For what begins from here on.

@@ -1,5 +1,5 @@
 import AudioDSP
-package import AudioEngine
+import AudioEngine
 package import BTCallAPI
 package import ControlLoop
 package import DBus
@@ -20,12 +20,15 @@ package final class ManualRendering {
     /// The unique bus name of the program; nil while there is none.
     package private(set) var holder: String?
     /// It has begun or ended.
-    package var onChange: (@ControlPlane () -> Void)?
+    package let changes = Signal<Void>()
 
-    package init(engine: AudioEngine, bus: BusConnection, logger: Logger) {
-        self.engine = engine
+    package init(graph: AudioGraph, bus: BusConnection, logger: Logger) {
+        engine = graph.engine
         self.bus = bus
         self.logger = logger
+        graph.events.subscribe(self) { manual, event in
+            if case .manualEnded = event { manual.ended() }
+        }
     }
 
     /// Gives a program what it writes to and what it reads from. Closing either ends it, and so does leaving the bus.
@@ -59,18 +62,18 @@ package final class ManualRendering {
             self?.engine.detachManual()
         }
         logger.notice("\(busName) renders the audio itself: \(format)\(isStream ? ", as streams" : "")")
-        onChange?()
+        changes.send()
         return (uplink.theirs, downlink.theirs)
     }
 
     /// The program has closed an end, or has gone.
-    package func ended() {
+    private func ended() {
         guard let holder else { return }
         self.holder = nil
         watch?.cancel()
         watch = nil
         logger.notice("\(holder) renders the audio no more: devices do")
-        onChange?()
+        changes.send()
     }
 
     private static func pairs(

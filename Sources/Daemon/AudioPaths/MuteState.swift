@@ -10,7 +10,8 @@ package final class MuteState {
     package var mode = MuteMode.voiceProcessing {
         didSet { if mode != oldValue, isMuted { apply(muting) } }
     }
-    package var onChange: (@ControlPlane () -> Void)?
+    /// Muted, or not any more.
+    package let changes = Signal<Void>()
     /// Mutes what goes to the far end.
     package var apply: @ControlPlane (Muting) -> Void
 
@@ -22,7 +23,7 @@ package final class MuteState {
         guard muted != isMuted else { return }
         isMuted = muted
         apply(muting)
-        onChange?()
+        changes.send()
     }
 
     /// What is muted now.

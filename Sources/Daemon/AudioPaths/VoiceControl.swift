@@ -9,7 +9,7 @@ package import Diagnostics
 @ControlPlane
 package final class VoiceControl {
     /// Names of the properties of `Audio1` that are other than before.
-    package var onChange: (@ControlPlane ([String]) -> Void)?
+    package let changes = Signal<[String]>()
     private let graph: AudioGraph
     private let problems: ProblemList
     private var configuration: Configuration
@@ -41,14 +41,14 @@ package final class VoiceControl {
         guard isOn != isSwitchedOn else { return }
         isSwitchedOn = isOn
         build()
-        onChange?([BTCallName.Audio.voiceProcessing, BTCallName.Audio.voiceProcessor])
+        changes.send([BTCallName.Audio.voiceProcessing, BTCallName.Audio.voiceProcessor])
     }
 
     package func setBypassed(_ isBypassed: Bool) {
         guard isBypassed != self.isBypassed else { return }
         self.isBypassed = isBypassed
         graph.engine.setVoiceBypassed(isBypassed)
-        onChange?([BTCallName.Audio.voiceProcessingBypassed])
+        changes.send([BTCallName.Audio.voiceProcessingBypassed])
     }
 
     /// Does what the configuration says now.
@@ -64,7 +64,7 @@ package final class VoiceControl {
         }
         let stages = new.voiceStages.symmetricDifference(old.voiceStages)
         names += Self.names.filter { stages.contains($0.stage) }.map(\.name)
-        if !names.isEmpty { onChange?(names) }
+        if !names.isEmpty { changes.send(names) }
     }
 
     private static let names: [(stage: VoiceStages, name: String)] = [
@@ -92,6 +92,6 @@ package final class VoiceControl {
         hasFailed = true
         // What was there before, for another wish, is not what is wanted now.
         graph.setVoiceProcessing(.none, []) { [weak self] problem in self?.built(.none, problem) }
-        onChange?([BTCallName.Audio.voiceProcessor])
+        changes.send([BTCallName.Audio.voiceProcessor])
     }
 }

@@ -13,7 +13,7 @@ extension Daemon {
 
     /// One line: what state it is in, where the calls are heard, how many problems there are.
     package var statusLine: String {
-        var parts = [activation.state.rawValue]
+        var parts = [state.rawValue]
         if let endpoint = graph.routedTerminal.flatMap(graph.endpoint(ofTerminal:)) {
             parts.append("audio on \(endpoint)")
         }
@@ -24,11 +24,15 @@ extension Daemon {
 
     /// What tells a service manager of this daemon from here on.
     package func serviceLife(_ notifier: ServiceNotifier) -> ServiceLife {
-        let life = ServiceLife(
+        let service = ServiceLife(
             notifier: notifier,
             progress: { [weak self] in self?.audioProgress ?? .init(isPlaying: false, ticks: 0) },
             status: { [weak self] in self?.statusLine ?? "" }, logger: logger)
-        onStatus = { [weak life] in life?.statusChanged() }
-        return life
+        life.stateChanges.subscribe(service) { $0.statusChanged() }
+        problems.changes.subscribe(service) { $0.statusChanged() }
+        graph.events.subscribe(service) { service, event in
+            if case .routed = event { service.statusChanged() }
+        }
+        return service
     }
 }

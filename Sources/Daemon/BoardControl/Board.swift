@@ -7,9 +7,9 @@ package import Routing
 /// What the board itself tells and lets be set: the jack, the hook, the mixers. Maps it to events, decides nothing.
 @ControlPlane
 package final class Board: HardwareSetting {
-    package var onEvent: (@ControlPlane (RoutingEvent) -> Void)?
+    package let events = Signal<RoutingEvent>()
     /// Sound cards have come or gone; their jacks have been looked at.
-    package var onCardsChanged: (@ControlPlane () -> Void)?
+    package let cardChanges = Signal<Void>()
     /// Whether coming and going of sound cards is told, so that nobody has to look by the clock.
     package let watchesCards: Bool
     private let source: (any BoardOpening)?
@@ -78,10 +78,10 @@ package final class Board: HardwareSetting {
 
     /// Tells what is so at the beginning, and from then on what changes.
     package func start() {
-        jack?.onEdge = { [weak self] edge in self?.onEvent?(edge) }
-        hook?.onEvent = { [weak self] event in self?.onEvent?(event) }
-        if let jack, jack.state != .empty { onEvent?(JackMonitor.edge(jack.state)) }
-        if hook?.isLifted == true { onEvent?(.handsetOffHook) }
+        jack?.onEdge = { [weak self] edge in self?.events.send(edge) }
+        hook?.onEvent = { [weak self] event in self?.events.send(event) }
+        if let jack, jack.state != .empty { events.send(JackMonitor.edge(jack.state)) }
+        if hook?.isLifted == true { events.send(.handsetOffHook) }
     }
 
     package func stop() {
@@ -123,7 +123,7 @@ package final class Board: HardwareSetting {
         guard !isPaused else { return }
         jack?.refresh()
         for mixer in mixers { mixer.look() }
-        if watchesCards { onCardsChanged?() }
+        if watchesCards { cardChanges.send() }
     }
 
     // MARK: Coming and going
@@ -150,11 +150,11 @@ package final class Board: HardwareSetting {
         jack?.look()
         if !wasManaged, managesWired {
             // It was there with its card alone: from here on the jack says so.
-            onEvent?(.localLost(.wiredHeadset))
+            events.send(.localLost(.wiredHeadset))
         }
         hook?.look()
         guard area == .cards else { return }
         for mixer in mixers { mixer.look() }
-        onCardsChanged?()
+        cardChanges.send()
     }
 }

@@ -5,8 +5,7 @@ package import ControlLoop
 @ControlPlane
 package protocol Activating: AnyObject {
     var state: ManagerDescription.State { get }
-    /// Figures for monitoring systems, in the text of OpenMetrics.
-    var metricsText: String { get }
+    var stateChanges: Signal<Void> { get }
     func activate() async throws(APIError)
     func deactivate() async throws(APIError)
     func logout(forgettingHeadsets: Bool) async throws(APIError)

@@ -9,7 +9,7 @@ import DBus
 extension AudioObject {
     func voiceProcessingValue() -> Value { .bool(voice.isEnabled) }
 
-    /// `VoiceControl.onChange` says that it has changed.
+    /// `VoiceControl.changes` says that it has changed.
     func setVoiceProcessing(_ value: Value) throws(APIError) { try voice.setEnabled(value.boolValue ?? false) }
 
     func bypassedValue() -> Value { .bool(voice.isBypassed) }
@@ -26,6 +26,4 @@ extension AudioObject {
             name, "b", get: { [settings] in .bool(settings.configuration[keyPath: value]) },
             by: { [settings] isOn throws(APIError) in try settings.set(key, isOn.boolValue == true ? "yes" : "no") })
     }
-
-    package func speakingWhileMuted() { emit(BTCallName.Audio.speakingWhileMuted) }
 }

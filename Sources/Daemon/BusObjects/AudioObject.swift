@@ -4,6 +4,7 @@ package import CallControl
 package import Configuration
 package import ControlLoop
 package import DBus
+package import HeadsetControl
 
 /// `org.btcall.Audio1` at `/org/btcall/audio`: what goes to the far end beside the microphone, and what was counted.
 @ControlPlane
@@ -23,26 +24,37 @@ package final class AudioObject {
     private let onPreference: @ControlPlane () -> Void
 
     package init(
-        bus: BusConnection, graph: AudioGraph, audio: CallAudio, applications: ApplicationAudio,
-        announcements: Announcements, mute: MuteState, voice: VoiceControl, microphone: MicrophoneControl,
-        manual: ManualRendering, taps: CallTaps, settings: Settings,
+        bus: BusConnection, audio parts: AudioParts, calls: CallParts, mixer: PCMMixer, settings: Settings,
         onPreference: @escaping @ControlPlane () -> Void
     ) {
-        self.manual = manual
-        self.taps = taps
         self.bus = bus
-        self.graph = graph
-        self.audio = audio
-        self.applications = applications
-        self.announcements = announcements
-        self.mute = mute
-        self.voice = voice
         self.settings = settings
-        self.microphone = microphone
         self.onPreference = onPreference
-        voice.onChange = { [weak self] names in self?.changed(names) }
-        microphone.onChange = { [weak self] name in self?.changed(name) }
+        manual = parts.manual
+        taps = calls.taps
+        graph = parts.graph
+        audio = calls.audio
+        applications = parts.applications
+        announcements = parts.sounds.announcements
+        mute = parts.mute
+        voice = parts.voice
+        microphone = parts.microphone
         bus.export([interface], at: BTCallPath.audio)
+        voice.changes.subscribe(self) { $0.changed($1) }
+        microphone.changes.subscribe(self) { $0.changed($1) }
+        mixer.microphoneTurns.subscribe(self) { $0.changed(BTCallName.Audio.micVolume) }
+        graph.events.subscribe(self) { object, event in
+            if case .speakingWhileMuted = event { object.emit(BTCallName.Audio.speakingWhileMuted) }
+        }
+        taps.events.subscribe(self) { object, event in
+            switch event {
+            case .denied(let call, let busName):
+                object.emitRecording(BTCallName.Audio.recordingDenied, call, busName)
+            case .requested(let call, let busName):
+                object.emitRecording(BTCallName.Audio.recordingRequested, call, busName)
+            case .changed: break
+            }
+        }
     }
 
     private var interface: ExportedInterface {
@@ -144,9 +156,6 @@ package final class AudioObject {
         changed(property)
         onPreference()
     }
-
-    /// By somebody else than a client on the bus.
-    package func microphoneVolumeChanged() { changed(BTCallName.Audio.micVolume) }
 
     private func changed(_ property: String) { changed([property]) }
 

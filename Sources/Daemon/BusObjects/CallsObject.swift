@@ -16,18 +16,28 @@ package final class CallsObject {
     private let muting: CallMuting
 
     package init(
-        bus: BusConnection, calls: CallDirectory, mute: MuteState, microphone: MicrophoneControl, settings: Settings,
-        log: CallLog
+        bus: BusConnection, calls parts: CallParts, audio: AudioParts, settings: Settings
     ) {
         self.bus = bus
-        self.calls = calls
+        calls = parts.directory
         self.settings = settings
-        self.log = log
-        muting = CallMuting(mute: mute, microphone: microphone, calls: calls)
+        log = parts.log
+        muting = CallMuting(mute: audio.mute, microphone: audio.microphone, calls: calls)
         bus.export([interface], at: BTCallPath.calls)
-        mute.onChange = { [weak self] in self?.muteChanged() }
-        calls.onProperties = { [weak self] record, properties in self?.changed(record, properties) }
-        calls.onMediaChangeRequested = { [weak self] record, media in self?.mediaChangeRequested(record, media) }
+        audio.mute.changes.subscribe(self) { $0.muteChanged() }
+        calls.objectChanges.subscribe(self) { $0.show($1) }
+        calls.properties.subscribe(self) { $0.changed($1.0, $1.1) }
+        calls.mediaRequests.subscribe(self) { $0.mediaChangeRequested($1.0, $1.1) }
+        parts.quality.changes.subscribe(self) { $0.changed($1.0, $1.1) }
+        parts.taps.events.subscribe(self) { object, event in
+            // Of one that has ended nobody asks any more.
+            guard case .changed(let call) = event, object.calls.record(at: call.path) != nil else { return }
+            object.changed(call, [BTCallName.Call.recording])
+        }
+        settings.changes.subscribe(self) { object, change in
+            guard change.new.callPolicy.doNotDisturb != change.old.callPolicy.doNotDisturb else { return }
+            object.changed(BTCallName.Calls.doNotDisturb)
+        }
     }
 
     private var interface: ExportedInterface {
@@ -79,14 +89,12 @@ package final class CallsObject {
         try settings.set(name, value.boolValue == true ? "yes" : "no")
     }
 
-    package func doNotDisturbChanged() { changed(BTCallName.Calls.doNotDisturb) }
-
     // MARK: What became of calls
 
     private func callsValue() -> Value { .objectPaths(calls.calls.map(\.path)) }
 
     /// Shows what became of a call.
-    package func show(_ change: CallDirectory.Change) {
+    private func show(_ change: CallDirectory.Change) {
         switch change {
         case .added(let record):
             bus.export([CallObject(record, calls, bus, muting).interface], at: record.path)
@@ -119,7 +127,7 @@ package final class CallsObject {
     }
 
     /// Shows properties of a call that are other than before.
-    package func changed(_ record: CallRecord, _ properties: [String]) {
+    private func changed(_ record: CallRecord, _ properties: [String]) {
         bus.propertiesChanged(path: record.path, interface: BTCallName.Interface.call, properties)
     }
 

@@ -73,7 +73,7 @@ final class HeadsetObject {
         guard let volume = value.int32Value, (0...127).contains(volume) else {
             throw APIError(.invalidArgument, "the volume of A2DP is 0 to 127")
         }
-        guard headsets.media?(address)?.volume != nil else {
+        guard headsets.media(address)?.volume != nil else {
             throw APIError(.unavailable, "the volume of this headset's A2DP cannot be set: use its own buttons")
         }
         mediaSource.setVolume(Int(volume), of: address)

@@ -1,6 +1,6 @@
 import BTCallAPI
-package import BlueZ
-package import BluetoothTypes
+import BlueZ
+import BluetoothTypes
 package import ControlLoop
 package import DBus
 package import HeadsetControl
@@ -13,14 +13,37 @@ package final class HeadsetObjects {
     private var exported: Set<BluetoothAddress> = []
     private let mediaSource: MediaSource
 
-    package init(bus: BusConnection, headsets: HeadsetDirectory, mediaSource: MediaSource) {
+    package init(bus: BusConnection, headsets parts: HeadsetParts, buttons: Buttons) {
         self.bus = bus
-        self.headsets = headsets
-        self.mediaSource = mediaSource
+        headsets = parts.directory
+        mediaSource = parts.music.source
+        headsets.changes.subscribe(self) { $0.take($1) }
+        parts.music.changes.subscribe(self) { objects, change in
+            switch change {
+            case .stream(let address), .foreignMusic(let address), .foreign(let address), .shown(let address):
+                objects.follow(address)
+            case .registered: break
+            }
+        }
+        parts.registry.events.subscribe(self) { objects, event in
+            // bluetoothd knows the battery of headsets that do not tell it us.
+            guard case .deviceChanged(let device) = event, objects.headsets.isSilentAboutBattery(device.address) else {
+                return
+            }
+            objects.follow(device.address)
+        }
+        buttons.presses.subscribe(self) { objects, press in objects.buttonPressed(press.0, press.1) }
+    }
+
+    private func take(_ change: HeadsetDirectory.Change) {
+        switch change {
+        case .appeared(let address), .vanished(let address), .changed(let address): follow(address)
+        case .buttonPressed, .buttonHeld, .microphoneTurned, .session, .dismissed, .freed, .unpaired: break
+        }
     }
 
     /// Something of a headset may be other than before, or it has come or gone.
-    package func follow(_ address: BluetoothAddress) {
+    private func follow(_ address: BluetoothAddress) {
         guard headsets.description(of: address) != nil else {
             if exported.remove(address) != nil { bus.unexport(path: BTCallPath.headset(address)) }
             return
@@ -43,7 +66,7 @@ package final class HeadsetObjects {
             ])
     }
 
-    package func buttonPressed(_ address: BluetoothAddress, _ button: String) {
+    private func buttonPressed(_ address: BluetoothAddress, _ button: String) {
         bus.emit(
             path: BTCallPath.headset(address), interface: BTCallName.Interface.headset,
             member: BTCallName.Headset.buttonPressed, [.string(button)])

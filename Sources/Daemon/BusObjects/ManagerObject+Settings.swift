@@ -9,12 +9,12 @@ extension ManagerObject {
 
     func setSetting(_ call: MethodCall) async throws(APIError) {
         try settings.set(call.text(0, "key", .name), call.text(1, "value", .value))
-        await settings.settle?()
+        await settings.settle()
     }
 
     func resetSetting(_ call: MethodCall) async throws(APIError) {
         try settings.reset(call.text(0, "key", .name))
-        await settings.settle?()
+        await settings.settle()
     }
 
     func configurationValue() -> Value { .vardict(settings.description.fields) }
@@ -24,7 +24,7 @@ extension ManagerObject {
     }
 
     func logout(_ call: MethodCall) async throws(APIError) {
-        try await daemon?.logout(forgettingHeadsets: call.fields(0).optionalBool("forgetHeadsets") ?? false)
+        try await life?.logout(forgettingHeadsets: call.fields(0).optionalBool("forgetHeadsets") ?? false)
     }
 }
 

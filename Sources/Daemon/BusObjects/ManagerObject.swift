@@ -10,30 +10,40 @@ package import HeadsetControl
 package final class ManagerObject {
     private let bus: BusConnection
     private let version: String
-    private(set) weak var daemon: (any Activating)?
+    private(set) weak var life: (any Activating)?
     private let problems: ProblemList
     let settings: Settings
     let quirks: HeadsetQuirks
     let headsets: HeadsetDirectory
     let boardBattery: BoardBattery
     private let logReaders: LogReaders
+    private let figures: MetricsFeed
 
     /// - Parameter version: of the daemon.
     package init(
-        bus: BusConnection, version: String, daemon: any Activating, problems: ProblemList, settings: Settings,
-        quirks: HeadsetQuirks, headsets: HeadsetDirectory, boardBattery: BoardBattery, logReaders: LogReaders
+        bus: BusConnection, version: String, life: any Activating, problems: ProblemList, settings: Settings,
+        headsets: HeadsetParts, logReaders: LogReaders, figures: MetricsFeed
     ) {
         self.bus = bus
         self.version = version
-        self.daemon = daemon
+        self.life = life
         self.problems = problems
         self.settings = settings
-        self.quirks = quirks
-        self.headsets = headsets
-        self.boardBattery = boardBattery
+        quirks = headsets.quirks
+        self.headsets = headsets.directory
+        boardBattery = headsets.boardBattery
         self.logReaders = logReaders
+        self.figures = figures
         bus.export([interface], at: BTCallPath.manager)
-        problems.onChange = { [weak self] in self?.changed(BTCallName.Manager.problems) }
+        problems.changes.subscribe(self) { $0.changed(BTCallName.Manager.problems) }
+        life.stateChanges.subscribe(self) { $0.changed(BTCallName.Manager.state) }
+        boardBattery.changes.subscribe(self) { $0.changed(BTCallName.Manager.boardBattery) }
+        settings.changes.subscribe(self) { manager, change in
+            guard change.new.identity != change.old.identity || change.new.ownNumber != change.old.ownNumber else {
+                return
+            }
+            manager.changed(BTCallName.Manager.configuration)
+        }
     }
 
     private var interface: ExportedInterface {
@@ -66,13 +76,13 @@ package final class ManagerObject {
 
     // MARK: Life
 
-    private func activate(_: MethodCall) async throws(APIError) { try await daemon?.activate() }
+    private func activate(_: MethodCall) async throws(APIError) { try await life?.activate() }
 
-    private func deactivate(_: MethodCall) async throws(APIError) { try await daemon?.deactivate() }
+    private func deactivate(_: MethodCall) async throws(APIError) { try await life?.deactivate() }
 
     private func versionValue() -> Value { .string(version) }
 
-    private func stateValue() -> Value { .string((daemon?.state ?? .inactive).rawValue) }
+    private func stateValue() -> Value { .string((life?.state ?? .inactive).rawValue) }
 
     private func problemsValue() -> Value {
         .vardicts(problems.problems.map { ProblemDescription(id: $0.id, what: $0.what, remedy: $0.remedy).fields })
@@ -85,15 +95,9 @@ package final class ManagerObject {
         [.unixDescriptor(try logReaders.add(call.sender))]
     }
 
-    private func metrics(_: MethodCall) -> [Value] { [.string(daemon?.metricsText ?? "")] }
+    private func metrics(_: MethodCall) -> [Value] { [.string(figures.text)] }
 
     // MARK: Signals
-
-    package func stateChanged() { changed(BTCallName.Manager.state) }
-
-    package func boardBatteryChanged() { changed(BTCallName.Manager.boardBattery) }
-
-    package func configurationChanged() { changed(BTCallName.Manager.configuration) }
 
     private func changed(_ property: String) {
         bus.propertiesChanged(path: BTCallPath.manager, interface: BTCallName.Interface.manager, [property])

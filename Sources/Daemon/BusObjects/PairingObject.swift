@@ -15,9 +15,13 @@ package final class PairingObject {
         self.bus = bus
         self.pairing = pairing
         bus.export([interface], at: BTCallPath.manager)
-        pairing.onState = { [weak self] in self?.stateChanged() }
-        pairing.onFound = { [weak self] found in self?.show(found) }
-        pairing.onFinished = { [weak self] result in self?.show(result) }
+        pairing.events.subscribe(self) { object, event in
+            switch event {
+            case .stateChanged: object.stateChanged()
+            case .found(let found): object.show(found)
+            case .finished(let result): object.show(result)
+            }
+        }
     }
 
     private var interface: ExportedInterface {

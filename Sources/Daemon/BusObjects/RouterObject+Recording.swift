@@ -1,3 +1,4 @@
+import AudioPaths
 import BTCallAPI
 import BluetoothTypes
 import ControlLoop

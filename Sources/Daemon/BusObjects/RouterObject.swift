@@ -1,3 +1,4 @@
+package import AudioPaths
 package import BTCallAPI
 package import BluetoothTypes
 package import CallControl
@@ -25,12 +26,13 @@ package final class RouterObject {
     ///   - codec: of a headset's open link.
     ///   - onPreference: the preferred or the default device was set.
     ///   - notes: what the board has to add to an explanation.
+    ///   - changes: what `describe` gives may be other than before.
     package init(
         bus: BusConnection, router: any RouteDeciding, interruptions: Interruptions,
         describe: @escaping @ControlPlane () -> [DeviceDescription],
         codec: @escaping @ControlPlane (BluetoothAddress) -> VoiceCodec?,
         onPreference: @escaping @ControlPlane () -> Void,
-        notes: @escaping @ControlPlane () -> [String] = { [] }
+        notes: @escaping @ControlPlane () -> [String] = { [] }, changes: Signal<Void> = Signal()
     ) {
         self.bus = bus
         self.router = router
@@ -42,6 +44,9 @@ package final class RouterObject {
         self.notes = notes
         bus.export([interface], at: BTCallPath.router)
         shown = state()
+        router.notices.subscribe(self) { $0.show($1) }
+        interruptions.changes.subscribe(self) { $0.refresh() }
+        changes.subscribe(self) { $0.refresh() }
     }
 
     private var interface: ExportedInterface {
@@ -109,7 +114,7 @@ package final class RouterObject {
     }
 
     /// Emits what differs from what was shown last.
-    package func refresh() {
+    private func refresh() {
         followTime()
         let now = state()
         guard now != shown else { return }
@@ -129,7 +134,7 @@ package final class RouterObject {
         }
     }
 
-    package func show(_ notice: RouteNotice) {
+    private func show(_ notice: RouteNotice) {
         typealias Name = BTCallName.Router
         switch notice {
         case .routeChanged(let old, let new, let reason):

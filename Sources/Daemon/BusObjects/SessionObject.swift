@@ -1,40 +1,34 @@
+import AudioEngine
 package import AudioPaths
-package import BTCallAPI
+import BTCallAPI
 import CallControl
+package import Configuration
 package import ControlLoop
 package import DBus
-package import Routing
+import Routing
 
 /// `org.btcall.Session1` at `/org/btcall/session`: audio only while external call control wants it, and who says how local
 /// devices are to be opened.
 @ControlPlane
 package final class SessionObject {
-    /// `.sessionActivated` and `.sessionDeactivated`.
-    package var onEvent: (@ControlPlane (RoutingEvent) -> Void)?
     private let bus: BusConnection
-    private let manual: ManualAudio
+    private let settings: Settings
     private let configurator: AudioConfigurator
+    private let router: any RouteDeciding
     private let holders = HolderList<Void>()
 
-    /// The configuration key `manualAudio`, wherever it is kept.
-    package struct ManualAudio {
-        package let get: @ControlPlane () -> Bool
-        package let set: @ControlPlane (Bool) throws(APIError) -> Void
-
-        package init(
-            get: @escaping @ControlPlane () -> Bool, set: @escaping @ControlPlane (Bool) throws(APIError) -> Void
-        ) {
-            self.get = get
-            self.set = set
-        }
-    }
-
-    package init(bus: BusConnection, manual: ManualAudio, configurator: AudioConfigurator) {
+    package init(bus: BusConnection, settings: Settings, audio: AudioParts, router: any RouteDeciding) {
         self.bus = bus
-        self.configurator = configurator
-        self.manual = manual
+        self.settings = settings
+        configurator = audio.devices.configurator
+        self.router = router
         holders.onReleased = { [weak self] _ in self?.holdersLeft() }
         bus.export([interface], at: BTCallPath.session)
+        audio.graph.opened.subscribe(self) { $0.show($1.1, of: $1.0) }
+        settings.changes.subscribe(self) { session, change in
+            guard change.new.routing.manualAudio != change.old.routing.manualAudio else { return }
+            session.changed(BTCallName.Session.manual)
+        }
     }
 
     private var interface: ExportedInterface {
@@ -65,7 +59,7 @@ package final class SessionObject {
         let wasActive = isActive
         let descriptor = try holders.add((), of: call.sender)
         if !wasActive {
-            onEvent?(.sessionActivated)
+            router.handle(.sessionActivated)
             changed(BTCallName.Session.active)
         }
         return [.unixDescriptor(descriptor)]
@@ -81,18 +75,18 @@ package final class SessionObject {
 
     private func holdersLeft() {
         guard !isActive else { return }
-        onEvent?(.sessionDeactivated)
+        router.handle(.sessionDeactivated)
         changed(BTCallName.Session.active)
     }
 
     private func activeValue() -> Value { .bool(isActive) }
 
-    private func manualValue() -> Value { .bool(manual.get()) }
+    private func manualValue() -> Value { .bool(settings.configuration.routing.manualAudio) }
 
-    private func setManual(_ value: Value) throws(APIError) { try manual.set(value.boolValue ?? false) }
-
-    /// The key has another value than before.
-    package func manualChanged() { changed(BTCallName.Session.manual) }
+    private func setManual(_ value: Value) throws(APIError) {
+        let name = "\(ConfigurationSection.routing.settingPrefix).\(RoutingKey.manualAudio.rawValue)"
+        try settings.set(name, value.boolValue ?? false ? "true" : "false")
+    }
 
     private func changed(_ property: String) {
         bus.propertiesChanged(path: BTCallPath.session, interface: BTCallName.Interface.session, [property])
@@ -101,8 +95,15 @@ package final class SessionObject {
     // MARK: Local devices
 
     /// The local device that was opened last for calls.
-    package var opened: OpenedAudioDescription? {
+    private var opened: OpenedAudioDescription? {
         didSet { if opened != oldValue { changed(BTCallName.Session.opened) } }
+    }
+
+    private func show(_ path: ALSAPath, of device: LocalDevice) {
+        guard path.playbackRate > 0 else { return }
+        let period = Double(path.playbackPeriodFrames) * 1000 / Double(path.playbackRate)
+        opened = OpenedAudioDescription(
+            device: DeviceWord(device.rawValue) ?? .none, period: period, rate: path.playbackRate)
     }
 
     private func openedValue() -> Value { .vardict(opened?.fields ?? [:]) }

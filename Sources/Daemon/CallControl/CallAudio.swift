@@ -1,5 +1,5 @@
-package import AudioEngine
-import AudioPaths
+import AudioEngine
+package import AudioPaths
 import BTCallAPI
 package import ControlLoop
 package import DBus
@@ -15,9 +15,12 @@ package final class CallAudio: CallAudioExchange {
     /// Calls whose audio is the ALSA PCM; one of them gives the recorders their copy.
     private var pcmCalls: [CallRecord] = []
 
-    package init(engine: AudioEngine, logger: Logger) {
-        self.engine = engine
+    package init(graph: AudioGraph, logger: Logger) {
+        engine = graph.engine
         self.logger = logger
+        graph.events.subscribe(self) { audio, event in
+            if case .callAudioClosed(let call) = event { audio.closed(call) }
+        }
     }
 
     package func begin(_ record: CallRecord) -> PassedDescriptor? {
@@ -67,7 +70,7 @@ package final class CallAudio: CallAudioExchange {
     }
 
     /// The provider closed its end: the audio is over, the call is not.
-    package func closed(_ identifier: UInt32) {
+    private func closed(_ identifier: UInt32) {
         if let path = paths.removeValue(forKey: identifier) { logger.info("\(path): the provider closed the audio") }
     }
 }

@@ -55,7 +55,7 @@ extension CallDirectory {
             let over = own.filter { !options.calls.contains($0.path) }
             logger.notice("\(proxy.name) has come back to the bus with its calls (\(own.count - over.count))")
             for record in over { try update(record, .ended(.remoteHangUp), from: busName) }
-            onProviders?()
+            providerChanges.send()
             return
         }
         throw APIError(

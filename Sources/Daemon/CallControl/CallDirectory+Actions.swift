@@ -1,5 +1,7 @@
 package import BTCallAPI
 import ControlLoop
+import Logging
+import Routing
 import Telephony
 
 // What clients may ask beside the requests of headsets.
@@ -22,6 +24,13 @@ extension CallDirectory {
     /// - Throws: as `swap()`; `notSupported` also when the calls are not of one application that can do that.
     package func conference() async throws(APIError) {
         try await performOnAll(.threeWay(.join), needs: .conference)
+    }
+
+    /// Lifting the handset answers the call that rings.
+    package func handsetLifted() {
+        guard let call = snapshot.ringing else { return }
+        logger.info("the handset is lifted: it answers")
+        request(.answer(call.id), via: .handset)
     }
 
     /// What the call's application can do with it from now on; nothing that it cannot do at all.

@@ -1,3 +1,4 @@
+import AudioPaths
 package import BTCallAPI
 package import BluetoothTypes
 package import ControlLoop
@@ -16,7 +17,8 @@ extension CallDirectory {
         guard record.failure == nil else { throw Self.refusal(.unknownCall) }
         guard case .ended(let reason) = state, record.call.isShown, record.call.direction == .outgoing,
             record.startedAt == 0,
-            record.call.state == .dialing || record.call.state == .alerting, let length = onFailure?(record, reason)
+            record.call.state == .dialing || record.call.state == .alerting,
+            let length = tones?.fail(record.identifier, reason)
         else { return false }
         record.failure = reason
         logger.info("call \(record.uuid): failed, \(reason.rawValue)")

@@ -159,7 +159,7 @@ extension CallDirectory {
         }
         return await withCheckedContinuation { continuation in
             question.answer = continuation
-            onMediaChangeRequested?(record, media)
+            mediaRequests.send((record, media))
         }
     }
 
@@ -215,15 +215,15 @@ extension CallDirectory {
         logger.info("call \(record.uuid): audio \(media.audio.rawValue), video \(media.video.rawValue)")
         if record.call.state != .setup {
             if media.audio != old.audio || media.video != old.video {
-                onRoutingEvent?(.callMedia(call: record.uuid, audio: media.audio, video: media.video))
+                routing.send(.callMedia(call: record.uuid, audio: media.audio, video: media.video))
             }
             let (hasAudio, hasVideo) = (media.isLocalAudioEnabled, media.isLocalVideoEnabled)
             if hasAudio != old.isLocalAudioEnabled || hasVideo != old.isLocalVideoEnabled {
-                onRoutingEvent?(.callLocalMedia(call: record.uuid, audio: hasAudio, video: hasVideo))
+                routing.send(.callLocalMedia(call: record.uuid, audio: hasAudio, video: hasVideo))
             }
         }
         typealias Name = BTCallName.Call
-        onProperties?(record, [Name.audio, Name.video, Name.localAudioEnabled, Name.localVideoEnabled])
+        properties.send((record, [Name.audio, Name.video, Name.localAudioEnabled, Name.localVideoEnabled]))
     }
 
     // MARK: Mute

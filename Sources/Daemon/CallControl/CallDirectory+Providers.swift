@@ -19,7 +19,7 @@ extension CallDirectory {
         if let index = index(of: busName, path) {
             providers[index].owner = proxy
             table.register(Self.provider(providers[index].key, options))
-            onProviders?()
+            providerChanges.send()
             return
         }
         try checkRoom(for: busName)
@@ -44,7 +44,7 @@ extension CallDirectory {
     private func add(_ owner: any CallOwner, _ key: String) {
         table.register(Self.provider(key, owner.options))
         providers.append((key, owner))
-        onProviders?()
+        providerChanges.send()
     }
 
     package func hasProvider(_ fits: (any CallOwner) -> Bool) -> Bool { providers.contains { fits($0.owner) } }
@@ -107,7 +107,7 @@ extension CallDirectory {
             if let busName = owner.busName, !present.contains(busName) { unwatch(busName) }
             run(table.providerGone(key))
         }
-        onProviders?()
+        providerChanges.send()
     }
 
     private func checkRoom(for busName: String) throws(APIError) {

@@ -122,7 +122,7 @@ extension CallDirectory {
         case .unknownProvider, .unknownCall, .notOwner, .illegalTransition, .tooManyCalls: return
         }
         logger.info("an incoming call of \(owner.name) is refused: \(reason.rawValue)")
-        onRefused?(RefusedCall(details, provider: owner.name, reason))
+        refusals.send(RefusedCall(details, provider: owner.name, reason))
     }
 
     private func require(_ id: CallID) throws(APIError) -> CallRecord {

@@ -1,3 +1,4 @@
+package import AudioPaths
 import BTCallAPI
 package import BluetoothTypes
 package import Configuration
@@ -15,28 +16,34 @@ package import Telephony
 /// call that appears is shown to the gateways before the policy opens a link for it.
 @ControlPlane
 package final class CallDirectory {
-    /// What the object tree shows.
+    /// What became of a call.
     package enum Change {
         case added(CallRecord)
         case changed(CallRecord)
         case ended(CallRecord, CallEndReason)
     }
 
-    package var onChange: (@ControlPlane (Change) -> Void)?
-    package var onRoutingEvent: (@ControlPlane (RoutingEvent) -> Void)?
+    /// A call is over, and its object is still on the bus: the time for its last figures.
+    package let endings = Signal<CallRecord>()
+    /// For the objects on the bus alone.
+    package let objectChanges = Signal<Change>()
+    /// For everybody else.
+    package let changes = Signal<Change>()
+    /// What the policy is told.
+    package let routing = Signal<RoutingEvent>()
     /// What headsets are shown.
-    package var onSnapshot: (@ControlPlane (CallSnapshot) -> Void)?
+    package let snapshots = Signal<CallSnapshot>()
     /// Whether a call that headsets are not shown has audio, or is about to.
-    package var onUnshownSpeech: (@ControlPlane (Bool) -> Void)?
+    package let unshownSpeech = Signal<Bool>()
     /// A call that was reported and does not ring.
-    package var onRefused: (@ControlPlane (RefusedCall) -> Void)?
+    package let refusals = Signal<RefusedCall>()
     /// Which incoming calls are taken; acts on the next report.
     package var policy: CallTable.Configuration {
         get { table.configuration }
         set { table.configuration = newValue }
     }
     /// Every call's audio that has to exist is asked for here; false when it cannot be had.
-    package var audio: (any CallAudioExchange)?
+    package let audio: (any CallAudioExchange)?
 
     package let bus: BusConnection
     package let logger: Logger
@@ -56,18 +63,18 @@ package final class CallDirectory {
     /// For a client to answer for a change of media.
     package var mediaPatience = Duration.seconds(20)
     /// Properties of a call that are others than before.
-    package var onProperties: (@ControlPlane (CallRecord, [String]) -> Void)?
-    package var onMediaChangeRequested: (@ControlPlane (CallRecord, MediaState) -> Void)?
-    /// Begins to say that a call could not be made; how long that takes, and nil where nothing is said.
-    package var onFailure: (@ControlPlane (CallRecord, CallEndReason) -> Duration?)?
+    package let properties = Signal<(CallRecord, [String])>()
+    package let mediaRequests = Signal<(CallRecord, MediaState)>()
+    /// Says that a call could not be made.
+    package let tones: CallTones?
     /// Whether the microphone is muted, as applications are told.
     package var isMuted = false
     /// New providers and calls are refused while the manager is inactive.
     package var acceptsProviders = false {
-        didSet { if acceptsProviders != oldValue { onProviders?() } }
+        didSet { if acceptsProviders != oldValue { providerChanges.send() } }
     }
     /// Providers have come or gone, or may come from now on.
-    package var onProviders: (@ControlPlane () -> Void)?
+    package let providerChanges = Signal<Void>()
     package let deadline: Duration
     /// For applications to come back after the bus, and until when that is.
     package var absencePatience = Duration.seconds(15)
@@ -77,11 +84,16 @@ package final class CallDirectory {
     package let contacts: ContactResolvers
 
     /// - Parameters:
+    ///   - audio: gives every call its audio; nil: none has any.
+    ///   - tones: say why a call could not be made; nil: nobody does.
     ///   - deadline: for a provider to do what it is asked.
     ///   - contactBudget: for a contact resolver to know who calls.
     package init(
-        bus: BusConnection, deadline: Duration, contactBudget: Duration = .milliseconds(500), logger: Logger
+        bus: BusConnection, audio: (any CallAudioExchange)?, tones: CallTones?, deadline: Duration,
+        contactBudget: Duration = .milliseconds(500), logger: Logger
     ) {
+        self.audio = audio
+        self.tones = tones
         contacts = ContactResolvers(bus: bus, budget: contactBudget, patience: deadline, logger: logger)
         self.bus = bus
         self.deadline = deadline
@@ -136,17 +148,27 @@ package final class CallDirectory {
         table.requests(for: action).compactMap { openRequests[$0]?.answerMedia }.last
     }
 
+    /// Tells what became of a call, in an order that others can build on:
+    /// 1. Its last figures, while its object can still show them.
+    /// 2. Its object: no client hears of what a call causes before it hears of the call.
+    /// 3. Everybody else.
+    private func tell(_ change: Change) {
+        if case .ended(let record, _) = change { endings.send(record) }
+        objectChanges.send(change)
+        changes.send(change)
+    }
+
     private func tellSnapshot() {
         let snapshot = table.snapshot
         guard snapshot != shown else { return }
         shown = snapshot
-        onSnapshot?(snapshot)
+        snapshots.send(snapshot)
     }
 
     private func tellUnshownSpeech() {
         guard table.isSpeakingUnshown != isSpeakingUnshown else { return }
         isSpeakingUnshown.toggle()
-        onUnshownSpeech?(isSpeakingUnshown)
+        unshownSpeech.send(isSpeakingUnshown)
     }
 
     private func added(_ call: Call, _ context: CallContext) {
@@ -156,7 +178,7 @@ package final class CallDirectory {
         record.contact = context.contact
         records.append(record)
         logger.about(call: record.uuid).info("\(call.direction) call \(record.uuid) of \(provider.owner.name)")
-        onChange?(.added(record))
+        tell(.added(record))
         if call.state != .setup { appeared(record) }
         lookUp(record)
     }
@@ -167,8 +189,8 @@ package final class CallDirectory {
         tellSnapshot()
         let (video, audio) = (record.media.video != .off, record.media.audio)
         switch record.call.direction {
-        case .incoming: onRoutingEvent?(.callIncoming(call: record.uuid, video: video, routes: nil, audio: audio))
-        case .outgoing: onRoutingEvent?(.callOutgoing(call: record.uuid, video: video, routes: nil, audio: audio))
+        case .incoming: routing.send(.callIncoming(call: record.uuid, video: video, routes: nil, audio: audio))
+        case .outgoing: routing.send(.callOutgoing(call: record.uuid, video: video, routes: nil, audio: audio))
         }
     }
 
@@ -181,13 +203,13 @@ package final class CallDirectory {
             logger.about(call: record.uuid).info("call \(record.uuid): \(call.state)")
             if old == .setup { appeared(record) }
             switch (old, call.state) {
-            case (.held, .active): onRoutingEvent?(.callResumed(call: record.uuid))
-            case (_, .active): onRoutingEvent?(.callAnswered(call: record.uuid, via: record.answeredVia))
-            case (_, .held): onRoutingEvent?(.callHeld(call: record.uuid))
+            case (.held, .active): routing.send(.callResumed(call: record.uuid))
+            case (_, .active): routing.send(.callAnswered(call: record.uuid, via: record.answeredVia))
+            case (_, .held): routing.send(.callHeld(call: record.uuid))
             default: break
             }
         }
-        onChange?(.changed(record))
+        tell(.changed(record))
         exchangeAudio(record)
         tellMuted()
     }
@@ -201,8 +223,8 @@ package final class CallDirectory {
         record.failureTimer?.cancel()
         guard case .ended(let reason) = call.state else { return }
         logger.about(call: record.uuid).info("call \(record.uuid): ended, \(reason.rawValue)")
-        onRoutingEvent?(.callEnded(call: record.uuid))
-        onChange?(.ended(record, reason))
+        routing.send(.callEnded(call: record.uuid))
+        tell(.ended(record, reason))
     }
 
     /// Audio exists while the call is alerting (early media) or active.

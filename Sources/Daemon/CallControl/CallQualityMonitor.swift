@@ -19,7 +19,7 @@ package final class CallQualityMonitor {
     }
 
     /// Properties of a call that are other than before.
-    package var onChange: (@ControlPlane (CallRecord, [String]) -> Void)?
+    package let changes = Signal<(CallRecord, [String])>()
     private let graph: AudioGraph
     private let interval: Duration
     private let window: Duration
@@ -33,30 +33,46 @@ package final class CallQualityMonitor {
     /// - Parameters:
     ///   - interval: between two readings.
     ///   - window: over which the recent quality is.
-    package init(graph: AudioGraph, interval: Duration, window: Duration) {
+    package init(graph: AudioGraph, calls: CallDirectory, interval: Duration, window: Duration) {
         self.graph = graph
         self.interval = interval
         self.window = window
+        calls.endings.subscribe(self) { $0.ended($1) }
+        calls.changes.subscribe(self) { $0.take($1) }
+        graph.events.subscribe(self) { $0.take($1) }
     }
 
     /// Whether a call has audio, and is looked at once in a while.
     package var isWatching: Bool { timer != nil }
 
-    package func take(_ change: CallDirectory.Change) {
+    private func take(_ event: AudioGraph.Event) {
+        switch event {
+        case .firstPacket, .linkSilent: sample()
+        case .linkLost, .pathFailed, .routed: follow()
+        case .linkResumed, .linkClosed, .callAudioClosed, .injectionEnded, .speakingWhileMuted, .microphoneReady,
+            .microphoneOpened, .microphoneFailed, .microphoneLive, .manualEnded, .tapEnded, .outputFailed:
+            break
+        }
+    }
+
+    private func take(_ change: CallDirectory.Change) {
         switch change {
         case .added(let record):
             record.history = CallHistory(window: window)
             known.append(record)
             consider(record)
         case .changed(let record): consider(record)
-        case .ended(let record, _):
-            leave(record)
-            known.removeAll { $0 === record }
+        case .ended: break
         }
     }
 
+    private func ended(_ record: CallRecord) {
+        leave(record)
+        known.removeAll { $0 === record }
+    }
+
     /// Another device may carry the audio from here on, or none.
-    package func follow() {
+    private func follow() {
         guard !watched.isEmpty else { return }
         read()
         let routed = graph.routedTerminal
@@ -74,7 +90,7 @@ package final class CallQualityMonitor {
     }
 
     /// Something happened that is to be seen at once.
-    package func sample() {
+    private func sample() {
         guard !watched.isEmpty else { return }
         read()
         announce()
@@ -159,7 +175,7 @@ package final class CallQualityMonitor {
             if carrier != watched[index].carrier { names.append(BTCallName.Call.link) }
             watched[index].score = score
             watched[index].carrier = carrier
-            if !names.isEmpty { onChange?(record, names) }
+            if !names.isEmpty { changes.send((record, names)) }
         }
     }
 }

@@ -1,6 +1,6 @@
 import AudioDSP
-package import AudioEngine
-import AudioPaths
+import AudioEngine
+package import AudioPaths
 package import BTCallAPI
 package import Configuration
 package import ControlLoop
@@ -42,7 +42,7 @@ package final class CallTaps {
 
     private enum Outcome { case allowed, denied, unanswered, callOver }
 
-    package var onEvent: (@ControlPlane (Event) -> Void)?
+    package let events = Signal<Event>()
     /// A change to `deny` ends what is being recorded.
     package var consent: RecordingConsent {
         didSet {
@@ -68,13 +68,17 @@ package final class CallTaps {
 
     /// - Parameter patience: for somebody to allow it.
     package init(
-        engine: AudioEngine, calls: CallDirectory, consent: RecordingConsent, patience: Duration, logger: Logger
+        graph: AudioGraph, calls: CallDirectory, consent: RecordingConsent, patience: Duration, logger: Logger
     ) {
-        self.engine = engine
+        engine = graph.engine
         self.calls = calls
         self.consent = consent
         self.patience = patience
         self.logger = logger
+        calls.endings.subscribe(self) { $0.ended($1) }
+        graph.events.subscribe(self) { taps, event in
+            if case .tapEnded(let tap) = event { taps.ended(tap) }
+        }
     }
 
     package func tap(_ identifier: UInt32) -> Tap? { taps[identifier] }
@@ -132,13 +136,13 @@ package final class CallTaps {
     }
 
     /// The call is over, and so are its taps.
-    package func ended(_ call: CallRecord) {
+    private func ended(_ call: CallRecord) {
         for question in questions where question.call === call { answer(question, .callOver) }
         for (identifier, tap) in taps where tap.call === call { engine.detachTap(identifier) }
     }
 
     /// The engine has closed it.
-    package func ended(_ identifier: UInt32) {
+    private func ended(_ identifier: UInt32) {
         guard let tap = taps.removeValue(forKey: identifier) else { return }
         logger.notice("call \(tap.call.uuid): \(tap.owner) records it no more")
         note(tap.call)
@@ -161,7 +165,7 @@ package final class CallTaps {
 
     private func denied(_ call: CallRecord, _ busName: String, _ message: String) -> APIError {
         logger.notice("call \(call.uuid): \(busName) may not record it")
-        onEvent?(.denied(call, busName: busName))
+        events.send(.denied(call, busName: busName))
         return APIError(.accessDenied, message)
     }
 
@@ -183,7 +187,7 @@ package final class CallTaps {
         logger.notice("call \(call.uuid): \(busName) asks to record it")
         return await withCheckedContinuation { continuation in
             question.answer = continuation
-            onEvent?(.requested(call, busName: busName))
+            events.send(.requested(call, busName: busName))
         }
     }
 
@@ -227,7 +231,7 @@ package final class CallTaps {
         let isRecorded = taps.values.contains { $0.call === call }
         guard isRecorded != call.isRecorded else { return }
         call.isRecorded = isRecorded
-        onEvent?(.changed(call))
+        events.send(.changed(call))
     }
 
     private static func side(_ options: TapOptions) -> TapSide {

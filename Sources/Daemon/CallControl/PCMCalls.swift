@@ -1,4 +1,4 @@
-import AudioPaths
+package import AudioPaths
 package import BTCallAPI
 package import ControlLoop
 package import DBus
@@ -19,26 +19,35 @@ package final class PCMCalls: CallOwner {
     private var record: CallRecord?
     private var isRegistered = false
 
-    package init(calls: CallDirectory, logger: Logger) {
+    package init(calls: CallDirectory, pcm: PCMServer, logger: Logger) {
         self.calls = calls
         self.logger = logger
+        calls.changes.subscribe(self) { pcmCalls, change in
+            if case .ended(let record, _) = change { pcmCalls.ended(record) }
+            pcmCalls.callsChanged()
+        }
+        calls.providerChanges.subscribe(self) { $0.callsChanged() }
+        pcm.changes.subscribe(self) { pcmCalls in
+            pcmCalls.streamsChanged(
+                isPlaying: pcm.count(.call) > 0, isCapturing: pcm.count(.call, isCapture: true) > 0)
+        }
     }
 
     // MARK: What happens
 
-    package func streamsChanged(isPlaying: Bool, isCapturing: Bool) {
+    private func streamsChanged(isPlaying: Bool, isCapturing: Bool) {
         perform(machine.streams(isPlaying: isPlaying, isCapturing: isCapturing, at: ControlLoop.now))
     }
 
     /// Other calls, or who owns them, may have changed.
-    package func callsChanged() {
+    private func callsChanged() {
         let isOccupied = calls.calls.contains { $0.hasSpeech && $0.provider.options.audio == .descriptor }
         let mayLast = calls.acceptsProviders && !calls.hasProvider { $0.options.audio == .pcm && $0 !== self }
         perform(machine.circumstances(mayBegin: !isOccupied, mayLast: mayLast, at: ControlLoop.now))
     }
 
     /// A call is over.
-    package func ended(_ ended: CallRecord) {
+    private func ended(_ ended: CallRecord) {
         guard let record, ended === record else { return }
         self.record = nil
         // Its provider leaves when what is being carried out has been.

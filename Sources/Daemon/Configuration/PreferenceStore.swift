@@ -1,4 +1,5 @@
 package import ControlLoop
+package import Logging
 
 /// Keeps what is set at run time and must survive a restart: the preferred and the default device, and the settings.
 package struct PreferenceStore: Sendable {
@@ -41,6 +42,18 @@ package struct PreferenceStore: Sendable {
     /// - Parameter directory: absolute; made when it does not exist.
     package init(directory: String) {
         file = StateFile("preferences.conf", in: directory)
+    }
+
+    /// What was kept; nothing when the file cannot be read, with the reason in the log.
+    package func restored(_ logger: Logger) -> Preferences {
+        do throws(ConfigurationError) {
+            let (preferences, leftOut) = try load()
+            for error in leftOut { logger.warning("a preference kept from before is ignored: \(error)") }
+            return preferences
+        } catch {
+            logger.error("preferences are not restored: \(error)")
+            return Preferences()
+        }
     }
 
     /// What was kept; an absent file is no preferences.

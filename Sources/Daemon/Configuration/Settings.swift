@@ -14,22 +14,23 @@ package final class Settings {
     /// What was set at run time, by name (`routing.exclude`), as it would be written.
     package private(set) var runtime: [String: String] = [:]
     /// The configuration is another than before.
-    package var onChange: (@ControlPlane (_ old: Configuration, _ new: Configuration) -> Void)?
+    package let changes = Signal<(old: Configuration, new: Configuration)>()
     /// What was set at run time is other than before, and has to be kept.
-    package var onRuntimeChange: (@ControlPlane () -> Void)?
+    package let runtimeChanges = Signal<Void>()
     /// Why a key with this condition cannot be changed now; nil: it can.
     package var obstacle: (@ControlPlane (ConfigurationKey.Condition, _ name: String) -> APIError?)?
     /// Other settings than before are in `dropped`.
-    package var onDropped: (@ControlPlane () -> Void)?
-    /// Returns when what was set has been written, or could not be.
-    package var settle: (@ControlPlane () async -> Void)?
+    package let droppedChanges = Signal<Void>()
     private let base: Configuration
+    private let writer: StateWriter?
 
     /// - Parameters:
     ///   - base: what the daemon was started with.
     ///   - kept: what was set at run time earlier, by name.
-    package init(base: Configuration, kept: [String: String]) {
+    ///   - writer: writes what is set; nil: nothing is kept.
+    package init(base: Configuration, kept: [String: String], writer: StateWriter? = nil) {
         self.base = base
+        self.writer = writer
         configuration = base
         for (name, value) in kept.sorted(by: { $0.key < $1.key }) {
             guard let key = Self.key(name), key.effect != .restart else {
@@ -51,6 +52,9 @@ package final class Settings {
     package private(set) var ignored: [String] = []
     /// Names of settings whose values from before are not accepted any more, and that were neither set nor reset since.
     package private(set) var dropped: Set<String> = []
+
+    /// Returns when what was set has been written, or could not be.
+    package func settle() async { await writer?.settle() }
 
     /// Every key of every section, in the order of the example file; of headsets those that have a section.
     package var list: [SettingDescription] {
@@ -167,14 +171,14 @@ package final class Settings {
         let left = dropped.subtracting(names)
         guard left != dropped else { return }
         dropped = left
-        onDropped?()
+        droppedChanges.send()
     }
 
     private func replace(_ new: Configuration, _ keys: [ConfigurationKey]) {
         let old = configuration
         configuration = new
-        onRuntimeChange?()
-        if keys.contains(where: { $0.read(old) != $0.read(new) }) { onChange?(old, new) }
+        runtimeChanges.send()
+        if keys.contains(where: { $0.read(old) != $0.read(new) }) { changes.send((old, new)) }
     }
 
     private func describe(_ key: ConfigurationKey, _ name: String) -> SettingDescription {

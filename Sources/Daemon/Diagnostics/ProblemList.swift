@@ -14,9 +14,10 @@ package final class ProblemList {
     }
 
     package private(set) var problems: [Problem] = []
-    package var onChange: (@ControlPlane () -> Void)?
+    /// The list is another than before.
+    package let changes = Signal<Void>()
     /// There is one that was not there before.
-    package var onBegin: (@ControlPlane (Problem) -> Void)?
+    package let begun = Signal<Problem>()
     private let logger: Logger
 
     package init(logger: Logger) {
@@ -33,14 +34,14 @@ package final class ProblemList {
             problems.append(problem)
         }
         logger.warning("\(what): \(remedy)")
-        onChange?()
-        if isNew { onBegin?(problem) }
+        changes.send()
+        if isNew { begun.send(problem) }
     }
 
     package func end(_ id: String) {
         guard let index = problems.firstIndex(where: { $0.id == id }) else { return }
         let problem = problems.remove(at: index)
         logger.notice("no longer: \(problem.what)")
-        onChange?()
+        changes.send()
     }
 }

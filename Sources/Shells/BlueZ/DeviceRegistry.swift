@@ -41,8 +41,8 @@ package final class DeviceRegistry {
     package private(set) var adapters: [Adapter] = []
     /// Ordered by address; a device that two adapters know appears once for each, ordered by path.
     package private(set) var devices: [Device] = []
-    /// Called after the lists have changed, in the order of the lists.
-    package var onEvent: (@ControlPlane (Event) -> Void)?
+    /// Sent after the lists have changed, in the order of the lists.
+    package let events = Signal<Event>()
 
     let bus: BusConnection
     private let logger: Logger
@@ -58,7 +58,7 @@ package final class DeviceRegistry {
         }
     }
 
-    /// Starts to follow `org.bluez`; set `onEvent` before the next suspension.
+    /// Starts to follow `org.bluez`; subscribe to `events` before the next suspension.
     package init(bus: BusConnection, logger: Logger = Logger(label: "btcall.bluez")) {
         self.bus = bus
         self.logger = logger
@@ -95,7 +95,7 @@ package final class DeviceRegistry {
         devices = []
         if wasPresent {
             logger.warning("bluetoothd has left the bus: start it with `systemctl start bluetooth`")
-            onEvent?(.serviceVanished)
+            events.send(.serviceVanished)
         }
         if let owner { read(owner) }
     }
@@ -118,9 +118,9 @@ package final class DeviceRegistry {
             (adapters, devices) = tree()
             let appeared = (adapters, devices)
             logger.info("bluetoothd is on the bus: \(adapters.count) adapters, \(devices.count) devices")
-            onEvent?(.serviceAppeared)
-            for adapter in appeared.0 { onEvent?(.adapterChanged(adapter)) }
-            for device in appeared.1 { onEvent?(.deviceChanged(device)) }
+            events.send(.serviceAppeared)
+            for adapter in appeared.0 { events.send(.adapterChanged(adapter)) }
+            for device in appeared.1 { events.send(.deviceChanged(device)) }
         case .failure(let error):
             logger.warning("bluetoothd does not list its devices, trying again: \(error)")
             ControlLoop.shared.schedule(after: Self.retryPause) { [weak self] in
@@ -145,7 +145,7 @@ package final class DeviceRegistry {
             log(problems)
             if isDifferent { publish() }
             if case .disconnected(let path, let reason) = change, let address = BluetoothAddress(devicePath: path) {
-                onEvent?(.deviceDisconnected(address, reason: reason))
+                events.send(.deviceDisconnected(address, reason: reason))
             }
         }
     }
@@ -207,6 +207,6 @@ package final class DeviceRegistry {
             }
             if !there.contains(old.address) { events.append(.deviceRemoved(old.address)) }
         }
-        for event in events { onEvent?(event) }
+        for event in events { self.events.send(event) }
     }
 }

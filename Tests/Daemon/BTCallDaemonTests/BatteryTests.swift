@@ -150,7 +150,7 @@ extension DaemonTests {
             let log = LogLines()
             let battery = BoardBattery(bus: connection, source: .upower, logger: log.logger)
             var changes = 0
-            battery.onChange = { changes += 1 }
+            battery.changes.subscribe { changes += 1 }
             _ = try await connection.owner(of: "org.freedesktop.DBus")
             battery.source = .none
             battery.source = .upower

@@ -82,7 +82,7 @@ import Testing
         let memories = CodecMemories(
             store: store, codecs: [.cvsd], writer: StateWriter(isImmediate: true), logger: LogLines().logger)
         var told: [String?] = []
-        memories.onKept = { told.append($0) }
+        memories.kept.subscribe { told.append($0) }
         memories.learn(memory, of: key.headset, on: key.adapter)
         #expect(told.count == 1 && told.first??.contains("/proc/btcall/codecs.conf") == true)
         #expect(memories.memory(of: key.headset, on: key.adapter) == memory)

@@ -34,7 +34,7 @@ extension DaemonTests {
             router.handle(.setDefault(.earpiece))
             var course: [String] = []
             cards.onOpening = { course.append("opened") }
-            router.onNotice = { notice in
+            router.notices.subscribe { notice in
                 switch notice {
                 case .routeChanged(let old, let new, let reason):
                     course.append("\(old?.description ?? "none") -> \(new?.description ?? "none"): \(reason.rawValue)")

@@ -1,3 +1,4 @@
+import AudioPaths
 import BTCallAPI
 import BTCallDaemon
 import BTCallSimulator
@@ -17,6 +18,9 @@ import Testing
 private final class Router: RouteDeciding {
     let policy = RoutingPolicy()
     let recorder = FlightRecorder(version: "test")
+    let notices = Signal<RouteNotice>()
+    let ringing = Signal<Ringing>()
+    let musicReturns = Signal<BluetoothAddress>()
     var choiceSequence: Int?
     var events: [RoutingEvent] = []
     var refusal: RoutingError?

@@ -44,7 +44,7 @@ import Testing
     @Test func `What is set goes before the file, and is given back by a reset`() throws {
         let settings = try settings("[routing]\nexclude = wiredHeadset\n")
         var changes = 0
-        settings.onChange = { _, _ in changes += 1 }
+        settings.changes.subscribe { _ in changes += 1 }
         #expect(try find("routing.exclude", settings).origin == .file)
         try settings.set("routing.exclude", "bluetooth,earpiece")
         #expect(settings.configuration.routing.exclude == [.bluetooth, .earpiece])
@@ -78,7 +78,7 @@ import Testing
     ) throws {
         let settings = try settings()
         var changes = 0
-        settings.onRuntimeChange = { changes += 1 }
+        settings.runtimeChanges.subscribe { changes += 1 }
         let before = settings.list
         let refusal = try #require(#expect(throws: APIError.self) { try settings.set(key, value) })
         #expect(refusal.code == .invalidArgument)

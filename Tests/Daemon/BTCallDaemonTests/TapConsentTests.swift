@@ -17,10 +17,10 @@ extension DaemonTests {
                 _ = try await box.startCall(registration)
                 let path = try #require(box.daemon.calls.calls.first?.path)
                 let taps = CallTaps(
-                    engine: box.daemon.graph.engine, calls: box.daemon.calls, consent: .ask, patience: .seconds(60),
+                    graph: box.daemon.graph, calls: box.daemon.calls, consent: .ask, patience: .seconds(60),
                     logger: box.log.logger)
                 var isAsked = false
-                taps.onEvent = { event in if case .requested = event { isAsked = true } }
+                taps.events.subscribe { event in if case .requested = event { isAsked = true } }
                 let opening = Task { @ControlPlane () -> APIError? in
                     do throws(APIError) {
                         _ = try await taps.open(path, TapOptions(), of: ":1.1000")

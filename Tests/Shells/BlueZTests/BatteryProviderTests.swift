@@ -15,7 +15,7 @@ struct BatteryProviderTests {
     private func provider(_ fixture: BlueZFixture) async throws -> (BatteryProvider, DeviceRegistry) {
         let registry = DeviceRegistry(bus: fixture.bus, logger: fixture.log.logger)
         let provider = BatteryProvider(bus: fixture.bus, registry: registry, logger: fixture.log.logger)
-        registry.onEvent = { [weak provider] _ in provider?.refresh() }
+        registry.events.subscribe { [weak provider] _ in provider?.refresh() }
         try await eventually { registry.isServicePresent }
         return (provider, registry)
     }

@@ -17,7 +17,7 @@ struct DeviceRegistryTests {
 
     func registry(_ fixture: BlueZFixture) -> DeviceRegistry {
         let registry = DeviceRegistry(bus: fixture.bus, logger: fixture.log.logger)
-        registry.onEvent = { [events] in events.push($0) }
+        registry.events.subscribe { [events] in events.push($0) }
         return registry
     }
 

@@ -10,9 +10,7 @@ import Routing
 @ControlPlane
 package final class MicrophoneControl {
     /// What a client can see, by the property's name on the bus.
-    package var onChange: (@ControlPlane (String) -> Void)?
-    /// The device that a call is on, and whether it has a microphone; nil while there is no route.
-    package var input: (@ControlPlane () -> (device: String, isThere: Bool)?)?
+    package let changes = Signal<String>()
     package private(set) var isAlwaysPrepared: Bool
     /// The prepared microphone gives samples.
     package private(set) var isPrepared = false
@@ -21,6 +19,9 @@ package final class MicrophoneControl {
     package let isAutomatic: Bool
     package let output: PrivacyOutput
     private let graph: AudioGraph
+    private let router: any RouteDeciding
+    /// Local devices with a microphone of their own.
+    private let recording: Set<LocalDevice>
     private let mute: MuteState
     private let paths: any PathOpening
     private let problems: ProblemList
@@ -45,10 +46,12 @@ package final class MicrophoneControl {
     private static let unprepared = "prepared"
 
     package init(
-        _ configuration: Configuration, graph: AudioGraph, mute: MuteState, paths: any PathOpening,
-        problems: ProblemList, logger: Logger
+        _ configuration: Configuration, graph: AudioGraph, router: any RouteDeciding, mute: MuteState,
+        paths: any PathOpening, problems: ProblemList, logger: Logger
     ) {
         self.graph = graph
+        self.router = router
+        recording = Set(configuration.localDevices.filter { $0.value.capture != nil }.keys)
         self.mute = mute
         self.paths = paths
         self.problems = problems
@@ -61,6 +64,7 @@ package final class MicrophoneControl {
         retryInterval = configuration.waits.localDevice
         output = PrivacyOutput(configuration.privacyOutput, problems: problems)
         mute.apply = { [weak self] _ in self?.follow() }
+        graph.events.subscribe(self) { $0.take($1) }
         follow()
     }
 
@@ -78,9 +82,9 @@ package final class MicrophoneControl {
         isEnabled = new.routing.microphoneEnabled
         if new.alwaysPrepared != old.alwaysPrepared { prepare(new.alwaysPrepared) }
         follow()
-        if access != self.access { onChange?(BTCallName.Audio.microphoneAccess) }
+        if access != self.access { changes.send(BTCallName.Audio.microphoneAccess) }
         if new.routing.microphoneEnabled != old.routing.microphoneEnabled {
-            onChange?(BTCallName.Audio.microphoneEnabled)
+            changes.send(BTCallName.Audio.microphoneEnabled)
         }
     }
 
@@ -129,7 +133,7 @@ package final class MicrophoneControl {
             isAllowedByClient = isAllowed
             logger.notice("a client has \(isAllowed ? "allowed" : "withdrawn") the microphone")
             follow()
-            onChange?(BTCallName.Audio.microphoneAccess)
+            changes.send(BTCallName.Audio.microphoneAccess)
         }
     }
 
@@ -149,7 +153,7 @@ package final class MicrophoneControl {
     package func checkUnmuting() throws(APIError) {
         try checkAccess()
         guard !isAutomatic else { return }
-        guard let input = input?() else {
+        guard let input else {
             throw APIError(
                 .notConfigured,
                 "audio.autoConfigure is off and no device carries the call: start the router (`btcall start`) and let a"
@@ -161,6 +165,18 @@ package final class MicrophoneControl {
                 "audio.autoConfigure is off and \(input.device) has no microphone: name one, capture = hw:0,0 in"
                     + " [device \(input.device)]")
         }
+    }
+
+    /// The device that a call is on, and whether it has a microphone; nil while there is no route.
+    private var input: (device: String, isThere: Bool)? {
+        router.policy.current.map { ($0.description, hasMicrophone($0)) }
+    }
+
+    /// A headset has one, or is used with the board's.
+    private func hasMicrophone(_ route: Route) -> Bool {
+        guard let local = route.local else { return true }
+        if recording.contains(local) { return true }
+        return local == .wiredHeadset && !recording.isDisjoint(with: [.speakerphone, .earpiece])
     }
 
     // MARK: Preparing
@@ -186,7 +202,7 @@ package final class MicrophoneControl {
     private func prepare(_ isWanted: Bool) -> Bool {
         guard isWanted != isAlwaysPrepared else { return false }
         isAlwaysPrepared = isWanted
-        onChange?(BTCallName.Audio.recordingAlwaysPrepared)
+        changes.send(BTCallName.Audio.recordingAlwaysPrepared)
         return true
     }
 
@@ -235,29 +251,41 @@ package final class MicrophoneControl {
 
     // MARK: Events
 
-    package func ready(_ isReady: Bool) {
-        guard isReady != isPrepared else { return }
-        isPrepared = isReady
-        onChange?(BTCallName.Audio.prepared)
+    private func take(_ event: AudioGraph.Event) {
+        switch event {
+        case .microphoneReady(let isReady): ready(isReady)
+        case .microphoneOpened: opened()
+        case .microphoneFailed(let error): failed(error)
+        case .microphoneLive(let isLive): live(isLive)
+        case .firstPacket, .linkSilent, .linkResumed, .linkLost, .linkClosed, .pathFailed, .callAudioClosed,
+            .injectionEnded, .speakingWhileMuted, .manualEnded, .tapEnded, .outputFailed, .routed:
+            break
+        }
     }
 
-    package func live(_ isLive: Bool) {
+    private func ready(_ isReady: Bool) {
+        guard isReady != isPrepared else { return }
+        isPrepared = isReady
+        changes.send(BTCallName.Audio.prepared)
+    }
+
+    private func live(_ isLive: Bool) {
         guard isLive != self.isLive else { return }
         self.isLive = isLive
         let before = output.state
         output.set(isLive)
-        onChange?(BTCallName.Audio.microphoneInUse)
-        if output.state != before { onChange?(BTCallName.Audio.privacyOutput) }
+        changes.send(BTCallName.Audio.microphoneInUse)
+        if output.state != before { changes.send(BTCallName.Audio.privacyOutput) }
     }
 
-    package func opened() {
+    private func opened() {
         isUnmuting = false
         retry?.cancel()
         retry = nil
         problems.end(Self.problem)
     }
 
-    package func failed(_ error: PathError) {
+    private func failed(_ error: PathError) {
         // Told late, when the call was over.
         guard isWanted else { return }
         problems.begin(

@@ -1,4 +1,4 @@
-package import AudioEngine
+import AudioEngine
 import BTCallAPI
 import CBTCall
 package import ControlLoop
@@ -38,9 +38,10 @@ package final class PCMServer {
     }
 
     /// Streams have begun or ended to run.
-    package var onChange: (@ControlPlane () -> Void)?
-    package var values: @ControlPlane () -> Values = { Values(playback: 100, capture: 100, isHeard: true) }
-    package var onWish: (@ControlPlane (Wish) -> Void)?
+    package let changes = Signal<Void>()
+    /// What mixers show and set.
+    package weak var mixer: (any PCMMixing)?
+    private var values: Values { mixer?.values ?? Values(playback: 100, capture: 100, isHeard: true) }
     /// Which process has connected this socket. Those that cannot be told apart (0, of another container) count as one.
     package var process: @ControlPlane (_ socket: Int32) -> Int32 = { PCMServer.peer(of: $0) }
     /// Where clients connect; nil serves nobody.
@@ -56,10 +57,10 @@ package final class PCMServer {
     private var shown: Values?
 
     package init(
-        path: String?, engine: AudioEngine, announcements: Announcements, problems: ProblemList, logger: Logger
+        path: String?, graph: AudioGraph, announcements: Announcements, problems: ProblemList, logger: Logger
     ) {
         self.path = path
-        self.engine = engine
+        engine = graph.engine
         self.announcements = announcements
         self.problems = problems
         self.logger = logger
@@ -174,8 +175,8 @@ package final class PCMServer {
 
     private func greet(_ connection: PCMConnection, _ hello: PCMHello) {
         guard hello.role != .control else {
-            guard connection.accept(nil), tell(connection, values(), after: nil) else { return end(connection) }
-            if shown == nil { shown = values() }
+            guard connection.accept(nil), tell(connection, values, after: nil) else { return end(connection) }
+            if shown == nil { shown = values }
             return
         }
         let streams = connections.filter { $0.memory != nil }
@@ -221,7 +222,7 @@ package final class PCMServer {
             logger.warning("\(hello.program) is not heard: \(error)")
             return
         }
-        onChange?()
+        changes.send()
     }
 
     private func stop(_ connection: PCMConnection) {
@@ -231,7 +232,7 @@ package final class PCMServer {
         case .playback(let playback): engine.endPlayback(playback)
         }
         connection.running = nil
-        onChange?()
+        changes.send()
     }
 
     private func end(_ connection: PCMConnection) {
@@ -252,7 +253,7 @@ package final class PCMServer {
     /// Something that mixers show may be another.
     package func valuesChanged() {
         guard let old = shown else { return }
-        let new = values()
+        let new = values
         shown = new
         for connection in connections where connection.hello?.role == .control {
             if !tell(connection, new, after: old) { end(connection) }
@@ -274,15 +275,22 @@ package final class PCMServer {
     private func set(_ element: UInt32, _ value: Int32, of connection: PCMConnection) {
         let number = Int(value)
         switch element {
-        case BTCALL_PCM_PLAYBACK_VOLUME.rawValue where (0...100).contains(number): onWish?(.playback(number))
-        case BTCALL_PCM_CAPTURE_VOLUME.rawValue where (0...100).contains(number): onWish?(.capture(number))
-        case BTCALL_PCM_CAPTURE_SWITCH.rawValue where (0...1).contains(number): onWish?(.heard(number == 1))
+        case BTCALL_PCM_PLAYBACK_VOLUME.rawValue where (0...100).contains(number): mixer?.perform(.playback(number))
+        case BTCALL_PCM_CAPTURE_VOLUME.rawValue where (0...100).contains(number): mixer?.perform(.capture(number))
+        case BTCALL_PCM_CAPTURE_SWITCH.rawValue where (0...1).contains(number): mixer?.perform(.heard(number == 1))
         default:
             logger.notice("\(name(connection)) is not served any more: it set element \(element) to \(value)")
             return end(connection)
         }
         valuesChanged()
         // It may be another value than was asked for: the mixer has to know.
-        if !tell(connection, values(), after: nil) { end(connection) }
+        if !tell(connection, values, after: nil) { end(connection) }
     }
+}
+
+/// What a mixer of a program on the ALSA PCM shows and sets.
+@ControlPlane
+package protocol PCMMixing: AnyObject {
+    var values: PCMServer.Values { get }
+    func perform(_ wish: PCMServer.Wish)
 }

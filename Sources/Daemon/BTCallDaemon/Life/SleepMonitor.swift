@@ -33,7 +33,7 @@ package final class SleepMonitor {
         self.interruptions = interruptions
         self.graph = graph
         self.logger = logger
-        graph.onQuiet = { [weak self] in self?.quiet() }
+        graph.quiet.subscribe(self) { $0.quiet() }
         subscriptions = [
             bus.subscribe(
                 sender: Self.service, path: Self.path, interface: Self.interface, member: "PrepareForSleep"

@@ -1,7 +1,6 @@
 package import AudioPaths
 package import BluetoothTypes
 package import BoardControl
-package import BusObjects
 package import ControlLoop
 package import Diagnostics
 package import HeadsetControl
@@ -12,36 +11,41 @@ package import Routing
 @ControlPlane
 package final class RouteController: RouteDeciding {
     package private(set) var policy: RoutingPolicy
-    package var onNotice: (@ControlPlane (RouteNotice) -> Void)?
-    package weak var links: (any LinkOpening)?
+    package let notices = Signal<RouteNotice>()
+    package let ringing = Signal<Ringing>()
+    package let musicReturns = Signal<BluetoothAddress>()
+    private weak var links: (any LinkOpening)?
     /// The same for headsets that are used without their microphone.
-    package weak var streams: (any StreamLinkOpening)?
+    private weak var streams: (any StreamLinkOpening)?
     /// Headsets whose link is a stream, or was the last time.
     private var streamed: Set<BluetoothAddress> = []
     package let recorder: FlightRecorder
     package let incidents: IncidentMonitor?
-    /// How the policy wants it to ring.
-    package var onRinging: (@ControlPlane (Ringing) -> Void)?
-    /// A headset is given back to its music.
-    package var onRestoreMedia: (@ControlPlane (BluetoothAddress) -> Void)?
-    package weak var hardware: (any HardwareSetting)?
+    private weak var hardware: (any HardwareSetting)?
     private let graph: AudioGraph
     private let logger: Logger
     private var timer: Timer?
     private var queue: [RoutingEvent] = []
     /// What is told when the audio has been moved.
-    private var notices: [RouteNotice] = []
+    private var untold: [RouteNotice] = []
     private var isHandling = false
 
     package init(
-        policy: RoutingPolicy, graph: AudioGraph, recorder: FlightRecorder, incidents: IncidentMonitor? = nil,
-        logger: Logger
+        policy: RoutingPolicy, graph: AudioGraph, hardware: (any HardwareSetting)? = nil, recorder: FlightRecorder,
+        incidents: IncidentMonitor? = nil, logger: Logger
     ) {
+        self.hardware = hardware
         self.policy = policy
         self.graph = graph
         self.recorder = recorder
         self.incidents = incidents
         self.logger = logger
+    }
+
+    /// Who opens links and streams from here on: they are made with this router, and after it.
+    package func serve(links: any LinkOpening, streams: any StreamLinkOpening) {
+        self.links = links
+        self.streams = streams
     }
 
     /// Events that arise while one is being carried out are taken after it, so that no effect is overtaken.
@@ -53,9 +57,9 @@ package final class RouteController: RouteDeciding {
         while !queue.isEmpty { graph.change { takeQueue() } }
         isHandling = false
         // The sound first: whoever is told wakes up and wants the processor, too.
-        let told = notices + [.stateChanged]
-        notices = []
-        for notice in told { onNotice?(notice) }
+        let told = untold + [.stateChanged]
+        untold = []
+        for notice in told { notices.send(notice) }
     }
 
     private func takeQueue() {
@@ -98,22 +102,22 @@ package final class RouteController: RouteDeciding {
                 address, codecHint: codecHint, attempt: attempt, timeout: policy.configuration.openTimeout)
         case .closeLink(let address):
             if streamed.contains(address) { streams?.closeLink(address) } else { links?.closeLink(address) }
-        case .startRinging(let ringing): onRinging?(ringing)
-        case .stopRinging: onRinging?(.none)
-        case .restoreMedia(let address): onRestoreMedia?(address)
+        case .startRinging(let ringing): self.ringing.send(ringing)
+        case .stopRinging: self.ringing.send(.none)
+        case .restoreMedia(let address): musicReturns.send(address)
         case .setDeadline(let deadline): setDeadline(deadline)
         case .routeChanged(let old, let new, let reason):
             let from = old?.description ?? "none"
             logger.about(route: new?.device.description ?? "none").notice(
                 "route: \(from) -> \(new?.description ?? "none") (\(reason.rawValue))")
             hardware?.routeChanged(to: new)
-            notices.append(.routeChanged(old: old, new: new, reason))
-        case .devicesChanged: notices.append(.devicesChanged)
+            untold.append(.routeChanged(old: old, new: new, reason))
+        case .devicesChanged: untold.append(.devicesChanged)
         case .activationFailed(let address):
             logger.about(headset: address).warning(
                 "no audio link to \(address) after all attempts: tried again after a pause, or when selected")
             incidents?.activationFailed(address)
-            notices.append(.activationFailed(address))
+            untold.append(.activationFailed(address))
         case .selectionRefused(let device, let error): logger.notice("\(device) was not selected: \(error.rawValue)")
         }
     }

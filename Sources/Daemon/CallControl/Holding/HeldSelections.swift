@@ -1,15 +1,8 @@
+package import AudioPaths
 package import BTCallAPI
 package import ControlLoop
 package import DBus
 package import Routing
-
-/// Who takes the selections of programs: the route controller, or a test.
-@ControlPlane
-package protocol SelectionTaking: AnyObject {
-    /// The number that the policy gave the last choice, whoever made it; nil: there is none.
-    var choiceSequence: Int? { get }
-    func handle(_ event: RoutingEvent)
-}
 
 /// Selections that end with their owner: each is taken back when its descriptor is closed, unless a later choice, of whoever,
 /// has taken its place.

@@ -1,6 +1,7 @@
 import BTCallAPI
 package import ControlLoop
 package import Logging
+import Routing
 import Telephony
 
 /// Tells the far ends that nobody hears them: while somebody else has the audio, calls are held whose applications can do
@@ -23,6 +24,15 @@ package final class InterruptionHolds {
         self.calls = calls
         self.isOn = isOn
         self.logger = logger
+        calls.routing.subscribe(self) { holds, event in
+            if case .callResumed(let call) = event { holds.resumed(call) }
+        }
+        calls.changes.subscribe(self) { holds, change in
+            switch change {
+            case .added(let record), .changed(let record): holds.changed(record)
+            case .ended: break
+            }
+        }
     }
 
     package func began() {
@@ -40,7 +50,7 @@ package final class InterruptionHolds {
     }
 
     /// A call is different. One that somebody answers here meanwhile is to be heard, and is no matter of ours.
-    package func changed(_ record: CallRecord) {
+    private func changed(_ record: CallRecord) {
         guard record.call.state == .active, pending.contains(record.identifier) else { return }
         pending.removeAll { $0 == record.identifier }
         hold(record)
@@ -68,7 +78,7 @@ package final class InterruptionHolds {
     }
 
     /// A held call was taken up again: if not from here, it is nothing to us any more.
-    package func resumed(_ uuid: String) {
+    private func resumed(_ uuid: String) {
         held.removeAll { calls.record($0)?.uuid == uuid }
     }
 

@@ -21,9 +21,9 @@ package final class Interruptions {
     package static let deviceBusy = "device busy"
 
     /// `.interruptionBegan` and `.interruptionEnded`.
-    package var onEvent: (@ControlPlane (RoutingEvent) -> Void)?
+    package let events = Signal<RoutingEvent>()
     /// The sources are others than before.
-    package var onChange: (@ControlPlane () -> Void)?
+    package let changes = Signal<Void>()
     private let holders = HolderList<Claim>()
     /// Those without a descriptor.
     private var own: [String] = []
@@ -83,14 +83,14 @@ package final class Interruptions {
     private func began(_ source: String) {
         if count == 1 {
             resumes = true
-            onEvent?(.interruptionBegan(source: source))
+            events.send(.interruptionBegan(source: source))
         }
-        onChange?()
+        changes.send()
     }
 
     private func ended(resumes wanted: Bool) {
         resumes = resumes && wanted
-        if count == 0 { onEvent?(.interruptionEnded(resume: resumes)) }
-        onChange?()
+        if count == 0 { events.send(.interruptionEnded(resume: resumes)) }
+        changes.send()
     }
 }

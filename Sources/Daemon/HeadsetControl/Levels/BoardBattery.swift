@@ -20,7 +20,7 @@ package final class BoardBattery {
     }
     /// 0…100; nil when there is no battery, or nobody says.
     package private(set) var percent: Int?
-    package var onChange: (@ControlPlane () -> Void)?
+    package let changes = Signal<Void>()
 
     private let bus: BusConnection
     private let logger: Logger
@@ -116,6 +116,6 @@ package final class BoardBattery {
             }
         guard now != percent else { return }
         percent = now
-        onChange?()
+        changes.send()
     }
 }

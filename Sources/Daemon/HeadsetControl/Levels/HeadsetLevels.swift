@@ -13,10 +13,13 @@ package final class HeadsetLevels {
     private let provider: BatteryProvider
 
     /// - Parameter ceilings: of headsets that have one of their own, 0…15.
-    package init(memory: VolumeMemory, ceilings: [BluetoothAddress: Int], provider: BatteryProvider) {
+    package init(
+        memory: VolumeMemory, ceilings: [BluetoothAddress: Int], registry: DeviceRegistry, provider: BatteryProvider
+    ) {
         self.memory = memory
         self.ceilings = ceilings
         self.provider = provider
+        registry.events.subscribe(self) { levels, _ in levels.provider.refresh() }
     }
 
     /// Puts what holds for this headset alone into the configuration of all.
@@ -46,11 +49,6 @@ package final class HeadsetLevels {
     /// A headset is not paired any more.
     package func forget(_ address: BluetoothAddress) {
         memory.forget(address)
-    }
-
-    /// bluetoothd's adapters and devices, or bluetoothd itself, came or went.
-    package func refresh() {
-        provider.refresh()
     }
 
     /// Keeps what has not been written, and takes back what was given to bluetoothd.

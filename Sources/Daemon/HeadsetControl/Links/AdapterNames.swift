@@ -7,19 +7,22 @@ package import Logging
 @ControlPlane
 package final class AdapterNames {
     /// Empty: as the system is called.
-    package var name = "" { didSet { if name != oldValue { follow() } } }
+    package var name: String { didSet { if name != oldValue { follow() } } }
     private let registry: DeviceRegistry
     private let logger: Logger
     /// What adapters were called here, by their paths.
     private var given: [String: String] = [:]
 
-    package init(registry: DeviceRegistry, logger: Logger) {
+    package init(_ name: String, registry: DeviceRegistry, logger: Logger) {
+        self.name = name
         self.registry = registry
         self.logger = logger
+        registry.events.subscribe(self) { names, _ in names.follow() }
+        follow()
     }
 
     /// Adapters may have come or gone.
-    package func follow() {
+    private func follow() {
         let adapters = registry.adapters
         given = given.filter { path, _ in adapters.contains { $0.path == path } }
         for adapter in adapters where given[adapter.path] ?? "" != name {

@@ -23,7 +23,7 @@ package final class CodecMemories {
     }
 
     /// What keeps them from being kept; nil: they are.
-    package var onKept: (@ControlPlane (String?) -> Void)?
+    package let kept = Signal<String?>()
     private let store: CodecMemoryStore?
     private let writer: StateWriter
     private var codecs: [VoiceCodec]
@@ -89,7 +89,7 @@ package final class CodecMemories {
     private func save() {
         guard let store else { return }
         writer.write(store.text(memories, codecs: codecs), to: store.file) { [weak self] error in
-            self?.onKept?(error.map { "cannot keep \(store.file.path): \($0)" })
+            self?.kept.send(error.map { "cannot keep \(store.file.path): \($0)" })
         }
     }
 }

@@ -1,5 +1,6 @@
 package import BlueZ
 package import BluetoothTypes
+package import CallControl
 package import ControlLoop
 package import Diagnostics
 package import Logging
@@ -7,17 +8,11 @@ package import Logging
 /// Has bluetoothd connect what is missing of headsets that came back by half; carries out what `ProfileRepair` decides.
 @ControlPlane
 package final class ExpectedProfiles {
-    /// Whether a profile that others serve is up, of which the directory of headsets knows nothing (A2DP); nil: nobody here
-    /// wants it. Tell of changes with `follow`.
-    package var isUp: (@ControlPlane (BluetoothAddress, ServiceUUID) -> Bool?)?
-    /// Whether this daemon takes a headset's connection of the profile now.
-    package var serves: (@ControlPlane (ServiceUUID) -> Bool)?
-    /// Whether there is any call.
-    package var hasCalls: (@ControlPlane () -> Bool)?
-    /// Whether an audio link is being set up.
-    package var isSettingUpLink: (@ControlPlane () -> Bool)?
+    /// Whether a profile is up of which the directory of headsets knows nothing (A2DP); nil: nobody here wants it. A test
+    /// replaces it.
+    package var isUp: @ControlPlane (BluetoothAddress, ServiceUUID) -> Bool?
     /// What is missing of a headset has changed.
-    package var onChange: (@ControlPlane (BluetoothAddress) -> Void)?
+    package let changes = Signal<BluetoothAddress>()
 
     private struct Watch {
         var repair: ProfileRepair
@@ -27,6 +22,9 @@ package final class ExpectedProfiles {
 
     private let registry: DeviceRegistry
     private let headsets: HeadsetDirectory
+    private let profiles: VoiceProfiles
+    private let calls: CallDirectory
+    private let admission: LinkAdmission
     private let problems: ProblemList
     private let logger: Logger
     private var waits: ProfileRepair.Waits
@@ -36,14 +34,32 @@ package final class ExpectedProfiles {
 
     /// - Parameter waits: a `check` of zero looks at nothing.
     package init(
-        registry: DeviceRegistry, headsets: HeadsetDirectory, problems: ProblemList, waits: ProfileRepair.Waits,
+        registry: DeviceRegistry, headsets: HeadsetDirectory, profiles: VoiceProfiles, music: MusicControl,
+        calls: CallDirectory, admission: LinkAdmission, problems: ProblemList, waits: ProfileRepair.Waits,
         logger: Logger
     ) {
         self.registry = registry
         self.headsets = headsets
+        self.profiles = profiles
+        self.calls = calls
+        self.admission = admission
+        isUp = { [weak music] address, service in service == .audioSink ? music?.isUp(address) : nil }
         self.problems = problems
         self.waits = waits
         self.logger = logger
+        registry.events.subscribe(self) { expected, _ in expected.follow() }
+        profiles.changes.subscribe(self) { $0.follow() }
+        calls.changes.subscribe(self) { expected, _ in expected.follow() }
+        headsets.changes.subscribe(self) { expected, change in
+            if case .dismissed(let address) = change { expected.dismissed(address) }
+            expected.follow()
+        }
+        music.changes.subscribe(self) { expected, change in
+            switch change {
+            case .stream, .foreign: expected.follow()
+            case .registered, .foreignMusic, .shown: break
+            }
+        }
     }
 
     // MARK: What happens
@@ -68,7 +84,7 @@ package final class ExpectedProfiles {
     }
 
     /// Somebody disconnects the headset, or one of its profiles.
-    package func dismissed(_ address: BluetoothAddress) {
+    private func dismissed(_ address: BluetoothAddress) {
         guard let actions = watches[address]?.repair.dismissed() else { return }
         perform(actions, address)
     }
@@ -101,16 +117,16 @@ package final class ExpectedProfiles {
 
     private func facts(of device: DeviceRegistry.Device) -> [ProfileRepair.Fact] {
         var facts: [ProfileRepair.Fact] = []
-        let isSettingUp = isSettingUpLink?() ?? false
+        let isSettingUp = admission.isSettingUp
         // Of both voice profiles the better one is wanted alone.
         let voice = device.isHandsFree ? ServiceUUID.handsFree : .headset
-        if device.uuids.contains(voice), serves?(voice) ?? false {
+        if device.uuids.contains(voice), profiles.serves(voice) {
             facts.append(.init(voice, headsets.presence(of: device.address), isDisturbing: isSettingUp))
         }
         let address = device.address
-        if device.uuids.contains(.audioSink), let isUp = isUp?(address, .audioSink) {
+        if device.uuids.contains(.audioSink), let isUp = isUp(address, .audioSink) {
             // Of no use in a call, whose link it could disturb.
-            let isDisturbing = isSettingUp || hasCalls?() ?? false
+            let isDisturbing = isSettingUp || !calls.calls.isEmpty
             facts.append(.init(.audioSink, isUp ? .up : .down, isDisturbing: isDisturbing))
         }
         return facts
@@ -181,13 +197,13 @@ package final class ExpectedProfiles {
             Self.problem(service, address),
             what: "\(headsets.name(of: address)): its \(Self.word(service)) does not come up",
             remedy: "\(reason); tried again when the headset was switched off and on")
-        onChange?(address)
+        changes.send(address)
     }
 
     private func end(_ service: ServiceUUID, _ address: BluetoothAddress) {
         watches[address]?.missing.removeAll { $0 == service }
         problems.end(Self.problem(service, address))
-        onChange?(address)
+        changes.send(address)
     }
 
     private static func problem(_ service: ServiceUUID, _ address: BluetoothAddress) -> String {

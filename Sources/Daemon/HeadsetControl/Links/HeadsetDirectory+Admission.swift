@@ -52,7 +52,7 @@ extension HeadsetDirectory {
             \(address): does not answer, and the controller still holds its voice link: it is disconnected to free the \
             controller; switch it off and on if it does not come back
             """)
-        onFreed?(address)
+        changes.send(.freed(address))
         Task { @ControlPlane in
             do throws(DeviceCallError) {
                 try await registry.disconnect(address)

@@ -1,5 +1,6 @@
 import BTCallAPI
 package import BluetoothTypes
+import ControlLoop
 import HandsFree
 import Routing
 
@@ -19,8 +20,8 @@ extension HeadsetDirectory {
     package func takeWishes(of session: HeadsetSession) {
         guard session.isEstablished, session.audioPolicy != nil else { return }
         let address = session.address
-        onRoutingEvent?(.headsetWish(address, takesCalls: session.audioPolicy?.calls != .notAllowed))
-        onChange?(.changed(address))
+        routing.send(.headsetWish(address, takesCalls: session.audioPolicy?.calls != .notAllowed))
+        changes.send(.changed(address))
     }
 
     package func audioPolicy(of session: HeadsetSession) -> [String: String] {

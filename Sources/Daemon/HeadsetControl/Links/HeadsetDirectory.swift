@@ -12,7 +12,7 @@ package import HandsFree
 import HeadsetPolicy
 package import Logging
 package import Routing
-package import Telephony
+import Telephony
 
 /// The headsets: their sessions, their links, and what BlueZ knows of them.
 @ControlPlane
@@ -24,28 +24,29 @@ package final class HeadsetDirectory: LinkOpening {
         case buttonPressed(BluetoothAddress, AudioGateway.Button)
         /// The call key was held, for what headsets call voice recognition.
         case buttonHeld(BluetoothAddress)
+        /// The wearer has turned the microphone: from what is known of before, to what.
+        case microphoneTurned(BluetoothAddress, old: Int?, new: Int)
+        /// A connection has begun, been set up, or ended.
+        case session(BluetoothAddress)
+        /// Somebody wants the headset to be disconnected.
+        case dismissed(BluetoothAddress)
+        /// btcalld disconnects it to free the controller: a loss, not a user's request.
+        case freed(BluetoothAddress)
+        /// It is not paired any more.
+        case unpaired(BluetoothAddress)
     }
 
-    package var onChange: (@ControlPlane (Change) -> Void)?
-    package var onRoutingEvent: (@ControlPlane (RoutingEvent) -> Void)?
-    /// The wearer has turned the microphone: from what is known of before, to what.
-    package var onMicrophoneVolume: (@ControlPlane (BluetoothAddress, Int?, Int) -> Void)?
+    package let changes = Signal<Change>()
+    /// What the policy is told.
+    package let routing = Signal<RoutingEvent>()
     /// What a headset that connects needs to be treated differently.
-    package var quirks: (@ControlPlane (BluetoothAddress) -> Quirks)?
+    private let quirks: HeadsetQuirks
     /// What is known of the A2DP of a headset; nil while that is not up.
-    package var media: (@ControlPlane (BluetoothAddress) -> HeadsetDescription.Media?)?
+    package let media: @ControlPlane (BluetoothAddress) -> HeadsetDescription.Media?
     /// Whether headsets that have only A2DP are taken.
     package var servesA2DP = false
-    /// Somebody wants a headset to be disconnected.
-    package var onDismissal: (@ControlPlane (BluetoothAddress) -> Void)?
-    /// btcalld disconnects a headset to free the controller: a loss, not a user's request.
-    package var onFreed: (@ControlPlane (BluetoothAddress) -> Void)?
-    /// A headset is not paired any more.
-    package var onUnpaired: (@ControlPlane (BluetoothAddress) -> Void)?
-    /// A connection of a headset has begun, been set up, or ended.
-    package var onSession: (@ControlPlane (BluetoothAddress) -> Void)?
     /// What is remembered and passed on of volumes and batteries.
-    package var levels: HeadsetLevels?
+    private let levels: HeadsetLevels
 
     package let registry: DeviceRegistry
     private let calls: CallDirectory
@@ -67,7 +68,7 @@ package final class HeadsetDirectory: LinkOpening {
     /// The headsets that the policy knows, each with the object path of its adapter where bluetoothd has said it.
     package var described: [BluetoothAddress: String?] = [:]
     /// Has music make room before a link is opened.
-    package weak var music: (any MakingRoom)?
+    private let music: any MakingRoom
     /// What was learnt of the codecs of headsets.
     package let codecMemories: CodecMemories
     /// The number that was dialled last, here or by an application, since the start: for every headset's AT+BLDN.
@@ -78,8 +79,13 @@ package final class HeadsetDirectory: LinkOpening {
     package init(
         registry: DeviceRegistry, calls: CallDirectory, graph: AudioGraph, admission: LinkAdmission,
         opener: any AudioLinkOpening, configuration: AudioGatewayConfiguration, codecMemories: CodecMemories,
-        logger: Logger
+        quirks: HeadsetQuirks, levels: HeadsetLevels, music: any MakingRoom,
+        media: @escaping @ControlPlane (BluetoothAddress) -> HeadsetDescription.Media?, logger: Logger
     ) {
+        self.quirks = quirks
+        self.levels = levels
+        self.music = music
+        self.media = media
         self.registry = registry
         self.calls = calls
         self.graph = graph
@@ -88,6 +94,8 @@ package final class HeadsetDirectory: LinkOpening {
         self.codecMemories = codecMemories
         self.logger = logger
         opener.onIncoming = { [weak self] link in self?.incoming(link) }
+        calls.snapshots.subscribe(self) { $0.callsChanged($1) }
+        calls.unshownSpeech.subscribe(self) { $0.setVirtualCall($1) }
     }
 
     // MARK: Connections
@@ -115,7 +123,7 @@ package final class HeadsetDirectory: LinkOpening {
         let adapter = adapter(of: address)
         ours.codecMemory = codecMemories.memory(of: address, on: adapter)
         ours.lastDialed = lastDialed
-        ours.quirks = quirks?(address) ?? Quirks()
+        ours.quirks = quirks.quirks(of: address)
         let session = HeadsetSession(
             address: address, adapter: adapter, channel: channel, configuration: ours, calls: calls.snapshot,
             startedAt: calls.startTimes, admission: admission, graph: graph, logger: logger)
@@ -126,20 +134,20 @@ package final class HeadsetDirectory: LinkOpening {
             take(event, session)
         }
         session.start()
-        onSession?(address)
-        levels?.begun(session)
+        changes.send(.session(address))
+        levels.begun(session)
         if isVirtualCallAsked { session.setVirtualCall(true) }
     }
 
     private func configuration(of address: BluetoothAddress) -> AudioGatewayConfiguration {
         var ours = configuration
-        levels?.prepare(&ours, for: address)
+        levels.prepare(&ours, for: address)
         return ours
     }
 
     package func disconnect(_ address: BluetoothAddress) async throws(APIError) {
         guard sessions[address] != nil else { throw APIError(.unavailable, "\(address) is not connected") }
-        onDismissal?(address)
+        changes.send(.dismissed(address))
         do throws(DeviceCallError) {
             try await registry.disconnect(address)
         } catch {
@@ -150,13 +158,19 @@ package final class HeadsetDirectory: LinkOpening {
     /// bluetoothd asks for it, or reports that the radio link is gone.
     package func closeSession(_ address: BluetoothAddress, _ reason: String) { sessions[address]?.close(reason) }
 
+    /// A user of this machine disconnects the headset: who pages it and who repairs it know that before the connection ends.
+    package func dismiss(_ address: BluetoothAddress) {
+        changes.send(.dismissed(address))
+        closeSession(address, "a user of this machine disconnected it")
+    }
+
     package func closeAll() {
         for address in sessions.keys.sorted() { sessions[address]?.close("btcalld stops") }
     }
 
     // MARK: What the headsets are told
 
-    package func callsChanged(_ snapshot: CallSnapshot) {
+    private func callsChanged(_ snapshot: CallSnapshot) {
         for call in snapshot.calls where call.direction == .outgoing && call.id >= lastOutgoing ?? call.id {
             guard let number = call.details.number else { continue }
             lastDialed = number
@@ -183,11 +197,11 @@ package final class HeadsetDirectory: LinkOpening {
     /// How many are connected, for calls or for music.
     package var connectedCount: Int {
         let others = registry.devices.map(\.address).filter { sessions[$0]?.isEstablished != true }
-        return sessions.values.count { $0.isEstablished } + others.count { media?($0) != nil }
+        return sessions.values.count { $0.isEstablished } + others.count { media($0) != nil }
     }
 
     package func description(of address: BluetoothAddress) -> HeadsetDescription? {
-        let media = media?(address)
+        let media = media(address)
         guard let session = sessions[address], session.isEstablished else {
             return media.map { HeadsetDescription(address: address, name: name(of: address), media: $0) }
         }
@@ -240,7 +254,7 @@ package final class HeadsetDirectory: LinkOpening {
         let isNew = described[device.address] == nil
         described[device.address] = .some(device.adapterPath)
         guard isNew else { return }
-        onRoutingEvent?(
+        routing.send(
             .headsetDescribed(device.address, category: device.classOfDevice.category, inbandRing: false))
     }
 
@@ -268,10 +282,10 @@ package final class HeadsetDirectory: LinkOpening {
         if registry.device(address)?.paired != true {
             logger.about(headset: address).notice("\(address) is not paired any more")
             codecMemories.forget(address)
-            levels?.forget(address)
-            onUnpaired?(address)
+            levels.forget(address)
+            changes.send(.unpaired(address))
         }
-        onRoutingEvent?(.headsetForgotten(address))
+        routing.send(.headsetForgotten(address))
     }
 
     // MARK: LinkOpening
@@ -293,7 +307,7 @@ package final class HeadsetDirectory: LinkOpening {
     }
 
     private func later(_ event: RoutingEvent) {
-        ControlLoop.shared.perform { [weak self] in self?.onRoutingEvent?(event) }
+        ControlLoop.shared.perform { [weak self] in self?.routing.send(event) }
     }
 
     // MARK: What the graph reports
@@ -336,36 +350,36 @@ package final class HeadsetDirectory: LinkOpening {
         guard sessions[address] === session else { return }
         switch event {
         case .established:
-            onSession?(address)
+            changes.send(.session(address))
             describeConnected(address)
-            levels?.changed(session)
-            onChange?(.appeared(address))
+            levels.changed(session)
+            changes.send(.appeared(address))
             takeWishes(of: session)
-            onRoutingEvent?(.headsetProfile(address, .hfp, isUp: true))
+            routing.send(.headsetProfile(address, .hfp, isUp: true))
         case .ended(let reason):
             logger.about(headset: address).info("\(address): connection over (\(reason))")
             sessions[address] = nil
-            onSession?(address)
-            levels?.ended(address)
+            changes.send(.session(address))
+            levels.ended(address)
             graph.setSpeakerGain(nil, ofLink: address)
             graph.setOwnVoiceProcessing(false, ofLink: address)
             if session.isEstablished {
-                onRoutingEvent?(.headsetProfile(address, .hfp, isUp: false))
-                if session.audioPolicy != nil { onRoutingEvent?(.headsetWish(address, takesCalls: true)) }
-                onChange?(.vanished(address))
+                routing.send(.headsetProfile(address, .hfp, isUp: false))
+                if session.audioPolicy != nil { routing.send(.headsetWish(address, takesCalls: true)) }
+                changes.send(.vanished(address))
             }
             // It may be written to a file: the call moves first.
             learnCodecs(of: session)
             forget(address)
         case .changed:
             learnCodecs(of: session)
-            levels?.changed(session)
-            onChange?(.changed(address))
+            levels.changed(session)
+            changes.send(.changed(address))
         case .wishesChanged: takeWishes(of: session)
-        case .microphoneVolume(let old, let new): onMicrophoneVolume?(address, old, new)
-        case .buttonPressed(let button): onChange?(.buttonPressed(address, button))
-        case .buttonHeld: onChange?(.buttonHeld(address))
-        case .link(let report): onRoutingEvent?(Self.event(report, address))
+        case .microphoneVolume(let old, let new): changes.send(.microphoneTurned(address, old: old, new: new))
+        case .buttonPressed(let button): changes.send(.buttonPressed(address, button))
+        case .buttonHeld: changes.send(.buttonHeld(address))
+        case .link(let report): routing.send(Self.event(report, address))
         case .linkStuck: free(address)
         case .request(let request, let id):
             calls.request(request, via: .headset(address)) { [weak session] outcome in session?.completed(id, outcome) }
@@ -391,6 +405,6 @@ package final class HeadsetDirectory: LinkOpening {
         guard described[address] == nil else { return }
         described[address] = .some(registry.device(address)?.adapterPath)
         let category = registry.device(address)?.classOfDevice.category ?? .headset
-        onRoutingEvent?(.headsetDescribed(address, category: category, inbandRing: false))
+        routing.send(.headsetDescribed(address, category: category, inbandRing: false))
     }
 }

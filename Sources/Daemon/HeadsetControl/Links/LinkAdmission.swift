@@ -19,16 +19,20 @@ package protocol LinkContender: AnyObject {
 package final class LinkAdmission {
     /// Where links come from; used by whose turn it is.
     package let opener: any AudioLinkOpening
-    /// The set-up of a headset's link has to be tried again.
-    package var onRetry: (@ControlPlane (BluetoothAddress) -> Void)?
-    /// The set-up of a headset's link begins, whoever asked for it.
-    package var onSetUp: (@ControlPlane (BluetoothAddress) -> Void)?
-    /// The set-up of a link with a codec has ended; nil: it is up.
-    package var onOutcome: (@ControlPlane (VoiceCodec, AudioFailure?) -> Void)?
+    package enum Event {
+        /// The set-up of a headset's link begins, whoever asked for it.
+        case settingUp(BluetoothAddress)
+        /// The set-up of a headset's link has to be tried again.
+        case retried(BluetoothAddress)
+        /// The set-up of a link with a codec has ended; nil: it is up.
+        case ended(VoiceCodec, AudioFailure?)
+        /// No link is being set up any more.
+        case idle
+    }
+
+    package let events = Signal<Event>()
     /// What may be wrong with a link that is up while nothing has come in.
-    package var advice: (@ControlPlane (BluetoothAddress) -> String)?
-    /// No link is being set up any more.
-    package var onIdle: (@ControlPlane () -> Void)?
+    package let advice: (@ControlPlane (BluetoothAddress) -> String)?
     private let logger: Logger
     private var queue: LinkQueue
     private var contenders: [LinkQueue.Ticket: any LinkContender] = [:]
@@ -38,8 +42,12 @@ package final class LinkAdmission {
     private var isActing = false
 
     /// - Parameter pause: least time between the close of a headset's link and its next set-up.
-    package init(opener: any AudioLinkOpening, pause: Duration, logger: Logger) {
+    package init(
+        opener: any AudioLinkOpening, pause: Duration, advice: (@ControlPlane (BluetoothAddress) -> String)? = nil,
+        logger: Logger
+    ) {
         self.opener = opener
+        self.advice = advice
         self.logger = logger
         queue = LinkQueue(pause: pause)
     }
@@ -65,7 +73,7 @@ package final class LinkAdmission {
     ///   - contender: told when its turn has come, perhaps at once; kept until it leaves.
     ///   - limit: how long it waits for the set-ups of others.
     package func enter(_ ticket: LinkQueue.Ticket, _ contender: any LinkContender, limit: Duration) {
-        onSetUp?(ticket.address)
+        events.send(.settingUp(ticket.address))
         contenders[ticket] = contender
         perform(queue.enter(ticket, limit: limit, at: ControlLoop.now))
     }
@@ -95,7 +103,7 @@ package final class LinkAdmission {
         case .grant(let ticket): contenders[ticket]?.turnCame(ticket)
         case .refuse(let ticket): contenders.removeValue(forKey: ticket)?.turnRefused(ticket)
         case .setDeadline(let deadline): setDeadline(deadline)
-        case .idle: onIdle?()
+        case .idle: events.send(.idle)
         case .fault(let reason): logger.error("fault of our own in the queue of audio links: \(reason)")
         }
     }

@@ -31,11 +31,12 @@ package final class MediaLinks {
         case loss(Int32)
     }
 
-    package var onRoutingEvent: (@ControlPlane (RoutingEvent) -> Void)?
+    /// What the policy is told.
+    package let routing = Signal<RoutingEvent>()
     /// What is shown of a headset is another.
-    package var onChange: (@ControlPlane (BluetoothAddress) -> Void)?
+    package let changes = Signal<BluetoothAddress>()
     /// Nothing is heard on a headset that something is to be heard on, and why; nil: it is.
-    package var onFailure: (@ControlPlane (BluetoothAddress, MediaError?) -> Void)?
+    package let failures = Signal<(BluetoothAddress, MediaError?)>()
     private let source: MediaSource
     private let graph: AudioGraph
     private let logger: Logger
@@ -64,7 +65,7 @@ package final class MediaLinks {
         present.append(address)
         let link = link(address)
         act(link, link.machine.appeared())
-        onRoutingEvent?(.headsetProfile(address, .a2dp, isUp: true))
+        routing.send(.headsetProfile(address, .a2dp, isUp: true))
         changed(address)
     }
 
@@ -73,8 +74,8 @@ package final class MediaLinks {
         present.removeAll { $0 == address }
         let link = link(address)
         act(link, link.machine.vanished())
-        onFailure?(address, nil)
-        onRoutingEvent?(.headsetProfile(address, .a2dp, isUp: false))
+        failures.send((address, nil))
+        routing.send(.headsetProfile(address, .a2dp, isUp: false))
         changed(address)
     }
 
@@ -98,7 +99,7 @@ package final class MediaLinks {
 
     private func changed(_ address: BluetoothAddress) {
         graph.streamsChanged()
-        onChange?(address)
+        changes.send(address)
     }
 
     // MARK: The policy
@@ -155,12 +156,12 @@ package final class MediaLinks {
         case .closeRoute: graph.closeStream(address)
         case .streamsChanged: graph.streamsChanged()
         case .lookAgain: later { $0.graph.streamsChanged() }
-        case .report(let report): later { $0.onRoutingEvent?(Self.event(report, address)) }
-        case .failure: if case .refusal(let error) = subject { onFailure?(address, error) }
-        case .failureOver: onFailure?(address, nil)
+        case .report(let report): later { $0.routing.send(Self.event(report, address)) }
+        case .failure: if case .refusal(let error) = subject { failures.send((address, error)) }
+        case .failureOver: failures.send((address, nil))
         case .noteRefusal: if case .refusal(let error) = subject { logger.notice("\(address): no A2DP: \(error)") }
         case .noteLoss: if case .loss(let code) = subject { noteLoss(address, code) }
-        case .changed: onChange?(address)
+        case .changed: changes.send(address)
         case .setDeadline(let deadline): setDeadline(link, deadline)
         case .fault(let reason): logger.error("\(address): fault of our own in its A2DP: \(reason)")
         }

@@ -1,4 +1,6 @@
+package import AudioPaths
 package import BluetoothTypes
+package import CallControl
 package import ControlLoop
 import HeadsetPolicy
 package import Logging
@@ -20,11 +22,11 @@ package protocol MakingRoom: AnyObject {
 package final class MediaPeace: MakingRoom {
     private static let interval = Duration.milliseconds(20)
 
-    /// Whether another program streams music to the headset at this moment (A2DP).
-    package var isPlaying: (@ControlPlane (BluetoothAddress) -> Bool)?
-    package var hasCalls: (@ControlPlane () -> Bool)?
+    /// Whether music is streamed to the headset at this moment (A2DP), from here or by another program. A test replaces it.
+    package var isPlaying: @ControlPlane (BluetoothAddress) -> Bool
     /// What is played to headsets from here.
-    package weak var ownMusic: MediaLinks?
+    private let ownMusic: MediaLinks
+    private let calls: CallDirectory
 
     private struct Wait {
         let ready: @ControlPlane () -> Void
@@ -46,15 +48,31 @@ package final class MediaPeace: MakingRoom {
     ///   - delay: from the end of the last call until the music comes back.
     ///   - patience: for a foreign stream to end.
     package init(
-        players: MusicPlayers, command: MediaCommand, delay: Duration, patience: Duration,
-        logger: Logger
+        players: MusicPlayers, command: MediaCommand, music: MusicControl, calls: CallDirectory,
+        admission: LinkAdmission, router: any RouteDeciding, delay: Duration, patience: Duration, logger: Logger
     ) {
+        isPlaying = { [weak music] address in music?.isPlaying(address) ?? false }
+        ownMusic = music.links
+        self.calls = calls
         self.players = players
         self.command = command
         self.patience = patience
         self.logger = logger
         machine = MusicSuspension(delay: delay)
+        calls.changes.subscribe(self) { peace, _ in peace.callsChanged() }
+        music.changes.subscribe(self) { peace, change in
+            switch change {
+            case .stream, .foreignMusic: peace.streamsChanged()
+            case .registered, .foreign, .shown: break
+            }
+        }
+        admission.events.subscribe(self) { peace, event in
+            if case .settingUp(let address) = event { peace.linkOpening(address) }
+        }
+        router.musicReturns.subscribe(self) { $0.restoreDue($1) }
     }
+
+    private var hasCalls: Bool { !calls.calls.isEmpty }
 
     /// What a player on the bus says that it does, by its bus name.
     package func status(ofPlayer name: String) -> String? { players.status(of: name) }
@@ -64,19 +82,19 @@ package final class MediaPeace: MakingRoom {
     /// Of music that is suspended from now on.
     package func setDelay(_ delay: Duration) { machine.delay = delay }
 
-    package func callsChanged() { perform(machine.callsChanged(hasCalls?() ?? false, at: ControlLoop.now)) }
+    private func callsChanged() { perform(machine.callsChanged(hasCalls, at: ControlLoop.now)) }
 
     /// The policy gives a headset back to its music.
-    package func restoreDue(_ address: BluetoothAddress) { perform(machine.restoreDue(address)) }
+    private func restoreDue(_ address: BluetoothAddress) { perform(machine.restoreDue(address)) }
 
     /// A link of a call is being set up, which nothing can hold up any more.
-    package func linkOpening(_ address: BluetoothAddress) {
-        guard hasCalls?() ?? false else { return }
+    private func linkOpening(_ address: BluetoothAddress) {
+        guard hasCalls else { return }
         perform(machine.linkOpening(address, hasCalls: true, at: ControlLoop.now))
     }
 
     /// Foreign streams may have begun or ended.
-    package func streamsChanged() {
+    private func streamsChanged() {
         for address in waits.keys.sorted() { look(address) }
     }
 
@@ -101,8 +119,8 @@ package final class MediaPeace: MakingRoom {
 
     package func makeRoom(for address: BluetoothAddress, _ ready: @escaping @ControlPlane () -> Void) -> Bool {
         cancel(address)
-        perform(machine.linkOpening(address, hasCalls: hasCalls?() ?? false, at: ControlLoop.now))
-        guard isPlaying?(address) ?? false, !coping.contains(address) else { return false }
+        perform(machine.linkOpening(address, hasCalls: hasCalls, at: ControlLoop.now))
+        guard isPlaying(address), !coping.contains(address) else { return false }
         waits[address] = Wait(ready: ready, end: ControlLoop.now.advanced(by: patience))
         lookLater(address)
         return true
@@ -119,10 +137,10 @@ package final class MediaPeace: MakingRoom {
 
     private func look(_ address: BluetoothAddress) {
         guard let wait = waits[address] else { return }
-        let isPlaying = isPlaying?(address) ?? false
+        let isPlaying = isPlaying(address)
         guard !isPlaying || ControlLoop.now >= wait.end else { return lookLater(address) }
         cancel(address)
-        if isPlaying, ownMusic?.isStreaming(address) ?? false {
+        if isPlaying, ownMusic.isStreaming(address) {
             logger.notice("\(address): its A2DP has not ended yet; the link is opened beside it")
         } else if isPlaying {
             coping.insert(address)
@@ -142,10 +160,10 @@ package final class MediaPeace: MakingRoom {
                 coping = []
                 players.resume()
             case .suspend(let address):
-                ownMusic?.keepBack(address)
+                ownMusic.keepBack(address)
                 command.set(address, isSuspended: true)
             case .restore(let address):
-                ownMusic?.resume(address)
+                ownMusic.resume(address)
                 command.set(address, isSuspended: false)
             case .setDeadline(let deadline): setDeadline(deadline)
             }

@@ -1,6 +1,7 @@
 package import BTCallAPI
 package import BlueZ
 package import BluetoothTypes
+package import CallControl
 package import ControlLoop
 package import DBus
 package import HeadsetPolicy
@@ -22,13 +23,15 @@ package final class PairingControl {
         package let profiles: [String]
     }
 
-    package var onState: (@ControlPlane () -> Void)?
-    package var onFound: (@ControlPlane (Found) -> Void)?
-    package var onFinished: (@ControlPlane (PairingWindow.Result) -> Void)?
-    /// Whether there is any call; tell of changes with `follow`.
-    package var hasCalls: (@ControlPlane () -> Bool)?
+    package enum Event {
+        case stateChanged
+        case found(Found)
+        case finished(PairingWindow.Result)
+    }
 
+    package let events = Signal<Event>()
     package let registry: DeviceRegistry
+    private let calls: CallDirectory
     package let logger: Logger
     private let agent: PairingAgent
     private let light: PairingLight
@@ -48,8 +51,11 @@ package final class PairingControl {
     private var isOpening = false
     private var told = PairingState.closed
 
-    package init(bus: BusConnection, registry: DeviceRegistry, light: PairingLight, logger: Logger) {
+    package init(
+        bus: BusConnection, registry: DeviceRegistry, calls: CallDirectory, light: PairingLight, logger: Logger
+    ) {
         self.registry = registry
+        self.calls = calls
         self.light = light
         self.logger = logger
         agent = PairingAgent(bus: bus, logger: logger)
@@ -57,6 +63,11 @@ package final class PairingControl {
             self?.asked(address, request) ?? .reject(reason: "btcalld is leaving")
         }
         agent.onCancelled = { [weak self] in self?.audit("bluetoothd gave up what it had asked for") }
+        registry.events.subscribe(self) { pairing, event in
+            pairing.follow()
+            if event == .serviceVanished { pairing.serviceVanished() }
+        }
+        calls.changes.subscribe(self) { pairing, _ in pairing.follow() }
     }
 
     // MARK: What is asked
@@ -158,7 +169,7 @@ package final class PairingControl {
             throw APIError(
                 .unavailable, "no Bluetooth adapter is on: plug one in, or switch it on (`bluetoothctl power on`)")
         }
-        guard !(hasCalls?() ?? false) else {
+        guard calls.calls.isEmpty else {
             throw APIError(
                 .callsActive, "searching for devices would disturb the call: end it first (`btcall hangup`)")
         }
@@ -168,7 +179,7 @@ package final class PairingControl {
     // MARK: What happens
 
     /// Something may be different: a device, an adapter, a call.
-    package func follow() {
+    private func follow() {
         guard !isFollowing, window.isSearching || before != nil else { return }
         isFollowing = true
         ControlLoop.shared.perform { [weak self] in
@@ -178,7 +189,7 @@ package final class PairingControl {
     }
 
     /// bluetoothd has left the bus.
-    package func serviceVanished() {
+    private func serviceVanished() {
         wantsDiscovery = false
         discoveringPath = nil
         perform(window.lost("bluetoothd has left the bus", at: ControlLoop.now))
@@ -212,7 +223,7 @@ package final class PairingControl {
         }
         let known = registry.devices.filter { $0.adapterPath == adapterPath && !$0.blocked }
         if window.isSearching { known.forEach(report) }
-        perform(window.update(known.map(Self.fact), hasCall: hasCalls?() ?? false, at: ControlLoop.now))
+        perform(window.update(known.map(Self.fact), hasCall: !calls.calls.isEmpty, at: ControlLoop.now))
     }
 
     private static func fact(_ device: DeviceRegistry.Device) -> PairingWindow.Device {
@@ -239,7 +250,7 @@ package final class PairingControl {
         let old = reported[device.address]
         guard old?.name != found.name || old?.profiles != found.profiles || old == nil else { return }
         reported[device.address] = found
-        onFound?(found)
+        events.send(.found(found))
     }
 
     private func asked(_ address: BluetoothAddress, _ request: PairingRequest) -> PairingAnswer {
@@ -271,13 +282,13 @@ package final class PairingControl {
             case .cancelPairing(let address): registry.cancelPairing(address)
             case .dropBond(let address): dropBond(of: address)
             case .close: giveBack()
-            case .finished(let result): onFinished?(result)
+            case .finished(let result): events.send(.finished(result))
             }
         }
         guard window.state != told else { return }
         told = window.state
         light.show(told)
-        onState?()
+        events.send(.stateChanged)
     }
 
     private func setDeadline(_ deadline: Instant) {

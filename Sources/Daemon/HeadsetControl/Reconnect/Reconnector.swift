@@ -22,14 +22,12 @@ package final class Reconnector {
         }
     }
 
-    /// Asked when something may be different.
-    package var scene: (@ControlPlane () -> Scene)?
-    /// How a headset is shown to people.
-    package var name: (@ControlPlane (BluetoothAddress) -> String)?
     /// What is to become of a headset is other than before.
-    package var onChange: (@ControlPlane () -> Void)?
+    package let changes = Signal<Void>()
 
     private let registry: DeviceRegistry
+    /// Asked when something may be different.
+    private let observer: ReconnectObserver
     private let problems: ProblemList
     private let store: ReconnectStore?
     private let writer: StateWriter
@@ -46,11 +44,13 @@ package final class Reconnector {
     ///   - store: nil keeps nothing.
     ///   - ends: nil: only bluetoothd says why radio links end.
     package init(
-        registry: DeviceRegistry, problems: ProblemList, store: ReconnectStore?, writer: StateWriter,
+        registry: DeviceRegistry, observer: ReconnectObserver, problems: ProblemList, store: ReconnectStore?,
+        writer: StateWriter,
         ends: (any RadioLinkEnds)?, settings: ReconnectManager.Settings, logger: Logger
     ) {
         self.writer = writer
         self.registry = registry
+        self.observer = observer
         self.problems = problems
         self.store = store
         self.ends = ends
@@ -64,6 +64,18 @@ package final class Reconnector {
         ends?.onEnd = { [weak self] address, code in
             self?.disconnected(address, DisconnectionReason(controllerError: code))
         }
+        registry.events.subscribe(self) { reconnector, _ in reconnector.follow() }
+        observer.changes.subscribe(self) { $0.follow() }
+        observer.headsets.changes.subscribe(self) { $0.take($1) }
+    }
+
+    private func take(_ change: HeadsetDirectory.Change) {
+        switch change {
+        case .dismissed(let address): dismissed(address)
+        case .freed(let address): freed(address)
+        case .unpaired(let address): forget(address)
+        case .appeared, .vanished, .changed, .buttonPressed, .buttonHeld, .microphoneTurned, .session: follow()
+        }
     }
 
     package func standing(of address: BluetoothAddress) -> ReconnectManager.Standing { manager.standing(of: address) }
@@ -71,7 +83,7 @@ package final class Reconnector {
     // MARK: What happens
 
     /// Something may be different: a connection, a call, what bluetoothd knows, who serves what.
-    package func follow() {
+    private func follow() {
         guard !isFollowing, !isStopped else { return }
         isFollowing = true
         // Once for all that happens together, and when it has happened in full.
@@ -104,19 +116,19 @@ package final class Reconnector {
     }
 
     /// Somebody disconnects the headset on this machine, or one of its profiles.
-    package func dismissed(_ address: BluetoothAddress) {
+    private func dismissed(_ address: BluetoothAddress) {
         guard !isStopped else { return }
         perform(manager.dismissed(address, at: ControlLoop.now))
     }
 
     /// The daemon disconnects a headset to free the controller.
-    package func freed(_ address: BluetoothAddress) {
+    private func freed(_ address: BluetoothAddress) {
         guard !isStopped else { return }
         manager.freed(address, at: ControlLoop.now)
     }
 
     /// It is not paired any more.
-    package func forget(_ address: BluetoothAddress) {
+    private func forget(_ address: BluetoothAddress) {
         guard !isStopped else { return }
         perform(manager.forget(address, at: ControlLoop.now))
     }
@@ -130,7 +142,8 @@ package final class Reconnector {
 
     private func look() {
         isFollowing = false
-        guard !isStopped, let scene = scene?() else { return }
+        guard !isStopped else { return }
+        let scene = observer.scene
         perform(manager.update(scene.facts, isActive: scene.isActive, isBusy: scene.isBusy, at: ControlLoop.now))
     }
 
@@ -160,7 +173,7 @@ package final class Reconnector {
             isChanged = true
         }
         if !isKept { keep() }
-        if isChanged { onChange?() }
+        if isChanged { changes.send() }
     }
 
     private func setDeadline(_ deadline: Instant) {
@@ -223,7 +236,7 @@ package final class Reconnector {
         }
     }
 
-    private func title(_ address: BluetoothAddress) -> String { "\(name?(address) ?? "headset") (\(address))" }
+    private func title(_ address: BluetoothAddress) -> String { "\(observer.headsets.name(of: address)) (\(address))" }
 
     private func leave(_ address: BluetoothAddress, _ left: ReconnectManager.Left) {
         switch left {
@@ -239,7 +252,7 @@ package final class Reconnector {
         let count = losses > 0 ? "\(losses) times in two minutes" : "too often"
         problems.begin(
             Self.problem(address),
-            what: "\(name?(address) ?? "a headset") has come and gone \(count): it is left alone",
+            what: "\(observer.headsets.name(of: address)) has come and gone \(count): it is left alone",
             remedy: """
                 not paged for \(seconds) s, or until it connects by itself and stays; charge it, bring it nearer, or switch it \
                 off (`btcall config bluetooth.reconnectLosses`)

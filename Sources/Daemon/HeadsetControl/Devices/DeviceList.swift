@@ -1,24 +1,81 @@
+package import AudioPaths
 package import BTCallAPI
 import BlueZ
-import BluetoothTypes
-import BoardControl
-import Configuration
-import ControlLoop
-import Diagnostics
-import HeadsetControl
-import Routing
+package import BluetoothTypes
+package import BoardControl
+package import Configuration
+package import ControlLoop
+package import Diagnostics
+import HeadsetPolicy
+package import Routing
 
-// The devices as clients see them: what the policy knows, with what only the headsets and the configuration know.
-extension Daemon {
+/// The devices as clients see them: what the policy knows, with what only the headsets and the configuration know.
+@ControlPlane
+package final class DeviceList {
     /// Of the internal mix, which every local device is converted to.
     private static let localRates = [16_000]
 
-    package func describeDevices() -> [DeviceDescription] {
+    /// What is shown of a device may be other than before. What the policy tells itself is not among it.
+    package let changes = Signal<Void>()
+    private let cards: [LocalDevice: Configuration.SoundCard]
+    private let router: any RouteDeciding
+    private let headsets: HeadsetDirectory
+    private let music: MusicControl
+    private let expectedProfiles: ExpectedProfiles
+    private let reconnector: Reconnector
+    private let board: Board
+    private let graph: AudioGraph
+    private let problems: ProblemList
+
+    /// - Parameter cards: the local devices of the configuration.
+    package init(
+        cards: [LocalDevice: Configuration.SoundCard], router: any RouteDeciding, headsets parts: HeadsetParts,
+        board: Board, graph: AudioGraph, problems: ProblemList
+    ) {
+        self.cards = cards
+        self.router = router
+        headsets = parts.directory
+        music = parts.music
+        expectedProfiles = parts.expectedProfiles
+        reconnector = parts.reconnector
+        self.board = board
+        self.graph = graph
+        self.problems = problems
+        graph.events.subscribe(self) { list, event in
+            if case .routed = event { list.changes.send() }
+        }
+        parts.registry.events.subscribe(self) { list, event in
+            if case .deviceChanged = event { list.changes.send() }
+        }
+        headsets.changes.subscribe(self) { list, change in
+            switch change {
+            case .appeared, .vanished, .changed, .buttonPressed, .buttonHeld: list.changes.send()
+            case .microphoneTurned, .session, .dismissed, .freed, .unpaired: break
+            }
+        }
+        music.changes.subscribe(self) { list, change in
+            if case .stream = change { list.changes.send() }
+        }
+        reconnector.changes.subscribe(self) { $0.changes.send() }
+        expectedProfiles.changes.subscribe(self) { list, _ in list.changes.send() }
+        // Why a device is not available is a problem as well.
+        problems.changes.subscribe(self) { $0.changes.send() }
+    }
+
+    /// Of a headset's open link.
+    package func codec(of address: BluetoothAddress) -> VoiceCodec? { graph.codec(ofLink: address) }
+
+    /// What the board has to add to an explanation of the route.
+    package var notes: [String] { board.notes }
+
+    package var descriptions: [DeviceDescription] {
         router.policy.devices(at: ControlLoop.now).compactMap { listing in
             guard let word = DeviceWord(listing.device.description) else { return nil }
             return word.address.map { describeHeadset($0, word, listing) } ?? describeLocal(word, listing)
         }
     }
+
+    // MARK: Headsets
 
     private func describeHeadset(
         _ address: BluetoothAddress, _ word: DeviceWord, _ listing: RoutingPolicy.Listing
@@ -45,7 +102,7 @@ extension Daemon {
         description.isDuplex = mode == .hfp && description.output != nil && description.input != nil
         switch mode {
         case .hfp: description.rates = headsets.rates(of: address)
-        case .a2dp: description.rates = [mediaSource.transport(of: address)?.configuration.rate].compactMap { $0 }
+        case .a2dp: description.rates = [music.source.transport(of: address)?.configuration.rate].compactMap { $0 }
         case nil: break
         }
         description.mediaState = headset?.media?.state.rawValue
@@ -59,8 +116,22 @@ extension Daemon {
         return description
     }
 
+    private func describeReconnection(of address: BluetoothAddress, in description: inout DeviceDescription) {
+        let standing = reconnector.standing(of: address)
+        guard standing != .none else { return }
+        description.reconnect = standing.rawValue
+        guard !description.isAvailable else { return }
+        switch standing {
+        case .none, .waiting, .paging: return
+        case .leftAlone: description.unavailableBecause = "disconnected on purpose"
+        case .quarantined: description.unavailableBecause = "not connected: it comes and goes"
+        }
+    }
+
+    // MARK: Local devices
+
     private func describeLocal(_ word: DeviceWord, _ listing: RoutingPolicy.Listing) -> DeviceDescription {
-        let card = LocalDevice(rawValue: word.description).flatMap { configuration.localDevices[$0] }
+        let card = LocalDevice(rawValue: word.description).flatMap { cards[$0] }
         var description = DeviceDescription(
             device: word, name: word.description, isAvailable: listing.isAvailable,
             unavailableBecause: unavailability(listing, word, card))
@@ -79,7 +150,7 @@ extension Daemon {
     ) -> AudioInput? {
         guard let input = listing.input, input != .none else { return nil }
         if card?.capture != nil { return input }
-        let hasBuiltin = [.speakerphone, .earpiece].contains { configuration.localDevices[$0]?.capture != nil }
+        let hasBuiltin = [.speakerphone, .earpiece].contains { cards[$0]?.capture != nil }
         return word == .wiredHeadset && hasBuiltin ? .builtinMic : nil
     }
 

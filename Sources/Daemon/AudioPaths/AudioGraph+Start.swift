@@ -1,0 +1,33 @@
+package import AudioEngine
+import ControlLoop
+package import Logging
+
+// The start of the engine, and what is to be said of it.
+extension AudioGraph {
+    /// Starts the engine with its thread.
+    ///
+    /// - Parameter silentLimit: after which a link that gives nothing is reported; zero: never.
+    package static func started(
+        _ configuration: AudioEngineConfiguration, paths: any PathOpening, silentLimit: Duration, logger: Logger
+    ) throws(AudioEngineError) -> AudioGraph {
+        let engine = try AudioEngine(configuration)
+        if !engine.isRealtime { warnOfLateness(engine, configuration, logger) }
+        do throws(SystemError) {
+            return try AudioGraph(
+                engine: engine, paths: paths, silentLimit: silentLimit > .zero ? silentLimit : nil, logger: logger)
+        } catch {
+            throw .failed(call: error.call, code: error.code)
+        }
+    }
+
+    private static func warnOfLateness(
+        _ engine: AudioEngine, _ configuration: AudioEngineConfiguration, _ logger: Logger
+    ) {
+        logger.warning(
+            """
+            the audio thread has no real-time priority: sound cards play \(engine.playbackQueue) behind instead of \
+            \(configuration.playbackQueue), and a busy machine may still be heard; give the unit LimitRTPRIO=20 or \
+            AmbientCapabilities=CAP_SYS_NICE, and restart it
+            """)
+    }
+}

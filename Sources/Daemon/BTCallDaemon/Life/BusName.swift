@@ -1,0 +1,45 @@
+import BTCallAPI
+import ControlLoop
+import DBus
+import Diagnostics
+import Logging
+
+/// Takes btcalld's name on the bus, and tries again while somebody else has it.
+@ControlPlane
+final class BusName {
+    private let bus: BusConnection
+    private let pause: Duration
+    private let problems: ProblemList
+    private let logger: Logger
+    private var retry: Timer?
+
+    /// - Parameter pause: between two attempts.
+    init(bus: BusConnection, pause: Duration, problems: ProblemList, logger: Logger) {
+        self.bus = bus
+        self.pause = pause
+        self.problems = problems
+        self.logger = logger
+    }
+
+    func take() async {
+        do throws(BusError) {
+            try await bus.requestName(BTCallName.bus)
+            problems.end("name")
+            logger.notice("\(BTCallName.bus) is on the bus")
+        } catch {
+            let remedy =
+                error.hasName(BusError.Name.accessDenied)
+                ? "install dbus/org.btcall.conf as /usr/share/dbus-1/system.d/org.btcall.conf and run as user btcall or root"
+                : "stop the other daemon; tried again every \(pause)"
+            problems.begin("name", what: "the bus does not give us \(BTCallName.bus): \(error.message)", remedy: remedy)
+            retry = ControlLoop.shared.schedule(after: pause) { [weak self] in
+                Task { @ControlPlane in await self?.take() }
+            }
+        }
+    }
+
+    /// Tries no more.
+    func stop() { retry?.cancel() }
+
+    func release() { bus.releaseName(BTCallName.bus) }
+}

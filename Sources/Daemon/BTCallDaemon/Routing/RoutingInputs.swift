@@ -1,0 +1,94 @@
+import AudioPaths
+import BoardControl
+import CallControl
+import Configuration
+import ControlLoop
+import Routing
+
+/// What the policy is told of the board and of local devices, and how it is to route: as the configuration says, unless a
+/// program renders the audio or excludes devices.
+@ControlPlane
+final class RoutingInputs {
+    private let router: RouteController
+    private let board: Board
+    private let audio: AudioParts
+    private let calls: CallParts
+    private let settings: Settings
+
+    init(router: RouteController, board: Board, audio: AudioParts, calls: CallParts, settings: Settings) {
+        self.router = router
+        self.board = board
+        self.audio = audio
+        self.calls = calls
+        self.settings = settings
+        board.events.subscribe(self) { $0.take($1) }
+        board.cardChanges.subscribe(self) { inputs in
+            inputs.audio.locals.cardsChanged(except: inputs.router.policy.current?.local)
+        }
+        audio.locals.found.subscribe(self) { $0.found($1) }
+        audio.locals.losses.subscribe(self) { inputs, device in inputs.router.handle(.localLost(device)) }
+        audio.graph.events.subscribe(self) { inputs, event in
+            if case .pathFailed(let error) = event { inputs.failed(error) }
+        }
+        router.notices.subscribe(self) { inputs, notice in
+            if case .devicesChanged = notice { inputs.devicesChanged() }
+        }
+        audio.manual.changes.subscribe(self) { $0.configure() }
+        audio.devices.exclusionChanges.subscribe(self) { $0.configure() }
+    }
+
+    private func take(_ event: RoutingEvent) {
+        // The policy takes the handset before the call is answered on it.
+        router.handle(event)
+        if event == .handsetOffHook { calls.directory.handsetLifted() }
+    }
+
+    private func found(_ device: LocalDevice) {
+        // With its jack empty the wired headset is not there, whatever its card says.
+        let isJacksToSay = device == .wiredHeadset && board.managesWired && router.policy.jack == .empty
+        if !isJacksToSay { router.handle(.localFound(device)) }
+    }
+
+    /// A local device cannot be opened, or has died: the policy looks for another one first, and only where there is none has
+    /// the program that has it interrupted the call.
+    private func failed(_ error: PathError) {
+        audio.locals.lost(error)
+        router.handle(.localLost(error.device))
+        calls.access.deviceFailed(error)
+    }
+
+    /// The wired headset leaves before it is asked whether there is any device.
+    private func devicesChanged() {
+        // The jack says that it is there, and its sound card cannot be opened.
+        if router.policy.jack != .empty, !audio.locals.present.contains(.wiredHeadset) {
+            router.handle(.localLost(.wiredHeadset))
+        }
+        calls.access.devicesChanged()
+    }
+
+    /// Hands over a changed configuration.
+    func follow(_ new: Configuration, replacing old: Configuration) {
+        guard new.routing != old.routing else { return }
+        audio.graph.setSilentLimit(new.routing.silentLimit > .zero ? new.routing.silentLimit : nil)
+        configure()
+    }
+
+    /// Hands the routing configuration to the policy, and leaves sound cards alone while a program renders the audio.
+    private func configure() {
+        var routing = audio.devices.excluding(settings.configuration.routing)
+        if audio.manual.holder != nil { routing.manualRendering = true }
+        if routing.manualRendering {
+            calls.access.update()
+            router.handle(.configure(routing))
+            board.isPaused = true
+            audio.locals.isPaused = true
+        } else {
+            // First what there is, then what to use of it.
+            board.isPaused = false
+            audio.locals.isPaused = false
+            router.handle(.configure(routing))
+            // What rings would be in the way of those who look what there is.
+            calls.access.update()
+        }
+    }
+}

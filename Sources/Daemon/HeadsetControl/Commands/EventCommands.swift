@@ -1,0 +1,117 @@
+package import AudioPaths
+import BTCallAPI
+package import BluetoothTypes
+package import CallControl
+package import Configuration
+package import ControlLoop
+package import Diagnostics
+import HeadsetPolicy
+package import Logging
+import Routing
+import Telephony
+
+/// Runs the commands of `[hooks]` for what happens, and those of `[buttons]`.
+@ControlPlane
+package final class EventCommands {
+    /// A command has ended.
+    package let ended = Signal<(event: HookEvent, isFailure: Bool)>()
+    private let hooks: [HookEvent: CommandWords]
+    private let runner: HookRunner
+    private let headsets: HeadsetDirectory
+    /// What a command was last run for, of each call.
+    private var told: [CallID: HookEvent] = [:]
+
+    package init(
+        _ configuration: Configuration, calls: CallDirectory, headsets: HeadsetDirectory, router: any RouteDeciding,
+        problems: ProblemList, logger: Logger
+    ) {
+        hooks = configuration.hooks
+        runner = HookRunner(limit: configuration.waits.hook, problems: problems, logger: logger)
+        self.headsets = headsets
+        runner.onEnd = { [weak self] event, isFailure in self?.ended.send((event, isFailure)) }
+        calls.changes.subscribe(self) { $0.take($1) }
+        headsets.changes.subscribe(self) { commands, change in
+            switch change {
+            case .appeared(let address): commands.run(.headsetConnected, commands.values(of: address))
+            case .vanished(let address): commands.run(.headsetLost, commands.values(of: address))
+            case .changed, .buttonPressed, .buttonHeld, .microphoneTurned, .session, .dismissed, .freed, .unpaired:
+                break
+            }
+        }
+        router.notices.subscribe(self) { commands, notice in
+            guard case .routeChanged(let old, let new, let reason) = notice else { return }
+            commands.run(
+                .routeChanged,
+                [
+                    "BTCALL_OLD_DEVICE": old?.device.description ?? "none",
+                    "BTCALL_DEVICE": new?.device.description ?? "none", "BTCALL_REASON": reason.rawValue,
+                ])
+        }
+        problems.begun.subscribe(self) { commands, problem in
+            // One about a command would run it again.
+            guard !problem.id.hasPrefix(HookRunner.problemPrefix) else { return }
+            commands.run(
+                .problem,
+                ["BTCALL_PROBLEM": problem.id, "BTCALL_WHAT": problem.what, "BTCALL_REMEDY": problem.remedy])
+        }
+    }
+
+    /// Kills what runs, and returns when that has ended.
+    package func stop() async { await runner.stop() }
+
+    /// Runs a command for a press of a button.
+    ///
+    /// - Parameter command: of `[buttons]`; nil: that of `[hooks]`, if there is one.
+    package func run(_ gesture: ButtonGesture, at address: BluetoothAddress, _ command: CommandWords? = nil) {
+        var values = values(of: address)
+        values["BTCALL_BUTTON"] = gesture.key.rawValue
+        values["BTCALL_PRESS"] = gesture.press.rawValue
+        run(.button, values, command)
+    }
+
+    private func take(_ change: CallDirectory.Change) {
+        switch change {
+        case .added(let record), .changed(let record): take(record)
+        case .ended(let record, let reason):
+            told[record.identifier] = nil
+            run(.callEnded, values(of: record, reason))
+        }
+    }
+
+    /// A call has changed: it rings, or was answered.
+    private func take(_ record: CallRecord) {
+        let known = told[record.identifier]
+        switch record.call.state {
+        case .incoming where known == nil, .waiting where known == nil:
+            told[record.identifier] = .callIncoming
+            run(.callIncoming, values(of: record))
+        case .active where known != .callStarted:
+            told[record.identifier] = .callStarted
+            run(.callStarted, values(of: record))
+        case .setup, .dialing, .alerting, .incoming, .waiting, .active, .held, .ended: break
+        }
+    }
+
+    private func values(of address: BluetoothAddress) -> [String: String] {
+        ["BTCALL_ADDRESS": "\(address)", "BTCALL_NAME": headsets.name(of: address)]
+    }
+
+    private func values(of record: CallRecord, _ reason: CallEndReason? = nil) -> [String: String] {
+        let description = record.description
+        return [
+            "BTCALL_CALL": description.id, "BTCALL_NUMBER": description.number ?? "",
+            "BTCALL_NAME": description.name ?? "", "BTCALL_PROVIDER": description.provider,
+            "BTCALL_DIRECTION": description.direction.rawValue, "BTCALL_STATE": description.state.rawValue,
+            "BTCALL_REASON": reason?.rawValue ?? "",
+        ]
+    }
+
+    /// - Parameter values: what the command is to know, by the names of its environment.
+    private func run(_ event: HookEvent, _ values: [String: String], _ given: CommandWords? = nil) {
+        guard let command = given ?? hooks[event] else { return }
+        var environment = values
+        environment["BTCALL_EVENT"] = event.rawValue
+        environment["BTCALL_TIME"] = WallClock.now.iso8601
+        runner.run(command, for: event, environment)
+    }
+}

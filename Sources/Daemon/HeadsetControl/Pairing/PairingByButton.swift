@@ -1,0 +1,45 @@
+import BTCallAPI
+import BluetoothTypes
+package import BoardControl
+package import Configuration
+package import ControlLoop
+package import Diagnostics
+package import Logging
+
+/// The board's button for pairing: opens a window as `[pairing]` has it, or closes the one that is open.
+@ControlPlane
+package final class PairingByButton {
+    private let button: PairingButton
+    private let wanted: PairingConfiguration
+    private let pairing: PairingControl
+    private let logger: Logger
+
+    /// - Returns: nil where no button is configured, or there is no board.
+    package init?(
+        _ configuration: PairingConfiguration, board: (any BoardOpening)?, pairing: PairingControl,
+        problems: ProblemList, logger: Logger
+    ) {
+        guard let specification = configuration.button, let board else { return nil }
+        wanted = configuration
+        self.pairing = pairing
+        self.logger = logger
+        button = PairingButton(specification, source: board, problems: problems, logger: logger)
+        button.onPressed = { [weak self] in self?.pressed() }
+    }
+
+    package func start() { button.start() }
+
+    package func stop() { button.stop() }
+
+    private func pressed() {
+        Task { @ControlPlane [pairing, logger, wanted] in
+            let who = "the pairing button"
+            do throws(APIError) {
+                if pairing.state != .closed { return try pairing.close(by: who) }
+                try await pairing.open(seconds: wanted.seconds, allow: wanted.allow, by: who)
+            } catch {
+                logger.warning("pairing: \(who) was pressed in vain: \(error)")
+            }
+        }
+    }
+}
