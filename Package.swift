@@ -240,9 +240,9 @@ let package = Package(
         .executableTarget(
             name: "BTCallLab",
             dependencies: [
-                "AudioDSP", "AudioEngine", "BTCall", "BTCallAPI", "BTCallBench", "BTCallTrials", "BluetoothSockets",
-                "BluetoothTypes", "CallExchange", "CommandKit", "Configuration", "ControlLoop", "HandsFree", "JSONText",
-                "Routing", "Telephony", argumentParser,
+                "AudioDSP", "AudioEngine", "BTCall", "BTCallAPI", "BTCallBench", "BTCallDaemon", "BTCallSimulator",
+                "BTCallTrials", "BluetoothSockets", "BluetoothTypes", "CallExchange", "CommandKit", "Configuration",
+                "ControlLoop", "HandsFree", "JSONText", "Routing", "Telephony", argumentParser,
             ], path: "Sources/Programs/btcall-lab",
             swiftSettings: common, linkerSettings: small),
 
