@@ -27,7 +27,8 @@ import Testing
     }
 
     @Test func `The size of a number is its magnitude: the least integer has no abs`() throws {
-        #expect(try places(of: /\babs\(/) == [])
+        // Of numbers with a fraction, and of samples of 16 bits in a wider integer.
+        #expect(try places(of: /\babs\(/, except: ["Simulator/BTCallTrials"]) == [])
     }
 
     /// A conversion of a number with a fraction, which traps for NaN, for infinity and beyond the integer's range.
