@@ -4,6 +4,7 @@ import BTCallDaemon
 import BTCallSimulator
 import BluetoothTypes
 import CallControl
+import CallExchange
 import Configuration
 import ControlLoop
 import DBus

@@ -4,6 +4,7 @@ import BTCallAPI
 import BTCallBench
 import BTCallDaemon
 import BTCallSimulator
+import CallExchange
 import Configuration
 import ControlLoop
 import DBus

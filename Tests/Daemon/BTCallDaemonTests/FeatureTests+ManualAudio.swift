@@ -3,6 +3,7 @@ import BTCall
 import BTCallBench
 import BTCallDaemon
 import BluetoothTypes
+import CallExchange
 import Configuration
 import ControlLoop
 import Routing

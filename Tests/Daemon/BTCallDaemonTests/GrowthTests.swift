@@ -1,3 +1,4 @@
+import AudioPaths
 import BTCallBench
 import BTCallDaemon
 import BluetoothSockets

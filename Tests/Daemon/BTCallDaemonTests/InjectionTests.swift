@@ -5,6 +5,7 @@ import BTCallAPI
 import BTCallBench
 import BTCallDaemon
 import CBTCall
+import CallExchange
 import ControlLoop
 import DBus
 import Glibc

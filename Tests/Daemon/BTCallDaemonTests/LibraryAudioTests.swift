@@ -6,6 +6,7 @@ import BTCallDaemon
 import BTCallSimulator
 import BluetoothTypes
 import CBTCall
+import CallExchange
 import Configuration
 import ControlLoop
 import Glibc

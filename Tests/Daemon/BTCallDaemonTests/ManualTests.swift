@@ -5,6 +5,7 @@ import BTCallBench
 import BTCallDaemon
 import BluetoothTypes
 import CBTCall
+import CallExchange
 import Configuration
 import ControlLoop
 import DBus

@@ -7,6 +7,7 @@ import BTCallBench
 import BTCallDaemon
 import BTCallSimulator
 import BluetoothTypes
+import CallExchange
 import Configuration
 import ControlLoop
 import DBus

@@ -1,6 +1,7 @@
 import BTCall
 import BTCallBench
 import BTCallSimulator
+import CallExchange
 import ControlLoop
 import DBus
 import Foundation

@@ -8,6 +8,7 @@ import BTCallDaemon
 import BTCallSimulator
 import BTCallTrials
 import BluetoothTypes
+import CallExchange
 import Configuration
 import ControlLoop
 import DBus

@@ -74,7 +74,7 @@ struct SignalTests {
     @Test func `an owner is not retained, and is told nothing when it has gone`() {
         let signal = Signal<Int>()
         var listener: Listener? = Listener()
-        weak var kept = listener
+        weak let kept = listener
         var calls = 0
         if let listener {
             signal.subscribe(listener) { listener, number in

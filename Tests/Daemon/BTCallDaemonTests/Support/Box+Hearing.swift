@@ -1,5 +1,6 @@
 import BTCallBench
 import BTCallSimulator
+import CallExchange
 import ControlLoop
 import Testing
 

@@ -7,6 +7,7 @@ import BTCallDaemon
 import BTCallSimulator
 import BlueZ
 import BluetoothTypes
+import CallExchange
 import Configuration
 import ControlLoop
 import DBus

@@ -1,4 +1,5 @@
 import BTCallBench
+import CallExchange
 import ControlLoop
 import Testing
 
