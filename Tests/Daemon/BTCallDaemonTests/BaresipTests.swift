@@ -266,7 +266,8 @@ extension DaemonTests {
         }
 
         @Test func `A stranger on the port is told of and left alone`() async throws {
-            let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+            let type = Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue) | Int32(SOCK_NONBLOCK.rawValue)
+            let listener = socket(AF_INET, type, 0)
             defer { close(listener) }
             var address = sockaddr_in()
             address.sin_family = sa_family_t(AF_INET)
@@ -282,8 +283,12 @@ extension DaemonTests {
             let port = Int(UInt16(bigEndian: address.sin_port))
             try await Box.run { box in
                 let program = try start(box, port)
-                let peer = accept(listener, nil, nil)
+                var peer: Int32 = -1
                 defer { close(peer) }
+                try await eventually("it connects") {
+                    peer = accept(listener, nil, nil)
+                    return peer >= 0
+                }
                 _ = write(peer, "SSH-2.0-x\r\n", 11)
                 try await eventually("it is told") { program.errors.contains("is not baresip's ctrl_tcp") }
                 #expect(!program.errors.contains("following baresip"))

@@ -354,7 +354,7 @@ import Testing
     @Test func `without a driver it says so`() async {
         let capture = Capture()
         #expect(await GatewayCommand.serve("/nowhere/at/all", capture.sink) == 1)
-        #expect(capture.errors.hasPrefix("btcall-lab: nobody listens at /nowhere/at/all: connect: No such file"))
+        #expect(capture.errors.hasPrefix("btcall: nobody listens at /nowhere/at/all: connect: No such file"))
         #expect(await GatewayCommand.serve(String(repeating: "x", count: 200), capture.sink) == 1)
         #expect(capture.errors.contains("ENAMETOOLONG"))
     }

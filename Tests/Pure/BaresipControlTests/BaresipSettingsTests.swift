@@ -127,6 +127,6 @@ import Testing
             String(decoding: BaresipMessage.command("dial", parameters, token: "7"), as: UTF8.self)
         }
         #expect(text(nil) == #"30:{"command":"dial","token":"7"},"#)
-        #expect(text(#"sip:"a\b"@c"#) == #"57:{"command":"dial","params":"sip:\"a\\b\"@c","token":"7"},"#)
+        #expect(text(#"sip:"a\b"@c"#) == #"56:{"command":"dial","params":"sip:\"a\\b\"@c","token":"7"},"#)
     }
 }
