@@ -4,10 +4,7 @@ import ControlLoop
 
 /// What `btcall status --watch` shows, and how: the state and a size in, lines out.
 struct LiveView: Sendable {
-    struct Size: Hashable, Sendable {
-        var columns: Int
-        var rows: Int
-    }
+    typealias Size = TerminalScreen.Size
 
     enum Bridge: Sendable {
         /// btcalld is not there, or does not answer; in words.
@@ -32,11 +29,11 @@ struct LiveView: Sendable {
     }
 
     /// At most `size.rows` lines, the keys in the last row.
-    func lines(_ size: Size) -> [LiveLine] {
+    func lines(_ size: Size) -> [ScreenLine] {
         guard size.rows > 0 else { return [] }
-        var header = LiveLine()
+        var header = ScreenLine()
         header.add("btcall", .strong)
-        var body: [[LiveLine]]
+        var body: [[ScreenLine]]
         switch bridge {
         case .absent(let message):
             header.add("  ")
@@ -54,21 +51,21 @@ struct LiveView: Sendable {
         if size.rows == 1 { return [header] }
         body = Self.shortened(body.filter { !$0.isEmpty }, to: size.rows - 2)
         var lines = [header] + body.flatMap { $0 }
-        if lines.count + body.count < size.rows { lines = [header] + body.flatMap { [LiveLine()] + $0 } }
+        if lines.count + body.count < size.rows { lines = [header] + body.flatMap { [ScreenLine()] + $0 } }
         lines = Array(lines.prefix(size.rows - 1))
-        lines += Array(repeating: LiveLine(), count: size.rows - 1 - lines.count)
+        lines += Array(repeating: ScreenLine(), count: size.rows - 1 - lines.count)
         return lines + [footer]
     }
 
     /// Takes lines from the last section until its first one is left and one that says so, then from the one before it.
-    private static func shortened(_ sections: [[LiveLine]], to rows: Int) -> [[LiveLine]] {
+    private static func shortened(_ sections: [[ScreenLine]], to rows: Int) -> [[ScreenLine]] {
         var sections = sections
         var excess = sections.reduce(0) { $0 + $1.count } - max(rows, 0)
         for index in sections.indices.reversed() where excess > 0 && sections[index].count > 1 {
             let removed = min(excess + 1, sections[index].count - 1)
             guard removed > 1 else { continue }
             sections[index].removeLast(removed)
-            var more = LiveLine(label: "")
+            var more = ScreenLine(label: "")
             more.add("\(removed) more lines", .faint)
             sections[index].append(more)
             excess -= removed - 1
@@ -76,20 +73,20 @@ struct LiveView: Sendable {
         return sections
     }
 
-    private static func line(_ text: String) -> LiveLine {
-        var line = LiveLine()
+    private static func line(_ text: String) -> ScreenLine {
+        var line = ScreenLine()
         line.add(text)
         return line
     }
 
-    private var footer: LiveLine {
-        var line = LiveLine()
+    private var footer: ScreenLine {
+        var line = ScreenLine()
         line.add("q quit  m mute", .faint)
         if let notice { line.add("  " + notice, .bad) }
         return line
     }
 
-    private func add(_ status: BridgeStatus, to header: inout LiveLine) {
+    private func add(_ status: BridgeStatus, to header: inout ScreenLine) {
         if let askedAt, now.milliseconds - askedAt.milliseconds >= 2000 {
             header.add("  no answer for \((now.milliseconds - askedAt.milliseconds) / 1000) s", .bad)
             return
@@ -106,8 +103,8 @@ struct LiveView: Sendable {
 
     // MARK: Sections
 
-    private func route(_ status: BridgeStatus) -> [LiveLine] {
-        var route = LiveLine(label: "Route")
+    private func route(_ status: BridgeStatus) -> [ScreenLine] {
+        var route = ScreenLine(label: "Route")
         let link = [status.mode?.uppercased(), status.codec].compactMap { $0 }.joined(separator: " ")
         if status.route == .none {
             route.add("none", status.calls.contains { $0.state == .active } ? .bad : .plain)
@@ -119,17 +116,17 @@ struct LiveView: Sendable {
         }
         var lines = [route]
         if let reason = why(status) {
-            var line = LiveLine(label: "Why")
+            var line = ScreenLine(label: "Why")
             line.add(reason)
             lines.append(line)
         }
         if status.pending != .none {
-            var line = LiveLine(label: "Opening")
+            var line = ScreenLine(label: "Opening")
             line.add(status.devices.first { $0.choice == status.pending }?.name ?? status.pending.description, .warning)
             lines.append(line)
         }
         if !status.interruptions.isEmpty {
-            var line = LiveLine(label: "Taken by")
+            var line = ScreenLine(label: "Taken by")
             line.add(status.interruptions.joined(separator: ", "), .warning)
             lines.append(line)
         }
@@ -148,17 +145,17 @@ struct LiveView: Sendable {
         return parts.isEmpty ? nil : parts.joined(separator: " ")
     }
 
-    private func problems(_ status: BridgeStatus, _ size: Size) -> [LiveLine] {
-        let width = max(size.columns - LiveLine.labelColumns, 10)
+    private func problems(_ status: BridgeStatus, _ size: Size) -> [ScreenLine] {
+        let width = max(size.columns - ScreenLine.labelColumns, 10)
         return status.problems.flatMap { problem in
-            var lines: [LiveLine] = []
+            var lines: [ScreenLine] = []
             for (index, part) in TerminalText.wrapped(PrintableText.line(problem.what), width).enumerated() {
-                var line = LiveLine(label: index == 0 ? "Problem" : "")
+                var line = ScreenLine(label: index == 0 ? "Problem" : "")
                 line.add(part, .bad)
                 lines.append(line)
             }
             for part in TerminalText.wrapped(PrintableText.line(problem.remedy), width) {
-                var line = LiveLine(label: "")
+                var line = ScreenLine(label: "")
                 line.add(part)
                 lines.append(line)
             }
@@ -166,14 +163,14 @@ struct LiveView: Sendable {
         }
     }
 
-    private func calls(_ status: BridgeStatus) -> [LiveLine] {
+    private func calls(_ status: BridgeStatus) -> [ScreenLine] {
         guard !status.calls.isEmpty else {
-            var line = LiveLine(label: "Calls")
+            var line = ScreenLine(label: "Calls")
             line.add("none", .faint)
             return [line]
         }
         return status.calls.flatMap { call in
-            var line = LiveLine(label: call.direction == .incoming ? "Call in" : "Call out")
+            var line = ScreenLine(label: call.direction == .incoming ? "Call in" : "Call out")
             line.add(TerminalText.fitted(call.state.rawValue, 9), Self.tint(call.state))
             line.add(duration(call).map { $0 + "  " } ?? "")
             line.add(call.party, .strong)
@@ -186,7 +183,7 @@ struct LiveView: Sendable {
         }
     }
 
-    private static func tint(_ state: Call.State) -> LiveLine.Tint {
+    private static func tint(_ state: Call.State) -> ScreenLine.Tint {
         switch state {
         case .active: .good
         case .ringing, .waiting, .dialing, .alerting: .warning
@@ -205,8 +202,8 @@ struct LiveView: Sendable {
     }
 
     /// What the link lost, and what became of it.
-    private static func quality(_ quality: CallQuality, _ period: String) -> LiveLine {
-        var line = LiveLine(label: "  " + period)
+    private static func quality(_ quality: CallQuality, _ period: String) -> ScreenLine {
+        var line = ScreenLine(label: "  " + period)
         if let score = quality.score {
             line.add("quality \(right(score, 3))", score >= 80 ? .good : score >= 50 ? .warning : .bad)
         } else {
@@ -226,9 +223,9 @@ struct LiveView: Sendable {
         return line
     }
 
-    private static func add(_ label: String, _ part: Int, of whole: Int, to line: inout LiveLine) {
+    private static func add(_ label: String, _ part: Int, of whole: Int, to line: inout ScreenLine) {
         let share = 100 * Double(part) / Double(whole)
-        let tint: LiveLine.Tint = share >= 5 ? .bad : share >= 1 ? .warning : .plain
+        let tint: ScreenLine.Tint = share >= 5 ? .bad : share >= 1 ? .warning : .plain
         line.add("  \(label) ")
         line.add("\(right(share.tenths, 4)) %", tint)
     }
@@ -240,13 +237,13 @@ struct LiveView: Sendable {
 
     // MARK: Levels
 
-    private func audio(_ status: BridgeStatus, _ size: Size) -> [LiveLine] {
+    private func audio(_ status: BridgeStatus, _ size: Size) -> [ScreenLine] {
         guard status.calls.contains(where: { $0.state == .active || $0.state == .held }) || levels != nil else {
             return []
         }
-        var microphone = LiveLine(label: "Mic")
+        var microphone = ScreenLine(label: "Mic")
         Self.add(levels?.said, isMuted: status.isMuted, to: &microphone, size)
-        var speaker = LiveLine(label: "Speaker")
+        var speaker = ScreenLine(label: "Speaker")
         Self.add(levels?.heard, isMuted: false, to: &speaker, size)
         return [microphone, speaker]
     }
@@ -254,8 +251,8 @@ struct LiveView: Sendable {
     /// Where a meter begins, in decibels.
     private static let meterFloor = -60.0
 
-    private static func add(_ level: AudioLevels.Level?, isMuted: Bool, to line: inout LiveLine, _ size: Size) {
-        let width = min(max(size.columns - LiveLine.labelColumns - 24, 8), 40)
+    private static func add(_ level: AudioLevels.Level?, isMuted: Bool, to line: inout ScreenLine, _ size: Size) {
+        let width = min(max(size.columns - ScreenLine.labelColumns - 24, 8), 40)
         let rms = columns(level?.rmsDecibels, width)
         let peak = columns(level?.peakDecibels, width)
         line.add("[", .faint)
@@ -285,13 +282,13 @@ struct LiveView: Sendable {
 
     // MARK: Devices
 
-    private func devices(_ status: BridgeStatus, _ size: Size) -> [LiveLine] {
+    private func devices(_ status: BridgeStatus, _ size: Size) -> [ScreenLine] {
         // Those that can be used first.
         let devices = status.devices.filter(\.isAvailable) + status.devices.filter { !$0.isAvailable }
         let names = devices.map { TerminalText.columns(PrintableText.line($0.name)) }
-        let width = min(max(names.max() ?? 0, 4), max(size.columns - LiveLine.labelColumns - 34, 12))
+        let width = min(max(names.max() ?? 0, 4), max(size.columns - ScreenLine.labelColumns - 34, 12))
         return devices.enumerated().map { index, device in
-            var line = LiveLine(label: index == 0 ? "Devices" : "")
+            var line = ScreenLine(label: index == 0 ? "Devices" : "")
             let isUsed = device.choice == status.route
             let name = TerminalText.fitted(PrintableText.line(device.name), width) + "  "
             line.add(isUsed ? "* " : "  ", .good)
@@ -312,7 +309,7 @@ struct LiveView: Sendable {
         }
     }
 
-    private static func tint(_ device: AudioDevice) -> LiveLine.Tint {
+    private static func tint(_ device: AudioDevice) -> ScreenLine.Tint {
         switch device.state {
         case "active": .good
         case "pending", "settling", "waiting": .warning

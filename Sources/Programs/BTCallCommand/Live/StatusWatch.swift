@@ -32,7 +32,7 @@ struct StatusWatch {
         _ events: AsyncStream<BridgeEvent>, _ first: LiveView.Bridge, on screen: TerminalScreen
     ) async throws {
         let style = TerminalStyle()
-        let follower = StatusFollower(bridge, .live, first) { screen.show($0, style) }
+        let follower = StatusFollower(bridge, .live, first) { screen.show(style, $0.lines) }
         let watch = Task { @ControlPlane in await follower.run(events) }
         let key: @ControlPlane (Character) -> Void = { key in
             switch key {
@@ -42,17 +42,17 @@ struct StatusWatch {
             }
         }
         var signals = try Self.ends.map { try ControlLoop.shared.onSignal($0) { watch.cancel() } }
-        signals.append(try ControlLoop.shared.onSignal(SIGWINCH) { screen.show(follower.view, style) })
+        signals.append(try ControlLoop.shared.onSignal(SIGWINCH) { screen.show(style, follower.view.lines) })
         signals.append(
             try ControlLoop.shared.onSignal(SIGTSTP) {
                 screen.leave()
                 kill(getpid(), SIGSTOP)
                 // Here it goes on.
                 screen.enter(onKey: key)
-                screen.show(follower.view, style)
+                screen.show(style, follower.view.lines)
             })
         screen.enter(onKey: key)
-        screen.show(follower.view, style)
+        screen.show(style, follower.view.lines)
         await watch.value
         screen.leave()
         for signal in signals { signal.cancel() }

@@ -1,18 +1,27 @@
-import CommandKit
-import ControlLoop
+package import ControlLoop
 import Glibc
 
 /// A terminal that is drawn on as a whole, and given back as it was.
 ///
 /// Only lines that differ are written: a serial console is slow.
 @ControlPlane
-final class TerminalScreen {
+package final class TerminalScreen {
+    package struct Size: Hashable, Sendable {
+        package var columns: Int
+        package var rows: Int
+
+        package init(columns: Int, rows: Int) {
+            self.columns = columns
+            self.rows = rows
+        }
+    }
+
     private let input: Int32
     private let output: Int32
     private let write: @Sendable (String) -> Void
     private var saved: termios?
     private var shown: [String] = []
-    private var shownSize = LiveView.Size(columns: 0, rows: 0)
+    private var shownSize = Size(columns: 0, rows: 0)
     private var isEntered = false
     private var keys: DescriptorSource?
     /// Standard error as it was.
@@ -20,7 +29,7 @@ final class TerminalScreen {
 
     /// - Parameter write: puts text on the terminal.
     /// - Returns: nil when `output` is no terminal.
-    init?(input: Int32 = STDIN_FILENO, output: Int32 = STDOUT_FILENO, write: @escaping @Sendable (String) -> Void) {
+    package init?(input: Int32 = 0, output: Int32 = 1, write: @escaping @Sendable (String) -> Void) {
         guard isatty(output) == 1 else { return nil }
         self.input = input
         self.output = output
@@ -28,18 +37,18 @@ final class TerminalScreen {
     }
 
     /// As large as it is now; 80 by 24 where it does not tell.
-    var size: LiveView.Size {
+    package var size: Size {
         var size = winsize()
         guard ioctl(output, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0, size.ws_row > 0 else {
-            return LiveView.Size(columns: 80, rows: 24)
+            return Size(columns: 80, rows: 24)
         }
-        return LiveView.Size(columns: Int(size.ws_col), rows: Int(size.ws_row))
+        return Size(columns: Int(size.ws_col), rows: Int(size.ws_row))
     }
 
     /// Takes the alternate screen, without cursor and without breaking lines, and keys as they come.
     ///
     /// - Parameter onKey: for each key that makes a character; not called when the input is no terminal.
-    func enter(onKey: @escaping @ControlPlane (Character) -> Void) {
+    package func enter(onKey: @escaping @ControlPlane (Character) -> Void) {
         guard !isEntered else { return }
         isEntered = true
         var state = termios()
@@ -55,7 +64,7 @@ final class TerminalScreen {
         redraw()
     }
 
-    /// What the library logs would stand in the middle of the view.
+    /// What the library logs would stand in the middle of the screen.
     private func silenceErrors() {
         guard isatty(STDERR_FILENO) == 1 else { return }
         let nothing = open("/dev/null", O_WRONLY | O_CLOEXEC)
@@ -66,14 +75,14 @@ final class TerminalScreen {
     }
 
     /// Gives the terminal back as it was found.
-    func leave() {
+    package func leave() {
         guard isEntered else { return }
         isEntered = false
         keys?.cancel()
         keys = nil
         write("\u{1B}[0m\u{1B}[?7h\u{1B}[?25h\u{1B}[?1049l")
         if var saved {
-            // What was typed meant the view, not the shell.
+            // What was typed meant the screen, not the shell.
             _ = tcflush(input, TCIFLUSH)
             _ = tcsetattr(input, TCSANOW, &saved)
         }
@@ -86,21 +95,22 @@ final class TerminalScreen {
     }
 
     /// Draws everything again with the next frame.
-    func redraw() {
+    package func redraw() {
         shown = []
-        shownSize = LiveView.Size(columns: 0, rows: 0)
+        shownSize = Size(columns: 0, rows: 0)
     }
 
-    func show(_ view: LiveView, _ style: TerminalStyle) {
+    /// - Parameter lines: what is to be shown on a terminal of this size.
+    package func show(_ style: TerminalStyle, _ lines: (Size) -> [ScreenLine]) {
         guard isEntered else { return }
         let size = self.size
+        let lines = lines(size)
         var text = ""
         if size != shownSize {
             shown = []
             shownSize = size
             text = "\u{1B}[0m\u{1B}[2J"
         }
-        let lines = view.lines(size)
         let drawn = lines.map { $0.text(width: size.columns, style) }
         for (row, line) in drawn.enumerated() where !shown.indices.contains(row) || shown[row] != line {
             text += "\u{1B}[\(row + 1);1H\(line)"

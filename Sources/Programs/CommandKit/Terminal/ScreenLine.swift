@@ -1,9 +1,8 @@
-import CommandKit
 import ControlLoop
 
-/// A line of the live view: pieces of text, each with what it means.
-struct LiveLine: Hashable, Sendable {
-    enum Tint: Hashable, Sendable {
+/// A line of a screen: pieces of text, each with what it means.
+package struct ScreenLine: Hashable, Sendable {
+    package enum Tint: Hashable, Sendable {
         case plain, strong, faint, good, warning, bad
     }
 
@@ -14,25 +13,25 @@ struct LiveLine: Hashable, Sendable {
 
     private var pieces: [Piece] = []
 
-    init() {}
+    package init() {}
 
     /// - Parameter label: what the line is about, in a column of its own.
-    init(label: String) {
+    package init(label: String) {
         add(TerminalText.fitted(label, Self.labelColumns), .strong)
     }
 
-    static let labelColumns = 10
+    package static let labelColumns = 10
 
     /// Adds text, which may be that of others.
-    mutating func add(_ text: String, _ tint: Tint = .plain) {
+    package mutating func add(_ text: String, _ tint: Tint = .plain) {
         pieces.append(Piece(text: PrintableText.line(text), tint: tint))
     }
 
     /// The columns that it takes.
-    var columns: Int { pieces.reduce(0) { $0 + TerminalText.columns($1.text) } }
+    package var columns: Int { pieces.reduce(0) { $0 + TerminalText.columns($1.text) } }
 
     /// At most `width` columns of it, without spaces at the end.
-    func text(width: Int, _ style: TerminalStyle = .plain) -> String {
+    package func text(width: Int, _ style: TerminalStyle = .plain) -> String {
         let isCut = columns > width
         var left = isCut ? width - 1 : width
         var kept: [Piece] = []

@@ -1,11 +1,11 @@
 /// The columns of a terminal that cleaned text (``PrintableText``) takes.
-enum TerminalText {
-    static func columns(_ text: String) -> Int {
+package enum TerminalText {
+    package static func columns(_ text: String) -> Int {
         text.unicodeScalars.reduce(0) { $0 + columns($1) }
     }
 
     /// The longest beginning that fits into so many columns.
-    static func prefix(_ text: String, columns limit: Int) -> String {
+    package static func prefix(_ text: String, columns limit: Int) -> String {
         var result = String.UnicodeScalarView()
         var used = 0
         for scalar in text.unicodeScalars {
@@ -17,19 +17,19 @@ enum TerminalText {
     }
 
     /// The text in exactly so many columns: filled with spaces, or cut off with `…`.
-    static func fitted(_ text: String, _ width: Int) -> String {
+    package static func fitted(_ text: String, _ width: Int) -> String {
         let cut = clipped(text, width)
         return cut + String(repeating: " ", count: max(0, width - columns(cut)))
     }
 
     /// The text in at most so many columns; what is cut off is `…`.
-    static func clipped(_ text: String, _ width: Int) -> String {
+    package static func clipped(_ text: String, _ width: Int) -> String {
         if columns(text) <= width { return text }
         return width > 0 ? prefix(text, columns: width - 1) + "…" : ""
     }
 
     /// The text in lines of at most `width` columns, broken at spaces where there are some.
-    static func wrapped(_ text: String, _ width: Int) -> [String] {
+    package static func wrapped(_ text: String, _ width: Int) -> [String] {
         var lines: [String] = []
         var line = ""
         for word in text.split(separator: " ") {
