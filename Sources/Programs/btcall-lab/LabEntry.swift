@@ -11,6 +11,7 @@ struct LabEntry: ParsableCommand {
         discussion: """
             Examples:
               btcall-lab demo --fast                  # a call moves between simulated headsets
+              btcall-lab sandbox                      # a box to play with, without hardware
               btcall-lab replay --trace incident.json # why a board has decided as it did
               btcall-lab gateway --control /tmp/driver.sock
               btcall-lab decode --codec msbc --packet-bytes 60 -o heard.wav link.bin
@@ -25,7 +26,7 @@ struct LabEntry: ParsableCommand {
             btcalld is not running (latency), 64 wrong command line.
             """,
         groupedSubcommands: [
-            CommandGroup(name: "Try", subcommands: [DemoCommand.self]),
+            CommandGroup(name: "Try", subcommands: [DemoCommand.self, SandboxCommand.self]),
             CommandGroup(
                 name: "Rehearse", subcommands: [ReplayCommand.self, GatewayCommand.self, DecodeCommand.self]),
             CommandGroup(name: "Measure", subcommands: [BenchCommand.self, LatencyCommand.self]),

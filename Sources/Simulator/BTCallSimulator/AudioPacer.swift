@@ -121,6 +121,15 @@ package final class AudioPacer: Sendable {
         }
     }
 
+    /// The loudest sample that the stream has played since it was last asked, 0…32768; 0 for one that is not running.
+    package func takePeak(of identifier: UInt32) -> Int {
+        state.withLock { state in
+            guard let stream = state.streams.first(where: { $0.identifier == identifier }) else { return 0 }
+            defer { stream.peak = 0 }
+            return stream.peak
+        }
+    }
+
     private func run() {
         var number: Int64 = 0
         while true {

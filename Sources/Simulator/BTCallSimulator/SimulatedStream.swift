@@ -65,6 +65,8 @@ final class SimulatedStream: @unchecked Sendable {
     /// What is played and will be said again, at a quarter: the microphone hears the loudspeaker. Nil: it does not.
     private var loop: [Int16]?
     private(set) var timeline: AudioTimeline
+    /// The loudest sample played since it was last set to 0.
+    var peak = 0
     private let isRecording: Bool
     private let scratch: UnsafeMutablePointer<Int16>
     private let packet: UnsafeMutablePointer<UInt8>
@@ -133,6 +135,7 @@ final class SimulatedStream: @unchecked Sendable {
             return
         }
         let block = queue.removeFirst()
+        peak = block.reduce(peak) { max($0, Int($1.magnitude)) }
         loop? += block.map { $0 / 4 }
         if isRecording { timeline.append(block, at: nanoseconds) }
     }

@@ -109,6 +109,12 @@ package final class SimulatedOutside: PathOpening, AudioLinkOpening {
         streams.filter { $0.name == name }.compactMap { pacer.timeline(of: $0.identifier) }
     }
 
+    /// The loudest sample that a device has played since it was last asked, 0…32768: calls, ring tones and announcements.
+    package func takePeak(_ name: String) -> Int {
+        streams.filter { $0.name == name || $0.name == "output:" + name }
+            .reduce(0) { max($0, pacer.takePeak(of: $1.identifier)) }
+    }
+
     /// Nobody wants to know what a stream has played that is not recorded.
     private func forget(_ stream: UInt32) {
         guard !pacer.isRecording else { return }

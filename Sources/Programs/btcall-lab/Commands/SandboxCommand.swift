@@ -1,0 +1,38 @@
+import ArgumentParser
+import CommandKit
+import ControlLoop
+
+/// `btcall-lab sandbox`: a box without hardware to play with, and to develop an application against.
+struct SandboxCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "sandbox",
+        abstract: "Play with btcall without hardware, or develop an application against it.",
+        discussion: """
+            The daemon's real code runs on a private bus with a simulated BlueZ, two headsets, an earpiece, a loudspeaker, \
+            and an application whose far end speaks. A screen shows what each device hears, where the call is and why, and \
+            what happened; keys switch headsets on and off, take their radio away, press their buttons, and begin, answer \
+            and end calls. The screen names the keys.
+
+            The first lines give the bus, for another terminal: `btcall status --bus ADDRESS`, `btcall why`, `busctl \
+            --address=ADDRESS`, or an application of one's own. BTCALL_BUS saves typing it.
+
+            Without a terminal there is no screen: the address and what happens are printed as lines, and the same keys \
+            are read from the standard input until it ends; a point waits a second. Warnings of the daemon go to standard \
+            error: `2>daemon.log` keeps them.
+
+            Examples:
+              btcall-lab sandbox
+              btcall-lab sandbox --color never > story.txt
+            """)
+
+    @Option(help: "Colours: auto (on a terminal, unless NO_COLOR is set), always or never.")
+    var color = TerminalStyle.Wish.auto
+
+    func run() throws {
+        let output = Output.terminal(color)
+        let code = runOnControlLoop {
+            await exitStatus(output) { try await SandboxRun(output: output, style: output.style).run() }
+        }
+        if code != 0 { throw ExitCode(code) }
+    }
+}

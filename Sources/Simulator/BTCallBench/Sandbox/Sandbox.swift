@@ -1,0 +1,301 @@
+import AudioDSP
+import BTCall
+import BTCallDaemon
+import BTCallSimulator
+import BlueZ
+import BluetoothTypes
+import CallExchange
+import Configuration
+package import ControlLoop
+import DBus
+import Logging
+import Routing
+
+/// A box to play with: the daemon's real code on a private bus, with a simulated BlueZ, two headsets, an earpiece, a
+/// loudspeaker, and a telephony application.
+@ControlPlane
+package final class Sandbox {
+    package struct Failure: Error, CustomStringConvertible {
+        package let description: String
+    }
+
+    /// One line of what happens; it may have texts of other programs in it.
+    package var onStory: (@ControlPlane (String) -> Void)?
+    package private(set) var state: SandboxState
+
+    private let bus: FakeBlueZBus
+    private let bluez: FakeBlueZ
+    private let pacer: AudioPacer
+    private let outside: SimulatedOutside
+    private let headsets: [SandboxHeadset]
+    private var daemon: Daemon?
+    private var bridge: CallBridge?
+    private var line: SandboxLine?
+    private var registration: ProviderRegistration?
+    private var following: Task<Void, Never>?
+    /// Something happened since the status was read.
+    private var isStale = true
+    private var isReading = false
+    private var isStopped = false
+    private static let cards: [(kind: LocalDevice, name: String)] = [
+        (.earpiece, "earpiece"), (.speakerphone, "loudspeaker"),
+    ]
+
+    package init() throws {
+        do {
+            bus = try FakeBlueZBus()
+        } catch {
+            throw Failure(description: "dbus-daemon does not start (\(error)): install it (`apt-get install dbus`)")
+        }
+        pacer = try AudioPacer(isRecording: false)
+        let bluez = FakeBlueZ(on: bus.address)
+        let outside = SimulatedOutside(pacer: pacer)
+        self.bluez = bluez
+        self.outside = outside
+        headsets = [
+            SandboxHeadset(
+                BluetoothAddress(value: 0x0000_5E00_5301), name: "headset 1", codecs: [.mSBC, .cvsd], bluez: bluez,
+                outside: outside),
+            SandboxHeadset(
+                BluetoothAddress(value: 0x0000_5E00_5302), name: "headset 2", codecs: [.cvsd], bluez: bluez,
+                outside: outside),
+        ]
+        state = SandboxState(bus: bus.address.description)
+        state.devices = headsets.map { SandboxState.Device(name: $0.name, power: .off) }
+        state.devices += Self.cards.map { SandboxState.Device(name: $0.name, power: .fixed) }
+    }
+
+    // MARK: Start and end
+
+    package func start() async throws {
+        try await bluez.start()
+        bluez.addAdapter(address: BluetoothAddress(value: 0x0000_5E00_5300))
+        for headset in headsets {
+            bluez.addHeadset(headset.address, name: headset.name, services: [.handsFree])
+            bluez.setReachable(false, headset.address)
+        }
+        addMicrophones()
+        try await startDaemon()
+        let bridge = try await CallBridge(bus: .address(bus.address.description))
+        self.bridge = bridge
+        let line = SandboxLine(farEnd: SandboxVoices.farEnd()) { note in
+            Task { @ControlPlane [weak self] in self?.tell(note) }
+        }
+        self.line = line
+        let events = await bridge.events()
+        following = Task { @ControlPlane [weak self] in
+            for await event in events { self?.take(event) }
+        }
+        let registration = try await bridge.register(
+            line, as: CallProviderDescription(name: "sandbox", capabilities: [.hold, .swap, .dtmf, .dial]))
+        self.registration = registration
+        line.use(registration)
+    }
+
+    private func addMicrophones() {
+        // Made now: an opening card or link does not wait for it.
+        for (index, card) in Self.cards.enumerated() {
+            let voice = SandboxVoices.person(index + headsets.count, rate: SimulatedOutside.cardRate)
+            outside.addCard(card.kind) { _ in voice }
+        }
+        for (index, headset) in headsets.enumerated() {
+            let voices = Dictionary(
+                uniqueKeysWithValues: headset.codecs.map {
+                    ($0.sampleRate, SandboxVoices.person(index, rate: $0.sampleRate))
+                })
+            outside.addHeadset(headset.address, name: headset.name, codecs: headset.codecs) { voices[$0] ?? [] }
+        }
+    }
+
+    private func startDaemon() async throws {
+        var configuration = Configuration()
+        configuration.stateDirectory = nil
+        configuration.pcmSocket = nil
+        // The person switches headsets on; none is paged.
+        configuration.reconnect.isOn = false
+        configuration.voiceProcessing = .none
+        configuration.pausesPlayers = false
+        // Whoever tries it is in no group of btcall's.
+        configuration.callers = .everybody
+        configuration.localDevices = [
+            .earpiece: .init(playback: "simulated"), .speakerphone: .init(playback: "simulated"),
+        ]
+        var logger = Logger(label: "btcall.sandbox")
+        logger.logLevel = .warning
+        let connection = try BusConnection(bus.address)
+        let daemon = try Daemon(
+            configuration: configuration, bus: connection, registry: DeviceRegistry(bus: connection, logger: logger),
+            outside: .init(paths: outside, opener: outside), logger: logger)
+        self.daemon = daemon
+        await daemon.start()
+        daemon.router.handle(.setPreferred(.bluetooth))
+        daemon.router.handle(.setDefault(.earpiece))
+        let end = ControlLoop.now.advanced(by: .seconds(5))
+        while bluez.profiles.isEmpty {
+            guard ControlLoop.now < end else {
+                throw Failure(description: "the simulated bluetoothd was not given a profile within 5 s")
+            }
+            await ControlLoop.shared.sleep(for: .milliseconds(10))
+        }
+    }
+
+    /// Ends everything, in any state; a second call does nothing.
+    package func stop() async {
+        guard !isStopped else { return }
+        isStopped = true
+        following?.cancel()
+        // The bus that could refuse it ends as well.
+        try? await registration?.unregister()
+        await bridge?.close()
+        for headset in headsets { headset.switchOff() }
+        await daemon?.stop()
+        bluez.stop()
+        bus.stop()
+        pacer.stop()
+    }
+
+    // MARK: What the person does
+
+    /// Does what a key says, and tells what came of it.
+    package func perform(_ key: SandboxKey) async {
+        do {
+            switch key {
+            case .switchFirst: try await toggle(headsets[0])
+            case .switchSecond: try await toggle(headsets[1])
+            case .killFirst: kill(headsets[0])
+            case .killSecond: kill(headsets[1])
+            case .pressFirst: press(headsets[0])
+            case .pressSecond: press(headsets[1])
+            case .callOut: try await callOut()
+            case .callIn: try await registerCall { try await $0.reportIncoming(number: "+4930123456", name: "Alice") }
+            case .answer: try await answer()
+            case .end: for call in try await calls() { try await bridge?.calls.hangup(call.id) }
+            case .farEndHangsUp:
+                for call in try await calls() {
+                    try await registration?.update(call.id, .ended, reason: .remoteHangUp)
+                }
+            case .mute: try await bridge?.calls.setMuted(!state.isMuted)
+            }
+        } catch let error as BridgeError {
+            tell("\(key.meaning): \(error.message)")
+        } catch {
+            tell("\(key.meaning): \(error)")
+        }
+        isStale = true
+    }
+
+    private func toggle(_ headset: SandboxHeadset) async throws {
+        if headset.state == .on {
+            headset.switchOff()
+            tell("\(headset.name) is switched off")
+        } else {
+            tell("\(headset.name) is switched on")
+            try await headset.switchOn()
+        }
+    }
+
+    private func kill(_ headset: SandboxHeadset) {
+        guard headset.state == .on else { return tell("\(headset.name) is not on") }
+        headset.kill()
+        tell("\(headset.name) is gone without a word")
+    }
+
+    private func press(_ headset: SandboxHeadset) {
+        let meaning = headset.press()
+        tell(meaning.map { "the button of \(headset.name): \($0)" } ?? "\(headset.name) is not connected")
+    }
+
+    private func callOut() async throws {
+        try await registerCall { registration in
+            let call = try await registration.reportOutgoing(number: "+4930654321", name: "Control room")
+            Task { @ControlPlane in await SandboxLine.answerLater(call, registration) }
+            return call
+        }
+    }
+
+    private func registerCall(_ report: (ProviderRegistration) async throws -> Call.ID) async throws {
+        guard let registration else { throw Failure(description: "the sandbox has not started yet") }
+        _ = try await report(registration)
+    }
+
+    private func answer() async throws {
+        guard let call = try await calls().first(where: { $0.state == .ringing || $0.state == .waiting }) else {
+            return tell("no call is ringing")
+        }
+        try await bridge?.calls.answer(call.id)
+    }
+
+    private func calls() async throws -> [Call] {
+        let calls = try await bridge?.calls.list() ?? []
+        return calls.filter { $0.state != .ended }
+    }
+
+    // MARK: What happens
+
+    private func tell(_ text: String) {
+        onStory?(text)
+    }
+
+    private func take(_ event: BridgeEvent) {
+        isStale = true
+        switch event {
+        case .routeChanged(_, let new, let reason): tell("the call is on: \(name(new)) (\(reason))")
+        case .activationFailed(let device): tell("\(name(device)) did not open its link")
+        case .callAdded(let call):
+            tell("\(call.direction.rawValue) call, \(call.state.rawValue): \(Self.party(call)), by \(call.provider)")
+        case .callStateChanged(_, let state, let reason): tell("the call is \(state.rawValue)\(Self.because(reason))")
+        case .callRemoved(let call, _): line?.forget(call)
+        case .buttonPressed(let address, let button):
+            tell("btcalld: button \(button) of \(DeviceChoice.bluetooth(address: address).map { name($0) } ?? address)")
+        case .mutedChanged(let muted): tell(muted ? "microphone muted" : "microphone on")
+        case .problemsChanged(let problems): for problem in problems { tell("\(problem.what): \(problem.remedy)") }
+        default: break
+        }
+    }
+
+    private func name(_ choice: DeviceChoice) -> String {
+        if choice == .speakerphone { return "loudspeaker" }
+        let headset = headsets.first { choice == DeviceChoice.bluetooth(address: "\($0.address)") }
+        return headset?.name ?? choice.description
+    }
+
+    private static func because(_ reason: String?) -> String { reason.map { " (\($0))" } ?? "" }
+
+    private static func party(_ call: Call) -> String { call.name ?? call.number ?? "unknown number" }
+
+    /// Brings ``state`` up to date: levels at once, what the daemon says as soon as it has answered.
+    package func look() {
+        for (index, headset) in headsets.enumerated() {
+            state.devices[index].power = headset.state
+            state.devices[index].heard = outside.takePeak(headset.name)
+        }
+        for (index, card) in Self.cards.enumerated() {
+            state.devices[headsets.count + index].heard = outside.takePeak(card.kind.rawValue)
+        }
+        state.farEndHeard = line?.takeHeard() ?? 0
+        guard isStale, !isReading, let bridge else { return }
+        isReading = true
+        isStale = false
+        Task { @ControlPlane [weak self] in
+            await self?.read(bridge)
+            self?.isReading = false
+        }
+    }
+
+    private func read(_ bridge: CallBridge) async {
+        do throws(BridgeError) {
+            let status = try await bridge.status()
+            let explanation = try await bridge.audioDeviceManager.explain()
+            state.route = name(status.route)
+            state.link = [status.mode?.uppercased(), status.codec].compactMap { $0 }.joined(separator: " ")
+            state.isMuted = status.isMuted
+            state.why = [explanation.level, explanation.reason.map { "(\($0))" }].compactMap { $0 }
+                .joined(separator: " ")
+            state.calls = status.calls.map { call in
+                "\(call.direction.rawValue), \(call.state.rawValue): \(Self.party(call)), by \(call.provider)"
+            }
+        } catch {
+            state.why = error.message
+        }
+    }
+}

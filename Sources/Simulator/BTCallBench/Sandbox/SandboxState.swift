@@ -1,0 +1,74 @@
+/// What a sandbox shows at a moment.
+package struct SandboxState: Equatable, Sendable {
+    package enum Power: String, Sendable {
+        case on, off, dead
+        /// A sound card: always there.
+        case fixed
+    }
+
+    package struct Device: Equatable, Sendable {
+        package var name: String
+        package var power: Power
+        /// The loudest sample that the person at the device heard since the last look, 0…32768.
+        package var heard = 0
+
+        package init(name: String, power: Power, heard: Int = 0) {
+            self.name = name
+            self.power = power
+            self.heard = heard
+        }
+    }
+
+    /// What `--bus` takes.
+    package var bus: String
+    /// The headsets first, in the order of their keys.
+    package var devices: [Device] = []
+    /// What the far end hears: the microphone of the call.
+    package var farEndHeard = 0
+    /// The device that carries the call, as its name; `none` without one.
+    package var route = "none"
+    /// Codec and mode of its link.
+    package var link = ""
+    /// The level of the policy that decided, and the event.
+    package var why = ""
+    /// One line each.
+    package var calls: [String] = []
+    package var isMuted = false
+
+    package init(bus: String) {
+        self.bus = bus
+    }
+}
+
+/// What a person can do in a sandbox. The raw value is the key.
+package enum SandboxKey: Character, CaseIterable, Sendable {
+    case switchFirst = "1"
+    case switchSecond = "2"
+    case killFirst = "k"
+    case killSecond = "l"
+    case pressFirst = "b"
+    case pressSecond = "n"
+    case callOut = "o"
+    case callIn = "i"
+    case answer = "a"
+    case end = "e"
+    case farEndHangsUp = "f"
+    case mute = "m"
+
+    package var meaning: String {
+        switch self {
+        case .switchFirst: "headset 1 on/off"
+        case .switchSecond: "headset 2 on/off"
+        case .killFirst: "headset 1 dies"
+        case .killSecond: "headset 2 dies"
+        case .pressFirst: "button of headset 1"
+        case .pressSecond: "button of headset 2"
+        case .callOut: "call out"
+        case .callIn: "call in"
+        case .answer: "answer"
+        case .end: "end calls"
+        case .farEndHangsUp: "far end hangs up"
+        case .mute: "mute"
+        }
+    }
+}
