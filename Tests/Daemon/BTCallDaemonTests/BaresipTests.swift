@@ -248,12 +248,13 @@ extension DaemonTests {
             let own = try await Softphone("board", user: "board", proxy: far)
             own.kill()
             var program: RunningProgram?
-            try await Box.run(prepare: { box in
+            func startProgram(_ box: Box) async throws {
                 program = try start(box, own.controlPort)
                 try await eventually("it waits for btcalld") {
                     program?.errors.contains("btcalld is not active: baresip waits for it") ?? false
                 }
-            }) { box in
+            }
+            try await Box.run(prepare: startProgram) { box in
                 try await eventually("it looks for baresip") { program?.errors.contains("is not there") ?? false }
                 #expect(box.log.containing("baresip registered").isEmpty)
                 let next = try await Softphone("board", user: "board", like: own, proxy: far)
