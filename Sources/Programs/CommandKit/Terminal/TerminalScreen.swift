@@ -135,7 +135,7 @@ package final class TerminalScreen {
     }
 
     /// The characters among what a terminal sends; keys that make none send ESC, `[` or `O`, and more up to a last byte.
-    static func keys(_ bytes: some Sequence<UInt8>) -> [Character] {
+    package static func keys(_ bytes: some Sequence<UInt8>) -> [Character] {
         var keys: [Character] = []
         var before: [UInt8] = []
         for byte in bytes {
