@@ -13,7 +13,7 @@ import Testing
     @Test func `Every verb is in a group, and its help has examples that it accepts`() throws {
         #expect(LabEntry.configuration.ungroupedSubcommands.isEmpty)
         let verbs = CommandExamples.verbs(of: LabEntry.self)
-        #expect(verbs.count == 10)
+        #expect(verbs.count == 11)
         for (words, type) in verbs {
             let examples = HelpText(type.configuration.discussion).examples
             #expect(!examples.isEmpty, "\(words) has no example")
@@ -39,7 +39,7 @@ import Testing
 
     @Test func `There is a page of the manual for btcall-lab and for each of its verbs`() throws {
         let pages = try LabManualCommand.pages()
-        let verbs = ["demo", "replay", "gateway", "decode", "bench", "latency", "completions"]
+        let verbs = ["demo", "sandbox", "replay", "gateway", "decode", "bench", "latency", "completions"]
         #expect(pages.map(\.fileName) == ["btcall-lab.1"] + verbs.map { "btcall-lab-\($0).1" })
         let text = pages[1].roff(version: "1")
         #expect(text.contains("btcall\\-lab demo [\\-\\-out <out>] [\\-\\-fast]"), "\(text)")

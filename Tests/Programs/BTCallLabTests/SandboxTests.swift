@@ -1,0 +1,97 @@
+import BTCall
+import CommandTestSupport
+import Foundation
+import Glibc
+import Testing
+
+/// The program on a terminal of its own, and beside it an application on the bus that it names.
+@Suite(.timeLimit(.minutes(2)), .serialized) struct SandboxTests {
+    private func start() throws -> TerminalProcess {
+        let program = try #require(LabCommandTests.program).path()
+        return try TerminalProcess(program, ["sandbox", "--color", "never"])
+    }
+
+    /// What stands behind `--bus` on the screen.
+    private func address(_ terminal: TerminalProcess) throws -> String {
+        try terminal.wait(for: "q quit")
+        let start = try #require(terminal.text.range(of: "--bus ")).upperBound
+        return String(terminal.text[start...].prefix { $0 != "\u{1B}" && $0 != "\r" && $0 != " " })
+    }
+
+    @Test func `A call moves to a headset, comes back when that dies, and ends with the button of another`()
+        async throws
+    {
+        let terminal = try start()
+        let bridge = try await CallBridge(bus: .address(try address(terminal)))
+        terminal.type("o")
+        try terminal.wait(for: "the call is on: earpiece")
+        try terminal.wait(for: "the call is active")
+        terminal.type("1")
+        try terminal.wait(for: "the call is on: headset 1")
+        let onFirst = try await bridge.status()
+        #expect(onFirst.route == DeviceChoice.bluetooth(address: "00:00:5E:00:53:01"))
+        #expect(onFirst.calls.map(\.state) == [.active])
+        #expect(onFirst.calls.first?.number == "+4930654321")
+        terminal.type("k")
+        try terminal.wait(for: "headset 1 is gone without a word")
+        try terminal.wait(for: "the call is on: earpiece")
+        #expect(try await bridge.status().route == .earpiece)
+        terminal.type("2")
+        try terminal.wait(for: "the call is on: headset 2")
+        terminal.type("n")
+        try terminal.wait(for: "the button of headset 2: hang up")
+        try terminal.wait(for: "the call is ended")
+        #expect(try await bridge.status().calls.isEmpty)
+        await bridge.close()
+        terminal.type("q")
+        #expect(try terminal.waitForEnd() == 0)
+        #expect(terminal.isCooked)
+        #expect(terminal.text.contains("\u{1B}[?1049l"))
+    }
+
+    @Test func `The button answers a call that comes in, and the far end ends it`()
+        async throws
+    {
+        let terminal = try start()
+        _ = try address(terminal)
+        terminal.type("1")
+        try terminal.wait(for: "on    [")
+        terminal.type("i")
+        try terminal.wait(for: "incoming call, ringing: Alice")
+        // The headset is shown the call a moment after the bus is.
+        try terminal.wait(for: "loudspeaker")
+        terminal.type("b")
+        try terminal.wait(for: "the call is active")
+        terminal.type("f")
+        try terminal.wait(for: "the call is ended")
+        terminal.type("q")
+        #expect(try terminal.waitForEnd() == 0)
+    }
+
+    @Test func `Without a terminal keys come as lines, and what happens is printed`() throws {
+        let program = try #require(LabCommandTests.program).path()
+        let line = "printf 'o...\\n1...b..\\nx' | '\(program)' sandbox"
+        let run = try ChildProcess("/bin/sh", ["-c", line], capturing: .output).finish()
+        #expect(run.status == 0)
+        #expect(run.text.hasPrefix("--bus unix:path=/"))
+        for part in [
+            "the call is on: earpiece", "earpiece hears speech", "far end hears speech", "the call is on: headset 1",
+            "headset 1 hears speech", "the button of headset 1: hang up", "the call is ended", "no such key: x",
+        ] {
+            #expect(run.text.contains(part), "\(part) in \(run.text)")
+        }
+        #expect(!run.text.contains("\u{1B}"))
+    }
+
+    @Test(arguments: [SIGINT, SIGTERM, SIGHUP]) func `A signal gives the terminal back as it was`(_ signal: Int32)
+        throws
+    {
+        let terminal = try start()
+        _ = try address(terminal)
+        #expect(!terminal.isCooked)
+        terminal.signal(signal)
+        #expect(try terminal.waitForEnd() == 0)
+        #expect(terminal.isCooked)
+        #expect(terminal.text.contains("\u{1B}[?25h"))
+    }
+}
