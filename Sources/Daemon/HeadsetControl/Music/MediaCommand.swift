@@ -10,7 +10,8 @@ package final class MediaCommand {
     private struct Headset {
         var isWanted: Bool
         var isSuspended = false
-        var isRunning = false
+        /// What runs the program and then does what is wanted by that time.
+        var work: Task<Void, Never>?
     }
 
     private let program: String?
@@ -40,20 +41,19 @@ package final class MediaCommand {
 
     /// Returns when nothing runs any more.
     package func finish() async {
-        while headsets.values.contains(where: \.isRunning) { await ControlLoop.shared.sleep(for: .milliseconds(10)) }
+        while let work = headsets.values.lazy.compactMap(\.work).first { await work.value }
     }
 
     private func step(_ address: BluetoothAddress) {
-        guard let program, let headset = headsets[address], !headset.isRunning else { return }
+        guard let program, let headset = headsets[address], headset.work == nil else { return }
         guard headset.isWanted != headset.isSuspended else {
             if !headset.isWanted { headsets[address] = nil }
             return
         }
-        headsets[address]?.isRunning = true
         headsets[address]?.isSuspended = headset.isWanted
-        Task { @ControlPlane in
+        headsets[address]?.work = Task { @ControlPlane in
             await run(program, headset.isWanted ? "suspend" : "restore", address)
-            headsets[address]?.isRunning = false
+            headsets[address]?.work = nil
             step(address)
         }
     }
