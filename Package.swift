@@ -108,7 +108,7 @@ let package = Package(
             ], path: "Sources/RealTime/AudioDSP",
             swiftSettings: common + computing),
         .target(
-            name: "AudioEngine", dependencies: ["AudioDSP", "BluetoothTypes", "CALSA", "CBTCall", "RealTimeStorage"],
+            name: "AudioEngine", dependencies: ["AudioDSP", "BluetoothTypes", "CBTCall", "RealTimeStorage"],
             path: "Sources/RealTime/AudioEngine",
             swiftSettings: common + computing),
 
@@ -123,7 +123,7 @@ let package = Package(
             name: "BlueZ", dependencies: ["DBus", "ControlLoop", "BluetoothTypes", logging],
             path: "Sources/Shells/BlueZ", swiftSettings: common),
         .target(
-            name: "BluetoothSockets", dependencies: ["BluetoothTypes", "CBluetooth", "CBTCall", "ControlLoop"],
+            name: "BluetoothSockets", dependencies: ["BluetoothTypes", "CBluetooth", "ControlLoop"],
             path: "Sources/Shells/BluetoothSockets",
             swiftSettings: common),
         .target(
@@ -153,8 +153,8 @@ let package = Package(
         .target(
             name: "Diagnostics",
             dependencies: [
-                "AudioDSP", "BTCallAPI", "BluetoothTypes", "CBTCall", "Configuration", "ControlLoop", "DBus",
-                "JSONText", "Routing", "Telephony", logging,
+                "AudioDSP", "BTCallAPI", "BluetoothTypes", "CBTCall", "Configuration", "ControlLoop", "DBus", "Routing",
+                "Telephony", logging,
             ],
             path: "Sources/Daemon/Diagnostics", swiftSettings: common),
         .target(
@@ -167,7 +167,7 @@ let package = Package(
         .target(
             name: "CallControl",
             dependencies: [
-                "AudioDSP", "AudioEngine", "AudioPaths", "BTCallAPI", "BluetoothTypes", "CBTCall",
+                "AudioDSP", "AudioEngine", "AudioPaths", "BTCallAPI", "BluetoothTypes",
                 "Configuration", "ControlLoop", "DBus", "Diagnostics", "JSONText", "Routing", "Telephony", logging,
             ],
             path: "Sources/Daemon/CallControl", swiftSettings: common),
@@ -189,7 +189,7 @@ let package = Package(
         .target(
             name: "BusObjects",
             dependencies: [
-                "AudioDSP", "AudioEngine", "AudioPaths", "BTCallAPI", "BlueZ", "BluetoothTypes", "BoardControl",
+                "AudioDSP", "AudioEngine", "AudioPaths", "BTCallAPI", "BlueZ", "BluetoothTypes",
                 "CallControl", "Configuration", "ControlLoop", "DBus", "Diagnostics", "HandsFree", "HeadsetControl",
                 "HeadsetPolicy", "Routing", "Telephony",
             ],
@@ -198,15 +198,14 @@ let package = Package(
             name: "BTCallDaemon",
             dependencies: [
                 "Diagnostics", "AudioPaths", "CallControl", "BoardControl", "HeadsetControl", "BusObjects",
-                "BluetoothTypes", "Telephony", "HandsFree", "Routing", "AudioDSP", "AudioEngine", "ControlLoop", "DBus",
-                "BlueZ", "BluetoothSockets", "ALSA", "BoardInput", "BTCallAPI", "CINIH", "CBTCall", "Configuration",
-                "HeadsetPolicy", "JSONText", logging,
+                "ALSA", "AudioEngine", "BTCallAPI", "BlueZ", "BluetoothSockets", "BluetoothTypes", "CBTCall",
+                "Configuration", "ControlLoop", "DBus", "Routing", logging,
             ], path: "Sources/Daemon/BTCallDaemon",
             swiftSettings: common),
         .target(
             name: "BTCallSimulator",
             dependencies: [
-                "BluetoothTypes", "JSONText", "Telephony", "HandsFree", "Routing", "AudioDSP", "ControlLoop", "DBus",
+                "BluetoothTypes", "JSONText", "Routing", "AudioDSP", "ControlLoop", "DBus",
                 "CBTCall",
             ], path: "Sources/Simulator/BTCallSimulator",
             swiftSettings: common),
@@ -217,10 +216,9 @@ let package = Package(
         .target(
             name: "BTCallBench",
             dependencies: [
-                "Diagnostics", "AudioPaths", "CallControl", "BoardControl", "HeadsetControl", "BusObjects",
-                "Configuration", "HeadsetPolicy",
-                "BTCallDaemon", "BTCallSimulator", "BTCall", "BluetoothTypes", "BluetoothSockets", "BlueZ",
-                "AudioDSP", "AudioEngine", "CallExchange", "ControlLoop", "DBus", "Routing", "BTCallTrials", logging,
+                "AudioDSP", "AudioEngine", "AudioPaths", "BTCall", "BTCallDaemon", "BTCallSimulator", "BTCallTrials",
+                "BlueZ", "BluetoothSockets", "BluetoothTypes", "CallExchange", "Configuration", "ControlLoop", "DBus",
+                "HeadsetControl", "Routing", logging,
             ], path: "Sources/Simulator/BTCallBench",
             swiftSettings: common + computing),
         .executableTarget(
@@ -240,7 +238,7 @@ let package = Package(
         .executableTarget(
             name: "BTCallLab",
             dependencies: [
-                "AudioDSP", "AudioEngine", "BTCall", "BTCallAPI", "BTCallBench", "BTCallDaemon", "BTCallSimulator",
+                "AudioDSP", "BTCall", "BTCallAPI", "BTCallBench", "BTCallDaemon", "BTCallSimulator",
                 "BTCallTrials", "BluetoothSockets", "BluetoothTypes", "CallExchange", "CommandKit", "Configuration",
                 "ControlLoop", "HandsFree", "JSONText", "Routing", "Telephony", argumentParser,
             ], path: "Sources/Programs/btcall-lab",
@@ -315,8 +313,7 @@ let package = Package(
         .executableTarget(
             name: "VirtualSoak",
             dependencies: [
-                "Diagnostics", "AudioPaths", "CallControl", "BoardControl", "HeadsetControl", "BusObjects",
-                "Configuration", "HeadsetPolicy",
+                "Configuration", "HeadsetControl",
                 "AudioDSP", "AudioEngine", "BTCall", "BTCallBench", "BTCallDaemon", "BTCallSimulator", "BlueZ",
                 "BluetoothTypes", "CallExchange", "ControlLoop", "DBus", "Routing", logging,
             ],
@@ -327,7 +324,7 @@ let package = Package(
             path: "Tests/RealTime/RealTimeStorageTests", swiftSettings: common),
         .testTarget(
             name: "AudioDSPTests",
-            dependencies: ["AudioDSP", "BluetoothTypes", "CBTCall", "BTCallTrials", "TestSupport"],
+            dependencies: ["AudioDSP", "BluetoothTypes", "BTCallTrials", "TestSupport"],
             path: "Tests/RealTime/AudioDSPTests",
             swiftSettings: common),
         .testTarget(
@@ -355,7 +352,7 @@ let package = Package(
         .testTarget(
             name: "DBusTests",
             dependencies: [
-                "BluetoothTypes", "ControlLoop", "CBTCall", "CDBus", "DBus", "ControlLoopProbe", "TestSupport", logging,
+                "BluetoothTypes", "ControlLoop", "CDBus", "DBus", "ControlLoopProbe", "TestSupport",
             ], path: "Tests/Shells/DBusTests",
             exclude: ["Fixtures"], swiftSettings: common),
         .testTarget(
@@ -374,7 +371,7 @@ let package = Package(
             path: "Tests/Client/BTCallAPITests",
             swiftSettings: common),
         .testTarget(
-            name: "BTCallTests", dependencies: ["BTCall", "BTCallAPI", "BluetoothTypes", "DBus", "ControlLoop"],
+            name: "BTCallTests", dependencies: ["BTCall", "BTCallAPI", "BluetoothTypes", "DBus"],
             path: "Tests/Client/BTCallTests",
             swiftSettings: common),
         .testTarget(
@@ -398,7 +395,7 @@ let package = Package(
         .target(
             name: "CommandTestSupport",
             dependencies: [
-                "BTCall", "BTCallAPI", "BluetoothTypes", "CommandKit", "ControlLoop", "DBus", argumentParser,
+                "BTCall", "BTCallAPI", "CommandKit", "ControlLoop", "DBus", argumentParser,
             ],
             path: "Tests/Programs/CommandTestSupport", swiftSettings: common),
         .testTarget(
@@ -417,9 +414,8 @@ let package = Package(
         .testTarget(
             name: "RepositoryTests",
             dependencies: [
-                "Diagnostics", "AudioPaths", "CallControl", "BoardControl", "HeadsetControl", "BusObjects",
-                "Configuration", "HeadsetPolicy",
-                "BTCallAPI", "BTCallCommand", "BTCallDaemon", "BTCallLab", "BTCallSimulator", "BluetoothTypes",
+                "BTCallAPI", "BTCallCommand", "BTCallDaemon", "Configuration", "BTCallLab", "BTCallSimulator",
+                "BluetoothTypes",
                 "CommandKit", "HandsFree", "TestSupport", argumentParser,
             ],
             swiftSettings: common),

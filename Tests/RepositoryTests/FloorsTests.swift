@@ -177,4 +177,16 @@ import Testing
             }
         }
     }
+    @Test func `the manifest gives a module nothing that it does not import`() throws {
+        let dependencies = try dependencies()
+        let modules = try modules()
+        let known = Set(modules.map(\.name)).union(["ArgumentParser", "Logging"])
+        for module in modules where !module.imports.isEmpty {
+            let imports = Set(module.imports.map(\.module))
+            let given = dependencies["Sources/\(module.floor)/\(module.name)"] ?? []
+            for name in given.intersection(known).subtracting(imports).sorted() {
+                Issue.record("\(module.name) has the dependency \(name), which no file of it imports")
+            }
+        }
+    }
 }
