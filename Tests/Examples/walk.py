@@ -97,8 +97,24 @@ async def said(process, *wanted):
     check("it said", sorted(lines), sorted(wanted))
 
 
-async def walk(client, process, steps, has_audio):
-    """One call from its report to its end: what the client sees, and what the application is asked."""
+async def heard(client, steps):
+    """What the application is given it sends back, block by block."""
+    counted = []
+    for _ in range(PATIENCE * 10):
+        statistics, = await client.ask(
+            "org.btcall", "/org/btcall/audio", "org.freedesktop.DBus.Properties", "Get", "ss", "org.btcall.Audio1", "Statistics")
+        counted = statistics.value["calls"].value
+        if any(call["blocksIn"].value > 20 for call in counted):
+            return steps.done("blocks of audio come back from it")
+        await asyncio.sleep(0.1)
+    raise NotSo(f"no audio comes back: {counted}")
+
+
+async def walk(client, process, steps, has_audio, is_whole):
+    """One call from its report to its end: what the client sees, and what the application is asked.
+
+    has_audio: the program says the call's path and its rate. is_whole: it can hold, and send tones.
+    """
     added, call, properties = await client.next()
     check("the signal", added, "CallAdded")
     # A signal goes to everybody, and does not say with whom the call is; who may know asks.
@@ -112,9 +128,16 @@ async def walk(client, process, steps, has_audio):
     await client.call(call, "Answer", "a{sv}", {})
     check("the signal", await client.next(), (call, "active", ""))
     check("its state", await client.state(call), "active")
-    await said(process, "asked: answer", "state: active", *(["audio: 16000"] if has_audio else []))
+    await said(process, "asked: answer", "state: active", *(["audio: 16000"] if has_audio and is_whole else []))
+    if has_audio:
+        await heard(client, steps)
     steps.done("a client answers it: the application is asked, and the call is active")
+    if is_whole:
+        await tones_and_hold(client, process, steps, call, has_audio)
+    await end(client, process, steps, call)
 
+
+async def tones_and_hold(client, process, steps, call, has_audio):
     await client.call(call, "SendDTMF", "s", "12#")
     await said(process, "asked: dtmf 1", "asked: dtmf 2", "asked: dtmf #")
     steps.done("tones reach the application")
@@ -130,6 +153,8 @@ async def walk(client, process, steps, has_audio):
     await said(process, "asked: resume", "state: active", *(["audio: 16000"] if has_audio else []))
     steps.done("it is taken up again")
 
+
+async def end(client, process, steps, call):
     await client.call(call, "End")
     check("the signal", await client.next(), (call, "ended", "localHangUp"))
     check("the signal", await client.next(), ("CallRemoved", call, "localHangUp"))
@@ -139,18 +164,17 @@ async def walk(client, process, steps, has_audio):
     steps.done("a client ends it, and the application ends with it")
 
 
-async def example(address, folder, name, has_audio):
-    """Returns how many steps passed and failed."""
+async def example(address, name, words, has_audio, is_whole):
+    """Walks with the program of that command line; returns how many steps passed and failed."""
     steps = Steps(name)
     process = None
     try:
         client = await Client.connect(address)
         await client.until_there()
-        words = [sys.executable] if name.endswith(".py") else []
         process = await asyncio.create_subprocess_exec(
-            *words, os.path.join(folder, name), NUMBER, stdout=subprocess.PIPE, stdin=subprocess.DEVNULL,
-            env=dict(os.environ, BTCALL_BUS=address))
-        await walk(client, process, steps, has_audio)
+            *words, NUMBER, stdout=subprocess.PIPE, stdin=subprocess.DEVNULL,
+            env=dict(os.environ, BTCALL_BUS=address, DBUS_SYSTEM_BUS_ADDRESS=address))
+        await walk(client, process, steps, has_audio, is_whole)
         client.bus.disconnect()
         return steps.passed, 0
     except (NotSo, asyncio.TimeoutError) as error:
@@ -160,6 +184,19 @@ async def example(address, folder, name, has_audio):
         if process and process.returncode is None:
             process.kill()
             await process.wait()
+
+
+def programs(folder, place):
+    """Each program of Examples: its name, its command line, whether it carries audio, and whether it can hold."""
+    flags = subprocess.run(["pkg-config", "--cflags", "--libs", "libsystemd"], stdout=subprocess.PIPE, text=True, check=True).stdout
+    subprocess.run(["gcc", "-Wall", "-Werror", f"{folder}/answer.c", "-o", f"{place}/answer", *flags.split()], check=True)
+    # Debian's own Python: the one that python3-dbus belongs to.
+    return [
+        ("shell-provider.sh", [f"{folder}/shell-provider.sh"], False, True),
+        ("provider.py", [sys.executable, f"{folder}/provider.py"], True, True),
+        ("answer.py", ["/usr/bin/python3", f"{folder}/answer.py"], True, False),
+        ("answer.c", [f"{place}/answer"], True, False),
+    ]
 
 
 async def main(binaries, folder):
@@ -177,8 +214,8 @@ async def main(binaries, folder):
         daemon = subprocess.Popen(
             [f"{binaries}/btcalld", "--bus", address, "--config", f"{place}/btcalld.conf", "--foreground"], stderr=log)
         try:
-            for name, has_audio in (("shell-provider.sh", False), ("provider.py", True)):
-                result = await example(address, folder, name, has_audio)
+            for name, words, has_audio, is_whole in programs(folder, place):
+                result = await example(address, name, words, has_audio, is_whole)
                 passed, failed = passed + result[0], failed + result[1]
         finally:
             daemon.terminate()
