@@ -256,7 +256,7 @@ let package = Package(
 
         // Tests, one to one with the sources, and what several of them use.
         .target(
-            name: "TestSupport", dependencies: ["CALSA", "CBTCall", "CSBC", "ControlLoop", logging],
+            name: "TestSupport", dependencies: ["BluetoothTypes", "CALSA", "CBTCall", "CSBC", "ControlLoop", logging],
             path: "Tests/TestSupport", swiftSettings: common + computing),
         .testTarget(
             name: "BluetoothTypesTests", dependencies: ["BluetoothTypes"], path: "Tests/Pure/BluetoothTypesTests",

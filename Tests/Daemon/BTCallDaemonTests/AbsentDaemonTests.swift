@@ -4,6 +4,7 @@ import BTCallSimulator
 import ControlLoop
 import DBus
 import Foundation
+import TestSupport
 import Testing
 
 extension DaemonTests {

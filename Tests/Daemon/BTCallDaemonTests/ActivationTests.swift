@@ -5,6 +5,7 @@ import ControlLoop
 import DBus
 import Foundation
 import Glibc
+import TestSupport
 import Testing
 
 extension DaemonTests {

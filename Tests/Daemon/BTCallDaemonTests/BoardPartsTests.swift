@@ -9,6 +9,7 @@ import ControlLoop
 import Foundation
 import Logging
 import Routing
+import TestSupport
 import Testing
 
 @Suite struct BoardSpecificationTests {

@@ -9,6 +9,7 @@ import CallControl
 import Configuration
 import ControlLoop
 import Routing
+import TestSupport
 import Testing
 
 extension DaemonTests {

@@ -11,6 +11,7 @@ import ControlLoop
 import DBus
 import HeadsetControl
 import Routing
+import TestSupport
 import Testing
 
 extension DaemonTests {

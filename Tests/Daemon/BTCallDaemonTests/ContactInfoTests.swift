@@ -6,6 +6,7 @@ import Configuration
 import ControlLoop
 import DBus
 import Synchronization
+import TestSupport
 import Testing
 
 extension DaemonTests {

@@ -7,6 +7,7 @@ import BTCallSimulator
 import Configuration
 import ControlLoop
 import Routing
+import TestSupport
 import Testing
 
 /// Sound cards that write down whether they were to be shared when they were opened.

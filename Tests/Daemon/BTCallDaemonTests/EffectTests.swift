@@ -7,6 +7,7 @@ import ControlLoop
 import Glibc
 import Routing
 import Synchronization
+import TestSupport
 import Testing
 
 /// Sound cards that write down which period was asked for when they were opened.

@@ -10,6 +10,7 @@ import DBus
 import Diagnostics
 import HeadsetControl
 import Routing
+import TestSupport
 import Testing
 
 extension DaemonTests {

@@ -8,6 +8,7 @@ import ControlLoop
 import DBus
 import Foundation
 import Routing
+import TestSupport
 import Testing
 
 /// What devices there are, and which one is chosen.

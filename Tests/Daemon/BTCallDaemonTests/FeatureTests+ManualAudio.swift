@@ -7,6 +7,7 @@ import CallExchange
 import Configuration
 import ControlLoop
 import Routing
+import TestSupport
 import Testing
 
 /// The application says when there is audio.

@@ -6,6 +6,7 @@ import BTCallSimulator
 import Configuration
 import ControlLoop
 import Routing
+import TestSupport
 import Testing
 
 extension DaemonTests {

@@ -7,6 +7,7 @@ import CallControl
 import ControlLoop
 import DBus
 import Glibc
+import TestSupport
 import Testing
 
 @Suite @ControlPlane struct HeldDescriptorTests {

@@ -9,6 +9,7 @@ import CallExchange
 import ControlLoop
 import DBus
 import Glibc
+import TestSupport
 import Testing
 
 extension DaemonTests {

@@ -4,6 +4,7 @@ import BTCallSimulator
 import BluetoothTypes
 import ControlLoop
 import Foundation
+import TestSupport
 import Testing
 
 extension DaemonTests {

@@ -6,6 +6,7 @@ import BTCallDaemon
 import Configuration
 import ControlLoop
 import Routing
+import TestSupport
 import Testing
 
 extension DaemonTests {

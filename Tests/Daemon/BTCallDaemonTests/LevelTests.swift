@@ -10,6 +10,7 @@ import DBus
 import Foundation
 import Glibc
 import HeadsetControl
+import TestSupport
 import Testing
 
 extension DaemonTests {

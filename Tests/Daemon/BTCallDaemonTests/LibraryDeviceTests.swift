@@ -8,6 +8,7 @@ import CallExchange
 import Configuration
 import ControlLoop
 import Routing
+import TestSupport
 import Testing
 
 extension DaemonTests {

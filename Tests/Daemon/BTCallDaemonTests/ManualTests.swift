@@ -11,6 +11,7 @@ import ControlLoop
 import DBus
 import Glibc
 import Routing
+import TestSupport
 import Testing
 
 /// A program that renders the audio: answers each block with the next of its own.

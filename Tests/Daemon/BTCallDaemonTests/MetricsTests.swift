@@ -15,6 +15,7 @@ import Glibc
 import HandsFree
 import Routing
 import Telephony
+import TestSupport
 import Testing
 
 @Suite @ControlPlane struct MetricsTextTests {

@@ -9,6 +9,7 @@ import ControlLoop
 import DBus
 import Foundation
 import FoundationXML
+import TestSupport
 import Testing
 
 extension DaemonTests {

@@ -8,6 +8,7 @@ import Configuration
 import ControlLoop
 import DBus
 import HandsFree
+import TestSupport
 import Testing
 
 extension DaemonTests {

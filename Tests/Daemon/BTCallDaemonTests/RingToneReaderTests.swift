@@ -3,6 +3,7 @@ import BTCallDaemon
 import ControlLoop
 import Glibc
 import Synchronization
+import TestSupport
 import Testing
 
 @Suite(.timeLimit(.minutes(1))) @ControlPlane struct RingToneReaderTests {

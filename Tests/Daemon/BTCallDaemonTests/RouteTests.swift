@@ -8,6 +8,7 @@ import Configuration
 import ControlLoop
 import DBus
 import Routing
+import TestSupport
 import Testing
 
 extension DaemonTests {

@@ -4,6 +4,7 @@ import BTCallSimulator
 import ControlLoop
 import Foundation
 import JSONText
+import TestSupport
 import Testing
 
 extension DaemonTests {

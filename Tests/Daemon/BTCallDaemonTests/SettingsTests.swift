@@ -11,6 +11,7 @@ import DBus
 import Foundation
 import Logging
 import Routing
+import TestSupport
 import Testing
 
 @Suite @ControlPlane struct SettingsTests {

@@ -7,6 +7,7 @@ import Configuration
 import ControlLoop
 import DBus
 import Foundation
+import TestSupport
 import Testing
 
 extension DaemonTests {

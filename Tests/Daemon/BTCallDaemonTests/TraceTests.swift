@@ -5,6 +5,7 @@ import CallExchange
 import ControlLoop
 import DBus
 import Foundation
+import TestSupport
 import Testing
 
 /// The program `btcalld` that was built with these tests, with every file that it opens written down.

@@ -10,6 +10,7 @@ import ControlLoop
 import DBus
 import HandsFree
 import HeadsetControl
+import TestSupport
 import Testing
 
 extension DaemonTests {

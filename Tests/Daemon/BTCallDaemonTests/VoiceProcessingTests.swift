@@ -15,6 +15,7 @@ import DBus
 import HandsFree
 import HeadsetControl
 import Routing
+import TestSupport
 import Testing
 
 extension DaemonTests {

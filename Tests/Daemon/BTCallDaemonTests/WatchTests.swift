@@ -2,6 +2,7 @@ import BTCall
 import BTCallDaemon
 import BTCallSimulator
 import ControlLoop
+import TestSupport
 import Testing
 
 extension DaemonTests {

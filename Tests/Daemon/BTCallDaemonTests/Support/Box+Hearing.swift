@@ -2,6 +2,7 @@ import BTCallBench
 import BTCallSimulator
 import CallExchange
 import ControlLoop
+import TestSupport
 import Testing
 
 // What the two ends of a call hear.

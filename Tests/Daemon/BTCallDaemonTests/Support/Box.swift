@@ -301,27 +301,6 @@ final class Ears {
     func forget() { events = [] }
 }
 
-struct WaitedInVain: Error, CustomStringConvertible {
-    let description: String
-}
-
-/// Waits for something to become true, at most ten seconds unless a limit is given.
-@ControlPlane
-func eventually(
-    _ what: String, within limit: Duration = .seconds(10), sourceLocation: SourceLocation = #_sourceLocation,
-    _ condition: @ControlPlane () async throws -> Bool
-) async throws {
-    let end = ControlLoop.now.advanced(by: limit)
-    while try await !condition() {
-        guard ControlLoop.now < end else {
-            let failure = WaitedInVain(description: "waited in vain: \(what)")
-            Issue.record(failure, sourceLocation: sourceLocation)
-            throw failure
-        }
-        await ControlLoop.shared.sleep(for: .milliseconds(5))
-    }
-}
-
 /// The error of something that has to fail.
 @ControlPlane
 func refusal(_ body: @ControlPlane () async throws(BridgeError) -> Void) async -> BridgeError? {

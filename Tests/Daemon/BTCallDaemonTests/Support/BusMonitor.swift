@@ -3,6 +3,7 @@ import ControlLoop
 import DBus
 import Foundation
 import Glibc
+import TestSupport
 import Testing
 
 /// One method call, as a bus passes it on.

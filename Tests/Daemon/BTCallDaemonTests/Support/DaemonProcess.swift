@@ -3,6 +3,7 @@ import BTCallSimulator
 import ControlLoop
 import DBus
 import Foundation
+import TestSupport
 import Testing
 
 /// The program `btcalld` that was built with these tests, on a bus of its own.

@@ -1,6 +1,7 @@
 import BTCallBench
 import CallExchange
 import ControlLoop
+import TestSupport
 import Testing
 
 /// What the far end hears in the next tenth of a second is all of one height.

@@ -1,6 +1,7 @@
 import BTCallSimulator
 import ControlLoop
 import DBus
+import TestSupport
 import Testing
 
 /// How many match rules each client of a private bus has, as the bus itself is asked for them; needs dbus-monitor.

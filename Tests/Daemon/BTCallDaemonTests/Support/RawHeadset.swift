@@ -1,6 +1,7 @@
 import CBTCall
 import ControlLoop
 import Glibc
+import TestSupport
 import Testing
 
 /// A headset's end of a control connection that says what the test wants, and no more.

@@ -2,6 +2,7 @@ import ControlLoop
 import DBus
 import Foundation
 import Glibc
+import TestSupport
 import Testing
 
 /// The program `btcall`, or another one, while it runs against a box.

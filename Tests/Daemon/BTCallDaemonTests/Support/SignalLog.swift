@@ -2,6 +2,7 @@ import BTCallAPI
 import BluetoothTypes
 import ControlLoop
 import DBus
+import TestSupport
 import Testing
 
 /// What a client that only listens hears of the daemon, with the times at which it came.

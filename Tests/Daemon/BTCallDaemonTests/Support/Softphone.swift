@@ -5,6 +5,7 @@ import ControlLoop
 import Foundation
 import Glibc
 import JSONText
+import TestSupport
 import Testing
 
 /// A real baresip of Debian with one account, on ports of loopback of its own and without a sound card: it says 440 Hz and

@@ -2,6 +2,7 @@ import ControlLoop
 import DBus
 import Foundation
 import Glibc
+import TestSupport
 import Testing
 
 /// The program `btcall` on a terminal of its own, and what that shows.
