@@ -374,6 +374,49 @@ let package = Package(
             name: "BTCallTests", dependencies: ["BTCall", "BTCallAPI", "BluetoothTypes", "DBus"],
             path: "Tests/Client/BTCallTests",
             swiftSettings: common),
+        // The rooms of the daemon, each without those after it: FloorsTests.
+        .testTarget(
+            name: "ConfigurationTests",
+            dependencies: [
+                "AudioDSP", "BTCallAPI", "BluetoothTypes", "BoardInput", "Configuration", "ControlLoop", "HandsFree",
+                "Routing", "TestSupport", logging,
+            ], path: "Tests/Daemon/ConfigurationTests", swiftSettings: common),
+        .testTarget(
+            name: "DiagnosticsTests",
+            dependencies: [
+                "AudioDSP", "BluetoothTypes", "Configuration", "ControlLoop", "DBus", "Diagnostics", "Routing",
+                "Telephony", "TestSupport",
+            ], path: "Tests/Daemon/DiagnosticsTests", swiftSettings: common),
+        .testTarget(
+            name: "AudioPathsTests",
+            dependencies: [
+                "ALSA", "AudioEngine", "AudioPaths", "BTCallAPI", "BluetoothTypes", "Configuration", "ControlLoop",
+                "Routing", "TestSupport",
+            ], path: "Tests/Daemon/AudioPathsTests", swiftSettings: common),
+        .testTarget(
+            name: "CallControlTests",
+            dependencies: [
+                "AudioDSP", "AudioPaths", "BTCallAPI", "BluetoothTypes", "CallControl", "ControlLoop", "DBus",
+                "Routing", "TestSupport",
+            ], path: "Tests/Daemon/CallControlTests", swiftSettings: common),
+        .testTarget(
+            name: "BoardControlTests",
+            dependencies: [
+                "BluetoothTypes", "BoardControl", "BoardInput", "Configuration", "ControlLoop", "Routing",
+                "TestSupport", logging,
+            ], path: "Tests/Daemon/BoardControlTests", swiftSettings: common),
+        .testTarget(
+            name: "HeadsetControlTests",
+            dependencies: [
+                "AudioPaths", "BlueZ", "BluetoothSockets", "BluetoothTypes", "Configuration", "ControlLoop",
+                "Diagnostics", "HandsFree", "HeadsetControl", "HeadsetPolicy", "TestSupport",
+            ], path: "Tests/Daemon/HeadsetControlTests", swiftSettings: common),
+        .testTarget(
+            name: "BusObjectsTests",
+            dependencies: [
+                "AudioPaths", "BTCallAPI", "BTCallSimulator", "BluetoothTypes", "BusObjects", "CallControl",
+                "ControlLoop", "DBus", "Diagnostics", "Routing", "TestSupport",
+            ], path: "Tests/Daemon/BusObjectsTests", swiftSettings: common),
         .testTarget(
             name: "BTCallDaemonTests",
             dependencies: [

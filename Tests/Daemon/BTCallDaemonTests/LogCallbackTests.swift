@@ -1,6 +1,5 @@
 import BTCall
 import BTCallAPI
-import BTCallBench
 import BTCallDaemon
 import BTCallSimulator
 import CBTCall
@@ -110,60 +109,6 @@ extension DaemonTests {
             try await daemon.stop()
         }
 
-        @Test func `Whoever reads too slowly loses the oldest lines, and is told how many`() async throws {
-            let (ours, theirs) = try #require(PacketSocketPair.open())
-            let program = PassedDescriptor(taking: theirs)
-            let reader = LogReader(taking: ours)
-            var ends = 0
-            try reader.start { _ in ends += 1 }
-            let count = 3000
-            for number in 0..<count {
-                reader.take(LogLine(level: "info", module: "test", message: "\(number)", context: ["a": "b=c"]))
-            }
-            var numbers: [Int] = []
-            var lost: [Int] = []
-            try await eventually("the last line is here") {
-                while let line = line(from: theirs) {
-                    if line.module == "btcall.log" {
-                        #expect(line.level == "warning")
-                        lost.append(line.context["lost"].flatMap { Int($0) } ?? 0)
-                    } else {
-                        #expect(line.context == ["a": "b=c"] && line.level == "info")
-                        numbers.append(Int(line.message) ?? -1)
-                    }
-                }
-                return numbers.last == count - 1
-            }
-            #expect(lost.count == 1)
-            #expect(numbers.count + lost.reduce(0, +) == count)
-            #expect(numbers == numbers.sorted() && numbers.first == 0)
-            #expect(Array(numbers.suffix(LogReader.mostWaiting)) == Array(count - LogReader.mostWaiting..<count))
-            // From here on it is in time again.
-            reader.take(LogLine(level: "info", module: "test", message: "again"))
-            #expect(line(from: theirs)?.message == "again")
-            close(program.take())
-            try await eventually("the end is seen") { ends == 1 }
-            reader.take(LogLine(level: "info", module: "test", message: "nobody"))
-        }
-
-        @Test func `A log line is read as it was written, whatever is in it`() throws {
-            let lines = [
-                LogLine(level: "notice", module: "btcalld", message: "active"),
-                LogLine(level: "error", module: "m", message: "two\nlines = ü", context: ["b": "1=2", "a": ""]),
-                LogLine(level: "", module: "", message: ""),
-            ]
-            for line in lines { #expect(LogLine(packet: line.packet) == line) }
-            #expect(LogLine(packet: LogLine(level: "info", module: "m", message: "a\0b").packet)?.message == "a b")
-            let long = LogLine(
-                level: "info", module: "m", message: String(repeating: "x", count: 10_000),
-                context: Dictionary(
-                    uniqueKeysWithValues: (0..<99).map { ("\($0)", String(repeating: "y", count: 9999)) }))
-            #expect(long.packet.count <= LogLine.longestPacket)
-            #expect(LogLine(packet: long.packet)?.message.count == LogLine.longestText - 1)
-            for bytes: [UInt8] in [[], [0], [0x41], [0x41, 0, 0x42]] { #expect(LogLine(packet: bytes) == nil) }
-            #expect(LogLine(packet: [0xFF, 0, 0xFE, 0, 0xC3, 0, 0x61])?.context == [:])
-        }
-
         @Test func `Eight programs may have the log`() async throws {
             try await Box.run { box in
                 var held: [PassedDescriptor] = []
@@ -192,11 +137,4 @@ extension DaemonTests {
             }
         }
     }
-}
-
-/// The next line in a socket; nil: nothing there.
-private func line(from descriptor: Int32) -> LogLine? {
-    var bytes = [UInt8](repeating: 0, count: LogLine.longestPacket)
-    let count = bytes.withUnsafeMutableBytes { recv(descriptor, $0.baseAddress, $0.count, 0) }
-    return count > 0 ? LogLine(packet: bytes.prefix(count)) : nil
 }

@@ -13,43 +13,6 @@ import Routing
 import TestSupport
 import Testing
 
-@Suite struct SilentLinkAdviceTests {
-    private func advice(
-        _ maker: Int?, _ wish: VoiceRoutingWish = .leave, isHeard: Bool = false, isRouted: Bool = false
-    ) -> String {
-        SilentLinkAdvice.text(controller: "hci0", maker: maker, isHeard: isHeard, wish: wish, isRouted: isRouted)
-    }
-
-    @Test(arguments: [(15, "Broadcom"), (305, "Cypress")])
-    func `Broadcom's controllers are told by the key, or why that has failed`(maker: Int, name: String) {
-        let start = "hci0 is made by \(name); if this is so for every headset, it sends"
-        let fault = "\(start) voice to its PCM pins instead of the host"
-        #expect(advice(maker) == "\(fault): `btcall config bluetooth.scoRouting host`")
-        #expect(advice(maker, .host) == "\(fault), and telling it otherwise has failed: see `btcall status`")
-    }
-
-    @Test(arguments: [
-        (13, "Texas Instruments", "init script"), (29, "Qualcomm", "devicetree"), (37, "NXP", "devicetree"),
-    ])
-    func `other makers' controllers are named with what changes them`(maker: Int, name: String, remedy: String) {
-        for wish in VoiceRoutingWish.allCases {
-            let text = advice(maker, wish)
-            #expect(text.hasPrefix("hci0 is made by \(name); ") && text.contains(remedy))
-            #expect(!text.contains("scoRouting"))
-        }
-    }
-
-    @Test func `a maker without a name has its number, and one that is not known none`() {
-        #expect(advice(1234).hasPrefix("hci0 is of company 1234; "))
-        #expect(advice(nil).hasPrefix("if this is so for every headset, hci0 sends voice to its PCM pins"))
-    }
-
-    @Test func `a controller that is heard, or was told, is not to blame`() {
-        #expect(advice(15, isHeard: true).hasPrefix("links through hci0 were heard before, so it is this headset"))
-        #expect(advice(15, .host, isRouted: true).contains("as it was told, so it is this headset"))
-    }
-}
-
 extension DaemonTests {
     @Suite @ControlPlane struct VoiceRoutingTests {
         /// A helper that notes each run, and says and does what the test wants.

@@ -1,11 +1,13 @@
 import BTCallAPI
-import BTCallDaemon
 import BluetoothTypes
 import Configuration
 import ControlLoop
 import Testing
 
 @Suite @ControlPlane struct LevelConfigurationTests {
+    private let first = BluetoothAddress(value: 0x0000_5E00_5301)
+    private let second = BluetoothAddress(value: 0x0000_5E00_5302)
+
     private func configuration(_ text: String) throws -> Configuration {
         try Configuration(entries: ConfigurationReader.entries(ofText: text, name: "test.conf"), file: "test.conf")
     }
@@ -22,7 +24,7 @@ import Testing
             """
         let configuration = try configuration(text)
         #expect(configuration.volumeCeiling == 12 && configuration.boardBattery == .property)
-        #expect(configuration.headsets.mapValues(\.volumeCeiling) == [Box.first: 0, Box.second: 15])
+        #expect(configuration.headsets.mapValues(\.volumeCeiling) == [first: 0, second: 15])
         let standard = Configuration()
         #expect(standard.volumeCeiling == 15 && standard.boardBattery == .upower && standard.headsets.isEmpty)
     }

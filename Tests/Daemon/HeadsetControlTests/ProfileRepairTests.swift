@@ -1,4 +1,3 @@
-import BTCallDaemon
 import BlueZ
 import BluetoothTypes
 import HeadsetControl

@@ -1,6 +1,3 @@
-import AudioEngine
-import AudioPaths
-import BTCallDaemon
 import BluetoothTypes
 import BoardControl
 import BoardInput
@@ -11,67 +8,6 @@ import Logging
 import Routing
 import TestSupport
 import Testing
-
-@Suite struct BoardSpecificationTests {
-    @Test func `a jack is one or several control elements or input devices`() throws {
-        #expect(JackSpecification("none") == .cardAlone)
-        #expect(
-            JackSpecification("Headphone Jack, Headset Mic Jack")
-                == .parts([
-                    .control(card: nil, name: "Headphone Jack", isMicrophone: false),
-                    .control(card: nil, name: "Headset Mic Jack", isMicrophone: true),
-                ]))
-        #expect(
-            JackSpecification("hw:PCH/Front,hw:1/Back")
-                == .parts([
-                    .control(card: "hw:PCH", name: "Front", isMicrophone: false),
-                    .control(card: "hw:1", name: "Back", isMicrophone: true),
-                ]))
-        #expect(
-            JackSpecification("evdev:gpio-keys, evdev:/dev/input/by-path/x-event")
-                == .parts([.input("gpio-keys"), .input("/dev/input/by-path/x-event")]))
-    }
-
-    @Test(arguments: [
-        "none", "Headphone Jack, Headset Mic Jack", "hw:PCH/Front, hw:1/Back", "evdev:gpio-keys, Mic Jack",
-    ])
-    func `a jack is written as it is read`(text: String) {
-        #expect(JackSpecification(text)?.description == text)
-    }
-
-    @Test(arguments: ["", "Headphone Jack,", "evdev:", "hw:/Jack", "hw:0/", " , "])
-    func `anything else is no jack`(text: String) {
-        #expect(JackSpecification(text) == nil)
-    }
-
-    @Test func `a hook is a key, a switch or a line, perhaps inverted`() throws {
-        func input(_ device: String, _ code: InputCode) -> HookSpecification.Source { .input(device: device, code) }
-        #expect(HookSpecification("evdev:cradle")?.source == input("cradle", .phone))
-        #expect(
-            HookSpecification("evdev:USB Phone: Hook:SW_DOCK")?.source
-                == input("USB Phone: Hook", InputCode(.switch, 5)))
-        #expect(
-            HookSpecification("evdev:/dev/input/event3:key:443")?.source
-                == input("/dev/input/event3", InputCode(.key, 443)))
-        let line = try #require(HookSpecification("!gpio:gpiochip0:17:pullUp"))
-        #expect(line.source == .line(chip: "gpiochip0", line: 17, bias: .pullUp))
-        #expect(line.isInverted)
-        for text in [
-            "evdev:cradle:KEY_PHONE", "!evdev:a:b:switch:200", "gpio:pinctrl-bcm2711:4", "!gpio:/dev/gpiochip1:0:none",
-        ] {
-            #expect(HookSpecification(text)?.description == text)
-        }
-    }
-
-    @Test(arguments: [
-        "", "!", "cradle", "evdev:", "evdev:cradle:KEY_FONE", "evdev:cradle:", "gpio:gpiochip0", "gpio::3",
-        "gpio:chip:-1",
-        "gpio:chip:1:2", "gpio:chip:one", "gpio:chip:1:unchanged",
-    ])
-    func `anything else is no hook`(text: String) {
-        #expect(HookSpecification(text) == nil)
-    }
-}
 
 @Suite struct ForeignChangeGuardTests {
     private func at(_ milliseconds: Int64) -> Instant { Instant(nanoseconds: milliseconds * 1_000_000) }
@@ -209,7 +145,7 @@ import Testing
     @Test func `controls of a card that is not there are missing with their card`() throws {
         let board = makeBoard()
         let jack = #expect(throws: BoardError.self) {
-            try board.openJack(SimulatedBoard.headphone, pcm: "hw:NoSuchCard,0")
+            try board.openJack(.control(card: nil, name: "Headphone Jack", isMicrophone: false), pcm: "hw:NoSuchCard,0")
         }
         #expect(jack?.isCardMissing == true)
         let mixer = #expect(throws: BoardError.self) { try board.openMixer("Speaker", pcm: "hw:NoSuchCard,0") }
@@ -238,70 +174,5 @@ import Testing
         try await expect(.inputs, "input/event7")
         try await expect(.lines, "gpiochip0")
         board.stop()
-    }
-}
-
-@Suite @ControlPlane struct ALSAPathOpenerTests {
-    @Test func `headphones without microphone are used with the board's`() throws {
-        var configuration = Configuration()
-        configuration.localDevices = [
-            .wiredHeadset: .init(playback: "null", capture: "null"),
-            .speakerphone: .init(playback: "null", capture: "plug:null"),
-        ]
-        let paths = ALSAPathOpener(configuration: configuration)
-        func capture() throws -> Bool {
-            let path = try paths.openPath(.wiredHeadset)
-            defer { path.close() }
-            return path.summary.contains("plug:null")
-        }
-        #expect(try !capture())
-        #expect(!paths.setWiredMicrophone(true))
-        #expect(paths.setWiredMicrophone(false))
-        #expect(try capture())
-        #expect(!paths.setWiredMicrophone(false))
-        #expect(paths.setWiredMicrophone(true))
-        #expect(try !capture())
-        // A card that does not record is used with the board's whatever the socket says.
-        configuration.localDevices[.wiredHeadset] = .init(playback: "null", capture: nil)
-        let path = try ALSAPathOpener(configuration: configuration).openPath(.wiredHeadset)
-        #expect(path.summary.contains("plug:null"))
-        path.close()
-        configuration.localDevices[.wiredHeadset] = .init(playback: "null", capture: "null")
-        // Without another microphone there is nothing to change.
-        configuration.localDevices[.speakerphone] = nil
-        #expect(!ALSAPathOpener(configuration: configuration).setWiredMicrophone(false))
-    }
-
-    @Test func `headphones are there when the microphone is that they are used with`() {
-        var configuration = Configuration()
-        configuration.localDevices = [
-            .wiredHeadset: .init(playback: "null", capture: nil),
-            .speakerphone: .init(playback: "null", capture: "hw:Nowhere"),
-        ]
-        let error = ALSAPathOpener(configuration: configuration).absence(of: .wiredHeadset)
-        #expect(error?.what.contains("hw:Nowhere") == true)
-        configuration.localDevices[.speakerphone] = .init(playback: "null", capture: "null")
-        #expect(ALSAPathOpener(configuration: configuration).absence(of: .wiredHeadset) == nil)
-    }
-
-    @Test func `a ring device of its own that cannot be opened is corrected in its own key`() throws {
-        let paths = ALSAPathOpener(configuration: Configuration())
-        // The one is not there, the other is no name of a device.
-        for name in ["hw:Nowhere", "hw:NOTHING=1"] {
-            let error = #expect(throws: PathError.self) { try paths.openOutput(.pcm(name)) }
-            #expect(error?.remedy.contains("[ring] playback") == true, "\(name): \(error?.description ?? "")")
-            #expect(error?.remedy.contains("speakerphone") == false && error?.remedy.contains("aplay -L") == true)
-        }
-    }
-
-    @Test(arguments: [("null", nil), (nil, "null"), ("null", "null")] as [(String?, String?)])
-    func `a device with one direction can carry a call`(playback: String?, capture: String?) throws {
-        var configuration = Configuration()
-        configuration.localDevices = [.earpiece: .init(playback: playback, capture: capture)]
-        let path = try ALSAPathOpener(configuration: configuration).openPath(.earpiece)
-        defer { path.close() }
-        let engine = try AudioEngine()
-        try engine.addTerminal(1, path.terminal)
-        engine.stop()
     }
 }

@@ -1,5 +1,4 @@
 import AudioDSP
-import BTCallDaemon
 import BluetoothTypes
 import Configuration
 import ControlLoop

@@ -1,20 +1,20 @@
 /// Reads OpenMetrics text 1.0.0 and refuses all that the format does not allow.
-struct OpenMetricsReader {
-    struct Failure: Error, CustomStringConvertible {
-        let description: String
+package struct OpenMetricsReader {
+    package struct Failure: Error, CustomStringConvertible {
+        package let description: String
     }
 
-    struct Family {
-        let name: String
-        let kind: String
-        var unit: String?
-        var help: String?
-        var samples: [(labels: [String: String], value: Double)] = []
+    package struct Family {
+        package let name: String
+        package let kind: String
+        package var unit: String?
+        package var help: String?
+        package var samples: [(labels: [String: String], value: Double)] = []
     }
 
-    private(set) var families: [Family] = []
+    package private(set) var families: [Family] = []
 
-    init(_ text: String) throws {
+    package init(_ text: String) throws {
         var lines = text.split(separator: "\n", omittingEmptySubsequences: false).map { String($0) }
         guard lines.popLast() == "", lines.popLast() == "# EOF" else {
             throw Failure(description: "no # EOF at the end")
@@ -29,7 +29,7 @@ struct OpenMetricsReader {
     }
 
     /// The only sample with these labels.
-    func value(_ name: String, _ labels: [String: String] = [:]) throws -> Double {
+    package func value(_ name: String, _ labels: [String: String] = [:]) throws -> Double {
         guard let family = families.first(where: { $0.name == name }),
             let sample = family.samples.first(where: { $0.labels == labels })
         else { throw Failure(description: "there is no \(name) \(labels)") }

@@ -1,4 +1,3 @@
-import BTCallDaemon
 import BluetoothTypes
 import HeadsetPolicy
 import TestSupport

@@ -1,5 +1,4 @@
 import AudioPaths
-import BTCallDaemon
 import ControlLoop
 import Glibc
 import Synchronization

@@ -1,5 +1,4 @@
 import AudioDSP
-import BTCallDaemon
 import Configuration
 import Routing
 import Testing

@@ -1,8 +1,5 @@
-import BTCall
-import BTCallDaemon
 import Configuration
 import ControlLoop
-import Foundation
 import Glibc
 import Synchronization
 import TestSupport
@@ -121,44 +118,5 @@ private final class Disk: Sendable {
         disk.fill(false)
         await writer.finish()
         #expect(disk.attempts == ["a:1", "a:1"])
-    }
-}
-
-extension DaemonTests {
-    @Suite(.timeLimit(.minutes(2))) @ControlPlane struct FullDiskTests {
-        private let folder = FileManager.default.temporaryDirectory.appending(path: "btcall-full-\(UUID().uuidString)")
-        private var state: String { folder.path + "/state" }
-
-        @Test func `A setting made while nothing could be written is kept once it can, without another change`()
-            async throws
-        {
-            defer { try? FileManager.default.removeItem(at: folder) }  // A folder in the temporary directory may stay.
-            try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-            // In the place of the directory.
-            try Data().write(to: URL(filePath: state))
-            let old = umask(0)
-            defer { umask(old) }
-            try await Box.run(
-                configure: {
-                    $0.stateDirectory = state
-                    $0.waits.state = .milliseconds(50)
-                },
-                body: { box in
-                    try await box.bridge.setSetting("routing.newHeadset", to: "take")
-                    let problem = try #require(try await box.bridge.status().problems.first { $0.id == "state" })
-                    #expect(problem.remedy.contains("\(state)/preferences.conf: "))
-                    try FileManager.default.removeItem(atPath: state)
-                    try await box.noProblem("state")
-                    let text = try String(contentsOfFile: state + "/preferences.conf", encoding: .utf8)
-                    #expect(text.contains("newHeadset = take\n"))
-                    // The answer to a later one comes when the disk has it.
-                    try await box.bridge.setSetting("routing.newHeadset", to: "stay")
-                    let later = try String(contentsOfFile: state + "/preferences.conf", encoding: .utf8)
-                    #expect(!later.contains("newHeadset = take\n"))
-                    var status = stat()
-                    #expect(lstat(state, &status) == 0 && status.st_mode & 0o7777 == 0o750)
-                    #expect(lstat(state + "/preferences.conf", &status) == 0 && status.st_mode & 0o7777 == 0o600)
-                })
-        }
     }
 }

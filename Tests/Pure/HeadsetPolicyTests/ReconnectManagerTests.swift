@@ -1,7 +1,4 @@
-import BTCallDaemon
-import BlueZ
 import BluetoothTypes
-import Configuration
 import HeadsetPolicy
 import TestSupport
 import Testing

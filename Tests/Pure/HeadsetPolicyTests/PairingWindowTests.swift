@@ -1,6 +1,3 @@
-import BTCallAPI
-import BTCallDaemon
-import BlueZ
 import BluetoothTypes
 import HeadsetPolicy
 import TestSupport

@@ -1,7 +1,6 @@
 import AudioDSP
 import AudioPaths
 import BTCallAPI
-import BTCallDaemon
 import BluetoothTypes
 import CallControl
 import ControlLoop

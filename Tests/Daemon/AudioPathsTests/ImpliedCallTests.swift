@@ -1,5 +1,4 @@
 import AudioPaths
-import BTCallDaemon
 import BluetoothTypes
 import TestSupport
 import Testing

@@ -1,6 +1,5 @@
 import AudioPaths
 import BTCallAPI
-import BTCallDaemon
 import BTCallSimulator
 import BluetoothTypes
 import BusObjects

@@ -1,4 +1,3 @@
-import BTCallDaemon
 import BluetoothTypes
 import Configuration
 import ControlLoop
@@ -10,8 +9,9 @@ import TestSupport
 import Testing
 
 @Suite @ControlPlane struct VolumeMemoryTests {
-    private let first = Box.first
-    private let second = Box.second
+    private let first = BluetoothAddress(value: 0x0000_5E00_5301)
+    private let second = BluetoothAddress(value: 0x0000_5E00_5302)
+    private let adapter = BluetoothAddress(value: 0x0000_5E00_5300)
     private let folder = FileManager.default.temporaryDirectory.appending(path: "btcall-volumes-\(UUID().uuidString)")
     private let log = LogLines()
     private let problems: ProblemList
@@ -47,7 +47,7 @@ import Testing
         let after = memory()
         #expect(after.volumes(of: first) == HeadsetVolumes(speaker: 11, microphone: 15))
         #expect(after.volumes(of: second) == HeadsetVolumes(speaker: 3, microphone: 0))
-        #expect(after.volumes(of: Box.adapter) == HeadsetVolumes())
+        #expect(after.volumes(of: adapter) == HeadsetVolumes())
         after.forget(first)
         after.flush()
         #expect(memory().volumes(of: first) == HeadsetVolumes())

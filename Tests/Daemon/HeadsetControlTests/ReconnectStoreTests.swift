@@ -1,12 +1,9 @@
-import BTCallDaemon
-import BlueZ
 import BluetoothTypes
 import Configuration
 import ControlLoop
 import Foundation
 import HeadsetControl
 import HeadsetPolicy
-import TestSupport
 import Testing
 
 @Suite struct ReconnectStoreTests {
