@@ -1,0 +1,88 @@
+import BluetoothTypes
+import HeadsetPolicy
+import Testing
+
+/// A manager in a world whose time a test moves: deadlines are kept, pages are answered when the test says so.
+struct ReconnectWorld {
+    var manager: ReconnectManager
+    var now = Instant.zero
+    var facts: [BluetoothAddress: ReconnectManager.Fact] = [:]
+    var isActive = true
+    var isBusy = false
+    var deadline: Instant?
+    /// What was done, without deadlines.
+    var done: [ReconnectManager.Action] = []
+    var memories: [BluetoothAddress: ReconnectManager.Memory] = [:]
+
+    init(_ settings: ReconnectManager.Settings, memories: [BluetoothAddress: ReconnectManager.Memory] = [:]) {
+        manager = ReconnectManager(settings: settings, memories: memories)
+    }
+
+    private mutating func take(_ actions: [ReconnectManager.Action]) {
+        deadline = nil
+        for action in actions {
+            if case .setDeadline(let time) = action {
+                deadline = time
+            } else if case .keep = action {
+                memories = manager.memories
+            } else {
+                done.append(action)
+            }
+        }
+    }
+
+    mutating func update() {
+        take(manager.update(Array(facts.values), isActive: isActive, isBusy: isBusy, at: now))
+    }
+
+    mutating func set(
+        _ address: BluetoothAddress, _ presence: ReconnectManager.Presence, hasVoice: Bool = true
+    ) {
+        facts[address] = .init(address, presence, hasVoice: hasVoice)
+        update()
+    }
+
+    mutating func remove(_ address: BluetoothAddress) {
+        facts[address] = nil
+        update()
+    }
+
+    mutating func setBusy(_ isBusy: Bool) {
+        self.isBusy = isBusy
+        update()
+    }
+
+    mutating func say(_ reason: DisconnectionReason, _ address: BluetoothAddress) {
+        take(manager.disconnected(address, reason, at: now))
+    }
+
+    mutating func dismiss(_ address: BluetoothAddress) { take(manager.dismissed(address, at: now)) }
+
+    mutating func free(_ address: BluetoothAddress) { manager.freed(address, at: now) }
+
+    mutating func answer(_ outcome: ReconnectManager.Outcome) {
+        take(manager.answered(pages.count, outcome, at: now))
+    }
+
+    mutating func follow(_ settings: ReconnectManager.Settings) { take(manager.follow(settings, at: now)) }
+
+    /// Lets time pass, deadline by deadline.
+    mutating func pass(until end: Instant) {
+        var steps = 0
+        while let next = deadline, next <= end, steps < 10_000 {
+            now = max(now, next)
+            take(manager.deadlineReached(at: now))
+            steps += 1
+        }
+        #expect(steps < 10_000, "deadlines that do not move on")
+        now = end
+    }
+
+    /// The headsets that were paged, in order.
+    var pages: [BluetoothAddress] {
+        done.compactMap { if case .page(let address, _, _) = $0 { address } else { nil } }
+    }
+    var cancels: Int { done.filter { if case .cancel = $0 { true } else { false } }.count }
+
+    func contains(_ action: ReconnectManager.Action) -> Bool { done.contains(action) }
+}
