@@ -15,10 +15,6 @@ import Routing
 import TestSupport
 import Testing
 
-private func makePath() -> String {
-    FileManager.default.temporaryDirectory.appending(path: "btcall-\(UUID().uuidString).sock").path()
-}
-
 /// 500 Hz, as `Tone` has it.
 private func tone(_ rate: Int) -> @Sendable (Int) -> Int16 {
     let samples = Tone.samples(rate)
@@ -28,10 +24,14 @@ private func tone(_ rate: Int) -> @Sendable (Int) -> Int16 {
 extension DaemonTests {
     /// Programs on the ALSA PCM, and whose call they are in.
     @Suite @ControlPlane struct PCMTests {
-        private func run(
+        static func makePath() -> String {
+            FileManager.default.temporaryDirectory.appending(path: "btcall-\(UUID().uuidString).sock").path()
+        }
+
+        func run(
             configure: (inout Configuration) -> Void = { _ in }, _ body: (Box, String) async throws -> Void
         ) async throws {
-            let path = makePath()
+            let path = Self.makePath()
             try await Box.run(
                 configure: {
                     $0.pcmSocket = path
@@ -40,7 +40,7 @@ extension DaemonTests {
         }
 
         /// A client whose stream has been accepted.
-        private func open(
+        func open(
             _ path: String, _ role: btcall_pcm_role = BTCALL_PCM_CALL, isCapture: Bool = false, rate: UInt32 = 16_000,
             buffer: Duration = .milliseconds(100)
         ) async throws -> (client: PCMClient, ring: PCMRing) {
@@ -357,148 +357,6 @@ extension DaemonTests {
                 try await shows(BTCALL_PCM_CAPTURE_VOLUME, 100)
                 set(BTCALL_PCM_CAPTURE_VOLUME, 101)
                 try await eventually("nonsense ends it") { mixer.isGone() }
-            }
-        }
-
-        // MARK: What clients may say
-
-        @Test func `a hello that is not accepted is answered with why, and what would be right`() async throws {
-            try await run { box, path in
-                let cases: [(Int32, String, (inout btcall_pcm_hello) -> Void)] = [
-                    (EPROTO, "no hello", { $0.magic = 1 }),
-                    (EPROTONOSUPPORT, "version 2", { $0.version = 2 }),
-                    (EINVAL, "role 4", { $0.role = 4 }),
-                    (EINVAL, "direction 2", { $0.direction = 2 }),
-                    (EINVAL, "only from btcall:call", { ($0.role, $0.direction) = (1, 1) }),
-                    (EINVAL, "format 2", { $0.format = 2 }),
-                    (EINVAL, "0 channels", { $0.channels = 0 }),
-                    (EINVAL, "3 channels", { $0.channels = 3 }),
-                    (EINVAL, "accepted: 8000, 16000", { $0.rate = 22_050 }),
-                    (EINVAL, "accepted: 8000, 16000", { $0.rate = .max }),
-                    (EINVAL, "accepted: 160–2880", { $0.period_frames = 0 }),
-                    (EINVAL, "accepted: 160–2880", { $0.period_frames = .max }),
-                    (EINVAL, "accepted: 320–48000", { $0.buffer_frames = 319 }),
-                    (EINVAL, "accepted: 320–48000", { $0.buffer_frames = .max }),
-                ]
-                for (code, reason, change) in cases {
-                    var hello = PCMClient.hello(BTCALL_PCM_CALL)
-                    change(&hello)
-                    let client = try PCMClient(path, hello)
-                    try await eventually("\(reason) is answered") { client.isAnswered() }
-                    #expect(client.answer?.error == code, "\(reason)")
-                    #expect(client.reason.contains(reason), "\(client.reason)")
-                    try await eventually("\(reason) is closed") { client.isGone() }
-                }
-                _ = try await open(path)
-            }
-        }
-
-        @Test func `whatever clients send, others are served`() async throws {
-            try await run { box, path in
-                var generator = SeededGenerator(seed: 7)
-                let (first, _) = try await open(path)
-                for _ in 0..<200 {
-                    let client = try PCMClient(path, PCMClient.hello(BTCALL_PCM_CALL))
-                    switch generator.below(4) {
-                    case 0: client.send((generator.next(), generator.next(), generator.next()))
-                    case 1: client.send(btcall_pcm_message(kind: UInt32(generator.below(5)), element: 9, value: -1))
-                    case 2: client.send(PCMClient.hello(BTCALL_PCM_CONTROL))
-                    default: client.send(generator.next())
-                    }
-                    if generator.below(2) == 0 { client.close() }
-                    await ControlLoop.shared.sleep(for: .zero)
-                }
-                try await eventually("only the first is left") { !first.isGone() }
-                let (client, ring) = try await open(path)
-                client.send(BTCALL_PCM_START)
-                client.send(BTCALL_PCM_START)
-                try await eventually("it runs") { box.daemon.pcm.count(.call) == 1 }
-                #expect(ring.hardware == 0)
-            }
-        }
-
-        @Test func `sixteen streams are open at most`() async throws {
-            try await run { box, path in
-                var clients: [PCMClient] = []
-                for process in Int32(1)...2 {
-                    box.daemon.pcm.process = { _ in process }
-                    for _ in 1...8 { clients.append(try await open(path).client) }
-                }
-                box.daemon.pcm.process = { _ in 3 }
-                let late = try PCMClient(path, PCMClient.hello(BTCALL_PCM_CALL))
-                try await eventually("it is answered") { late.isAnswered() }
-                #expect(late.answer?.error == EBUSY && late.reason.contains("16 streams"))
-                clients.removeLast().close()
-                try await eventually("one is gone") { box.log.containing("opened btcall").count == 16 }
-                try await eventually("there is room") {
-                    let client = try PCMClient(path, PCMClient.hello(BTCALL_PCM_CALL))
-                    try await eventually("it is answered") { client.isAnswered() }
-                    return client.answer?.error == 0
-                }
-            }
-        }
-
-        @Test func `200 opens and closes leave nothing behind`() async throws {
-            try await run { box, path in
-                func descriptors() throws -> Int {
-                    try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").count
-                }
-                _ = try await open(path)
-                let before = try descriptors()
-                for index in 0..<200 {
-                    let (client, _) = try await open(path, index % 2 == 0 ? BTCALL_PCM_CALL : BTCALL_PCM_PAGE)
-                    client.send(BTCALL_PCM_START)
-                    client.close()
-                }
-                try await eventually("all is given back") { try descriptors() <= before }
-                #expect(box.daemon.pcm.count(.call) == 0 && box.daemon.pcm.count(.page) == 0)
-            }
-        }
-
-        // MARK: The socket
-
-        @Test func `a socket that a daemon has left is replaced, and goes with the daemon`() async throws {
-            let path = makePath()
-            close(try UnixListener.open(path, isBlocking: false))
-            try await Box.run(
-                configure: { $0.pcmSocket = path },
-                body: { box in
-                    _ = try await open(path)
-                    var found = stat()
-                    #expect(stat(path, &found) == 0 && found.st_mode & 0o777 == 0o660)
-                    #expect(try await box.bridge.status().problems.allSatisfy { $0.id != "pcm" })
-                })
-            #expect(!FileManager.default.fileExists(atPath: path))
-        }
-
-        @Test func `where the socket cannot be, everything else works`() async throws {
-            let file = makePath()
-            try Data("keep".utf8).write(to: URL(filePath: file))
-            defer { try? FileManager.default.removeItem(atPath: file) }
-            for path in [file, "/proc/btcall/pcm.sock"] {
-                try await Box.run(
-                    configure: { $0.pcmSocket = path },
-                    body: { box in
-                        let problem = try await box.problem("pcm")
-                        #expect(problem.what.contains(path) && problem.remedy.contains("pcmSocket"))
-                        let registration = try await box.register()
-                        _ = try await box.startCall(registration)
-                        try await box.playing("earpiece")
-                    })
-            }
-            #expect(try String(contentsOfFile: file, encoding: .utf8) == "keep")
-        }
-
-        @Test func `a second daemon leaves the first one's socket alone`() async throws {
-            try await run { box, path in
-                try await Box.run(
-                    configure: { $0.pcmSocket = path },
-                    body: { other in
-                        let problem = try await other.problem("pcm")
-                        #expect(problem.remedy.contains("stop the other btcalld"))
-                    }
-                )
-                _ = try await open(path)
             }
         }
     }
