@@ -1,0 +1,119 @@
+import BTCall
+import BTCallBench
+import BTCallDaemon
+import BTCallSimulator
+import BlueZ
+import BluetoothSockets
+import BluetoothTypes
+import Configuration
+import ControlLoop
+import DBus
+import Foundation
+import HeadsetControl
+import HeadsetPolicy
+import TestSupport
+import Testing
+
+/// Who ended a connection, and headsets that come and go.
+extension DaemonTests.ReconnectTests {
+    // MARK: Wishes
+
+    @Test(arguments: [true, false])
+    func `One that was disconnected by hand stays away, also after a restart of the daemon, until it connects`(
+        isHere: Bool
+    ) async throws {
+        try await inStateDirectory { directory in
+            try await run(configure: Self.keeping(in: directory)) { scene in
+                _ = try await scene.box.connect(Box.first)
+                if isHere {
+                    let error = await scene.box.error(
+                        "/org/btcall/headsets/\(Box.first.pathComponent)", "org.btcall.Headset1", "Disconnect")
+                    #expect(error == nil)
+                } else {
+                    await scene.box.bluez.requestDisconnection(Box.first)
+                }
+                try await scene.standing("leftAlone")
+                #expect(!scene.box.log.containing("headset 1", "disconnected on purpose").isEmpty)
+                let device = try await scene.box.device("bluetooth:\(Box.first)")
+                #expect(device?["unavailableBecause"] == "disconnected on purpose")
+                let before = scene.pages()
+                try await scene.timePasses()
+                try await scene.box.restartDaemon()
+                try await scene.standing("leftAlone")
+                try await scene.timePasses()
+                #expect(scene.pages() == before && !scene.isUp())
+                _ = try await scene.box.connect(Box.first)
+                try await scene.standing("")
+                try await scene.lose()
+                try await eventually("it is paged") { scene.pages() > before }
+            }
+        }
+    }
+
+    @Test func `One that said good-bye is waited for, and paged when the adapter was off`() async throws {
+        try await run { scene in
+            _ = try await scene.box.connect(Box.first)
+            try await scene.lose()
+            scene.say("Remote")
+            try await scene.standing("leftAlone")
+            // The first page may have been quicker than the reason.
+            let before = scene.pages()
+            try await scene.timePasses()
+            #expect(scene.pages() == before)
+            scene.box.bluez.setPowered(false)
+            _ = try await scene.box.problem("adapter")
+            scene.box.bluez.setPowered(true)
+            try await eventually("it is paged") { scene.pages() > before }
+        }
+    }
+
+    @Test func `What the controller says of the end of a link counts where bluetoothd says nothing`() async throws {
+        let ends = SaidEnds()
+        try await run(outside: Self.hearing(ends)) { scene in
+            #expect(ends.controllers == ["hci0"])
+            _ = try await scene.box.connect(Box.first)
+            let before = scene.pages()
+            ends.onEnd?(Box.first, 0x13)
+            try await scene.lose()
+            try await scene.standing("leftAlone")
+            _ = try await scene.box.connect(Box.first)
+            ends.onEnd?(Box.first, 0x08)
+            try await scene.lose()
+            try await eventually("it is paged") { scene.pages() > before }
+        }
+    }
+
+    @Test func `A controller that is not heard is told of`() async throws {
+        let ends = SaidEnds()
+        ends.failure = SystemError(call: "bind", code: 1)
+        try await run(outside: Self.hearing(ends)) { scene in
+            scene.box.bluez.setPowered(false)
+            _ = try await scene.box.problem("adapter")
+            scene.box.bluez.setPowered(true)
+            try await scene.box.noProblem("adapter")
+            let lines = scene.box.log.containing("why headsets disconnect is not seen on hci0", "bind")
+            #expect(!lines.isEmpty && lines.count <= 2)
+        }
+    }
+
+    // MARK: Those that come and go
+
+    @Test func `One that comes and goes is left alone, told of, and paged again after its time`() async throws {
+        let short: (inout Configuration) -> Void = {
+            $0.reconnect.losses = 3
+            $0.reconnect.quarantineSeconds = 40
+        }
+        try await run(configure: short) { scene in
+            for _ in 0..<3 {
+                _ = try await scene.box.connect(Box.first)
+                try await scene.lose()
+            }
+            let problem = try await scene.box.problem("reconnect.\(Box.first)")
+            #expect(problem.what == "headset 1 has come and gone 3 times in two minutes: it is left alone")
+            try await scene.standing("quarantined")
+            let before = scene.pages()
+            try await scene.box.noProblem("reconnect.\(Box.first)")
+            try await eventually("it is paged") { scene.pages() > before }
+        }
+    }
+}
