@@ -40,12 +40,12 @@ package final class FakeDaemon {
     /// The headset's microphone hears its loudspeaker, half as loud, so many frames later; 0: it does not.
     package var loopFrames = 0
     /// What came from the far end.
-    package private(set) var heard: [Int16] = []
+    package internal(set) var heard: [Int16] = []
     package private(set) var requests: [String] = []
     package private(set) var calls: [CallDescription] = []
     package private(set) var provider: (sender: String, path: String, options: ProviderOptions)?
-    private var audio: (descriptor: Int32, source: DescriptorSource, call: String)?
-    private var sentFrames = 0
+    var audio: (descriptor: Int32, source: DescriptorSource, call: String)?
+    var sentFrames = 0
 
     package init(_ address: String) async throws {
         bus = try BusConnection(.address(address))
@@ -400,7 +400,7 @@ package final class FakeDaemon {
     }
 
     /// Calls the provider; whether it fulfilled the request.
-    private func ask(_ member: String, _ arguments: [Value]) async -> Bool {
+    func ask(_ member: String, _ arguments: [Value]) async -> Bool {
         guard let provider else { return false }
         do {
             _ = try await bus.call(
@@ -411,79 +411,5 @@ package final class FakeDaemon {
             requests.append("\(member) refused: \(error.message)")
             return false
         }
-    }
-
-    // MARK: Audio
-
-    private func beginAudio(_ call: String) async {
-        guard audio == nil, let provider else { return }
-        var ends: [Int32] = [-1, -1]
-        let type = Int32(SOCK_SEQPACKET.rawValue | SOCK_NONBLOCK.rawValue | SOCK_CLOEXEC.rawValue)
-        guard socketpair(AF_UNIX, type, 0, &ends) == 0 else { return }
-        // Only our end must not block.
-        _ = fcntl(ends[1], F_SETFL, 0)
-        let descriptor = ends[0]
-        do {
-            let source = try ControlLoop.shared.add(descriptor, .readable) { [unowned self] _ in exchange() }
-            audio = (descriptor, source, call)
-        } catch {
-            return
-        }
-        let format = provider.options.format
-        let theirs = PassedDescriptor(taking: ends[1])
-        _ = await ask(
-            BTCallName.CallProvider.audioReady,
-            [.objectPath(call), .unixDescriptor(theirs), .vardict(format.fields)])
-        // The pipe is kept filled with five blocks.
-        for _ in 0..<5 { sendBlock() }
-    }
-
-    /// Takes the blocks that came, and sends one for each.
-    private func exchange() {
-        guard let audio else { return }
-        var block = [Int16](repeating: 0, count: 960)
-        while true {
-            let bytes = recv(audio.descriptor, &block, 2 * block.count, 0)
-            guard bytes > 0 else { return }
-            heard += block[..<(bytes / 2)]
-            if loopFrames > 0 {
-                // At the pace of a device: such a call lasts as long as it is let.
-                Task { @ControlPlane in
-                    await ControlLoop.shared.sleep(for: .milliseconds(40))
-                    sendBlock()
-                }
-                continue
-            }
-            sendBlock()
-            guard heard.count >= microphone.count, course == .headsetAnswersAndEnds else { continue }
-            course = .rings
-            Task { @ControlPlane in
-                if await ask(BTCallName.CallProvider.performEnd, [.objectPath(audio.call), "local"]) {
-                    end(audio.call, reason: "local")
-                }
-            }
-        }
-    }
-
-    private func sendBlock() {
-        guard let audio, let provider else { return }
-        let frames = provider.options.format.rate / 100
-        if loopFrames > 0 {
-            microphone += (0..<frames).map {
-                let place = sentFrames + $0 - loopFrames
-                return heard.indices.contains(place) ? heard[place] / 2 : 0
-            }
-        }
-        guard sentFrames < microphone.count else { return }
-        var block = Array(microphone[sentFrames..<min(microphone.count, sentFrames + frames)])
-        sentFrames += block.count
-        _ = send(audio.descriptor, &block, 2 * block.count, Int32(MSG_NOSIGNAL))
-    }
-
-    private func endAudio() {
-        guard let audio else { return }
-        self.audio = nil
-        audio.source.cancel()
-        Glibc.close(audio.descriptor)
     }
 }
