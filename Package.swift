@@ -298,7 +298,7 @@ let package = Package(
             swiftSettings: common),
         .testTarget(
             name: "BaresipControlTests",
-            dependencies: ["BaresipControl", "BluetoothTypes", "ControlLoop", "JSONText", "Telephony", "TestSupport"],
+            dependencies: ["BaresipControl", "BluetoothTypes", "JSONText", "Telephony", "TestSupport"],
             path: "Tests/Pure/BaresipControlTests", swiftSettings: common),
         .executableTarget(
             name: "RoutingBench", dependencies: ["BluetoothTypes", "Routing"], path: "Tests/Benchmarks/RoutingBench",
@@ -424,7 +424,7 @@ let package = Package(
                 "Configuration", "HeadsetPolicy",
                 "ALSA", "AudioDSP", "AudioEngine", "BTCallDaemon", "BTCallSimulator", "BTCallBench", "BTCall",
                 "BTCallAPI", "BaresipControl", "BlueZ", "BluetoothSockets",
-                "BluetoothTypes", "BoardInput", "ControlLoop", "DBus", "HandsFree", "JSONText", "Routing", "Telephony",
+                "BluetoothTypes", "ControlLoop", "DBus", "HandsFree", "JSONText", "Routing", "Telephony",
                 "TestSupport", "BTCallTrials", "CBTCall", "CallExchange", "IntercomExample", "btcall-baresip",
                 logging,
             ], path: "Tests/Daemon/BTCallDaemonTests", swiftSettings: common),

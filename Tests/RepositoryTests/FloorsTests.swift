@@ -2,7 +2,8 @@ import Foundation
 import TestSupport
 import Testing
 
-/// The floors of `Sources`: a module's folder says what kind of code it is, and what it may import.
+/// The floors of `Sources`: a module's folder says what kind of code it is, and what it may import. `Tests` has the same floors: a
+/// module is tested by what it may use itself.
 @Suite struct FloorsTests {
     /// A module of Swift, or of C, below `Sources`.
     private struct Module {
@@ -94,31 +95,51 @@ import Testing
         return modules
     }
 
-    /// The dependencies that the manifest gives each target of `Sources`, by the target's path.
-    private func dependencies() throws -> [String: Set<String>] {
+    /// A target of the manifest.
+    private struct Target {
+        let name: String
+        /// Below the root of the repository.
+        let path: String
+        let dependencies: Set<String>
+    }
+
+    /// The targets of the manifest that say their path, by it.
+    private func targets() throws -> [String: Target] {
         let manifest = try RepositoryTests.contents("Package.swift")
-        let target = /\n {8}\.(target|executableTarget|systemLibrary|testTarget)\(/
-        var found: [String: Set<String>] = [:]
-        for block in manifest.split(separator: target).dropFirst() {
-            guard let path = block.firstMatch(of: /path: "(Sources\/[^"]+)"/)?.1 else { continue }
-            guard let list = block.firstMatch(of: /dependencies: \[/) else {
-                found[String(path)] = []
-                continue
+        let beginning = /\n {8}\.(target|executableTarget|systemLibrary|testTarget)\(/
+        var found: [String: Target] = [:]
+        for block in manifest.split(separator: beginning).dropFirst() {
+            guard let path = block.firstMatch(of: /path: "((Sources|Tests)\/[^"]+)"/)?.1 else { continue }
+            let name = try #require(block.firstMatch(of: /name: "([^"]+)"/)?.1)
+            var names: Set<String> = []
+            if let list = block.firstMatch(of: /dependencies: \[/) {
+                // Up to the bracket that closes it: conditions have brackets of their own.
+                var depth = 1
+                let end = block[list.range.upperBound...].firstIndex { character in
+                    if character == "[" { depth += 1 } else if character == "]" { depth -= 1 }
+                    return depth == 0
+                }
+                let text = try block[list.range.upperBound..<#require(end)]
+                names = Set(text.matches(of: /"([^"]+)"/).map { String($0.1) })
+                if text.contains(/\blogging\b/) { names.insert("Logging") }
+                if text.contains(/\bargumentParser\b/) { names.insert("ArgumentParser") }
             }
-            // Up to the bracket that closes it: conditions have brackets of their own.
-            var depth = 1
-            let end = block[list.range.upperBound...].firstIndex { character in
-                if character == "[" { depth += 1 } else if character == "]" { depth -= 1 }
-                return depth == 0
-            }
-            let text = try block[list.range.upperBound..<#require(end)]
-            var names = Set(text.matches(of: /"([^"]+)"/).map { String($0.1) })
-            if text.contains(/\blogging\b/) { names.insert("Logging") }
-            if text.contains(/\bargumentParser\b/) { names.insert("ArgumentParser") }
-            found[String(path)] = names
+            found[String(path)] = Target(name: String(name), path: String(path), dependencies: names)
         }
-        #expect(found.count > 30)
+        #expect(found.count > 60)
         return found
+    }
+
+    /// All that is built for a target: its dependencies, and theirs.
+    private func reach(of target: Target, in targets: [String: Target]) -> Set<String> {
+        let byName = Dictionary(targets.values.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
+        var reached: Set<String> = []
+        var rest = Array(target.dependencies)
+        while let name = rest.popLast() {
+            guard reached.insert(name).inserted else { continue }
+            rest += byName[name]?.dependencies ?? []
+        }
+        return reached
     }
 
     @Test func `an import is recognised with all that may stand around it`() {
@@ -163,11 +184,11 @@ import Testing
 
     /// The compiler finds the modules of indirect dependencies, too, and so does the package manager's own check.
     @Test func `a module imports only what the manifest gives it directly`() throws {
-        let dependencies = try dependencies()
+        let targets = try targets()
         let modules = try modules()
         let known = Set(modules.map(\.name)).union(["ArgumentParser", "Logging"])
         for module in modules {
-            guard let given = dependencies["Sources/\(module.floor)/\(module.name)"] else {
+            guard let given = targets["Sources/\(module.floor)/\(module.name)"]?.dependencies else {
                 // Built by its own script, without the package.
                 #expect(module.name == "PCMPlugin", "\(module.name) is no target of the manifest")
                 continue
@@ -178,15 +199,81 @@ import Testing
         }
     }
     @Test func `the manifest gives a module nothing that it does not import`() throws {
-        let dependencies = try dependencies()
+        let targets = try targets()
         let modules = try modules()
         let known = Set(modules.map(\.name)).union(["ArgumentParser", "Logging"])
         for module in modules where !module.imports.isEmpty {
             let imports = Set(module.imports.map(\.module))
-            let given = dependencies["Sources/\(module.floor)/\(module.name)"] ?? []
+            let given = targets["Sources/\(module.floor)/\(module.name)"]?.dependencies ?? []
             for name in given.intersection(known).subtracting(imports).sorted() {
                 Issue.record("\(module.name) has the dependency \(name), which no file of it imports")
             }
+        }
+    }
+
+    // MARK: Tests
+
+    /// The floors whose modules are tested one to one.
+    private static let testedFloors = ["Pure", "RealTime", "Shells", "Client", "Daemon"]
+
+    /// What tests of pure modules have beside pure modules and TestSupport, and why.
+    private static let widerTests: [String: Set<String>] = [
+        // `btcall-lab gateway` is played against the dialogues.
+        "HandsFreeTests": ["BTCallLab", "BluetoothSockets", "ControlLoop"],
+        // Scenarios are run by what runs them for people.
+        "RoutingTests": ["BTCallSimulator"],
+    ]
+
+    /// The test targets below these folders of `Tests`.
+    private func testTargets(_ floors: [String]) throws -> [Target] {
+        let targets = try targets()
+        return try floors.flatMap { floor in
+            try names(in: "Tests/\(floor)").map { try #require(targets["Tests/\(floor)/\($0)"], "\($0)") }
+        }
+    }
+
+    @Test func `a folder of tests has the name of a module of its floor`() throws {
+        for floor in Self.testedFloors {
+            let modules = Set(try names(in: "Sources/\(floor)"))
+            for name in try names(in: "Tests/\(floor)") {
+                #expect(name.hasSuffix("Tests") && modules.contains(String(name.dropLast(5))), "Tests/\(floor)/\(name)")
+            }
+        }
+    }
+
+    @Test func `tests import only what the manifest gives their target directly`() throws {
+        let targets = try targets()
+        let known = Set(targets.values.map(\.name)).union(["ArgumentParser", "Logging"])
+        for target in try testTargets(Self.testedFloors) {
+            // A program that the tests start is a target in their folder.
+            let inner = targets.keys.filter { $0.hasPrefix(target.path + "/") }
+            for path in try Page.paths(withSuffix: ".swift", under: [target.path])
+            where !inner.contains(where: { path.hasPrefix($0 + "/") }) {
+                for module in try RepositoryTests.contents(path).split(separator: "\n").compactMap(Self.imported)
+                where known.contains(module) {
+                    #expect(target.dependencies.contains(module), "\(path) imports \(module)")
+                }
+            }
+        }
+    }
+
+    @Test func `the tests of a room are built without the rooms after it`() throws {
+        let targets = try targets()
+        var count = 0
+        for target in try testTargets(["Daemon"]) {
+            let place = try #require(Self.rooms.firstIndex { $0 + "Tests" == target.name })
+            let later = reach(of: target, in: targets).intersection(Self.rooms[(place + 1)...])
+            #expect(later == [], "\(target.name)")
+            count += 1
+        }
+        #expect(count > 5)
+    }
+
+    @Test func `the tests of a pure module have pure modules and TestSupport`() throws {
+        let pure = Set(try names(in: "Sources/Pure"))
+        for target in try testTargets(["Pure"]) {
+            let others = target.dependencies.subtracting(pure).subtracting(["TestSupport"])
+            #expect(others == Self.widerTests[target.name] ?? [], "\(target.name)")
         }
     }
 }

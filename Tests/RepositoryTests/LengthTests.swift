@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// How long a file and a function of `Sources` may be. What is longer is cut by its sense: a topic of a file becomes a file, a
+/// How long a file, and a function of `Sources`, may be. What is longer is cut by its sense: a topic of a file becomes a file, a
 /// thought of a function becomes a function.
 @Suite struct LengthTests {
     private static let fileLines = 450
@@ -136,9 +136,15 @@ import Testing
         #expect(Self.cFunctions(in: c) == [Function(head: "static int sum(", line: 9, length: 9)])
     }
 
-    @Test func `no file of the sources is too long to be read at once`() throws {
+    private func tests() throws -> [(path: String, text: String)] {
+        let paths = try Page.paths(withSuffix: ".swift", under: ["Tests"])
+        #expect(paths.count > 300)
+        return try paths.sorted().map { ($0, try RepositoryTests.contents($0)) }
+    }
+
+    @Test func `no file of the sources or the tests is too long to be read at once`() throws {
         var unused = Set(Self.longFiles.keys)
-        for (path, text) in try sources() {
+        for (path, text) in try sources() + tests() {
             let count = text.count { $0 == "\n" }
             guard count > Self.fileLines else { continue }
             unused.remove(path)

@@ -1,6 +1,5 @@
 import BaresipControl
 import BluetoothTypes
-import ControlLoop
 import Telephony
 import TestSupport
 import Testing
