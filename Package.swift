@@ -408,8 +408,8 @@ let package = Package(
         .testTarget(
             name: "HeadsetControlTests",
             dependencies: [
-                "AudioPaths", "BlueZ", "BluetoothSockets", "BluetoothTypes", "Configuration", "ControlLoop",
-                "Diagnostics", "HandsFree", "HeadsetControl", "HeadsetPolicy", "TestSupport",
+                "AudioPaths", "BTCallSimulator", "BlueZ", "BluetoothSockets", "BluetoothTypes", "Configuration",
+                "ControlLoop", "DBus", "Diagnostics", "HandsFree", "HeadsetControl", "HeadsetPolicy", "TestSupport",
             ], path: "Tests/Daemon/HeadsetControlTests", swiftSettings: common),
         .testTarget(
             name: "BusObjectsTests",

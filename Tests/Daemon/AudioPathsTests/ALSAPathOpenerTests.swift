@@ -1,11 +1,13 @@
+import ALSA
 import AudioEngine
 import AudioPaths
 import Configuration
 import ControlLoop
+import Foundation
 import Routing
 import Testing
 
-@Suite @ControlPlane struct ALSAPathOpenerTests {
+@Suite(.serialized) @ControlPlane struct ALSAPathOpenerTests {
     @Test func `headphones without microphone are used with the board's`() throws {
         var configuration = Configuration()
         configuration.localDevices = [
@@ -67,5 +69,55 @@ import Testing
         let engine = try AudioEngine()
         try engine.addTerminal(1, path.terminal)
         engine.stop()
+    }
+
+    @Test func `S3.5 with mixWithOthers a card is opened by dmix and dsnoop, without it as it is named`() throws {
+        ALSAEnvironment.prepare()
+        let path = FileManager.default.temporaryDirectory.appendingPathComponent("btcall-\(UUID()).conf").path
+        // Cards that the host does not have.
+        let plugin = "{ @args [ CARD DEV ] @args.CARD { type string } @args.DEV { type integer } type null }"
+        try ["hw", "dmix", "dsnoop"].map { "pcm.!\($0) \(plugin)\n" }.joined()
+            .write(toFile: path, atomically: true, encoding: .utf8)
+        setenv("ALSA_CONFIG_PATH", "/usr/share/alsa/alsa.conf:\(path)", 1)
+        defer {
+            unsetenv("ALSA_CONFIG_PATH")
+            try? FileManager.default.removeItem(atPath: path)
+        }
+        var configuration = Configuration()
+        configuration.localDevices = [.earpiece: .init(playback: "hw:7,0", capture: "hw:Card,1")]
+        let opener = ALSAPathOpener(configuration: configuration)
+        func summary() throws -> String {
+            let path = try opener.openPath(.earpiece)
+            defer { path.close() }
+            return path.summary
+        }
+        #expect(try summary().hasPrefix("hw:7,0 "))
+        #expect(try summary().contains(", hw:Card,1 "))
+        opener.setMixing(true)
+        #expect(try summary().hasPrefix("plug:SLAVE='dmix:CARD=7,DEV=0' "))
+        #expect(try summary().contains(", plug:SLAVE='dsnoop:CARD=Card,DEV=1' "))
+        let output = try opener.openOutput(.local(.earpiece))
+        #expect(output.summary.hasPrefix("plug:SLAVE='dmix:CARD=7,DEV=0' "))
+        output.close()
+    }
+
+    @Test func `a device that rings is there, though it could not be opened once more`() throws {
+        ALSAEnvironment.prepare()
+        let path = FileManager.default.temporaryDirectory.appendingPathComponent("btcall-\(UUID()).conf").path
+        try "pcm.horn { type null }\n".write(toFile: path, atomically: true, encoding: .utf8)
+        setenv("ALSA_CONFIG_PATH", "/usr/share/alsa/alsa.conf:\(path)", 1)
+        defer {
+            unsetenv("ALSA_CONFIG_PATH")
+            try? FileManager.default.removeItem(atPath: path)
+        }
+        var configuration = Configuration()
+        configuration.localDevices = [.speakerphone: .init(playback: "horn")]
+        let opener = ALSAPathOpener(configuration: configuration)
+        let output = try opener.openOutput(.local(.speakerphone))
+        // Nobody can open it from here on.
+        setenv("ALSA_CONFIG_PATH", "/usr/share/alsa/alsa.conf", 1)
+        #expect(opener.absence(of: .speakerphone) == nil)
+        output.close()
+        #expect(opener.absence(of: .speakerphone)?.what.contains("horn") == true)
     }
 }

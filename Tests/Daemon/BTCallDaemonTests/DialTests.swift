@@ -83,21 +83,5 @@ extension DaemonTests {
                     }
                 })
         }
-
-        @Test(arguments: [
-            ("memory", "1"), ("memory", "0:110"), ("memory", "100:110"), ("memory", "1:110, 1:112"),
-            ("memory", "1:a\"b"),
-            ("memory", "1:"), ("memory", ","), ("ownNumber", "x"), ("ownNumber", String(repeating: "1", count: 33)),
-        ])
-        func `What is no memory and no number is refused with what would be`(key: String, value: String) throws {
-            let text = "[calls]\n\n\(key) = \(value)\n"
-            let entries = try ConfigurationReader.entries(ofText: text, name: "test.conf")
-            let error = #expect(throws: ConfigurationError.self) {
-                _ = try Configuration(entries: entries, file: "test.conf")
-            }
-            let message = try "\(#require(error))"
-            #expect(message.contains(key == "memory" ? "1:5551000, 2:110" : "at most 32 digits"))
-            #expect(message.contains("test.conf:3"))
-        }
     }
 }

@@ -61,4 +61,14 @@ import Testing
     func `anything else is no hook`(text: String) {
         #expect(HookSpecification(text) == nil)
     }
+
+    @Test(arguments: [
+        ("/sys/class/leds/mic", "/sys/class/leds/mic"), ("!/sys/class/leds/mic/", "!/sys/class/leds/mic"),
+        ("gpio:gpiochip0:17", "gpio:gpiochip0:17"), ("!gpio:gpiochip0:17", "!gpio:gpiochip0:17"),
+        ("gpio:gpiochip0:17:pullUp", nil), ("evdev:cradle", nil), ("gpio:gpiochip0", nil), ("", nil), ("/", nil),
+        ("!!gpio:gpiochip0:17", nil),
+    ])
+    func `A privacy output is spelled as a hook's line or as a light's folder`(text: String, back: String?) {
+        #expect(PrivacyOutputSpecification(text)?.description == back)
+    }
 }

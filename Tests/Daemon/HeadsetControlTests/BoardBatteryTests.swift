@@ -1,0 +1,27 @@
+import BTCallSimulator
+import Configuration
+import ControlLoop
+import DBus
+import HeadsetControl
+import TestSupport
+import Testing
+
+@Suite @ControlPlane struct BoardBatteryTests {
+    @Test func `Without UPower nothing is logged, nothing known and nobody told`() async throws {
+        let bus = try FakeBlueZBus()
+        let connection = try BusConnection(bus.address)
+        let log = LogLines()
+        let battery = BoardBattery(bus: connection, source: .upower, logger: log.logger)
+        var changes = 0
+        battery.changes.subscribe { changes += 1 }
+        _ = try await connection.owner(of: "org.freedesktop.DBus")
+        battery.source = .none
+        battery.source = .upower
+        // The bus answers in order: what was asked before is answered.
+        _ = try await connection.owner(of: "org.freedesktop.DBus")
+        #expect(battery.percent == nil && changes == 0 && log.all.isEmpty)
+        battery.stop()
+        connection.close()
+        bus.stop()
+    }
+}
