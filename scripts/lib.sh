@@ -33,3 +33,6 @@ packages_for() {
 }
 
 need_swift() { command -v swift >/dev/null || die "no Swift toolchain in PATH: install Swift 6.2 or later from swift.org"; }
+
+# Test targets that keep no clock, as a filter of `swift test`.
+pure_tests='^(JSONTextTests|BluetoothTypesTests|TelephonyTests|HandsFreeTests|RoutingTests|HeadsetPolicyTests|BaresipControlTests|RealTimeStorageTests|AudioDSPTests)\.'
