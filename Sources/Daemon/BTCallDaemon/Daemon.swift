@@ -200,7 +200,6 @@ package final class Daemon {
         pairingButton?.start()
         audioParts.pcm.start()
         figures.serve(on: settings.configuration.metricsPort)
-        headsetParts.start()
         if settings.configuration.autostart {
             life.begin()
             router.handle(.start)

@@ -42,10 +42,6 @@ package final class BluetoothWatch {
         registry.events.subscribe(self) { $0.take($1) }
     }
 
-    package func start() {
-        if !registry.isServicePresent { noteMissingService() }
-    }
-
     package func stop() {
         adapterGrace?.cancel()
         pairingCheck?.cancel()
@@ -56,7 +52,7 @@ package final class BluetoothWatch {
         case .serviceAppeared:
             problems.end("bluetoothd")
             awaitAdapters()
-        case .serviceVanished: noteMissingService()
+        case .serviceMissing, .serviceVanished: noteMissingService()
         case .adapterChanged, .adapterRemoved:
             noteAdapters()
             checkPairingsLater()

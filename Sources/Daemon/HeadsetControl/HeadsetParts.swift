@@ -137,10 +137,6 @@ package final class HeadsetParts {
 
     // MARK: Life
 
-    package func start() {
-        watch.start()
-    }
-
     /// Whether the daemon is active: headsets are served and paged.
     package func setActive(_ isActive: Bool) {
         observer.isActive = isActive

@@ -14,6 +14,8 @@ package final class DeviceRegistry {
     package enum Event: Equatable, Sendable {
         /// bluetoothd is there and the lists are filled; events for each adapter and device follow.
         case serviceAppeared
+        /// The bus has said for the first time who is on it, and bluetoothd is not.
+        case serviceMissing
         /// bluetoothd has gone and the lists are empty. That alone is no loss of a headset: its descriptors may live on.
         case serviceVanished
         case adapterChanged(Adapter)
@@ -27,6 +29,8 @@ package final class DeviceRegistry {
     }
 
     private enum State {
+        /// The bus has not said yet.
+        case unknown
         case absent
         /// What changes while the tree is being read is kept, because the order of reply and signal is lost on the way.
         case reading(owner: String, changes: [ObjectMirror.Change])
@@ -46,7 +50,7 @@ package final class DeviceRegistry {
 
     let bus: BusConnection
     private let logger: Logger
-    private var state = State.absent
+    private var state = State.unknown
     private var mirror = ObjectMirror()
     private var subscriptions: [Subscription] = []
 
@@ -54,7 +58,7 @@ package final class DeviceRegistry {
     package var isServicePresent: Bool {
         switch state {
         case .present: true
-        case .absent, .reading: false
+        case .unknown, .absent, .reading: false
         }
     }
 
@@ -89,6 +93,7 @@ package final class DeviceRegistry {
 
     private func ownerChanged(_ owner: String?) {
         let wasPresent = isServicePresent
+        let isNews = if case .unknown = state { true } else { false }
         state = .absent
         mirror = ObjectMirror()
         adapters = []
@@ -97,7 +102,11 @@ package final class DeviceRegistry {
             logger.warning("bluetoothd has left the bus: start it with `systemctl start bluetooth`")
             events.send(.serviceVanished)
         }
-        if let owner { read(owner) }
+        if let owner {
+            read(owner)
+        } else if isNews {
+            events.send(.serviceMissing)
+        }
     }
 
     private func read(_ owner: String) {
@@ -133,7 +142,7 @@ package final class DeviceRegistry {
     private func received(_ signal: BusSignal) {
         guard let change = change(of: signal) else { return }
         switch state {
-        case .absent: return
+        case .unknown, .absent: return
         case .reading(let owner, var changes):
             guard signal.sender == owner else { return }
             guard changes.count < Self.changesWhileReading else { return read(owner) }

@@ -160,6 +160,8 @@ struct DeviceRegistryTests {
         defer { fixture.stop() }
         let registry = registry(fixture)
         fixture.fake.addAdapter(address: BlueZFixture.adapter)
+        // That it is missing is said when the bus has said so, and once.
+        #expect(try await events.next() == .serviceMissing)
         try await fixture.fake.start()
         #expect(try await events.next() == .serviceAppeared)
         #expect(registry.adapters.count == 1)
