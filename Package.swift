@@ -432,7 +432,7 @@ let package = Package(
             name: "BTCallBaresipTests", dependencies: ["BTCallAPI", "btcall-baresip"],
             path: "Tests/Programs/BTCallBaresipTests", swiftSettings: common),
         .testTarget(
-            name: "BTCallBenchTests", dependencies: ["AudioDSP", "BTCallBench", "CallExchange"],
+            name: "BTCallBenchTests", dependencies: ["AudioDSP", "BTCallBench", "BTCallSimulator", "CallExchange"],
             path: "Tests/Programs/BTCallBenchTests", swiftSettings: common),
         // The daemon as a program sees it, and programs as a person sees them.
         .target(

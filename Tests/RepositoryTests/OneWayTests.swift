@@ -37,7 +37,7 @@ import Testing
             .filter { !$0.key.hasSuffix("/Output.swift") && !$0.key.contains("/IntercomExample/") }
         #expect(
             found == [
-                "\(programs)/btcall-lab/Commands/DemoCommand.swift": 2,
+                "\(programs)/btcall-lab/Commands/DemoCommand.swift": 3,
                 // Help and version, which are our own words.
                 "\(programs)/btcall-baresip/BaresipProgram.swift": 1,
             ])

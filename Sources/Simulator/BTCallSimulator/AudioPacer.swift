@@ -13,7 +13,25 @@ package final class AudioPacer: Sendable {
         var finished: [UInt32: AudioTimeline] = [:]
         var nextIdentifier: UInt32 = 1
         var isRunning = true
+        var late: [LateTick] = []
     }
+
+    /// A tick that this machine gave late: simulated devices stood still meanwhile, as no real one does.
+    package struct LateTick: Equatable, Sendable {
+        /// When it was due, in seconds since the start of the simulation.
+        package let at: Double
+        package let milliseconds: Int
+
+        package init(at: Double, milliseconds: Int) {
+            self.at = at
+            self.milliseconds = milliseconds
+        }
+    }
+
+    /// A tick counts as late from here on: three blocks of audio have room for less.
+    private static let lateness: Int64 = 15_000_000
+    /// Of a machine that is late all the time the first ones say enough.
+    private static let mostLateTicks = 10_000
 
     private let state = Mutex(State())
     private let start: Int64
@@ -65,6 +83,9 @@ package final class AudioPacer: Sendable {
         // Can only fail when it has been rung more often than anybody counts: then it is heard anyway.
         _ = write(bell, &one, MemoryLayout<UInt64>.size)
     }
+
+    /// Those so far while there was a stream, the oldest first.
+    package var lateTicks: [LateTick] { state.withLock(\.late) }
 
     /// Time since the start of the simulation in nanoseconds.
     package var elapsed: Int64 { Self.now() - start }
@@ -164,7 +185,17 @@ package final class AudioPacer: Sendable {
         let due = start + number * Self.tick
         var time = timespec(tv_sec: Int(due / 1_000_000_000), tv_nsec: Int(due % 1_000_000_000))
         while clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &time, nil) == EINTR {}
+        note(Self.now() - due, at: number)
         return number
+    }
+
+    private func note(_ lateness: Int64, at number: Int64) {
+        guard lateness >= Self.lateness else { return }
+        state.withLock { state in
+            guard state.late.count < Self.mostLateTicks else { return }
+            state.late.append(
+                LateTick(at: Double(number * Self.tick) / 1e9, milliseconds: Int(lateness / 1_000_000)))
+        }
     }
 
     private static func now() -> Int64 {

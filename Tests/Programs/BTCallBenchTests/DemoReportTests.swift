@@ -1,4 +1,5 @@
 import BTCallBench
+import BTCallSimulator
 import Foundation
 import Testing
 
@@ -144,5 +145,46 @@ import Testing
         ).report()
         #expect(report.strayGapsMs.count == 1)
         #expect(!report.passed)
+    }
+
+    /// A voice resembles another one for a moment: here the second person says the same as the first for 160 ms.
+    @Test func `nobody is heard who is not there`() {
+        let recordings = Self.recordings()
+        let same = Int(0.9 * Double(Self.rate))..<Int(1.06 * Double(Self.rate))
+        var other = recordings.devices[1].microphone
+        for index in same { other[index] = recordings.devices[0].microphone[index] }
+        var devices = recordings.devices
+        devices[1] = .init(name: "headset 1", played: devices[1].played, microphone: other)
+        let report = DemoRecordings(
+            devices: devices, farEnd: recordings.farEnd, farEndHeard: recordings.farEndHeard,
+            farEndStart: recordings.farEndStart, steps: recordings.steps
+        ).report()
+        #expect(report.heard.map(\.device) == ["earpiece", "headset 1"])
+        #expect(report.passed)
+    }
+
+    @Test func `what is lost while the machine is late says nothing of btcall`() {
+        var recordings = Self.recordings()
+        let at = Int(2.6 * Double(Self.rate))
+        for index in at..<at + Self.rate / 10 { recordings.devices[1].played[index] = 0 }
+        recordings.lateTicks = [.init(at: 2.4, milliseconds: 130)]
+        let busy = recordings.report()
+        #expect(busy.verdict == .tooBusy)
+        #expect(busy.steps.map(\.verdict) == [.passed, .tooBusy])
+        #expect(busy.latestTickMs == 130)
+        // At another time the machine's lateness excuses nothing.
+        recordings.lateTicks = [.init(at: 0.7, milliseconds: 130)]
+        #expect(recordings.report().verdict == .lost)
+        // And of two losses one that is not excused is enough.
+        recordings.lateTicks = [.init(at: 2.4, milliseconds: 130)]
+        let early = Int(0.6 * Double(Self.rate))
+        for index in early..<early + Self.rate / 10 { recordings.farEndHeard[index] = 3 }
+        #expect(recordings.report().verdict == .lost)
+    }
+
+    @Test func `a machine that is late and loses nothing has passed`() {
+        var recordings = Self.recordings()
+        recordings.lateTicks = [.init(at: 2.4, milliseconds: 20)]
+        #expect(recordings.report().verdict == .passed)
     }
 }

@@ -67,6 +67,8 @@ package final class ChildProcess: Sendable {
         }
     }
 
+    package func send(_ signal: Int32) { kill(pid, signal) }
+
     /// All that it prints, and the status it exits with.
     package func finish() -> (text: String, status: Int32) {
         var text = ""

@@ -2,6 +2,7 @@ import ArgumentParser
 import BTCallBench
 import CommandKit
 import ControlLoop
+import Foundation
 
 /// `btcall-lab demo`: the four steps on this machine, without any hardware.
 struct DemoCommand: ParsableCommand {
@@ -11,6 +12,9 @@ struct DemoCommand: ParsableCommand {
         discussion: """
             The daemon's real code runs on a private bus with a simulated BlueZ, two simulated headsets and simulated \
             cards. The report is computed from the recordings alone.
+
+            Ends with 0 when nothing was lost beyond the limits, 1 when speech was lost, 75 when the machine itself was \
+            too busy to measure, 130 when it was cut off.
 
             Example: btcall-lab demo --fast
             """)
@@ -27,22 +31,57 @@ struct DemoCommand: ParsableCommand {
         if code != 0 { throw ExitCode(code) }
     }
 
-    /// - Returns: the exit status: 1 when speech was lost or the demo could not be played.
+    /// The demonstration that a signal cuts off.
+    @ControlPlane private final class Running {
+        var demonstration: Demonstration?
+        /// The signal that has cut it off.
+        var signal: Int32?
+
+        func cutOff(_ signal: Int32) {
+            self.signal = signal
+            demonstration?.cutOff()
+        }
+    }
+
+    /// - Returns: the exit status.
     @ControlPlane
     private func play() async -> Int32 {
         let screen = DemoScreen()
-        defer { screen.finish() }
+        let running = Running()
         do {
-            let demonstration = try Demonstration(schedule: fast ? .fast : .normal) { screen.show($0) }
+            let signals = try [SIGINT, SIGTERM].map { signal in
+                try ControlLoop.shared.onSignal(signal) { running.cutOff(signal) }
+            }
+            defer { for signal in signals { signal.cancel() } }
+            try FileManager.default.createDirectory(atPath: out, withIntermediateDirectories: true)
+            let log = try DemoLog(path: out + "/btcalld.log")
+            defer { log.end() }
+            let demonstration = try Demonstration(schedule: fast ? .fast : .normal, logger: log.logger) {
+                screen.show($0)
+            }
+            running.demonstration = demonstration
+            if running.signal != nil { demonstration.cutOff() }
             let result = try await demonstration.run()
             screen.finish()
             try result.write(to: out)
             print(result.summary(folder: out))
-            return result.report.passed ? 0 : 1
+            return Self.exitStatus(result.report.verdict)
+        } catch is Demonstration.CutOff {
+            screen.finish()
+            print("Cut off: nothing was measured. \(out)/btcalld.log has what the daemon did until then.")
+            return 128 + (running.signal ?? SIGINT)
         } catch {
             screen.finish()
             print("The demo did not come to its end: \(error)")
             return 1
+        }
+    }
+
+    private static func exitStatus(_ verdict: DemoReport.Verdict) -> Int32 {
+        switch verdict {
+        case .passed: 0
+        case .lost: 1
+        case .tooBusy: EX_TEMPFAIL
         }
     }
 }

@@ -45,14 +45,14 @@ package struct ContinuityAnalysis {
 
     /// The parts of a recording that follow the reference, in order of time.
     package func segments(of recording: [Int16], source: Int, reference: [Int16]) -> [Segment] {
-        let recorded = recording.map(Float.init)
-        let known = reference.map(Float.init)
+        let recorded = AnalysedSignal(recording)
+        let known = AnalysedSignal(reference)
         var segments: [Segment] = []
         var lag: Int?
         var position = 0
         while position + window <= recorded.count {
             defer { position += hop }
-            guard energy(recorded, position) > 100 * Float(window) else { continue }
+            guard recorded.energy(position, window) > 100 * Float(window) else { continue }
             guard let found = match(recorded, position, known, near: lag) else { continue }
             lag = found
             let start = position - found
@@ -85,17 +85,20 @@ package struct ContinuityAnalysis {
     ///
     /// A pause of the speech, in which coding and rounding outweigh what is left of it, is passed over when the reference
     /// goes on behind it.
-    private func grown(_ segment: Segment, within free: Range<Int>, _ recorded: [Float], _ known: [Float]) -> Segment {
+    private func grown(
+        _ segment: Segment, within free: Range<Int>, _ recorded: AnalysedSignal, _ known: AnalysedSignal
+    ) -> Segment {
         let lag = segment.recorded.lowerBound - segment.reference.lowerBound
         func isReference(_ start: Int) -> Bool {
-            energy(recorded, start) > 100 * Float(window)
+            recorded.energy(start, window) > 100 * Float(window)
                 && correlation(recorded, start, known, start - lag) >= threshold
         }
-        let pause = pauseShare * known[segment.reference].reduce(0) { $0 + $1 * $1 } / Float(segment.reference.count)
+        let reference = segment.reference
+        let pause = pauseShare * known.energy(reference.lowerBound, reference.count) / Float(reference.count)
         func isPause(_ start: Int) -> Bool {
             let frame = start - lag..<start - lag + window
             guard frame.lowerBound >= 0, frame.upperBound <= known.count else { return false }
-            return energy(known, frame.lowerBound) < pause * Float(window)
+            return known.energy(frame.lowerBound, window) < pause * Float(window)
         }
         // A frame that lies half in a pause is neither.
         let most = longestPause * rate / 1000 + 2 * window
@@ -125,7 +128,7 @@ package struct ContinuityAnalysis {
     private let partThreshold: Float = 0.35
 
     /// Without the parts at both ends that are not the reference: a frame resembles it as long as half of it does.
-    private func trimmed(_ segment: Segment, _ recorded: [Float], _ known: [Float]) -> Segment {
+    private func trimmed(_ segment: Segment, _ recorded: AnalysedSignal, _ known: AnalysedSignal) -> Segment {
         let lag = segment.recorded.lowerBound - segment.reference.lowerBound
         func isReference(_ start: Int) -> Bool {
             correlation(recorded, start, known, start - lag, length: hop) >= partThreshold
@@ -137,7 +140,7 @@ package struct ContinuityAnalysis {
     }
 
     /// By how much the recording is behind the reference at a position; nil when it is not the reference.
-    private func match(_ recorded: [Float], _ position: Int, _ known: [Float], near lag: Int?) -> Int? {
+    private func match(_ recorded: AnalysedSignal, _ position: Int, _ known: AnalysedSignal, near lag: Int?) -> Int? {
         if let lag, correlation(recorded, position, known, position - lag) >= threshold { return lag }
         if let lag, let close = best(recorded, position, known, lag - 16...lag + 16, step: 1) { return close }
         // First every third lag: the correlation of speech is wide enough for that.
@@ -146,7 +149,8 @@ package struct ContinuityAnalysis {
     }
 
     private func best(
-        _ recorded: [Float], _ position: Int, _ known: [Float], _ lags: ClosedRange<Int>, step: Int, least: Float? = nil
+        _ recorded: AnalysedSignal, _ position: Int, _ known: AnalysedSignal, _ lags: ClosedRange<Int>, step: Int,
+        least: Float? = nil
     ) -> Int? {
         var best: (lag: Int, value: Float)?
         for lag in stride(from: lags.lowerBound, through: lags.upperBound, by: step) {
@@ -156,32 +160,14 @@ package struct ContinuityAnalysis {
         return best?.lag
     }
 
-    private func energy(_ signal: [Float], _ start: Int) -> Float {
-        var sum: Float = 0
-        for index in start..<start + window { sum += signal[index] * signal[index] }
-        return sum
-    }
-
     private func correlation(
-        _ left: [Float], _ leftStart: Int, _ right: [Float], _ rightStart: Int, length: Int? = nil
+        _ left: AnalysedSignal, _ leftStart: Int, _ right: AnalysedSignal, _ rightStart: Int, length: Int? = nil
     ) -> Float {
         let count = length ?? window
         guard rightStart >= 0, rightStart + count <= right.count else { return 0 }
-        var product: Float = 0
-        var leftEnergy: Float = 0
-        var rightEnergy: Float = 0
-        left.withUnsafeBufferPointer { left in
-            right.withUnsafeBufferPointer { right in
-                for offset in 0..<count {
-                    let (a, b) = (left[leftStart + offset], right[rightStart + offset])
-                    product += a * b
-                    leftEnergy += a * a
-                    rightEnergy += b * b
-                }
-            }
-        }
-        guard leftEnergy > 0, rightEnergy > 0 else { return 0 }
-        return product / (leftEnergy * rightEnergy).squareRoot()
+        let energies = left.energy(leftStart, count) * right.energy(rightStart, count)
+        guard energies > 0 else { return 0 }
+        return left.product(leftStart, right, rightStart, count) / energies.squareRoot()
     }
 
     // MARK: Cross-fades
@@ -235,6 +221,21 @@ package struct ContinuityAnalysis {
         guard total > 100 * Float(window), determinant > 0 else { return 0 }
         let (u, v) = ((ra * bb - rb * ab) / determinant, (rb * aa - ra * ab) / determinant)
         return (u * ra + v * rb) / total
+    }
+
+    // MARK: Resemblance
+
+    /// Without the segments that another source explains better: for a fraction of a second one voice resembles another, and
+    /// while it does, both are found.
+    ///
+    /// A segment stands for nothing when a longer one of another source has more than half of its time.
+    package static func withoutResemblance(_ segments: [Segment]) -> [Segment] {
+        segments.filter { segment in
+            !segments.contains { other in
+                other.source != segment.source && other.recorded.count > segment.recorded.count
+                    && 2 * other.recorded.clamped(to: segment.recorded).count > segment.recorded.count
+            }
+        }
     }
 
     // MARK: Gaps

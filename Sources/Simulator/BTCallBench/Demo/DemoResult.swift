@@ -32,12 +32,36 @@ extension Demonstration.Result {
             lines.append(
                 "\(step.number)     "
                     + figures.map { $0 + String(repeating: " ", count: max(1, 9 - $0.count)) }.joined()
-                    + (step.isPassed ? "ok  " : "LOST  ") + step.title)
+                    + step.verdict.word + step.title)
         }
         for gap in report.strayGapsMs { lines.append("LOST  \(gap) ms outside of any step") }
+        lines.append("")
+        switch report.verdict {
+        case .passed: lines.append("Nothing was lost beyond the limits.")
+        case .lost: lines.append("Speech was lost: listen to the recordings.")
+        case .tooBusy:
+            lines.append(
+                """
+                This machine was too busy to measure: it gave the simulated headsets no time for up to \
+                \(report.latestTickMs) ms, and all that was lost was lost then. This says nothing of btcall.
+                End what else is running, and run it again.
+                """)
+        }
+        lines.append("Look:   \(folder)/timeline.svg, in a browser")
+        lines.append("Listen: aplay \(folder)/far-end.wav: what the far end heard")
         lines.append(
-            report.passed ? "Nothing was lost beyond the limits." : "Speech was lost: listen to the recordings.")
-        lines.append("Recordings, timeline.svg and report.json are in \(folder)/")
+            "        the other .wav files are what each device played; btcalld.log is the daemon's own account")
         return lines.joined(separator: "\n")
+    }
+}
+
+extension DemoReport.Verdict {
+    /// Of one column's width.
+    fileprivate var word: String {
+        switch self {
+        case .passed: "ok    "
+        case .lost: "LOST  "
+        case .tooBusy: "busy  "
+        }
     }
 }

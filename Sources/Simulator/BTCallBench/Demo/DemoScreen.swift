@@ -7,13 +7,26 @@ package final class DemoScreen {
     private let isTerminal = isatty(1) == 1
     private var hasMeter = false
 
+    /// Why the route has changed, as `btcall why` names it, in words.
+    private static let words = [
+        "callStarted": "the call has begun", "newDeviceAvailable": "a headset has come",
+        "linkSilent": "nothing comes from the headset any more", "linkLoss": "the headset is gone",
+    ]
+
     package nonisolated init() {}
 
     package func show(_ progress: Demonstration.Progress) {
         switch progress {
         case .step(let number, let title): line("\(number). \(title)")
-        case .route(let device, let reason): line("   the call is on: \(device) (\(reason))")
+        case .route("none", _): line("   the call has no device any more")
+        case .route(let device, let reason): line("   the call is on \(device): \(Self.words[reason] ?? reason)")
         case .note(let text): line("   \(text)")
+        case .comparing(let done, let count):
+            let text = "   comparing what was heard with what was said: \(done) of \(count)"
+            guard isTerminal else { return done == count ? line(text) : () }
+            print("\r\u{1B}[K\(text)", terminator: "")
+            hasMeter = true
+            fflush(nil)
         case .levels(let seconds, let route, let farEnd, let heard):
             guard isTerminal else { return }
             let time = String(format: "%5.1f s", seconds)

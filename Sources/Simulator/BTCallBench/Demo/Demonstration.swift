@@ -9,7 +9,7 @@ import Configuration
 package import ControlLoop
 import DBus
 import Foundation
-import Logging
+package import Logging
 import Routing
 
 /// The four steps with the daemon's real code: a private bus, a simulated BlueZ with two headsets, simulated cards.
@@ -34,7 +34,12 @@ package final class Demonstration {
         /// Peaks of 0…32767 since the last one, and the seconds since the beginning.
         case levels(seconds: Double, route: String, farEnd: Int, heard: Int)
         case note(String)
+        /// So many of the comparisons of recordings with the speech are done.
+        case comparing(Int, of: Int)
     }
+
+    /// It was cut off; what there was until then is not judged.
+    package struct CutOff: Error {}
 
     package struct Result: Sendable {
         package let recordings: DemoRecordings
@@ -47,6 +52,8 @@ package final class Demonstration {
     static let second = (address: BluetoothAddress(value: 0x0000_5E00_5302), name: "headset 2")
 
     private let schedule: Schedule
+    private let logger: Logger
+    private var isCutOff = false
     private let onProgress: @ControlPlane (Progress) -> Void
     private let pacer: AudioPacer
     private let outside: SimulatedOutside
@@ -55,8 +62,12 @@ package final class Demonstration {
     private var routes: [(at: Double, device: String, reason: String)] = []
     private var voices: [String: [Int16]] = [:]
 
-    package init(schedule: Schedule, onProgress: @escaping @ControlPlane (Progress) -> Void) throws {
+    /// - Parameter logger: gets what the daemon says of itself.
+    package init(
+        schedule: Schedule, logger: Logger, onProgress: @escaping @ControlPlane (Progress) -> Void
+    ) throws {
         self.schedule = schedule
+        self.logger = logger
         self.onProgress = onProgress
         do {
             bus = try FakeBlueZBus()
@@ -64,53 +75,95 @@ package final class Demonstration {
             throw Failure(description: "dbus-daemon does not start (\(error)): install it (`apt-get install dbus`)")
         }
         bluez = FakeBlueZ(on: bus.address)
-        // Speech first: it takes a moment, and the clock of the recordings starts with the pacer.
-        let length = schedule.buttonPressed + 12
-        voices = [
-            "earpiece": try SpeechSource.speech(
-                "I am standing at the gate with the handset in my hand, the parcel is too big for the letter box, so "
-                    + "please tell me where you would like me to leave it.", voice: "en-us", pitch: 35, seconds: length,
-                seed: 11),
-            Self.first.name: try SpeechSource.speech(
-                "Now I talk through the first headset and walk along the fence, both of my hands are free and the line "
-                    + "stayed up while the audio moved over.", voice: "en-gb", pitch: 60, seconds: length, seed: 12),
-            Self.second.name: try SpeechSource.speech(
-                "The second headset has taken over from the handset, the call has never been interrupted and nobody "
-                    + "had to touch anything.", voice: "en-us+f3", pitch: 70, seconds: length, seed: 13),
-        ]
-        farEnd = try SpeechSource.speech(
-            "Good morning, this is the control room. We can see you on the camera at the south entrance. Please keep "
-                + "the line open while we look for the driver, it will only take a minute.", voice: "en-gb", pitch: 45,
-            seconds: length, seed: 14)
         pacer = try AudioPacer()
         outside = SimulatedOutside(pacer: pacer)
     }
 
-    private let farEnd: [Int16]
+    /// What everybody says, in this order: earpiece, headsets 1 and 2, far end.
+    private nonisolated static func speak(seconds: Double) throws(SpeechSource.Failure) -> [[Int16]] {
+        [
+            try SpeechSource.speech(
+                "I am standing at the gate with the handset in my hand, the parcel is too big for the letter box, so "
+                    + "please tell me where you would like me to leave it.", voice: "en-us", pitch: 35,
+                seconds: seconds, seed: 11),
+            try SpeechSource.speech(
+                "Now I talk through the first headset and walk along the fence, both of my hands are free and the line "
+                    + "stayed up while the audio moved over.", voice: "en-gb", pitch: 60, seconds: seconds, seed: 12),
+            try SpeechSource.speech(
+                "The second headset has taken over from the handset, the call has never been interrupted and nobody "
+                    + "had to touch anything.", voice: "en-us+f3", pitch: 70, seconds: seconds, seed: 13),
+            try SpeechSource.speech(
+                "Good morning, this is the control room. We can see you on the camera at the south entrance. Please "
+                    + "keep the line open while we look for the driver, it will only take a minute.", voice: "en-gb",
+                pitch: 45, seconds: seconds, seed: 14),
+        ]
+    }
+
+    private static let speakers = ["earpiece", first.name, second.name]
+    private var farEnd: [Int16] = []
     private var farEndStart = 0.0
+
+    /// Ends it in the middle: ``run()`` throws ``CutOff``, at the latest when the recordings are compared.
+    package func cutOff() { isCutOff = true }
+
+    private func goOn() throws(CutOff) {
+        if isCutOff { throw CutOff() }
+    }
 
     // MARK: The run
 
     package func run() async throws -> Result {
         defer { pacer.stop() }
+        let recordings: DemoRecordings
+        do {
+            recordings = try await record()
+        } catch {
+            stopWorld()
+            throw error
+        }
+        let report = await Task.detached { [weak self] in
+            recordings.report { done, count in
+                Task { @ControlPlane in self?.onProgress(.comparing(done, of: count)) }
+            }
+        }.value
+        try goOn()
+        return Result(recordings: recordings, report: report, routes: routes)
+    }
+
+    private func stopWorld() {
+        bluez.stop()
+        bus.stop()
+    }
+
+    private func record() async throws -> DemoRecordings {
+        onProgress(.note("espeak-ng speaks for everybody"))
+        let length = schedule.buttonPressed + 12
+        let speech = try await Task.detached { try Self.speak(seconds: length) }.value
+        voices = Dictionary(uniqueKeysWithValues: zip(Self.speakers, speech))
+        farEnd = speech[3]
         let daemon = try await startDaemon()
         let bridge = try await CallBridge(bus: .address(bus.address.description))
         let provider = DemoProvider(farEnd: farEnd) { [pacer] in Double(pacer.elapsed) / 1e9 }
         let registration = try await bridge.register(provider, as: CallProviderDescription(name: "demo"))
         provider.exchange.play()
-        let steps = try await playSteps(daemon, provider, registration)
+        let steps: [DemoRecordings.Step]
+        do {
+            steps = try await playSteps(daemon, provider, registration)
+        } catch {
+            provider.exchange.stop()
+            await bridge.close()
+            await daemon.stop()
+            throw error
+        }
         let heard = provider.exchange.takeRecorded()
         farEndStart = provider.startedAt ?? 0
         try await registration.unregister()
         await bridge.close()
         await daemon.stop()
-        bluez.stop()
-        bus.stop()
-        let recordings = DemoRecordings(
-            devices: ["earpiece", Self.first.name, Self.second.name].map { name in
-                .init(name: name, played: merged(name), microphone: voices[name] ?? [])
-            }, farEnd: farEnd, farEndHeard: heard, farEndStart: farEndStart, steps: steps)
-        return Result(recordings: recordings, report: recordings.report(), routes: routes)
+        stopWorld()
+        return DemoRecordings(
+            devices: Self.speakers.map { .init(name: $0, played: merged($0), microphone: voices[$0] ?? []) },
+            farEnd: farEnd, farEndHeard: heard, farEndStart: farEndStart, steps: steps, lateTicks: pacer.lateTicks)
     }
 
     private func startDaemon() async throws -> Daemon {
@@ -121,7 +174,6 @@ package final class Demonstration {
         }
         addMicrophones()
         let connection = try BusConnection(bus.address)
-        let logger = Logger(label: "btcall.demo")
         var configuration = Configuration()
         configuration.stateDirectory = nil
         configuration.pcmSocket = nil
@@ -176,8 +228,9 @@ package final class Demonstration {
         try await registration.update(call, .active)
         try await wait("audio on the earpiece", 5) { daemon.router.policy.current == .local(.earpiece) }
         let start = seconds
-        func follow(until time: Double) async {
+        func follow(until time: Double) async throws {
             while seconds < start + time {
+                try goOn()
                 await ControlLoop.shared.sleep(for: .milliseconds(100))
                 let levels = provider.exchange.takeLevels()
                 let route = daemon.router.policy.current?.device.description ?? "none"
@@ -186,20 +239,20 @@ package final class Demonstration {
                         seconds: seconds, route: Self.name(route), farEnd: levels.sent, heard: levels.received))
             }
         }
-        await follow(until: schedule.firstOn)
+        try await follow(until: schedule.firstOn)
         begin(2, "headset 1 is switched on", limitMs: 0)
         let headset = VirtualHeadset(.init(address: Self.first.address, name: Self.first.name))
         try headset.attach(try await bluez.connect(Self.first.address))
-        await follow(until: schedule.firstDies)
+        try await follow(until: schedule.firstDies)
         begin(3, "headset 1 dies without a word", limitMs: 300)
         headset.dieSilently()
         outside.die(Self.first.address)
         bluez.vanish(Self.first.address, noticedAfter: .seconds(3))
-        await follow(until: schedule.secondOn)
+        try await follow(until: schedule.secondOn)
         begin(4, "headset 2 is switched on", limitMs: 0)
         let other = VirtualHeadset(.init(address: Self.second.address, name: Self.second.name, codecs: [.cvsd]))
         try other.attach(try await bluez.connect(Self.second.address))
-        await follow(until: schedule.buttonPressed)
+        try await follow(until: schedule.buttonPressed)
         onProgress(.note("the button of headset 2 ends the call"))
         other.press(.hangUp)
         try await self.wait("the provider to be asked to end the call", 5) { provider.hasEnded }
@@ -211,6 +264,7 @@ package final class Demonstration {
     private func wait(_ what: String, _ limit: Double, _ condition: @ControlPlane () -> Bool) async throws {
         let end = seconds + limit
         while !condition() {
+            try goOn()
             guard seconds < end else { throw Failure(description: "waited \(limit) s in vain for \(what)") }
             await ControlLoop.shared.sleep(for: .milliseconds(10))
         }

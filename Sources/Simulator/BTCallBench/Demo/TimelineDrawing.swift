@@ -45,7 +45,12 @@ package enum TimelineDrawing {
             \(step.uplinkGapMs) ms up (limit \(step.limitMs))</text>
             """
         }
-        let verdict = report.passed ? "nothing was lost beyond the limits" : "SOMETHING WAS LOST: see report.json"
+        let verdict =
+            switch report.verdict {
+            case .passed: "nothing was lost beyond the limits"
+            case .lost: "SOMETHING WAS LOST: see report.json"
+            case .tooBusy: "THE MACHINE WAS TOO BUSY TO MEASURE"
+            }
         return """
             <svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 \(Int(width)) \(Int(y + 30))" font-family="sans-serif">
             <style>.l{font-size:13px;font-weight:bold}.n{font-size:10px;fill:#666}.s{font-size:10px;font-weight:bold}\

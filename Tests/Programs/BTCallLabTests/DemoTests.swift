@@ -1,0 +1,63 @@
+import CommandTestSupport
+import Foundation
+import Glibc
+import Testing
+
+/// The program as a newcomer starts it: row S2.1, and how it ends.
+@Suite(.timeLimit(.minutes(3)), .serialized) struct DemoTests {
+    private let folder = FileManager.default.temporaryDirectory.appending(path: "btcall-demo-\(UUID().uuidString)")
+
+    private func start() throws -> ChildProcess {
+        let program = try #require(LabCommandTests.program).path()
+        return try ChildProcess(program, ["demo", "--fast", "--out", folder.path], capturing: .output)
+    }
+
+    private func contents(_ name: String) throws -> String {
+        try String(contentsOf: folder.appending(path: name), encoding: .utf8)
+    }
+
+    @Test func `S2.1 the demo tells a story, leaves recordings and a picture, and says what to open`() throws {
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let (text, status) = try start().finish()
+        // A machine that has other things to do is no failure of the demo.
+        let verdict = try #require([0: "Nothing was lost", EX_TEMPFAIL: "too busy to measure"][status], "\(text)")
+        #expect(text.contains(verdict))
+        let story = [
+            "1. a call starts", "the call is on earpiece", "2. headset 1 is switched on", "the call is on headset 1",
+            "3. headset 1 dies without a word", "4. headset 2 is switched on", "the call is on headset 2",
+            "comparing what was heard with what was said: 6 of 6",
+        ]
+        var rest = text[...]
+        for line in story {
+            let found = try #require(rest.range(of: line), "\(line) is missing, or out of order: \(text)")
+            rest = rest[found.upperBound...]
+        }
+        // The log is in its file, and nothing in it is alarming.
+        #expect(!text.contains("info ") && !text.contains("notice "))
+        #expect(try contents("btcalld.log").contains("route: none -> earpiece"))
+        #expect(try !contents("btcalld.log").contains("bluetoothd is not on the bus"))
+        #expect(text.hasSuffix("btcalld.log is the daemon's own account\n"))
+        #expect(text.contains("\(folder.path)/timeline.svg, in a browser"))
+        #expect(try contents("timeline.svg").contains("</svg>"))
+        #expect(try contents("report.json").contains("\"verdict\" : "))
+        for name in ["earpiece", "headset-1", "headset-2", "far-end"] {
+            #expect(try Data(contentsOf: folder.appending(path: "\(name).wav")).count > 100_000)
+        }
+    }
+
+    @Test func `cut off in the middle it says so, and measures nothing`() throws {
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let process = try start()
+        var text = ""
+        while !text.contains("2. headset 1 is switched on") {
+            let more = process.read()
+            try #require(!more.isEmpty, "\(text)")
+            text += more
+        }
+        process.send(SIGINT)
+        let (rest, status) = process.finish()
+        #expect(status == 128 + SIGINT)
+        #expect(rest.contains("Cut off: nothing was measured."))
+        #expect(!FileManager.default.fileExists(atPath: folder.appending(path: "report.json").path))
+    }
+}
