@@ -40,12 +40,9 @@ extension Demonstration.Result {
         case .passed: lines.append("Nothing was lost beyond the limits.")
         case .lost: lines.append("Speech was lost: listen to the recordings.")
         case .tooBusy:
-            lines.append(
-                """
-                This machine was too busy to measure: it gave the simulated headsets no time for up to \
-                \(report.latestTickMs) ms, and all that was lost was lost then. This says nothing of btcall.
-                End what else is running, and run it again.
-                """)
+            lines.append("This machine was too busy to measure: the simulated headsets stood still for up to")
+            lines.append("\(report.latestTickMs) ms, and all that was lost was lost then. This says nothing of btcall.")
+            lines.append("End what else is running, and run it again.")
         }
         lines.append("Look:   \(folder)/timeline.svg, in a browser")
         lines.append("Listen: aplay \(folder)/far-end.wav: what the far end heard")
