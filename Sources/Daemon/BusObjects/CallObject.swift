@@ -117,13 +117,8 @@ final class CallObject {
     }
 
     private func sendDTMF(_ call: MethodCall) async throws(APIError) {
-        let right = "tones go to an active call"
-        for tone in try Self.tones(call) {
-            guard record.call.state == .active else {
-                throw reworded(APIError(.noSuchCall, "the call has ended"), right)
-            }
-            try await perform(.sendDTMF(tone, to: record.identifier), right, needs: .dtmf)
-        }
+        try await perform(
+            .sendDTMF(Self.tones(call), to: record.identifier), "tones go to an active call", needs: .dtmf)
     }
 
     private static func tones(_ call: MethodCall) throws(APIError) -> String {

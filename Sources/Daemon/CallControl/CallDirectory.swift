@@ -286,7 +286,7 @@ package final class CallDirectory {
         case .reject(let id): try await provider.end(path(id), reason: CallEndReason.rejected.rawValue)
         case .hangUp(let id): try await provider.end(path(id), reason: CallEndReason.localHangUp.rawValue)
         case .setHeld(let id, let held): try await provider.setHeld(path(id), held)
-        case .sendDTMF(let id, let tone): try await provider.sendDTMF(path(id), String(tone))
+        case .sendDTMF(let id, let tones): try await provider.sendDTMF(path(id), tones)
         case .swap(let hold, let resume):
             try await provider.swap(hold: path(hold), resume: path(resume))
         case .conference(let ids):

@@ -25,6 +25,7 @@ package protocol CallOwner: AnyObject {
     /// - Parameter reason: `localHangUp` when somebody here hung up, `rejected` for a call that was ringing.
     func end(_ call: String, reason: String) async throws(APIError)
     func setHeld(_ call: String, _ held: Bool) async throws(APIError)
+    /// - Parameter tones: all that one request has, in order.
     func sendDTMF(_ call: String, _ tones: String) async throws(APIError)
     /// The person cannot be heard, or can again; what the daemon sends is silent already.
     func setMuted(_ call: String, _ muted: Bool) async throws(APIError)

@@ -40,7 +40,7 @@ package enum ProviderAction: Hashable, Sendable {
     case setHeld(CallID, Bool)
     /// Both at once, only when the provider can swap.
     case swap(hold: CallID, resume: CallID)
-    case sendDTMF(CallID, Character)
+    case sendDTMF(CallID, String)
     case conference([CallID])
     case transfer([CallID])
 

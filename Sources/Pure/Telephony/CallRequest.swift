@@ -18,8 +18,8 @@ package enum CallRequest: Hashable, Sendable {
     case dial(number: String, provider: String? = nil)
     case setHeld(CallID, Bool)
     case threeWay(ThreeWayAction)
-    /// One of `0…9 A…D * #`, to an active call; nil: the first one that headsets are shown.
-    case sendDTMF(Character, to: CallID? = nil)
+    /// Tones, each one of `0…9 A…D * #`, to an active call; nil: the first one that headsets are shown.
+    case sendDTMF(String, to: CallID? = nil)
     /// Response and hold (HFP 1.9 §4.30): no provider offers it yet, the table refuses it.
     case responseAndHold(ResponseAndHold)
 }

@@ -176,7 +176,7 @@ extension CallTable {
 }
 
 extension CallTable.Procedure {
-    /// Two requests for the same state want one action; two tones are two tones.
+    /// Two requests for the same state want one action; the same tones twice are twice the tones.
     fileprivate var canBeShared: Bool {
         !plan.steps.contains { step in
             if case .sendDTMF = step { true } else { false }

@@ -18,11 +18,11 @@ extension CallTable {
             return Plan([.setHeld(id, true)])
         case .setHeld(let id, false): return Plan(try planResume(id))
         case .threeWay(let action): return try planThreeWay(action)
-        case .sendDTMF(let tone, let id):
+        case .sendDTMF(let tones, let id):
             let isMeant = { (call: Call) in id == nil ? call.isShown : call.id == id }
             guard let call = calls.first(where: { $0.state == .active && isMeant($0) }) else { throw .noSuchCall }
             guard call.capabilities.contains(.dtmf) else { throw .notSupported }
-            return Plan([.sendDTMF(call.id, tone)])
+            return Plan([.sendDTMF(call.id, tones)])
         case .responseAndHold: throw .notSupported
         }
     }

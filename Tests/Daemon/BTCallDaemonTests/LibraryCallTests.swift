@@ -252,7 +252,7 @@ extension DaemonTests {
                 try await call.hangup()
                 let asked = box.telephone.requests.filter { if case .audio = $0 { false } else { true } }
                 for wanted: Telephone.Request in [
-                    .held(id, true), .held(id, false), .tones("5"), .tones("#"), .end(id, "localHangUp"),
+                    .held(id, true), .held(id, false), .tones("5#"), .end(id, "localHangUp"),
                 ] {
                     #expect(asked.count { $0 == wanted } == 1, "\(wanted)")
                 }

@@ -10,7 +10,7 @@ extension CallRequest {
         case .dial(let number, _): "dial \(number)"
         case .setHeld(let id, let held): "held \(id.value) \(held)"
         case .threeWay(let action): "chld \(action.text)"
-        case .sendDTMF(let tone, _): "dtmf \(tone)"
+        case .sendDTMF(let tones, _): "dtmf \(tones)"
         case .responseAndHold(let value): "btrh \(value.rawValue)"
         }
     }

@@ -212,8 +212,8 @@ private func outcomes(_ actions: [CallTable.Action]) -> [CallRequestOutcome] {
         #expect(outcomes(box.ask(.sendDTMF("1"))) == [.failed(.noSuchCall)])
         let (id, _) = try box.table.reportOutgoing(CallDetails(), from: "phone")
         _ = try box.table.update(id, .active, from: "phone")
-        #expect(steps(box.ask(.sendDTMF("1"))) == [.sendDTMF(id, "1")])
-        #expect(steps(box.ask(.sendDTMF("1"))) == [.sendDTMF(id, "1")])
+        #expect(steps(box.ask(.sendDTMF("12#"))) == [.sendDTMF(id, "12#")])
+        #expect(steps(box.ask(.sendDTMF("12#"))) == [.sendDTMF(id, "12#")])
     }
 }
 

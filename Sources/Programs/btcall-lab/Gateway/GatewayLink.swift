@@ -193,8 +193,8 @@ final class GatewayLink {
     }
 
     private func ask(_ request: CallRequest, _ id: GatewayRequestID) {
-        if case .sendDTMF(let tone, _) = request {
-            tell(.tone(tone))
+        if case .sendDTMF(let tones, _) = request {
+            tell(.tone(tones))
             followUps.append(.toneSent(id))
         } else if let kind = GatewayReport.Request(request) {
             self.request(kind, .command(id, request))

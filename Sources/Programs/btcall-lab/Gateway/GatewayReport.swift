@@ -26,7 +26,7 @@ enum GatewayReport: Hashable, Sendable {
     enum Effect: Hashable, Sendable {
         case volume(AudioGateway.VolumeDirection, Int)
         case battery(percent: Int)
-        case tone(Character)
+        case tone(String)
         case noiseReduction(Bool)
         case voiceRecognition(Bool)
         case button(AudioGateway.Button)
@@ -69,7 +69,7 @@ extension GatewayReport.Effect {
         case .volume(let which, let value):
             [("kind", "volume"), ("which", .string(which.rawValue)), ("value", JSON(value))]
         case .battery(let percent): [("kind", "battery"), ("percent", JSON(percent))]
-        case .tone(let tone): [("kind", "dtmf"), ("tone", .string(String(tone)))]
+        case .tone(let tone): [("kind", "dtmf"), ("tone", .string(tone))]
         case .noiseReduction(let isOn): [("kind", "nrec"), ("on", JSON(isOn ? 1 : 0))]
         case .voiceRecognition(let isOn): [("kind", "voice_recognition"), ("on", JSON(isOn ? 1 : 0))]
         case .button(.callKey): [("kind", "button"), ("key", 200)]
@@ -82,7 +82,7 @@ extension GatewayReport.Effect {
 }
 
 extension GatewayReport.Request {
-    /// nil for a tone, which is an effect.
+    /// nil for a tone, which is an effect, and for what no headset asks for.
     init?(_ request: CallRequest) {
         switch request {
         case .answer(let id): self = .answer(id)

@@ -274,7 +274,7 @@ extension AudioGateway {
         case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "A")...UInt8(ascii: "D"), UInt8(ascii: "*"),
             UInt8(ascii: "#"):
             guard calls.indicators.call == 1 || calls.indicators.callSetup >= 2 else { return .refuse(.notAllowed) }
-            return .ask(.sendDTMF(Character(Unicode.Scalar(ATCommand.upper(byte)))))
+            return .ask(.sendDTMF(String(Unicode.Scalar(ATCommand.upper(byte)))))
         default:
             throw .malformed
         }
