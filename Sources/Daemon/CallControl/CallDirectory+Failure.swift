@@ -47,7 +47,7 @@ extension CallDirectory {
         let failed = calls.filter { $0.failure != nil }.map(\.identifier)
         guard !failed.isEmpty else { return false }
         switch request {
-        case .setHeld, .sendDTMF, .responseAndHold: return false
+        case .setHeld, .sendDTMF, .responseAndHold, .giveUp: return false
         case .hangUp(let id):
             finishFailures()
             return failed.contains(id)

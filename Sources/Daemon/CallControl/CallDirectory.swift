@@ -285,6 +285,7 @@ package final class CallDirectory {
             setMedia(media, of: record)
         case .reject(let id): try await provider.end(path(id), reason: CallEndReason.rejected.rawValue)
         case .hangUp(let id): try await provider.end(path(id), reason: CallEndReason.localHangUp.rawValue)
+        case .giveUp(let id): try await provider.end(path(id), reason: CallEndReason.missed.rawValue)
         case .setHeld(let id, let held): try await provider.setHeld(path(id), held)
         case .sendDTMF(let id, let tones): try await provider.sendDTMF(path(id), tones)
         case .swap(let hold, let resume):

@@ -22,7 +22,8 @@ package protocol CallOwner: AnyObject {
     func answer(_ call: String, _ media: MediaState) async throws(APIError)
     /// Lets audio and video go other ways.
     func changeMedia(_ call: String, _ media: MediaState) async throws(APIError)
-    /// - Parameter reason: `localHangUp` when somebody here hung up, `rejected` for a call that was ringing.
+    /// - Parameter reason: `localHangUp` when somebody here hung up, `rejected` for a call that was ringing, `missed` for one that nobody
+    ///   answered.
     func end(_ call: String, reason: String) async throws(APIError)
     func setHeld(_ call: String, _ held: Bool) async throws(APIError)
     /// - Parameter tones: all that one request has, in order.

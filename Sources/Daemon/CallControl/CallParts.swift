@@ -21,6 +21,7 @@ package final class CallParts {
     package let log: CallLog
     package let pcmCalls: PCMCalls
     private let holds: InterruptionHolds
+    private let ringLimit: RingLimit
     private let journal: CallJournal?
     private let readers: CallerReaders
     private let bus: BusConnection
@@ -56,6 +57,7 @@ package final class CallParts {
         access = AudioAccess(
             interruptions: interruptions, holds: holds, calls: directory, audio: parts, router: router,
             settings: settings)
+        ringLimit = RingLimit(calls: directory, limit: configuration.ringLimit, logger: logger)
         journal = Self.journal(configuration, problems)
         log = Self.log(configuration, writer, problems, logger)
         readers = CallerReaders(bus: bus, group: configuration.group)
@@ -84,6 +86,7 @@ package final class CallParts {
         directory.policy = configuration.callPolicy
         directory.configuredMedia = MediaState(audio: configuration.audioDirection, video: configuration.videoDirection)
         directory.mediaChangeRule = configuration.mediaChange
+        ringLimit.limit = configuration.ringLimit
         bus.readers = configuration.callers == .everybody ? nil : readers.readers
     }
 
@@ -121,6 +124,7 @@ package final class CallParts {
     }
 
     package func stop() {
+        ringLimit.stop()
         pcmCalls.stop()
         interruptions.close()
     }

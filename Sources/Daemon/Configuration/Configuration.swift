@@ -174,6 +174,9 @@ package struct Configuration: Sendable {
     package var holdsInterrupted = true
     /// What becomes of an incoming call: refused while do not disturb is on, or while another one is up.
     package var callPolicy = CallTable.Configuration()
+    /// Seconds after which an incoming call that nobody answers is missed; 0: never.
+    package var ringSeconds = 120
+    package var ringLimit: Duration { .seconds(ringSeconds) }
     /// Blocks of 10 ms that are under way between the daemon and a telephony application, 2…6.
     package var callQueueBlocks = 3
     /// Where programs on the ALSA PCM find the daemon; nil serves none.

@@ -20,6 +20,9 @@ extension ConfigurationSection {
                 "holdInterrupted", "yes", "hold calls, if their application can, while somebody else has the audio",
                 .now, \.holdsInterrupted),
             secondCallKey,
+            integer(
+                "ringSeconds", "120", "seconds after which an incoming call that nobody answers is missed; 0: never",
+                0...3600, .now, \.ringSeconds),
             boolean(
                 doNotDisturb, "no", "incoming calls are refused and do not ring", .now, \.callPolicy.doNotDisturb),
         ] + mediaKeys

@@ -37,6 +37,8 @@ package enum ProviderAction: Hashable, Sendable {
     case answer(CallID)
     case reject(CallID)
     case hangUp(CallID)
+    /// Nobody has answered: the call is missed.
+    case giveUp(CallID)
     case setHeld(CallID, Bool)
     /// Both at once, only when the provider can swap.
     case swap(hold: CallID, resume: CallID)
@@ -47,8 +49,8 @@ package enum ProviderAction: Hashable, Sendable {
     /// The calls it is about.
     package var calls: [CallID] {
         switch self {
-        case .start(let id, _), .answer(let id), .reject(let id), .hangUp(let id), .setHeld(let id, _),
-            .sendDTMF(let id, _):
+        case .start(let id, _), .answer(let id), .reject(let id), .hangUp(let id), .giveUp(let id),
+            .setHeld(let id, _), .sendDTMF(let id, _):
             [id]
         case .swap(let first, let second): [first, second]
         case .conference(let ids), .transfer(let ids): ids
@@ -58,7 +60,7 @@ package enum ProviderAction: Hashable, Sendable {
     /// Whether the aim is to end the call, so that an end from elsewhere serves as well.
     var endsCall: Bool {
         switch self {
-        case .reject, .hangUp, .transfer: true
+        case .reject, .hangUp, .giveUp, .transfer: true
         case .start, .answer, .setHeld, .swap, .sendDTMF, .conference: false
         }
     }

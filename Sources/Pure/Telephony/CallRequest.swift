@@ -14,6 +14,8 @@ package enum CallRequest: Hashable, Sendable {
     case answer(CallID)
     case reject(CallID)
     case hangUp(CallID)
+    /// Nobody has answered a call that rings: it is missed.
+    case giveUp(CallID)
     /// - Parameter provider: nil: the first registered provider that can dial.
     case dial(number: String, provider: String? = nil)
     case setHeld(CallID, Bool)

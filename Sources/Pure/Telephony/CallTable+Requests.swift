@@ -140,6 +140,8 @@ extension CallTable {
             setState(id, .ended(.rejected), &actions)
         case .hangUp(let id):
             setState(id, .ended(.localHangUp), &actions)
+        case .giveUp(let id):
+            setState(id, .ended(.missed), &actions)
         case .setHeld(let id, let held):
             move(id, from: held ? .active : .held, to: held ? .held : .active, &actions)
         case .swap(let hold, let resume):
@@ -170,7 +172,7 @@ extension CallTable {
         switch step {
         case .answer(let id): call(id)?.state == .active
         case .setHeld(let id, let held): call(id)?.state == (held ? .held : .active)
-        case .start, .reject, .hangUp, .swap, .sendDTMF, .conference, .transfer: false
+        case .start, .reject, .hangUp, .giveUp, .swap, .sendDTMF, .conference, .transfer: false
         }
     }
 }

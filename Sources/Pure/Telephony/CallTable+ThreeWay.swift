@@ -11,6 +11,10 @@ extension CallTable {
         case .hangUp(let id):
             guard let call = call(id) else { throw .noSuchCall }
             return Plan([call.state.isRinging ? .reject(id) : .hangUp(id)])
+        case .giveUp(let id):
+            // One that is being answered is answered.
+            guard let call = call(id), call.state.isRinging, !isBeingAnswered(id) else { throw .noSuchCall }
+            return Plan([.giveUp(id)])
         case .dial(let number, let provider): return Plan(try planDial(number, provider, &actions))
         case .setHeld(let id, true):
             guard let call = call(id), call.state == .active || call.state == .held else { throw .noSuchCall }
@@ -25,6 +29,10 @@ extension CallTable {
             return Plan([.sendDTMF(call.id, tones)])
         case .responseAndHold: throw .notSupported
         }
+    }
+
+    private func isBeingAnswered(_ id: CallID) -> Bool {
+        procedures.contains { $0.remaining.contains(.answer(id)) }
     }
 
     private var active: [Call] { calls.filter { $0.state == .active } }

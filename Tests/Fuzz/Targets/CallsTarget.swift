@@ -132,7 +132,7 @@ private struct CallsWorld {
     private func request(_ steps: inout StepReader) -> CallRequest {
         let id = anyCall(&steps)
         let index = steps.below(8)
-        switch steps.below(9) {
+        switch steps.below(10) {
         case 0: return .answer(id)
         case 1: return .reject(id)
         case 2: return .hangUp(id)
@@ -141,6 +141,7 @@ private struct CallsWorld {
         case 5: return .threeWay(.consult(index: index))
         case 6: return .threeWay(.release(index: index))
         case 7: return .sendDTMF("5")
+        case 8: return .giveUp(id)
         default:
             let actions: [ThreeWayAction] = [
                 .releaseHeldOrRejectWaiting, .releaseActiveAndAcceptOther, .holdActiveAndAcceptOther, .join, .transfer,

@@ -96,8 +96,8 @@ private struct Walk {
     private mutating func ask() {
         let id = anyCall()
         let requests: [CallRequest] = [
-            .answer(id), .reject(id), .hangUp(id), .dial(number: "1"), .setHeld(id, below(2) == 0), .sendDTMF("5"),
-            .threeWay(.releaseHeldOrRejectWaiting), .threeWay(.releaseActiveAndAcceptOther),
+            .answer(id), .reject(id), .hangUp(id), .giveUp(id), .dial(number: "1"), .setHeld(id, below(2) == 0),
+            .sendDTMF("5"), .threeWay(.releaseHeldOrRejectWaiting), .threeWay(.releaseActiveAndAcceptOther),
             .threeWay(.holdActiveAndAcceptOther), .threeWay(.join), .threeWay(.transfer),
             .threeWay(.consult(index: below(7) + 1)), .threeWay(.release(index: below(7) + 1)), .responseAndHold(.hold),
         ]

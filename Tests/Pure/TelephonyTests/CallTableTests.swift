@@ -207,7 +207,28 @@ private func outcomes(_ actions: [CallTable.Action]) -> [CallRequestOutcome] {
         #expect(box.table.snapshot == before)
     }
 
-    @Test func `tones go to the active call, each one`() throws {
+    @Test func `a call that nobody answers is ended at its provider, and missed`() throws {
+        var box = Box()
+        let (id, _) = try box.table.reportIncoming(CallDetails(), from: "phone")
+        let asked = box.ask(.giveUp(id))
+        #expect(steps(asked) == [.giveUp(id)])
+        let ended = box.fulfil(asked).compactMap { action in
+            if case .ended(let call) = action { call.state } else { nil }
+        }
+        #expect(ended == [.ended(.missed)])
+    }
+
+    @Test func `a call that is answered, or about to be, is not given up`() throws {
+        var box = Box()
+        let (id, _) = try box.table.reportIncoming(CallDetails(), from: "phone")
+        let answer = box.ask(.answer(id))
+        #expect(outcomes(box.ask(.giveUp(id))) == [.failed(.noSuchCall)])
+        _ = box.fulfil(answer)
+        #expect(outcomes(box.ask(.giveUp(id))) == [.failed(.noSuchCall)])
+        #expect(box.states == [.active])
+    }
+
+    @Test func `tones go to the active call, all of a request at once`() throws {
         var box = Box()
         #expect(outcomes(box.ask(.sendDTMF("1"))) == [.failed(.noSuchCall)])
         let (id, _) = try box.table.reportOutgoing(CallDetails(), from: "phone")

@@ -93,7 +93,7 @@ extension GatewayReport.Request {
         case .setHeld: self = .hold(.holdActiveAndAcceptOther)
         case .threeWay(let action): self = .hold(action)
         case .responseAndHold(let value): self = .responseAndHold(value)
-        case .sendDTMF: return nil
+        case .sendDTMF, .giveUp: return nil
         }
     }
 }

@@ -186,7 +186,7 @@ extension AudioGateway {
         switch request {
         case .dial(let number, _): lastDialed = number
         case .responseAndHold(let value): responseAndHoldDone(value)
-        case .answer, .reject, .hangUp:
+        case .answer, .reject, .hangUp, .giveUp:
             if case .hangUp(let id) = request { hungUp(id) }
             // The snapshot without the ringing call may come after this outcome: no RING in between.
             if ringAt != nil { ringAt = now.advanced(by: configuration.ringInterval) }
