@@ -56,6 +56,8 @@ public struct Call: Hashable, Sendable, Identifiable {
     public let quality: CallQuality?
     /// The same since the call has audio.
     public let totalQuality: CallQuality?
+    /// Why nobody hears it, for people; nil: nothing is known to be in the way.
+    public let audioProblem: String?
     /// A program has a copy of it.
     public let isRecorded: Bool
     /// The other party's address with its scheme, as `tel:+4930123456`; nil when the number is withheld or unknown.
@@ -91,6 +93,7 @@ public struct Call: Hashable, Sendable, Identifiable {
         link = description.link.map { CallLink($0) }
         quality = description.quality.map { CallQuality($0) }
         totalQuality = description.totalQuality.map { CallQuality($0) }
+        audioProblem = description.audioProblem
         isRecorded = description.isRecorded
         handle = description.handle.nonEmpty
         remoteAddress = description.remoteAddress.nonEmpty

@@ -166,6 +166,7 @@ package enum BTCallName {
         package static let quality = "Quality"
         package static let qualityParts = "QualityParts"
         package static let qualityTotal = "QualityTotal"
+        package static let audioProblem = "AudioProblem"
         package static let recording = "Recording"
         package static let handle = "Handle"
         package static let remoteAddress = "RemoteAddress"

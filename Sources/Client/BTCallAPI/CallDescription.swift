@@ -32,6 +32,8 @@ package struct CallDescription: Hashable, Sendable {
     /// Of the last seconds, and since the call has audio; nil before.
     package var quality: QualityDescription?
     package var totalQuality: QualityDescription?
+    /// Why nobody hears it, for people; nil: nothing is known to be in the way.
+    package var audioProblem: String?
     /// A program has a copy of it.
     package var isRecorded = false
     /// The other party's address with its scheme, as `tel:+4930123456`; empty when the number is withheld or unknown.
@@ -84,6 +86,7 @@ package struct CallDescription: Hashable, Sendable {
         totalQuality = try Self.part(BTCallName.Call.qualityTotal, of: fields).map { fields throws(APIError) in
             try QualityDescription(fields)
         }
+        audioProblem = try fields.optionalString(BTCallName.Call.audioProblem)?.nonEmpty
         isRecorded = try fields.optionalBool(BTCallName.Call.recording) ?? false
         handle = try fields.optionalString(BTCallName.Call.handle) ?? ""
         remoteAddress = try fields.optionalString(BTCallName.Call.remoteAddress) ?? ""
@@ -131,6 +134,7 @@ package struct CallDescription: Hashable, Sendable {
             BTCallName.Call.quality: .int32(Int32(quality?.score ?? -1)),
             BTCallName.Call.qualityParts: .vardict(quality?.fields ?? [:]),
             BTCallName.Call.qualityTotal: .vardict(totalQuality?.fields ?? [:]),
+            BTCallName.Call.audioProblem: .string(audioProblem ?? ""),
             BTCallName.Call.recording: .bool(isRecorded),
             BTCallName.Call.handle: .string(handle),
             BTCallName.Call.remoteAddress: .string(remoteAddress),

@@ -69,6 +69,7 @@ final class CallObject {
             shown(Name.quality, "i"),
             shown(Name.qualityParts, "a{sv}", changes: .silent),
             shown(Name.qualityTotal, "a{sv}", changes: .silent),
+            shown(Name.audioProblem, "s"),
             shown(Name.recording, "b"),
         ]
     }

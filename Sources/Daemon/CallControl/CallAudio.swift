@@ -10,8 +10,10 @@ package import Logging
 package final class CallAudio: CallAudioExchange {
     private let engine: AudioEngine
     private let logger: Logger
-    /// Calls that the engine has, by the engine's number, with their object paths.
-    package private(set) var paths: [UInt32: String] = [:]
+    /// Calls that the engine has, by the engine's number.
+    private var records: [UInt32: CallRecord] = [:]
+    /// The same with their object paths.
+    package var paths: [UInt32: String] { records.mapValues(\.path) }
     /// Calls whose audio is the ALSA PCM; one of them gives the recorders their copy.
     private var pcmCalls: [CallRecord] = []
 
@@ -45,7 +47,7 @@ package final class CallAudio: CallAudioExchange {
             logger.error("call \(record.uuid) has no audio: \(error)")
             return nil
         }
-        paths[record.audioIdentifier] = record.path
+        records[record.audioIdentifier] = record
         gate(record)
         return pair.theirs
     }
@@ -55,12 +57,12 @@ package final class CallAudio: CallAudioExchange {
             pcmCalls.remove(at: index)
             givePCM(to: pcmCalls.last)
         }
-        guard paths.removeValue(forKey: record.audioIdentifier) != nil else { return }
+        guard records.removeValue(forKey: record.audioIdentifier) != nil else { return }
         engine.detachCall(record.audioIdentifier)
     }
 
     package func gate(_ record: CallRecord) {
-        guard paths[record.audioIdentifier] != nil || pcmCalls.last === record else { return }
+        guard records[record.audioIdentifier] != nil || pcmCalls.last === record else { return }
         engine.setCallGates(record.audioIdentifier, hears: record.media.hears, speaks: record.media.speaks)
     }
 
@@ -71,6 +73,8 @@ package final class CallAudio: CallAudioExchange {
 
     /// The provider closed its end: the audio is over, the call is not.
     private func closed(_ identifier: UInt32) {
-        if let path = paths.removeValue(forKey: identifier) { logger.info("\(path): the provider closed the audio") }
+        guard let record = records.removeValue(forKey: identifier) else { return }
+        record.isAudioClosed = true
+        logger.info("\(record.path): the provider closed the audio")
     }
 }

@@ -23,7 +23,7 @@ package final class CallDirectory {
         case ended(CallRecord, CallEndReason)
     }
 
-    /// A call is over, and its object is still on the bus: the time for its last figures.
+    /// A call is over, and its audio and its object are still there: the time for its last figures.
     package let endings = Signal<CallRecord>()
     /// For the objects on the bus alone.
     package let objectChanges = Signal<Change>()
@@ -149,11 +149,9 @@ package final class CallDirectory {
     }
 
     /// Tells what became of a call, in an order that others can build on:
-    /// 1. Its last figures, while its object can still show them.
-    /// 2. Its object: no client hears of what a call causes before it hears of the call.
-    /// 3. Everybody else.
+    /// 1. Its object: no client hears of what a call causes before it hears of the call.
+    /// 2. Everybody else.
     private func tell(_ change: Change) {
-        if case .ended(let record, _) = change { endings.send(record) }
         objectChanges.send(change)
         changes.send(change)
     }
@@ -218,6 +216,8 @@ package final class CallDirectory {
         guard let index = records.firstIndex(where: { $0.identifier == call.id }) else { return }
         let record = records.remove(at: index)
         record.call = call
+        // Its last figures, while there is audio and the object can still show them.
+        endings.send(record)
         exchangeAudio(record)
         dropMediaQuestions(of: record)
         record.failureTimer?.cancel()
@@ -232,6 +232,8 @@ package final class CallDirectory {
         let isWanted = record.hasSpeech
         guard isWanted != record.hasAudio else { return }
         record.hasAudio = isWanted
+        record.audioRefusal = nil
+        record.isAudioClosed = false
         guard isWanted else {
             audio?.end(record)
             return
@@ -241,9 +243,17 @@ package final class CallDirectory {
             do throws(APIError) {
                 try await record.provider.audioReady(record.path, descriptor, record.provider.options.format)
             } catch {
+                record.audioRefusal = Self.sentence(error.message)
                 logger.about(call: record.uuid).warning("call \(record.uuid) has no audio: \(error)")
             }
         }
+    }
+
+    /// Another program's words as a part of a sentence: not too long, and without a full stop.
+    private static func sentence(_ message: String) -> String {
+        var text = message.prefix(256)
+        while text.last == "." { text.removeLast() }
+        return String(text)
     }
 
     package func endAudio(of record: CallRecord) { exchangeAudio(record) }

@@ -22,6 +22,7 @@ package final class CallParts {
     package let pcmCalls: PCMCalls
     private let holds: InterruptionHolds
     private let ringLimit: RingLimit
+    private let audibility: CallAudibility
     private let journal: CallJournal?
     private let readers: CallerReaders
     private let bus: BusConnection
@@ -48,7 +49,7 @@ package final class CallParts {
         directory.snapshots.subscribe(parts.sounds.tones) { $0.follow($1) }
         quality = CallQualityMonitor(
             graph: parts.graph, calls: directory, interval: configuration.waits.quality,
-            window: configuration.waits.qualityWindow)
+            window: configuration.waits.qualityWindow, patience: configuration.waits.silence)
         taps = CallTaps(
             graph: parts.graph, calls: directory, consent: configuration.recording,
             patience: configuration.waits.recording, logger: logger)
@@ -58,6 +59,10 @@ package final class CallParts {
             interruptions: interruptions, holds: holds, calls: directory, audio: parts, router: router,
             settings: settings)
         ringLimit = RingLimit(calls: directory, limit: configuration.ringLimit, logger: logger)
+        audibility = CallAudibility(
+            calls: directory, quality: quality, router: router,
+            hasLocalDevices: !configuration.localDevices.isEmpty, patience: configuration.waits.silence,
+            problems: problems)
         journal = Self.journal(configuration, problems)
         log = Self.log(configuration, writer, problems, logger)
         readers = CallerReaders(bus: bus, group: configuration.group)
@@ -125,6 +130,7 @@ package final class CallParts {
 
     package func stop() {
         ringLimit.stop()
+        audibility.stop()
         pcmCalls.stop()
         interruptions.close()
     }

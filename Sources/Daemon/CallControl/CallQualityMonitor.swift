@@ -16,13 +16,30 @@ package final class CallQualityMonitor {
         let record: CallRecord
         var score: Int?
         var carrier: CallHistory.Carrier?
+        /// What its application had given and taken when that was looked at last.
+        var exchange = Exchange()
+        /// When it last gave and took some; never before the call was active.
+        var exchangedAt: Instant
+        var hasExchanged = false
+        /// What the device did since then.
+        var held = LinkQuality()
+        var heldBytes = 0
+    }
+
+    /// Blocks of a call's audio that its application has given and taken.
+    private struct Exchange {
+        var given = 0
+        var taken = 0
     }
 
     /// Properties of a call that are other than before.
     package let changes = Signal<(CallRecord, [String])>()
+    /// An application exchanges the audio of its call, or does so no more.
+    package let exchanges = Signal<Void>()
     private let graph: AudioGraph
     private let interval: Duration
     private let window: Duration
+    private let patience: Duration
     private var known: [CallRecord] = []
     /// Those that have audio.
     private var watched: [Watched] = []
@@ -33,7 +50,11 @@ package final class CallQualityMonitor {
     /// - Parameters:
     ///   - interval: between two readings.
     ///   - window: over which the recent quality is.
-    package init(graph: AudioGraph, calls: CallDirectory, interval: Duration, window: Duration) {
+    ///   - patience: how long an application may exchange nothing before the quality counts as unknown.
+    package init(
+        graph: AudioGraph, calls: CallDirectory, interval: Duration, window: Duration, patience: Duration
+    ) {
+        self.patience = patience
         self.graph = graph
         self.interval = interval
         self.window = window
@@ -111,7 +132,11 @@ package final class CallQualityMonitor {
         // What was before is the others'.
         read()
         if watched.isEmpty { terminal = graph.routedTerminal.flatMap(begin) }
-        watched.append(Watched(record: record, score: record.history?.meter.recent.score))
+        let now = ControlLoop.now
+        watched.append(
+            Watched(
+                record: record, score: record.history?.meter.recent.score, exchange: exchange(of: record) ?? Exchange(),
+                exchangedAt: now))
         if let terminal, let carrier = carrier(terminal.identifier) {
             record.history?.begin(carrier, at: .now)
         }
@@ -122,7 +147,11 @@ package final class CallQualityMonitor {
     private func leave(_ record: CallRecord) {
         guard watched.contains(where: { $0.record === record }) else { return }
         read()
+        if let index = watched.firstIndex(where: { $0.record === record }), watched[index].hasExchanged {
+            keep(index)
+        }
         record.history?.end(at: .now)
+        setUnexchanged(false, record)
         announce()
         watched.removeAll { $0.record === record }
         guard watched.isEmpty else { return }
@@ -155,20 +184,69 @@ package final class CallQualityMonitor {
     }
 
     private func read() {
-        // One that is gone has been read when it went.
-        guard let before = terminal, let counters = graph.engine.counters(ofTerminal: before.identifier) else { return }
         let now = ControlLoop.now
-        let reading = counters.quality
-        var piece = reading.since(before.reading)
-        piece.duration = before.at.duration(to: now)
-        terminal = (before.identifier, reading, now)
-        for call in watched { call.record.history?.add(piece, packetBytes: counters.packetBytes) }
+        // One that is gone has been read when it went.
+        if let before = terminal, let counters = graph.engine.counters(ofTerminal: before.identifier) {
+            let reading = counters.quality
+            var piece = reading.since(before.reading)
+            piece.duration = before.at.duration(to: now)
+            terminal = (before.identifier, reading, now)
+            for index in watched.indices {
+                watched[index].held += piece
+                watched[index].heldBytes = counters.packetBytes
+            }
+        }
+        for index in watched.indices { followExchange(index, at: now) }
+    }
+
+    // MARK: Exchange with the application
+
+    /// Nil for audio that does not go by blocks, and of an application that has closed it.
+    private func exchange(of record: CallRecord) -> Exchange? {
+        graph.engine.counters(ofCall: record.audioIdentifier).map {
+            Exchange(given: $0.blocksReceived, taken: $0.blocksSent)
+        }
+    }
+
+    /// What a device does to the audio of a call says something only while its application exchanges any.
+    private func followExchange(_ index: Int, at now: Instant) {
+        let call = watched[index]
+        let isExchanging = isExchanging(call)
+        if isExchanging {
+            watched[index].hasExchanged = true
+            keep(index)
+        }
+        if isExchanging || call.record.call.state != .active { watched[index].exchangedAt = now }
+        let isUnexchanged = watched[index].exchangedAt.duration(to: now) >= patience
+        if isUnexchanged { watched[index].held = LinkQuality() }
+        watched[index].exchange = exchange(of: call.record) ?? call.exchange
+        setUnexchanged(isUnexchanged, call.record)
+    }
+
+    private func isExchanging(_ call: Watched) -> Bool {
+        guard call.record.provider.options.audio == .descriptor else { return true }
+        guard let now = exchange(of: call.record) else { return false }
+        let audio = call.record.media.audio
+        return (!audio.receives || now.given > call.exchange.given) && (!audio.sends || now.taken > call.exchange.taken)
+    }
+
+    /// Counts what the device has done for the call.
+    private func keep(_ index: Int) {
+        guard watched[index].held != LinkQuality() else { return }
+        watched[index].record.history?.add(watched[index].held, packetBytes: watched[index].heldBytes)
+        watched[index].held = LinkQuality()
+    }
+
+    private func setUnexchanged(_ isUnexchanged: Bool, _ record: CallRecord) {
+        guard record.isUnexchanged != isUnexchanged else { return }
+        record.isUnexchanged = isUnexchanged
+        exchanges.send()
     }
 
     private func announce() {
         for index in watched.indices {
             let record = watched[index].record
-            let score = record.history?.meter.recent.score
+            let score = record.isUnexchanged ? nil : record.history?.meter.recent.score
             let carrier = record.history?.carrier
             var names: [String] = []
             if score != watched[index].score { names.append(BTCallName.Call.quality) }

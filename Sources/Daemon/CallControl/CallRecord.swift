@@ -27,6 +27,14 @@ package final class CallRecord {
     package private(set) var ssrcs: [UInt32] = []
     /// What became of its audio, for whoever watches it.
     package internal(set) var history: CallHistory?
+    /// Why nobody hears it, for people; nil: nothing is known to be in the way.
+    package internal(set) var audioProblem: String?
+    /// Its application exchanges no audio: what a device does to it is not known.
+    package internal(set) var isUnexchanged = false
+    /// The application has closed its end of the audio.
+    package internal(set) var isAudioClosed = false
+    /// What the application said when it was given the audio, where that failed.
+    package internal(set) var audioRefusal: String?
     /// A program has a copy of it.
     package internal(set) var isRecorded = false
     /// What a program knows of the other party.
@@ -61,6 +69,7 @@ package final class CallRecord {
             startedAt: startedAt)
         description.ssrcs = ssrcs
         description.isRecorded = isRecorded
+        description.audioProblem = audioProblem
         description.handle = call.details.number.map { CallAddress($0).uri } ?? ""
         description.remoteAddress = call.details.remoteAddress ?? description.handle
         description.contact = contact
@@ -72,7 +81,7 @@ package final class CallRecord {
         description.isLocalVideoEnabled = media.isLocalVideoEnabled
         description.link = history?.carrier.flatMap { CallLinkDescription($0) }
         if let history, !history.isEmpty {
-            description.quality = QualityDescription(history.meter.recent)
+            if !isUnexchanged { description.quality = QualityDescription(history.meter.recent) }
             description.totalQuality = QualityDescription(history.meter.total)
         }
         return description

@@ -74,6 +74,8 @@ package struct Configuration: Sendable {
         /// Between two looks at the quality of a call, and over how long it is.
         package var quality = Duration.seconds(1)
         package var qualityWindow = Duration.seconds(5)
+        /// For audio to go between an application, a device and back, before a call counts as one that nobody hears.
+        package var silence = Duration.seconds(2)
 
         /// For somebody to allow that a call is recorded.
         package var recording = Duration.seconds(30)

@@ -17,6 +17,7 @@ package final class BluetoothWatch {
     private let voiceRouting: VoiceRouting
     private let router: any RouteDeciding
     private let listen: Listen
+    private let hasLocalDevices: Bool
     private let patience: Duration
     private let problems: ProblemList
     private var isPowered = true
@@ -24,11 +25,13 @@ package final class BluetoothWatch {
     private var adapterGrace: Timer?
     private var pairingCheck: Timer?
 
-    /// - Parameter patience: for adapters, and then devices, to come to the bus.
+    /// - Parameters:
+    ///   - hasLocalDevices: the configuration has sections for devices of the board.
+    ///   - patience: for adapters, and then devices, to come to the bus.
     package init(
         registry: DeviceRegistry, headsets: HeadsetDirectory, expectedProfiles: ExpectedProfiles,
         reconnector: Reconnector, voiceRouting: VoiceRouting, router: any RouteDeciding, listen: @escaping Listen,
-        patience: Duration, problems: ProblemList
+        hasLocalDevices: Bool, patience: Duration, problems: ProblemList
     ) {
         self.registry = registry
         self.headsets = headsets
@@ -37,6 +40,7 @@ package final class BluetoothWatch {
         self.voiceRouting = voiceRouting
         self.router = router
         self.listen = listen
+        self.hasLocalDevices = hasLocalDevices
         self.patience = patience
         self.problems = problems
         registry.events.subscribe(self) { $0.take($1) }
@@ -90,7 +94,8 @@ package final class BluetoothWatch {
     private func noteMissingService() {
         problems.begin(
             "bluetoothd", what: "bluetoothd is not on the bus",
-            remedy: "start it (`systemctl start bluetooth`); calls use local devices meanwhile")
+            remedy: "start it (`systemctl start bluetooth`)"
+                + (hasLocalDevices ? "; calls use local devices meanwhile" : "; no other device is configured"))
         problems.end("adapter")
         adapterGrace?.cancel()
         adapterGrace = nil

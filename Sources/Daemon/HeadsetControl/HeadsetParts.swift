@@ -113,7 +113,8 @@ package final class HeadsetParts {
             light: PairingLight(configuration.pairing.light, problems: problems), logger: logger)
         watch = BluetoothWatch(
             registry: registry, headsets: directory, expectedProfiles: expectedProfiles, reconnector: reconnector,
-            voiceRouting: voiceRouting, router: router, listen: outside.listen, patience: configuration.waits.adapter,
+            voiceRouting: voiceRouting, router: router, listen: outside.listen,
+            hasLocalDevices: !configuration.localDevices.isEmpty, patience: configuration.waits.adapter,
             problems: problems)
         headsetMute = HeadsetMute(
             settings: settings, router: router, headsets: directory, calls: calls.directory, audio: audio,

@@ -31,6 +31,9 @@ extension RoutingPolicy {
     /// Whether the policy knows any call.
     package var hasCalls: Bool { !calls.isEmpty }
 
+    /// Whether it knows any headset, connected or not.
+    package var knowsHeadsets: Bool { !headsets.isEmpty }
+
     /// Devices that are there and may be used, settled or not, in a fixed order; headsets by address.
     package var availableDevices: [AudioDevice] {
         // Asked after every event: loops, not chains of closures.
@@ -187,7 +190,8 @@ extension RoutingPolicy {
         return .lost(ago: latest.duration(to: now), required: required)
     }
 
-    private var suspension: Explanation.Suspension? {
+    /// Why no device is to carry anything now; nil while a call wants one.
+    package var suspension: Explanation.Suspension? {
         if !started { return .stopped }
         if calls.isEmpty { return .noCall }
         if interruption != .none { return .interrupted }

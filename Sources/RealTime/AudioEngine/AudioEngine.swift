@@ -162,6 +162,10 @@ package final class AudioEngine: @unchecked Sendable {
         terminals[id].map { snapshot(id, $0) }
     }
 
+    package func counters(ofCall id: UInt32) -> EngineCounters.Call? {
+        calls[id].map { $0.counters.pointee.snapshot(id: id) }
+    }
+
     private func snapshot(_ id: UInt32, _ record: TerminalRecord) -> EngineCounters.Terminal {
         var result = record.counters.pointee.snapshot(id: id, isLink: record.isLink)
         result.rate = record.rate

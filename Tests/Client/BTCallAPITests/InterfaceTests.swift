@@ -86,7 +86,7 @@ import Testing
                 BTCallName.Call.direction, BTCallName.Call.number, BTCallName.Call.name, BTCallName.Call.provider,
                 BTCallName.Call.index, BTCallName.Call.startedAt, BTCallName.Call.ssrcs, BTCallName.Call.link,
                 BTCallName.Call.quality, BTCallName.Call.qualityParts, BTCallName.Call.qualityTotal,
-                BTCallName.Call.recording,
+                BTCallName.Call.audioProblem, BTCallName.Call.recording,
                 BTCallName.Call.handle, BTCallName.Call.remoteAddress, BTCallName.Call.hasVideo,
                 BTCallName.Call.reportCamera,
                 BTCallName.Call.capabilities, BTCallName.Call.muted, BTCallName.Call.audio, BTCallName.Call.video,

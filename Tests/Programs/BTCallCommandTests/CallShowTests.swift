@@ -142,6 +142,7 @@ import Testing
                     "retries": 2,
                     "xruns": 4
                   },
+                  "audioProblem": null,
                   "recording": false
                 }
 
@@ -153,9 +154,12 @@ import Testing
         let object = try await CommandRun.btcall("call", "show", "--json", bus: bus).object
         #expect(
             object.keys.sorted() == [
-                "call", "link", "mode", "quality", "reason", "recording", "route", "ssrcs", "totalQuality",
+                "audioProblem", "call", "link", "mode", "quality", "reason", "recording", "route", "ssrcs",
+                "totalQuality",
             ])
-        for key in ["link", "quality", "totalQuality"] { #expect("\(object[key] ?? 0)" == "<null>", "\(key)") }
+        for key in ["audioProblem", "link", "quality", "totalQuality"] {
+            #expect("\(object[key] ?? 0)" == "<null>", "\(key)")
+        }
         let lines = try await CommandRun.btcall("call", "show", bus: bus).output
         #expect(lines.contains("Link      none\nQuality   not known\n"))
         #expect(!lines.contains("WHOLE"))

@@ -139,6 +139,11 @@ struct DoctorProvocation: Sendable, CustomStringConvertible {
         .init("btcalld-problems", .warning, "preferences are not kept") {
             $0.setManager { $0.problems = [.init(id: "state", what: "preferences are not kept", remedy: "do")] }
         },
+        .init("btcalld-problems", .fault, "nobody hears it") {
+            $0.setManager {
+                $0.problems = [.init(id: "noDevice", what: "no device carries the call: nobody hears it", remedy: "do")]
+            }
+        },
         .init("dbus-policy", .fault, "the bus has no policy for org.btcall") {
             try $0.remove("/usr/share/dbus-1/system.d/org.btcall.conf")
         },
@@ -196,6 +201,10 @@ struct DoctorProvocation: Sendable, CustomStringConvertible {
         },
         .init("sound-devices-none", .note, "no [device …] is configured") {
             try $0.write("/etc/btcall/btcalld.conf", "")
+        },
+        .init("sound-devices-none", .fault, "no call can be heard") {
+            try $0.write("/etc/btcall/btcalld.conf", "")
+            $0.setHeadset("Paired", false)
         },
         .init("pcm-plugin", .note, "programs cannot open the PCM") {
             try $0.remove("/etc/alsa/conf.d/60-btcall.conf")

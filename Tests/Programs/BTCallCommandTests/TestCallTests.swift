@@ -17,6 +17,7 @@ import Testing
     init() async throws {
         bus = try PrivateBus()
         daemon = try await FakeDaemon(bus.address)
+        await daemon.update { $0.activeRoute = .earpiece }
         directory = FileManager.default.temporaryDirectory.appending(path: "btcall-call-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
     }

@@ -58,6 +58,7 @@ struct CallCommand: ParsableCommand {
             facts.add("Time", CallsCommand.duration(of: call, at: now) ?? "-")
             facts.add("Route", StatusCommand.route(status))
             facts.add("Link", call.link?.text ?? "none")
+            if let problem = call.audioProblem { facts.add("Audio", "none: \(problem)") }
             if !call.ssrcs.isEmpty {
                 facts.add("SSRCs", call.ssrcs.map { String($0) }.joined(separator: ", "))
             }

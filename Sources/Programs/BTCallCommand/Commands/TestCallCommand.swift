@@ -22,8 +22,8 @@ struct TestCallCommand: BridgeCommand {
         commandName: "test-call", abstract: "Make a call whose far end is this program, to try a headset.",
         discussion: """
             It does what a telephony application does: reports the call, is asked to answer and end it, and exchanges its \
-            audio; tones that are sent are shown. The far end plays a tone or a WAV file; --record keeps what it hears. Ctrl-C ends the call. Exit code \
-            0: there was a call, with audio.
+            audio; tones that are sent are shown. The far end plays a tone or a WAV file; --record keeps what it hears. Ctrl-C ends the call. Exit codes: \
+            0 there was a call, and a device carried its audio; 1 there was none, or nobody heard it.
 
             Examples:
               btcall test-call --incoming --record heard.wav
@@ -89,7 +89,7 @@ struct TestCallCommand: BridgeCommand {
             termination.cancel()
         }
         try await call.run(on: bridge)
-        if !report.tookPlace { throw ExitCode(1) }
+        if !report.wasHeard { throw ExitCode(1) }
     }
 
     private var plan: TestCall.Plan {

@@ -25,7 +25,7 @@ extension Call {
             ("ssrcs", .array(ssrcs.map { .integer(Int64($0)) })), ("link", link?.json ?? .null),
             ("quality", quality?.json ?? .null),
             ("totalQuality", totalQuality?.json ?? .null),
-            ("recording", JSON(isRecorded)),
+            ("audioProblem", JSON(audioProblem)), ("recording", JSON(isRecorded)),
         ]
     }
 

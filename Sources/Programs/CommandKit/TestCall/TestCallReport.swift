@@ -15,6 +15,8 @@ package final class TestCallReport {
     private var tones = ""
     /// Where the call is, or was at its end.
     package private(set) var route = DeviceChoice.none
+    /// A device carried the call while it was answered.
+    private var wasCarried = false
     private var changes: [JSON] = []
     private var answeredAt: WallClock?
     private var endedAt: WallClock?
@@ -30,6 +32,9 @@ package final class TestCallReport {
 
     /// Whether there was a call with audio.
     package var tookPlace: Bool { answeredAt != nil && counters.blocksReceived > 0 }
+
+    /// Whether somebody here could hear it as well: a device carried it.
+    package var wasHeard: Bool { tookPlace && wasCarried }
 
     package func waitsForDialling() { say("waiting until somebody dials") }
 
@@ -48,6 +53,7 @@ package final class TestCallReport {
 
     package func routeChanged(_ new: DeviceChoice, reason: String) {
         route = new
+        noteCarrier()
         changes.append([
             "time": .string(WallClock.now.iso8601), "route": .string(new.description), "reason": .string(reason),
         ])
@@ -56,6 +62,7 @@ package final class TestCallReport {
 
     package func stateChanged(_ state: Call.State) {
         if state == .active && answeredAt == nil { answeredAt = .now }
+        noteCarrier()
         say("call: \(state.rawValue)")
     }
 
@@ -84,7 +91,13 @@ package final class TestCallReport {
     package func levels(_ levels: AudioExchange.Levels) {
         let seconds = answeredAt.map { (WallClock.now.milliseconds - $0.milliseconds) / 1000 } ?? 0
         let clock = "\(seconds / 60):" + (seconds % 60 < 10 ? "0" : "") + "\(seconds % 60)"
+        // Without a device what comes is comfort noise, and what goes is heard by nobody.
+        guard route != .none else { return say("\(clock)  no device carries the call: nothing is heard here") }
         say("\(clock)  \(route)  far end \(Self.meter(levels.sent))  microphone \(Self.meter(levels.received))")
+    }
+
+    private func noteCarrier() {
+        if answeredAt != nil, endedAt == nil, route != .none { wasCarried = true }
     }
 
     package func callEnded(reason: String?) {
@@ -117,6 +130,9 @@ package final class TestCallReport {
     private var summary: [String] {
         var facts = Facts()
         facts.add("Call", tookPlace ? "took place, \(Self.seconds(talkMs))" : "did not take place\(explanation)")
+        if tookPlace, !wasCarried {
+            facts.add("Heard", "by nobody: no device carried the call; `btcall status` and `btcall why` say why")
+        }
         if let reason { facts.add("Ended", reason) }
         facts.add("Route", route.description + (changes.count > 1 ? ", after \(changes.count) changes" : ""))
         facts.add("Blocks", "\(counters.blocksReceived) received, \(counters.blocksSent) sent")
@@ -141,6 +157,7 @@ package final class TestCallReport {
             "number": JSON(number),
             "tones": .string(tones),
             "tookPlace": JSON(tookPlace),
+            "heard": JSON(wasHeard),
             "answeredByPerson": JSON(answeredByPerson),
             "answeredAt": JSON(answeredAt?.iso8601),
             "endedAt": JSON(endedAt?.iso8601),

@@ -63,15 +63,19 @@ let daemonChecks = [
         ])
     },
     DoctorCheck(
-        "btcalld-problems", .warning, finds: "btcalld itself reports a problem", remedy: "see the problem",
+        "btcalld-problems", .fault, finds: "btcalld itself reports a problem", remedy: "see the problem",
         command: "btcall status"
     ) { system in
         guard let manager = system.manager else { return .skipped("btcalld does not run") }
         // Those that have a check of their own say more there.
         let known: Set = ["bluetoothd", "adapter", "profile"]
+        // With these a call is heard by nobody.
+        let silent: Set = ["noDevice", "callAudio"]
         return DoctorCheck.Outcome(
             manager.problems.filter { !known.contains($0.id) }.map {
-                DoctorEvidence($0.what, seen: "problem \($0.id) of btcalld", remedy: $0.remedy)
+                DoctorEvidence(
+                    $0.what, seen: "problem \($0.id) of btcalld", severity: silent.contains($0.id) ? .fault : .warning,
+                    remedy: $0.remedy)
             })
     },
     DoctorCheck(

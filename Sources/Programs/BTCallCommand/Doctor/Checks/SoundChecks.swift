@@ -61,13 +61,23 @@ let soundChecks = [
         }
     },
     DoctorCheck(
-        "sound-devices-none", .note, finds: "no local device is configured: calls can be heard on headsets only",
-        remedy: "write [device speakerphone] with playback and capture in the configuration",
-        command: "btcalld --example"
+        "sound-devices-none", .fault,
+        finds: "no local device is configured: calls are heard on headsets only, and by nobody where none is paired",
+        remedy: "write [device speakerphone] with playback and capture in the configuration; setup proposes them",
+        command: "btcall setup"
     ) { system in
         guard let configuration = system.configuration else { return .skipped("there is no configuration to look at") }
         guard configuration.localDevices.isEmpty else { return .ok }
-        return .found([DoctorEvidence("no [device …] is configured", seen: system.configurationFile)])
+        guard system.pairedHeadsets.isEmpty else {
+            return .found([
+                DoctorEvidence("no [device …] is configured", seen: system.configurationFile, severity: .note)
+            ])
+        }
+        return .found([
+            DoctorEvidence(
+                "no call can be heard: no [device …] is configured, and no headset is paired",
+                seen: system.configurationFile)
+        ])
     },
     DoctorCheck(
         "pcm-plugin", .warning,
