@@ -7,6 +7,8 @@ package enum BTCallName {
     package static let bus = "org.btcall"
 
     package enum Interface {
+        /// What the names of all of them begin with.
+        package static let prefix = "org.btcall."
         package static let manager = "org.btcall.Manager1"
         package static let router = "org.btcall.Router1"
         package static let audio = "org.btcall.Audio1"

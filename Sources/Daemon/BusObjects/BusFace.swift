@@ -63,7 +63,8 @@ package final class BusFace {
         self.logReaders = logReaders
         let (devices, keeper, pcm) = (parts.devices, parts.keeper, parts.audio.pcm)
         bus.prefer(DeviceRegistry.serviceName)
-        bus.exportObjectManager(at: BTCallPath.manager, answerAge: Self.answerAge)
+        // What bluetoothd calls (profile, media, agent, battery) is no business of clients.
+        bus.exportObjectManager(at: BTCallPath.manager, of: BTCallName.Interface.prefix, answerAge: Self.answerAge)
         manager = ManagerObject(
             bus: bus, version: version, life: life, problems: parts.problems, settings: parts.settings,
             headsets: parts.headsets, logReaders: logReaders, figures: parts.figures)

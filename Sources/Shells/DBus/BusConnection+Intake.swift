@@ -155,7 +155,7 @@ extension BusConnection {
     /// The object's own interfaces in the order of their names, then the standard ones.
     func interfaces(at path: String) -> [ExportedInterface] {
         let own = (tree.objects[path] ?? [:]).values.sorted { $0.name < $1.name }
-        let manager = tree.managers.contains(path) ? [manager].compactMap { $0 } : []
+        let manager = tree.managers[path] != nil ? [manager].compactMap { $0 } : []
         return own + manager + standard
     }
 

@@ -19,7 +19,7 @@ extension BusConnection {
         }
         guard !added.isEmpty else { return }
         forgetAnswers()
-        for root in tree.managers(above: path) {
+        for root in tree.managers(above: path, of: added.map(\.name)) {
             emit(
                 path: root, interface: Self.managerName, member: "InterfacesAdded",
                 [.objectPath(path), description(of: added, isFull: readers == nil)])
@@ -36,11 +36,14 @@ extension BusConnection {
 
     /// Makes the path answer `GetManagedObjects` for the objects below it, and signal when they come and go.
     ///
-    /// - Parameter answerAge: how long one answer is given again while no change is signalled: what properties without a
-    ///   signal have in it may be as old. Zero makes each answer anew.
-    package func exportObjectManager(at path: String, answerAge: Duration = .zero) {
+    /// - Parameters:
+    ///   - prefix: what the name of an interface begins with that makes an object one of these; others, which are there for
+    ///     other programs, are left out. Empty: all are.
+    ///   - answerAge: how long one answer is given again while no change is signalled: what properties without a
+    ///     signal have in it may be as old. Zero makes each answer anew.
+    package func exportObjectManager(at path: String, of prefix: String = "", answerAge: Duration = .zero) {
         guard NameRule.objectPath.isValid(path) else { return log.error("cannot export at '\(path)'") }
-        tree.addManager(at: path)
+        tree.addManager(at: path, of: prefix)
         answerAges[path] = answerAge
         forgetAnswers()
     }
@@ -74,7 +77,7 @@ extension BusConnection {
         let removed = names.filter { tree.remove($0, at: path) }
         guard !removed.isEmpty else { return }
         forgetAnswers()
-        for root in tree.managers(above: path) {
+        for root in tree.managers(above: path, of: removed) {
             emit(
                 path: root, interface: Self.managerName, member: "InterfacesRemoved",
                 [.objectPath(path), .strings(removed)])

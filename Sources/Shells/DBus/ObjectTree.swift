@@ -4,7 +4,8 @@ internal import ControlLoop
 @ControlPlane
 struct ObjectTree {
     private(set) var objects: [String: [String: ExportedInterface]] = [:]
-    private(set) var managers: Set<String> = []
+    /// Object managers, each with the beginning of the names of the interfaces that make an object one of its own.
+    private(set) var managers: [String: String] = [:]
 
     nonisolated init() {}
 
@@ -19,24 +20,29 @@ struct ObjectTree {
         return true
     }
 
-    mutating func addManager(at path: String) {
-        managers.insert(path)
+    mutating func addManager(at path: String, of prefix: String) {
+        managers[path] = prefix
     }
 
-    /// The object managers whose signals tell of the object.
-    func managers(above path: String) -> [String] {
-        managers.filter { Self.isBelow(path, $0) }.sorted()
+    /// The object managers whose signals tell of an object with these interfaces.
+    func managers(above path: String, of interfaces: [String]) -> [String] {
+        managers.filter { root, prefix in
+            Self.isBelow(path, root) && interfaces.contains { $0.hasPrefix(prefix) }
+        }.keys.sorted()
     }
 
-    /// The paths below `root`, in order.
+    /// The paths below an object manager that are its own, in order.
     func paths(below root: String) -> [String] {
-        objects.keys.filter { Self.isBelow($0, root) }.sorted()
+        let prefix = managers[root] ?? ""
+        return objects.filter { path, interfaces in
+            Self.isBelow(path, root) && interfaces.keys.contains { $0.hasPrefix(prefix) }
+        }.keys.sorted()
     }
 
     /// Whether there is anything to say about the path: an object, or the way to one.
     func isKnown(_ path: String) -> Bool {
-        objects[path] != nil || managers.contains(path) || objects.keys.contains { Self.isBelow($0, path) }
-            || managers.contains { Self.isBelow($0, path) }
+        objects[path] != nil || managers[path] != nil || objects.keys.contains { Self.isBelow($0, path) }
+            || managers.keys.contains { Self.isBelow($0, path) }
     }
 
     /// The names of the nodes directly below, in order.

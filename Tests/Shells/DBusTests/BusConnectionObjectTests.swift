@@ -165,6 +165,31 @@ struct BusConnectionObjectTests {
         }
     }
 
+    @Test func `an object manager has the objects of its own interfaces, and tells of no others`() async throws {
+        try await PrivateBus.withConnections { server, client in
+            let name = try #require(server.uniqueName)
+            let manager = "org.freedesktop.DBus.ObjectManager"
+            var told: [Value] = []
+            let signals = client.subscribe(sender: name, path: "/m", interface: manager) { signal in
+                told.append(signal.arguments[0])
+            }
+            defer { signals.cancel() }
+            // The bus knows of the subscription before anything is exported.
+            _ = try await client.processID(of: name)
+            server.exportObjectManager(at: "/m", of: "a.")
+            server.export([ExportedInterface("other.I", methods: [.init("M") { _ in [] }])], at: "/m/other")
+            server.export([ExportedInterface("a.I"), ExportedInterface("other.I")], at: "/m/own")
+            let objects = try await client.call(name, "/m", manager, "GetManagedObjects")
+            #expect(objects.first?.entries?.map(\.key) == [.objectPath("/m/own")])
+            // Whoever knows it finds it.
+            #expect(try await client.call(name, "/m/other", "other.I", "M").isEmpty)
+            server.unexport(path: "/m/other")
+            server.unexport(path: "/m/own")
+            _ = try await client.call(name, "/m", manager, "GetManagedObjects")
+            #expect(told == [.objectPath("/m/own"), .objectPath("/m/own")])
+        }
+    }
+
     @Test func `introspection describes the object and the way to others`() async throws {
         try await withModel { _, client, name in
             func xml(_ path: String) async throws -> String {
