@@ -42,8 +42,8 @@ extension AudioDeviceManager {
             try await connection.setProperty(
                 BTCallPath.headset(address), BTCallName.Interface.headset, property, value)
         } catch {
-            // A headset has an object while it is connected.
-            throw error.code == .noSuchCall ? BridgeError(.unavailable, "\(address) is not connected") : error
+            // A headset has an object while it is paired.
+            throw error.code == .noSuchCall ? BridgeError(.unavailable, "\(address) is not paired") : error
         }
     }
 }

@@ -202,6 +202,7 @@ package enum BTCallName {
     }
 
     package enum Headset {
+        package static let connect = "Connect"
         package static let disconnect = "Disconnect"
         package static let buttonPressed = "ButtonPressed"
         package static let address = "Address"

@@ -25,7 +25,7 @@ package enum BTCallPath {
         return groups.joined(separator: "-")
     }
 
-    /// The object of a headset whose service level connection is up.
+    /// The object of a headset that is paired, or connected.
     package static func headset(_ address: BluetoothAddress) -> String {
         headsets + "/" + address.pathComponent
     }

@@ -80,7 +80,7 @@ package final class BusFace {
                 keeper.keep()
                 pcm.valuesChanged()
             })
-        headsets = HeadsetObjects(bus: bus, headsets: parts.headsets, buttons: parts.buttons)
+        headsets = HeadsetObjects(bus: bus, headsets: parts.headsets, buttons: parts.buttons, life: life)
         pairing = PairingObject(bus: bus, pairing: parts.headsets.pairing)
         parts.mixer.microphoneTurns.subscribe(keeper) { $0.keep() }
     }

@@ -11,8 +11,12 @@ final class HeadsetObject {
     private let address: BluetoothAddress
     private let headsets: HeadsetDirectory
     private let mediaSource: MediaSource
+    private weak var life: (any Activating)?
 
-    init(_ address: BluetoothAddress, headsets: HeadsetDirectory, mediaSource: MediaSource) {
+    init(
+        _ address: BluetoothAddress, headsets: HeadsetDirectory, mediaSource: MediaSource, life: (any Activating)?
+    ) {
+        self.life = life
         self.address = address
         self.headsets = headsets
         self.mediaSource = mediaSource
@@ -22,7 +26,7 @@ final class HeadsetObject {
         typealias Name = BTCallName.Headset
         return ExportedInterface(
             BTCallName.Interface.headset,
-            methods: [.init(Name.disconnect, by: disconnect)],
+            methods: [.init(Name.connect, by: connect), .init(Name.disconnect, by: disconnect)],
             signals: [.init(Name.buttonPressed, [("button", "s")])],
             properties: [
                 .init(Name.address, "s", get: value(Name.address, "")),
@@ -43,19 +47,35 @@ final class HeadsetObject {
 
     /// - Parameter empty: for a headset that has gone.
     private func value(_ name: String, _ empty: Value) -> @ControlPlane () -> Value {
-        { [headsets, address] in headsets.description(of: address)?.properties[name] ?? empty }
+        { [headsets, address] in headsets.presentation(of: address)?.properties[name] ?? empty }
     }
 
     // MARK: Members
 
+    private func connect(_: MethodCall) async throws(APIError) {
+        guard life?.state == .active else {
+            throw APIError(.wrongState, "the daemon is not active: call Manager1.Activate first")
+        }
+        try await headsets.connect(address)
+    }
+
     private func disconnect(_: MethodCall) async throws(APIError) { try await headsets.disconnect(address) }
 
     private func setSpeakerVolume(_ value: Value) throws(APIError) {
+        try checkVoice()
         headsets.setSpeakerVolume(try volume(value, limit: headsets.speakerCeiling(of: address)), of: address)
     }
 
     private func setMicrophoneVolume(_ value: Value) throws(APIError) {
+        try checkVoice()
         headsets.setMicrophoneVolume(try volume(value, limit: 15), of: address)
+    }
+
+    /// A volume is the headset's own: one that is away cannot be told.
+    private func checkVoice() throws(APIError) {
+        guard headsets.description(of: address)?.hasVoice == true else {
+            throw APIError(.unavailable, "\(address) is not connected for calls: Connect it first")
+        }
     }
 
     private func volume(_ value: Value, limit: Int) throws(APIError) -> UInt8 {
@@ -73,7 +93,10 @@ final class HeadsetObject {
         guard let volume = value.int32Value, (0...127).contains(volume) else {
             throw APIError(.invalidArgument, "the volume of A2DP is 0 to 127")
         }
-        guard headsets.media(address)?.volume != nil else {
+        guard let media = headsets.media(address) else {
+            throw APIError(.unavailable, "the A2DP of \(address) is not connected: Connect it first")
+        }
+        guard media.volume != nil else {
             throw APIError(.unavailable, "the volume of this headset's A2DP cannot be set: use its own buttons")
         }
         mediaSource.setVolume(Int(volume), of: address)

@@ -5,19 +5,23 @@ package import ControlLoop
 package import DBus
 package import HeadsetControl
 
-/// `org.btcall.Headset1`: one object for each headset whose service level connection or A2DP is up.
+/// `org.btcall.Headset1`: one object for each headset that is paired, or connected.
 @ControlPlane
 package final class HeadsetObjects {
     private let bus: BusConnection
     private let headsets: HeadsetDirectory
-    private var exported: Set<BluetoothAddress> = []
+    /// The headsets that have an object, as they were shown last.
+    private var exported: [BluetoothAddress: HeadsetDescription] = [:]
     private let mediaSource: MediaSource
+    private weak var life: (any Activating)?
 
-    package init(bus: BusConnection, headsets parts: HeadsetParts, buttons: Buttons) {
+    package init(bus: BusConnection, headsets parts: HeadsetParts, buttons: Buttons, life: any Activating) {
+        self.life = life
         self.bus = bus
         headsets = parts.directory
         mediaSource = parts.music.source
         headsets.changes.subscribe(self) { $0.take($1) }
+        headsets.known.subscribe(self) { $0.follow($1) }
         parts.music.changes.subscribe(self) { objects, change in
             switch change {
             case .stream(let address), .foreignMusic(let address), .foreign(let address), .shown(let address):
@@ -27,9 +31,10 @@ package final class HeadsetObjects {
         }
         parts.registry.events.subscribe(self) { objects, event in
             // bluetoothd knows the battery of headsets that do not tell it us.
-            guard case .deviceChanged(let device) = event, objects.headsets.isSilentAboutBattery(device.address) else {
-                return
-            }
+            guard case .deviceChanged(let device) = event else { return }
+            let isAway = objects.headsets.description(of: device.address) == nil
+            // And the names of those that are away.
+            guard isAway || objects.headsets.isSilentAboutBattery(device.address) else { return }
             objects.follow(device.address)
         }
         buttons.presses.subscribe(self) { objects, press in objects.buttonPressed(press.0, press.1) }
@@ -44,14 +49,15 @@ package final class HeadsetObjects {
 
     /// Something of a headset may be other than before, or it has come or gone.
     private func follow(_ address: BluetoothAddress) {
-        guard headsets.description(of: address) != nil else {
-            if exported.remove(address) != nil { bus.unexport(path: BTCallPath.headset(address)) }
+        guard let headset = headsets.presentation(of: address) else {
+            if exported.removeValue(forKey: address) != nil { bus.unexport(path: BTCallPath.headset(address)) }
             return
         }
-        if exported.insert(address).inserted {
-            let object = HeadsetObject(address, headsets: headsets, mediaSource: mediaSource)
+        let shown = exported.updateValue(headset, forKey: address)
+        if shown == nil {
+            let object = HeadsetObject(address, headsets: headsets, mediaSource: mediaSource, life: life)
             bus.export([object.interface], at: BTCallPath.headset(address))
-        } else {
+        } else if shown != headset {
             changed(address)
         }
     }
@@ -61,8 +67,9 @@ package final class HeadsetObjects {
         bus.propertiesChanged(
             path: BTCallPath.headset(address), interface: BTCallName.Interface.headset,
             [
-                Name.name, Name.codec, Name.codecs, Name.codecReason, Name.audioPolicy, Name.battery,
-                Name.speakerVolume, Name.microphoneVolume, Name.mediaVolume, Name.mediaCodec, Name.mediaState,
+                Name.name, Name.connected, Name.codec, Name.codecs, Name.codecReason, Name.audioPolicy,
+                Name.battery, Name.speakerVolume, Name.microphoneVolume, Name.mediaVolume, Name.mediaCodec,
+                Name.mediaState,
             ])
     }
 

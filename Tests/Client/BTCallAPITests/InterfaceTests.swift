@@ -114,7 +114,8 @@ import Testing
         (
             BTCallName.Interface.headset,
             [
-                BTCallName.Headset.disconnect, BTCallName.Headset.buttonPressed, BTCallName.Headset.address,
+                BTCallName.Headset.connect, BTCallName.Headset.disconnect, BTCallName.Headset.buttonPressed,
+                BTCallName.Headset.address,
                 BTCallName.Headset.name, BTCallName.Headset.connected, BTCallName.Headset.codec,
                 BTCallName.Headset.codecs, BTCallName.Headset.codecReason, BTCallName.Headset.audioPolicy,
                 BTCallName.Headset.battery, BTCallName.Headset.speakerVolume, BTCallName.Headset.microphoneVolume,

@@ -141,6 +141,6 @@ import Testing
         // It is listed, and goes before it is set.
         daemon.bus.unexport(path: BTCallPath.headset(first))
         #expect(
-            try await failure("speaker", "5", "--headset", "\(first)") == "btcall: \(first) is not connected\n")
+            try await failure("speaker", "5", "--headset", "\(first)") == "btcall: \(first) is not paired\n")
     }
 }

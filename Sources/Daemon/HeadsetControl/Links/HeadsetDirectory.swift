@@ -37,6 +37,8 @@ package final class HeadsetDirectory: LinkOpening {
     }
 
     package let changes = Signal<Change>()
+    /// A headset is known from now on, or no longer.
+    package let known = Signal<BluetoothAddress>()
     /// What the policy is told.
     package let routing = Signal<RoutingEvent>()
     /// What a headset that connects needs to be treated differently.
@@ -256,6 +258,7 @@ package final class HeadsetDirectory: LinkOpening {
         guard isNew else { return }
         routing.send(
             .headsetDescribed(device.address, category: device.classOfDevice.category, inbandRing: false))
+        known.send(device.address)
     }
 
     /// bluetoothd does not know the headset any more, or not as a paired one: it leaves the policy's facts when its connection
@@ -286,6 +289,7 @@ package final class HeadsetDirectory: LinkOpening {
             changes.send(.unpaired(address))
         }
         routing.send(.headsetForgotten(address))
+        known.send(address)
     }
 
     // MARK: LinkOpening

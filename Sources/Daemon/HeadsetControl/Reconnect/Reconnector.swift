@@ -190,7 +190,7 @@ package final class Reconnector {
         Task { @ControlPlane in
             let outcome: ReconnectManager.Outcome
             do throws(DeviceCallError) {
-                try await connect(address)
+                try await observer.headsets.page(address)
                 outcome = .done
             } catch {
                 outcome = Self.outcome(error)
@@ -200,16 +200,6 @@ package final class Reconnector {
             // What has come up with it is known before it is judged.
             look()
             perform(manager.answered(number, outcome, at: ControlLoop.now))
-        }
-    }
-
-    /// bluetoothd connects by itself what was registered to be, which the Headset Profile is not.
-    private func connect(_ address: BluetoothAddress) async throws(DeviceCallError) {
-        guard let device = registry.device(address) else { throw .unknownDevice }
-        if device.isHandsFree || device.isAudioSink {
-            try await registry.connect(address)
-        } else {
-            try await registry.connectProfile(.headset, of: address)
         }
     }
 

@@ -145,12 +145,13 @@ extension DoctorSystem {
         return try? ManagerDescription(Fields(properties, of: BTCallName.Interface.manager))
     }
 
-    /// Its headsets, by address.
+    /// Its headsets that are connected, by address.
     var bridgeHeadsets: [String: HeadsetDescription] {
         var headsets: [String: HeadsetDescription] = [:]
         for interfaces in bus.btcall.objects.values {
             guard let properties = interfaces[BTCallName.Interface.headset],
-                let headset = try? HeadsetDescription(Fields(properties, of: BTCallName.Interface.headset))
+                let headset = try? HeadsetDescription(Fields(properties, of: BTCallName.Interface.headset)),
+                headset.isConnected
             else { continue }
             headsets[headset.address.description] = headset
         }
