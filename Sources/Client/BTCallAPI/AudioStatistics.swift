@@ -146,12 +146,12 @@ extension AudioStatistics.Terminal {
     }
 
     package var fields: [String: Value] {
-        [
+        [String: Value](present: [
             "id": .uint32(id),
             "device": .string(device.description),
             "kind": .string(kind.rawValue),
-            "codec": .string(codec ?? ""),
-            "packetBytes": .uint32(packetBytes),
+            "codec": .text(codec),
+            "packetBytes": packetBytes > 0 ? .uint32(packetBytes) : nil,
             "packetsReceived": .uint64(packetsReceived),
             "packetsSent": .uint64(packetsSent),
             "framesConcealed": .uint64(framesConcealed),
@@ -163,8 +163,8 @@ extension AudioStatistics.Terminal {
             "queuedMs": .double(queuedMs),
             "silentEvents": .uint64(silentEvents),
             "packetsWaited": .uint64(packetsWaited),
-            "bitpool": .uint32(bitpool),
-        ]
+            "bitpool": bitpool > 0 ? .uint32(bitpool) : nil,
+        ])
     }
 }
 

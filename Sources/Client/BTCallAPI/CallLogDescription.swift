@@ -70,12 +70,12 @@ package struct CallLogDescription: Hashable, Sendable {
     package var publicFields: [String: Value] { fields.filter { !["number", "name"].contains($0.key) } }
 
     package var fields: [String: Value] {
-        [
-            "id": .string(id ?? ""), "direction": .string(direction.rawValue), "number": .string(number ?? ""),
-            "name": .string(name ?? ""), "provider": .string(provider), "began": .uint64(UInt64(clamping: began)),
-            "answered": .uint64(UInt64(clamping: answered ?? 0)), "ended": .uint64(UInt64(clamping: ended)),
+        [String: Value](present: [
+            "id": .text(id), "direction": .string(direction.rawValue), "number": .text(number),
+            "name": .text(name), "provider": .string(provider), "began": .uint64(UInt64(clamping: began)),
+            "answered": answered.map { .uint64(UInt64(clamping: $0)) }, "ended": .uint64(UInt64(clamping: ended)),
             "durationMs": .uint64(UInt64(clamping: durationMs)), "reason": .string(reason),
-            "missed": .bool(isMissed), "device": .string(device ?? ""),
-        ]
+            "missed": .bool(isMissed), "device": .text(device),
+        ])
     }
 }

@@ -92,35 +92,35 @@ package struct DeviceDescription: Hashable, Sendable {
         reconnect = try fields.optionalString("reconnect")?.nonEmpty
     }
 
-    /// The entries of one `a{sv}`.
+    /// The entries of one `a{sv}`; what a device does not have, or nobody knows, is absent.
     package var fields: [String: Value] {
-        [
+        [String: Value](present: [
             "device": .string(device.description),
             "kind": .string(device.kind),
-            "address": .string(device.address.map { "\($0)" } ?? ""),
+            "address": .text(device.address.map { "\($0)" }),
             "name": .string(name),
             "available": .bool(isAvailable),
-            "unavailableBecause": .string(unavailableBecause ?? ""),
-            "output": .string(output ?? ""),
-            "input": .string(input ?? ""),
-            "battery": .int32(Int32(clamping: battery ?? -1)),
-            "speakerVolume": .int32(Int32(clamping: speakerVolume ?? -1)),
-            "microphoneVolume": .int32(Int32(clamping: microphoneVolume ?? -1)),
+            "unavailableBecause": .text(unavailableBecause),
+            "output": .text(output),
+            "input": .text(input),
+            "battery": .number(battery),
+            "speakerVolume": .number(speakerVolume),
+            "microphoneVolume": .number(microphoneVolume),
             "codecs": .strings(codecs),
-            "codecReason": .string(codecReason ?? ""),
-            "category": .string(category ?? ""),
+            "codecReason": .text(codecReason),
+            "category": .text(category),
             "state": .string(state),
-            "mode": .string(mode ?? ""),
+            "mode": .text(mode),
             "duplex": .bool(isDuplex),
             "rates": .array("u", rates.map { .uint32(UInt32(clamping: $0)) }),
             "inbandRing": .bool(hasInbandRing),
-            "speakerVolumeMax": .int32(Int32(clamping: speakerVolumeMax ?? -1)),
-            "microphoneVolumeMax": .int32(Int32(clamping: microphoneVolumeMax ?? -1)),
-            "mediaState": .string(mediaState ?? ""),
-            "mediaCodec": .string(mediaCodec ?? ""),
-            "mediaVolume": .int32(Int32(clamping: mediaVolume ?? -1)),
-            "reconnect": .string(reconnect ?? ""),
-        ]
+            "speakerVolumeMax": .number(speakerVolumeMax),
+            "microphoneVolumeMax": .number(microphoneVolumeMax),
+            "mediaState": .text(mediaState),
+            "mediaCodec": .text(mediaCodec),
+            "mediaVolume": .number(mediaVolume),
+            "reconnect": .text(reconnect),
+        ])
     }
 }
 

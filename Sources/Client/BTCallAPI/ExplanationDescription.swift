@@ -82,13 +82,13 @@ package struct ExplanationDescription: Hashable, Sendable {
     }
 
     package var fields: [String: Value] {
-        var fields: [String: Value] = [
+        var fields = [String: Value](present: [
             "chosen": .string(chosen.description),
-            "level": .string(level),
-            "reason": .string(reason),
+            "level": .text(level),
+            "reason": .text(reason),
             "levels": .vardicts(levels.map(\.fields)),
             "text": .strings(text),
-        ]
+        ])
         if let next { fields["next"] = .vardict(next.fields) }
         return fields
     }
@@ -102,9 +102,9 @@ extension ExplanationDescription.Next {
     }
 
     package var fields: [String: Value] {
-        var fields: [String: Value] = ["action": .string(action), "device": .string(device)]
-        if let remaining { fields["remaining"] = .int64(remaining) }
-        return fields
+        [String: Value](present: [
+            "action": .string(action), "device": .text(device), "remaining": remaining.map { .int64($0) },
+        ])
     }
 }
 
@@ -120,9 +120,9 @@ extension ExplanationDescription.Level {
     }
 
     package var fields: [String: Value] {
-        [
-            "name": .string(name), "spec": .string(spec), "candidate": .string(candidate), "verdict": .string(verdict),
-            "eligible": .bool(isEligible), "value": .string(value), "limit": .string(limit),
-        ]
+        [String: Value](present: [
+            "name": .string(name), "spec": .text(spec), "candidate": .text(candidate), "verdict": .text(verdict),
+            "eligible": .bool(isEligible), "value": .text(value), "limit": .text(limit),
+        ])
     }
 }

@@ -148,6 +148,18 @@ package struct Fields {
     }
 }
 
+extension [String: Value] {
+    /// The entries that have a value: what is unknown, or not there, is absent on the bus.
+    package init(present entries: [String: Value?]) { self = entries.compactMapValues { $0 } }
+}
+
+extension Value {
+    /// Nil for a text that says nothing.
+    package static func text(_ text: String?) -> Value? { text?.nonEmpty.map { .string($0) } }
+    /// Nil for a number that is not known.
+    package static func number(_ number: Int?) -> Value? { number.map { .int32(Int32(clamping: $0)) } }
+}
+
 extension String {
     /// Nil for the empty string, which stands for "unknown" or "none" on the bus.
     package var nonEmpty: String? { isEmpty ? nil : self }

@@ -42,8 +42,8 @@ package struct QualityDescription: Hashable, Sendable {
     }
 
     package var fields: [String: Value] {
-        [
-            "score": .int32(Int32(score ?? -1)),
+        [String: Value](present: [
+            "score": .number(score),
             "durationMs": .uint64(durationMs),
             "packets": .uint64(packets),
             "lost": .uint64(lost),
@@ -54,7 +54,7 @@ package struct QualityDescription: Hashable, Sendable {
             "driftPPM": .double(driftPPM),
             "retries": .uint64(retries),
             "xruns": .uint64(xruns),
-        ]
+        ])
     }
 }
 
@@ -83,11 +83,11 @@ package struct CallLinkDescription: Hashable, Sendable {
     }
 
     package var fields: [String: Value] {
-        [
+        [String: Value](present: [
             "device": .string(device.description),
-            "handle": .int32(handle.map { Int32($0) } ?? -1),
-            "codec": .string(codec ?? ""),
-            "packetBytes": .uint32(packetBytes),
-        ]
+            "handle": .number(handle.map { Int($0) }),
+            "codec": .text(codec),
+            "packetBytes": packetBytes > 0 ? .uint32(packetBytes) : nil,
+        ])
     }
 }

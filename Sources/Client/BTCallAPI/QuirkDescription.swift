@@ -62,14 +62,14 @@ package struct QuirkDescription: Hashable, Sendable {
         obstacles = try fields.strings("obstacles")
     }
 
-    /// The entries of one `a{sv}`; what was found of a headset only where something was.
+    /// The entries of one `a{sv}`; what there is none of is absent.
     package var fields: [String: Value] {
-        var fields: [String: Value] = [
+        var fields = [String: Value](present: [
             "name": .string(name), "origin": .string(origin.rawValue), "line": .uint32(UInt32(clamping: line)),
-            "state": .string(state.rawValue), "expires": .string(expires), "conditions": .strings(conditions),
-            "effects": .strings(effects), "advice": .string(advice), "reference": .string(reference),
-            "reason": .string(reason),
-        ]
+            "state": .string(state.rawValue), "expires": .text(expires), "conditions": .strings(conditions),
+            "effects": .strings(effects), "advice": .text(advice), "reference": .text(reference),
+            "reason": .text(reason),
+        ])
         if !because.isEmpty { fields["because"] = .strings(because) }
         if !obstacles.isEmpty { fields["obstacles"] = .strings(obstacles) }
         return fields
@@ -121,10 +121,10 @@ package struct QuirksDescription: Hashable, Sendable {
         [
             "files": .vardicts(
                 files.map { file in
-                    [
+                    [String: Value](present: [
                         "path": .string(file.path), "origin": .string(file.origin.rawValue),
-                        "version": .string(file.version), "rows": .uint32(UInt32(clamping: file.rows)),
-                    ]
+                        "version": .text(file.version), "rows": .uint32(UInt32(clamping: file.rows)),
+                    ])
                 }),
             "rows": .vardicts(rows.map(\.fields)), "unknown": .strings(unknown),
         ]

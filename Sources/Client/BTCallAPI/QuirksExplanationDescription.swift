@@ -69,12 +69,11 @@ package struct QuirksExplanationDescription: Hashable, Sendable {
     }
 
     package var fields: [String: Value] {
-        [
-            "address": .string(address.description), "name": .string(name), "modalias": .string(modalias),
-            "known": .bool(isKnown), "connected": .bool(isConnected), "controller": .string(controller),
-            "controllerModalias": .string(controllerModalias), "driver": .string(driver), "kernel": .string(kernel),
-            "manufacturer": .int32(Int32(clamping: manufacturer ?? -1)),
-            "alternateSetting": .int32(Int32(clamping: alternateSetting ?? -1)),
+        [String: Value](present: [
+            "address": .string(address.description), "name": .text(name), "modalias": .text(modalias),
+            "known": .bool(isKnown), "connected": .bool(isConnected), "controller": .text(controller),
+            "controllerModalias": .text(controllerModalias), "driver": .text(driver), "kernel": .text(kernel),
+            "manufacturer": .number(manufacturer), "alternateSetting": .number(alternateSetting),
             "applied": .vardicts(applied.map(\.fields)), "near": .vardicts(near.map(\.fields)),
             "outcomes": .vardicts(
                 outcomes.map { outcome in
@@ -83,6 +82,6 @@ package struct QuirksExplanationDescription: Hashable, Sendable {
                         "summary": .string(outcome.summary), "sources": .strings(outcome.sources),
                     ]
                 }),
-        ]
+        ])
     }
 }

@@ -45,7 +45,7 @@ import Testing
         #expect(headset.fields["address"] == "AA:BB:CC:DD:EE:0F")
         let earpiece = DeviceDescription(device: .earpiece, name: "Handset", isAvailable: true)
         #expect(try DeviceDescription(received(earpiece.fields)) == earpiece)
-        #expect(earpiece.fields["battery"] == .int32(-1))
+        #expect(earpiece.fields["battery"] == nil && earpiece.fields["address"] == nil)
     }
 
     @Test func `The router's state is read as it was written`() throws {
@@ -102,7 +102,8 @@ import Testing
         #expect(call.properties[BTCallName.Call.quality] == .int32(63))
         call.link = .init(device: .earpiece)
         #expect(try CallDescription(received(call.properties)) == call)
-        #expect(call.properties[BTCallName.Call.link]?.vardictValue?["handle"] == .int32(-1))
+        #expect(call.properties[BTCallName.Call.link]?.vardictValue == ["device": "earpiece"])
+        #expect(call.totalQuality?.fields["score"] == nil)
         call.totalQuality = nil
         call.quality = nil
         #expect(call.properties[BTCallName.Call.quality] == .int32(-1))
@@ -194,6 +195,32 @@ import Testing
         injection.bad = 1
         statistics.injections = [injection]
         #expect(try AudioStatistics(received(statistics.fields)) == statistics)
+    }
+
+    @Test func `No dictionary says -1 or an empty text for what is not known`() throws {
+        let address = BluetoothAddress(value: 0x1234)
+        let log = CallLogDescription(
+            id: nil, direction: .incoming, number: nil, name: nil, provider: "phone", began: 1, answered: nil, ended: 2,
+            reason: "filtered", device: nil)
+        let level = ExplanationDescription.Level(name: "default")
+        let row = QuirkDescription(
+            name: "slow", origin: .admin, line: 1, conditions: [], effects: [], reference: "", reason: "")
+        let dictionaries: [[String: Value]] = [
+            DeviceDescription(device: .earpiece, name: "earpiece", isAvailable: true).fields,
+            DeviceDescription(device: .headset(address), name: "H", isAvailable: false).fields,
+            QualityDescription().fields, CallLinkDescription(device: .earpiece).fields, log.fields,
+            ExplanationDescription(chosen: .none, level: "", reason: "", levels: [level], text: []).fields,
+            level.fields, ExplanationDescription.Next(action: "attempt", device: "", remaining: nil).fields,
+            row.fields, QuirksExplanationDescription(address: address).fields,
+            AudioStatistics.Terminal(id: 1, device: .earpiece, kind: .path).fields,
+            ContactDescription(name: "Alice").fields,
+        ]
+        for fields in dictionaries {
+            for (key, value) in fields {
+                #expect(value != "" && value.integerValue.map { $0 >= 0 } ?? true, "\(key) is \(value)")
+            }
+        }
+        #expect(log.fields["answered"] == nil)
     }
 
     @Test func `What is added later is left alone, and what may be missing has its default`() throws {

@@ -36,7 +36,7 @@ extension DaemonTests {
                 try await box.farEndHears(false)
                 // The microphone is not requested: it is closed at the source, and the policy has none.
                 try await eventually("the microphone is closed") {
-                    try await box.device("earpiece")?["input"] == "" && !box.daemon.microphone.isLive
+                    try await box.device("earpiece")?["input"] == nil && !box.daemon.microphone.isLive
                 }
                 try await box.bridge.calls.setMedia(of: call, audio: .off)
                 try await box.earpiecePlays(false)

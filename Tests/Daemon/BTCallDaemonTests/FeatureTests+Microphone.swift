@@ -19,7 +19,7 @@ extension DaemonTests.FeatureTests {
             try await box.bridge.setSetting("routing.microphoneEnabled", to: "false")
             for word in ["earpiece", "speakerphone"] {
                 let device = try #require(try await box.device(word))
-                #expect(device["input"] == "" && device["duplex"] == false && device["available"] == true)
+                #expect(device["input"] == nil && device["duplex"] == false && device["available"] == true)
                 #expect(device["output"] != "")
             }
             try await box.bridge.setSetting("routing.microphoneEnabled", to: "true")
@@ -37,20 +37,22 @@ extension DaemonTests.FeatureTests {
             configure: { configure(&$0.routing) },
             body: { box in
                 _ = try await box.connect(Box.first)
+                // What there is none of is absent.
+                func text(_ text: String) -> Value? { text.isEmpty ? nil : .string(text) }
                 for row in rows {
                     // Links over A2DP are not carried yet: their coming and going is told to the policy directly.
                     box.daemon.router.handle(.headsetProfile(Box.first, .hfp, isUp: row.hfp))
                     box.daemon.router.handle(.headsetProfile(Box.first, .a2dp, isUp: row.a2dp))
                     let device = try #require(try await box.device(first.description))
-                    #expect(device["mode"] == .string(row.mode), "\(row)")
+                    #expect(device["mode"] == text(row.mode), "\(row)")
                     #expect(device["available"] == .bool(!row.mode.isEmpty), "\(row)")
-                    #expect(device["unavailableBecause"] == .string(row.because), "\(row)")
+                    #expect(device["unavailableBecause"] == text(row.because), "\(row)")
                     let output = row.mode == "hfp" ? "sco" : "a2dp"
-                    #expect(device["output"] == .string(row.mode.isEmpty ? "" : "\(output):\(Box.first)"), "\(row)")
+                    #expect(device["output"] == text(row.mode.isEmpty ? "" : "\(output):\(Box.first)"), "\(row)")
                     #expect(device["duplex"] == .bool(row.mode == "hfp"), "\(row)")
                     let microphone = box.daemon.settings.configuration.routing.microphoneEnabled
                     let input = row.mode == "hfp" ? "sco:\(Box.first)" : microphone ? "builtinMic" : ""
-                    #expect(device["input"] == .string(row.mode.isEmpty ? "" : input), "\(row)")
+                    #expect(device["input"] == text(row.mode.isEmpty ? "" : input), "\(row)")
                 }
             })
     }
