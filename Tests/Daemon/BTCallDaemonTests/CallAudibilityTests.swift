@@ -6,6 +6,7 @@ import CallExchange
 import Configuration
 import ControlLoop
 import DBus
+import TestSupport
 import Testing
 
 extension DaemonTests {
