@@ -80,14 +80,15 @@ let package = Package(
         .target(
             name: "JSONText", path: "Sources/Pure/JSONText", swiftSettings: pure,
             linkerSettings: [.linkedLibrary("m")]),
+        .target(name: "Spelling", path: "Sources/Pure/Spelling", swiftSettings: pure),
         .target(name: "BluetoothTypes", path: "Sources/Pure/BluetoothTypes", swiftSettings: pure),
         .target(name: "Telephony", path: "Sources/Pure/Telephony", swiftSettings: pure),
         .target(
-            name: "HandsFree", dependencies: ["BluetoothTypes", "Telephony"], path: "Sources/Pure/HandsFree",
-            swiftSettings: pure),
+            name: "HandsFree", dependencies: ["BluetoothTypes", "Spelling", "Telephony"],
+            path: "Sources/Pure/HandsFree", swiftSettings: pure),
         .target(
-            name: "Routing", dependencies: ["BluetoothTypes", "JSONText"], path: "Sources/Pure/Routing",
-            swiftSettings: pure),
+            name: "Routing", dependencies: ["BluetoothTypes", "JSONText", "Spelling"],
+            path: "Sources/Pure/Routing", swiftSettings: pure),
         .target(
             name: "HeadsetPolicy", dependencies: ["BluetoothTypes", "HandsFree"], path: "Sources/Pure/HeadsetPolicy",
             swiftSettings: pure),
@@ -133,7 +134,7 @@ let package = Package(
             name: "BoardInput", dependencies: ["BluetoothTypes", "CBTCall", "ControlLoop"],
             path: "Sources/Shells/BoardInput", swiftSettings: common),
         .target(
-            name: "BTCallAPI", dependencies: ["BluetoothTypes", "DBus"], path: "Sources/Client/BTCallAPI",
+            name: "BTCallAPI", dependencies: ["BluetoothTypes", "DBus", "Spelling"], path: "Sources/Client/BTCallAPI",
             swiftSettings: common),
         .target(
             name: "BTCall", dependencies: ["BTCallAPI", "BluetoothTypes", "DBus", "ControlLoop"],
@@ -144,7 +145,7 @@ let package = Package(
             name: "Configuration",
             dependencies: [
                 "ALSA", "AudioDSP", "BTCallAPI", "BluetoothTypes", "BoardInput", "CINIH", "ControlLoop", "HandsFree",
-                "HeadsetPolicy", "Routing", "Telephony", logging,
+                "HeadsetPolicy", "Routing", "Spelling", "Telephony", logging,
             ], path: "Sources/Daemon/Configuration", swiftSettings: common),
         // The application's side of a call's audio: programs, bench and tests are its far ends.
         .target(
@@ -199,7 +200,7 @@ let package = Package(
             dependencies: [
                 "Diagnostics", "AudioPaths", "CallControl", "BoardControl", "HeadsetControl", "BusObjects",
                 "ALSA", "AudioEngine", "BTCallAPI", "BlueZ", "BluetoothSockets", "BluetoothTypes", "CBTCall",
-                "Configuration", "ControlLoop", "DBus", "Routing", logging,
+                "Configuration", "ControlLoop", "DBus", "Routing", "Spelling", logging,
             ], path: "Sources/Daemon/BTCallDaemon",
             swiftSettings: common),
         .target(
@@ -226,13 +227,14 @@ let package = Package(
             linkerSettings: small),
         // What the command lines have in common: output, completion, manual, and a call whose far end is the program.
         .target(
-            name: "CommandKit", dependencies: ["BTCall", "CallExchange", "ControlLoop", "JSONText", argumentParser],
+            name: "CommandKit",
+            dependencies: ["BTCall", "CallExchange", "ControlLoop", "JSONText", "Spelling", argumentParser],
             path: "Sources/Programs/CommandKit", swiftSettings: common),
         .executableTarget(
             name: "BTCallCommand",
             dependencies: [
                 "ALSA", "BTCall", "BTCallAPI", "BluetoothSockets", "BluetoothTypes", "CALSA", "CallExchange",
-                "CommandKit", "Configuration", "ControlLoop", "DBus", "JSONText", "Routing", argumentParser,
+                "CommandKit", "Configuration", "ControlLoop", "DBus", "JSONText", "Routing", "Spelling", argumentParser,
             ], path: "Sources/Programs/BTCallCommand",
             swiftSettings: common, linkerSettings: small),
         .executableTarget(
@@ -446,7 +448,8 @@ let package = Package(
             dependencies: [
                 "BTCallCommand", "BTCall", "BTCallAPI", "BTCallDaemon", "BTCallLab", "BTCallSimulator",
                 "BluetoothSockets", "BluetoothTypes", "CallExchange", "CommandKit", "CommandTestSupport",
-                "Configuration", "ControlLoop", "DBus", "JSONText", "Routing", "TestSupport", argumentParser,
+                "Configuration", "ControlLoop", "DBus", "JSONText", "Routing", "Spelling", "TestSupport",
+                argumentParser,
             ], path: "Tests/Programs/BTCallCommandTests", swiftSettings: common),
         .testTarget(
             name: "BTCallLabTests",

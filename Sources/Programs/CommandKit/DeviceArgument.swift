@@ -1,5 +1,6 @@
 package import ArgumentParser
 package import BTCall
+import Spelling
 
 /// Reads the DEVICE of a command line.
 package enum DeviceArgument {

@@ -1,5 +1,6 @@
 package import ArgumentParser
 import ControlLoop
+import Spelling
 
 /// What every program of btcall's does with its command line.
 package enum Program {

@@ -1,6 +1,7 @@
 import ArgumentParser
 import BTCall
 import CommandKit
+import Spelling
 import Testing
 
 @testable import BTCallCommand

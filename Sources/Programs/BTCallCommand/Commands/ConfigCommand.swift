@@ -3,6 +3,7 @@ import BTCall
 import CommandKit
 import ControlLoop
 import JSONText
+import Spelling
 
 struct ConfigCommand: BridgeCommand {
     static let configuration = CommandConfiguration(

@@ -3,6 +3,7 @@ import BTCall
 import CommandKit
 import ControlLoop
 import DBus
+import Spelling
 
 /// `btcall doctor`: looks at the machine itself, without a daemon; or makes a call with it.
 struct DoctorCommand: ParsableCommand, Sendable {

@@ -3,6 +3,7 @@ import BTCall
 import CommandKit
 import ControlLoop
 import Glibc
+import Spelling
 
 struct WatchCommand: BridgeCommand {
     static let configuration = CommandConfiguration(

@@ -1,4 +1,5 @@
 package import ArgumentParser
+import Spelling
 
 /// What a shell reads to complete the command lines of a program.
 package enum CompletionScript {

@@ -1,5 +1,3 @@
-package import ArgumentParser
-
 /// What was perhaps meant by a word that is not known.
 package enum Suggestion {
     /// `did you mean 'prefer'?`; nil when no candidate is near.
@@ -23,27 +21,6 @@ package enum Suggestion {
         }
         let best = rated.map(\.distance).min() ?? 0
         return rated.filter { $0.distance == best }.prefix(3).map(\.word)
-    }
-
-    /// What is wrong with the verb of a command line that was refused: the first word which should name a verb and does not.
-    ///
-    /// - Returns: nil when the verb is not what is wrong, or nothing can be said about it.
-    package static func unknownVerb(in arguments: [String], of root: any ParsableCommand.Type) -> String? {
-        var command = root
-        for word in arguments {
-            guard !word.hasPrefix("-") else { return nil }
-            let verbs = command.configuration.subcommands.filter { $0.configuration.shouldDisplay }
-            if let verb = command.configuration.subcommands.first(where: { $0.configuration.commandName == word }) {
-                command = verb
-                continue
-            }
-            guard !verbs.isEmpty, word != "help" else { return nil }
-            let question = question(for: word, among: verbs.compactMap { $0.configuration.commandName })
-            // Of a verb that can go without another one the word may be something else.
-            guard command.configuration.defaultSubcommand == nil || question != nil else { return nil }
-            return "unknown verb '\(word)'" + (question.map { ": \($0)" } ?? "")
-        }
-        return nil
     }
 
     /// How many bytes have to be added, taken away or replaced to make one of the other; two that change places are one.
