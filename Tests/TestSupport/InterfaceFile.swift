@@ -5,6 +5,8 @@ import FoundationXML
 package struct InterfaceFile {
     /// As `in -> out`.
     package var methods: [String: String] = [:]
+    /// The names of the dictionaries (`a{sv}`) that methods take, by method.
+    package var dictionaries: [String: String] = [:]
     package var signals: [String: String] = [:]
     package var properties: [String: String] = [:]
     package var writableProperties: Set<String> = []
@@ -52,6 +54,7 @@ package struct InterfaceFile {
             case "arg":
                 if member?.kind == "method" && attributes["direction"] == "in" {
                     input += attributes["type"] ?? ""
+                    if isInside, attributes["type"] == "a{sv}" { file.dictionaries[member?.name ?? ""] = name }
                 } else {
                     output += attributes["type"] ?? ""
                 }

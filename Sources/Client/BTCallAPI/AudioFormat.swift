@@ -41,6 +41,8 @@ package struct AudioFormat: Hashable, Sendable, CustomStringConvertible {
 
 // What an application asks for.
 extension AudioFormat {
+    package static let entries: [EntryType] = [.integer("rate"), .text("format"), .integer("channels")]
+
     /// Reads `rate`, `format` and `channels`; what is not said is 16000, `S16`, 1.
     ///
     /// - Throws: `.invalidArgument` for what is not accepted, naming what is.

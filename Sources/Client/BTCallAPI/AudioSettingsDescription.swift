@@ -11,6 +11,10 @@ package struct AudioSettingsDescription: Hashable, Sendable {
     /// As many devices as `exclude` may name.
     package static let mostExcluded = 64
 
+    package static let entries: [EntryType] = [
+        .text("directions"), .text("mode"), .texts("exclude"), .integer("period"), .text("override"),
+    ]
+
     package var directions: Directions
     package var mode: Mode
     package var exclude: [DeviceWord]

@@ -26,13 +26,8 @@ package struct ConfigurationDescription: Hashable, Sendable {
     /// - Throws: `.invalidArgument` for an entry that does not exist, or is no text.
     package init(_ fields: Fields) throws(APIError) {
         values = [:]
-        for name in fields.values.keys.sorted() {
-            guard let entry = Entry(rawValue: name) else {
-                let accepted = Entry.allCases.map(\.rawValue).joined(separator: ", ")
-                throw APIError(.invalidArgument, "\(fields.subject) has no entry \"\(name)\"; accepted: \(accepted)")
-            }
-            values[entry] = try fields.string(name)
-        }
+        try fields.check(Entry.allCases.map { .text($0.rawValue) })
+        for entry in Entry.allCases { values[entry] = try fields.optionalString(entry.rawValue) }
     }
 
     package subscript(_ entry: Entry) -> String { values[entry] ?? "" }

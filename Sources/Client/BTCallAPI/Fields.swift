@@ -1,9 +1,11 @@
 package import DBus
+import Spelling
 
 /// Reads the entries of an `a{sv}` by name and type.
 ///
 /// Every read either gives the type asked for or throws ``APIError/Code/invalidArgument`` naming the entry, what it has
-/// to be and what came. Entries that nobody asks for are left alone: within version 1 they may be added.
+/// to be and what came. Entries that nobody asks for are left alone: within version 1 the daemon may add some to what it says.
+/// What programs ask of the daemon is read with the list of what it takes, and every other entry is refused.
 package struct Fields {
     /// What is being read, for messages: `Devices`, `RegisterProvider options`.
     package let subject: String
@@ -20,6 +22,41 @@ package struct Fields {
             throw APIError(.invalidArgument, "\(subject) has to be of type a{sv}, not \(value.typeSignature)")
         }
         self.init(values, of: subject)
+    }
+
+    /// Reads what a program gives a method of the daemon.
+    ///
+    /// - Throws: `.invalidArgument` for an entry that the method does not take, with those that it takes, and for a value of another
+    ///   type.
+    package init(_ value: Value, _ accepted: DictionaryArgument) throws(APIError) {
+        try self.init(value, of: accepted.subject)
+        try check(accepted.entries)
+    }
+
+    /// Refuses every entry that is not on the list, and every value of another type.
+    package func check(_ accepted: [EntryType]) throws(APIError) {
+        let unknown = values.keys.filter { name in !accepted.contains { $0.name == name } }.sorted()
+        if !unknown.isEmpty { throw refusal(of: unknown, accepted.map(\.name)) }
+        for entry in accepted {
+            guard let value = values[entry.name], !entry.accepts(value) else { continue }
+            throw wrongType(entry.name, entry.typeName, value)
+        }
+    }
+
+    private func refusal(of unknown: [String], _ accepted: [String]) -> APIError {
+        // A program may send any number, of any length.
+        let shown = unknown.prefix(3).map { name in
+            let isLong = name.utf8.count > TextLimit.word.rawValue
+            let word = isLong ? String(decoding: name.utf8.prefix(TextLimit.word.rawValue), as: UTF8.self) : name
+            let question = Suggestion.question(for: word, among: accepted).map { " (\($0))" } ?? ""
+            return "\"\(word)\(isLong ? "…" : "")\"" + question
+        }
+        let names = accepted.isEmpty ? "no entry" : accepted.joined(separator: ", ")
+        let more = unknown.count - shown.count
+        return APIError(
+            .invalidArgument,
+            "unknown in \(subject): \(shown.joined(separator: ", "))\(more > 0 ? " and \(more) more" : ""); accepted: \(names)"
+        )
     }
 
     package func string(_ name: String) throws(APIError) -> String { try require(name, optionalString(name), "s") }

@@ -9,6 +9,8 @@ package struct MediaOptions: Hashable, Sendable {
         case direction(MediaDirection)
     }
 
+    package static let entries: [EntryType] = [.text("audio"), .textOrFlag("video")]
+
     /// Nil says nothing of it.
     package var audio: MediaDirection?
     package var video: Video?

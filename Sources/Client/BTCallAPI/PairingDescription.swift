@@ -2,8 +2,6 @@ package import DBus
 
 /// The options of `Pairing1.Open`.
 package struct PairingOptions: Hashable, Sendable {
-    package static let keys = ["allow", "pin"]
-
     /// Addresses and patterns of names; empty: any audio device.
     package var allow: [String]
     package var pin: String?
@@ -13,12 +11,8 @@ package struct PairingOptions: Hashable, Sendable {
         self.pin = pin
     }
 
-    /// - Throws: `.invalidArgument` for an entry of the wrong type, and for one that is not known: nobody is to think that it holds.
+    /// - Throws: `.invalidArgument` for an entry of the wrong type.
     package init(_ fields: Fields) throws(APIError) {
-        for key in fields.values.keys.sorted() where !Self.keys.contains(key) {
-            let accepted = Self.keys.joined(separator: ", ")
-            throw APIError(.invalidArgument, "\(fields.subject) have \"\(key)\"; accepted: \(accepted)")
-        }
         self.init(allow: try fields.strings("allow"), pin: try fields.optionalString("pin"))
     }
 

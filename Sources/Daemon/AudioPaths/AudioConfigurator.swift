@@ -124,7 +124,9 @@ package final class AudioConfigurator {
         _ answer: [String: Value], from program: AskedProgram, replacing proposal: AudioSettingsDescription
     ) {
         do throws(APIError) {
-            set(try AudioSettingsDescription(Fields(answer, of: "Configure"), replacing: proposal))
+            let fields = Fields(answer, of: "the settings of Configure")
+            try fields.check(AudioSettingsDescription.entries)
+            set(try AudioSettingsDescription(fields, replacing: proposal))
         } catch {
             logger.warning("the audio settings of \(program.busName) are ignored as a whole: \(error.message)")
         }

@@ -20,8 +20,11 @@ extension MethodCall {
     /// The path of an object.
     func path(_ index: Int, _ what: String) throws(APIError) -> String { try text(index, what, .address) }
 
-    func fields(_ index: Int, of subject: String = "options") throws(APIError) -> Fields {
-        try Fields(argument(index), of: subject)
+    /// The entries of a dictionary.
+    ///
+    /// - Throws: `invalidArgument` for an entry that the method does not take, and for a value of another type.
+    func fields(_ index: Int, _ accepted: DictionaryArgument) throws(APIError) -> Fields {
+        try Fields(argument(index), accepted)
     }
 
     /// - Throws: `invalidArgument` for what is no Bluetooth address.

@@ -7,19 +7,14 @@ import DBus
 // Manual rendering and taps: what programs do in place of the devices, or hear beside them.
 extension AudioObject {
     func openManual(_ call: MethodCall) throws(APIError) -> [Value] {
-        let options = try call.fields(0)
-        guard options.values["device"] == nil else {
-            throw APIError(
-                .notSupported,
-                "device is not offered: in manual rendering the audio is on no device, a headset included")
-        }
+        let options = try call.fields(0, .openManual)
         let isStream = try options.optionalBool("stream") ?? false
         let ends = try manual.open(AudioFormat(options: options), isStream: isStream, of: call.sender)
         return [.unixDescriptor(ends.uplink), .unixDescriptor(ends.downlink)]
     }
 
     func openTap(_ call: MethodCall) async throws(APIError) -> [Value] {
-        let options = try TapOptions(call.fields(1))
+        let options = try TapOptions(call.fields(1, .openTap))
         let path = try call.path(0, "call")
         return [.unixDescriptor(try await taps.open(path, options, of: call.sender))]
     }

@@ -6,14 +6,14 @@ import DBus
 // What programs let people hear, at the far end or here.
 extension AudioObject {
     func openInjection(_ call: MethodCall) throws(APIError) -> [Value] {
-        let options = try call.fields(0)
+        let options = try call.fields(0, .openInjection)
         let isStream = try options.optionalBool("stream") ?? false
         let format = try AudioFormat(options: options)
         return [.unixDescriptor(try applications.open(format, isStream: isStream, of: call.sender))]
     }
 
     func openPlayback(_ call: MethodCall) throws(APIError) -> [Value] {
-        let options = try call.fields(0)
+        let options = try call.fields(0, .openPlayback)
         let isStream = try options.optionalBool("stream") ?? false
         let format = try AudioFormat(options: options)
         let wish = try PlaybackWish(options: options)

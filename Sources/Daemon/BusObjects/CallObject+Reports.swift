@@ -7,7 +7,7 @@ import Telephony
 // What the application that owns a call says of it.
 extension CallObject {
     func update(_ call: MethodCall) throws(APIError) {
-        let options = try call.fields(1)
+        let options = try call.fields(1, .update)
         let state = try callState(call.text(0, "state", .word), options)
         let ssrcs = try synchronisationSources(options)
         let capabilities = try ProviderOptions.capabilities(options)
@@ -18,8 +18,8 @@ extension CallObject {
     }
 
     func reportCamera(_ call: MethodCall) throws(APIError) {
+        let settings = try CameraDescription(call.fields(0, .reportCamera))
         try calls.checkOwner(of: record, call.sender)
-        let settings = try CameraDescription(call.fields(0, of: "settings"))
         bus.emit(
             path: BTCallPath.calls, interface: BTCallName.Interface.calls,
             member: BTCallName.Calls.cameraSettingsChanged,
@@ -27,7 +27,7 @@ extension CallObject {
     }
 
     func requestMediaChange(_ call: MethodCall) async throws(APIError) {
-        let options = try MediaOptions(call.fields(0, of: "media"))
+        let options = try MediaOptions(call.fields(0, .requestMediaChange))
         try await calls.requestMediaChange(of: record, options, from: call.sender)
     }
 }

@@ -98,8 +98,9 @@ final class CallObject {
     // MARK: Requests
 
     private func answer(_ call: MethodCall) async throws(APIError) {
+        let media = try MediaOptions(call.fields(0, .answer))
         do throws(APIError) {
-            try await calls.answer(record, MediaOptions(call.fields(0)))
+            try await calls.answer(record, media)
         } catch {
             throw reworded(error, "only one that rings or waits can be answered")
         }
@@ -157,7 +158,7 @@ final class CallObject {
     // MARK: Media
 
     private func setMedia(_ call: MethodCall) async throws(APIError) {
-        try await calls.changeMedia(of: record, MediaOptions(call.fields(0, of: "media")))
+        try await calls.changeMedia(of: record, MediaOptions(call.fields(0, .setMedia)))
     }
 
     private func answerMediaChange(_ call: MethodCall) throws(APIError) {

@@ -8,7 +8,7 @@ extension CallsObject {
     // MARK: Providers
 
     func registerProvider(_ call: MethodCall) throws(APIError) {
-        let options = try ProviderOptions(call.fields(1))
+        let options = try ProviderOptions(call.fields(1, .registerProvider))
         try calls.register(busName: call.sender, path: call.path(0, "provider"), options: options)
     }
 
@@ -17,7 +17,7 @@ extension CallsObject {
     }
 
     func reportIncoming(_ call: MethodCall) async throws(APIError) -> [Value] {
-        let given = try ReportOptions(call.fields(2))
+        let given = try ReportOptions(call.fields(2, .reportIncoming))
         let path = try call.path(0, "provider")
         let number = try call.text(1, "number", .name)
         let options = await calls.named(given, number, busName: call.sender, path: path)
@@ -26,7 +26,7 @@ extension CallsObject {
     }
 
     func reportOutgoing(_ call: MethodCall) throws(APIError) -> [Value] {
-        let options = try ReportOptions(call.fields(2))
+        let options = try ReportOptions(call.fields(2, .reportOutgoing))
         let record = try calls.reportOutgoing(
             busName: call.sender, path: call.path(0, "provider"), number: call.text(1, "number", .name),
             options: options)
@@ -36,7 +36,7 @@ extension CallsObject {
     // MARK: Requests
 
     func place(_ call: MethodCall) async throws(APIError) -> [Value] {
-        let options = try call.fields(1)
+        let options = try call.fields(1, .place)
         let provider = try options.optionalString("provider", .provider)
         let media = try MediaOptions(options)
         let number = try call.text(0, "number", .name)

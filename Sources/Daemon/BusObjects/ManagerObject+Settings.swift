@@ -24,7 +24,8 @@ extension ManagerObject {
     }
 
     func logout(_ call: MethodCall) async throws(APIError) {
-        try await life?.logout(forgettingHeadsets: call.fields(0).optionalBool("forgetHeadsets") ?? false)
+        let forgets = try call.fields(0, .logout).optionalBool("forgetHeadsets") ?? false
+        try await life?.logout(forgettingHeadsets: forgets)
     }
 }
 

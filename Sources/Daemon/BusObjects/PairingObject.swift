@@ -48,8 +48,8 @@ package final class PairingObject {
     // MARK: Members
 
     private func open(_ call: MethodCall) async throws(APIError) {
+        let options = try PairingOptions(call.fields(1, .openPairing))
         let who = await caller(call)
-        let options = try PairingOptions(call.fields(1, of: "the options of Open"))
         try await pairing.open(
             seconds: call.integer(0), allow: options.allow, pin: options.pin, by: who)
     }

@@ -10,7 +10,7 @@ import Routing
 extension RouterObject {
     /// The walk over the levels, now or with the option `time` as it was then.
     func explain(_ call: MethodCall) throws(APIError) -> [Value] {
-        [.vardict(try explanation(call.fields(0, of: "the options of Explain")).fields)]
+        [.vardict(try explanation(call.fields(0, .explain)).fields)]
     }
 
     private func explanation(_ options: Fields) throws(APIError) -> ExplanationDescription {
@@ -28,7 +28,7 @@ extension RouterObject {
     }
 
     func incident(_ call: MethodCall) throws(APIError) -> [Value] {
-        let options = try call.fields(0, of: "the options of Incident")
+        let options = try call.fields(0, .incident)
         let includingAddresses = try options.optionalBool("addresses") ?? false
         guard let text = router.recorder.incident(title: "asked for", includingAddresses: includingAddresses) else {
             throw APIError(.wrongState, "nothing has been recorded yet: there was no routing event")

@@ -56,6 +56,7 @@ package final class SessionObject {
     package func close() { holders.removeAll() }
 
     private func activate(_ call: MethodCall) throws(APIError) -> [Value] {
+        _ = try call.fields(0, .activateSession)
         let wasActive = isActive
         let descriptor = try holders.add((), of: call.sender)
         if !wasActive {

@@ -220,6 +220,7 @@ extension DaemonTests {
                         ["period": .uint32(4), "override": "speakerphone"],
                         ["mode": "loud", "exclude": .strings(["earpiece"])],
                         ["exclude": .strings(["none"])], ["period": "10"], ["directions": .uint32(1)],
+                        ["exlude": .strings(["earpiece"])],
                         ["exclude": .strings((10..<75).map { "bluetooth:00:00:5E:00:53:\($0)" })],
                     ])
                     let program = try BusConnection(box.address)
@@ -237,7 +238,7 @@ extension DaemonTests {
                         BTCallName.bus, BTCallPath.session, BTCallName.Interface.session, "RegisterConfigurator",
                         [.objectPath("/audio")])
                     let registration = try await box.register()
-                    for text in ["period", "mode", "exclude", "period", "directions", "at most 64"] {
+                    for text in ["period", "mode", "exclude", "period", "directions", "mean 'exclude'?", "at most 64"] {
                         let before = box.log.containing("ignored as a whole").count
                         let call = try await box.startCall(registration)
                         try await box.route(.earpiece)

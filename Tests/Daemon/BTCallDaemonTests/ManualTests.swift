@@ -182,7 +182,7 @@ extension DaemonTests {
                 let name = await box.error(
                     BTCallPath.audio, BTCallName.Interface.audio, BTCallName.Audio.openManual,
                     [.vardict(["device": .string("bluetooth:\(Box.first)")])])
-                #expect(name == APIError(.notSupported, "").name)
+                #expect(name == APIError(.invalidArgument, "").name)
                 let manual = try await statistics(box).manual
                 #expect(manual == nil)
             }
