@@ -19,8 +19,7 @@ import Testing
     }
 
     @Test func `the example configuration is understood as it is and with every key switched on`() throws {
-        _ = try Configuration(
-            entries: ConfigurationReader.entries(ofText: ConfigurationExample.text, name: "example"), file: "example")
+        _ = try Configuration(text: ConfigurationExample.text, name: "example")
         let values = ConfigurationExample.text.split(separator: "\n").compactMap { line -> String? in
             if line.hasPrefix("[") { return String(line) }
             guard line.hasPrefix("#"), !line.hasPrefix("# "), line.contains(" = "), !line.hasSuffix("= ") else {
@@ -29,7 +28,7 @@ import Testing
             return String(line.dropFirst())
         }
         let text = values.joined(separator: "\n")
-        _ = try Configuration(entries: ConfigurationReader.entries(ofText: text, name: "example"), file: "example")
+        _ = try Configuration(text: text, name: "example")
     }
 
     @Test func `the policy, the activation file and the unit have the daemon's names`() throws {

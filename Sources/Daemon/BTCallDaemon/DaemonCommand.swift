@@ -10,6 +10,7 @@ import DBus
 import Glibc
 import HeadsetControl
 import Logging
+import Spelling
 
 /// The program `btcalld`: its arguments, its logs, its signals, its service manager.
 package enum DaemonCommand {
@@ -17,23 +18,35 @@ package enum DaemonCommand {
         var configuration: String?
         var bus = BusAddress.system
         var isForeground = false
+        var isCheck = false
         var checked: String?
+        var triesDevices = false
     }
 
     /// What `--help` prints.
     package static let usage = """
         usage: btcalld [--config FILE] [--bus system|session|ADDRESS] [--foreground]
-               btcalld --check FILE      reads a configuration with its quirks, or a quirks file, and says what is wrong
+               btcalld --check [FILE] [--devices]
+                                         reads a configuration with its quirks, or a quirks file, and says everything that is
+                                         wrong; --devices opens its sound cards for a moment
                btcalld --example         prints a configuration with every key explained
                btcalld --version
         The configuration is /etc/btcall/btcalld.conf unless --config names another; without --config the daemon also
         starts when that file does not exist. --foreground logs to standard error, also under a service manager.
+        Exit status: 0 ended when told to, or the file is understood and its devices open; 1 could not start, a mistake in the
+        file, no file, or a device that does not open; 2 wrong arguments.
         """
     private static let standardConfiguration = "/etc/btcall/btcalld.conf"
+    /// Mistakes that are told at once.
+    private static let mostShown = 50
     private static let hangUp = """
         SIGHUP: the configuration is not read again while btcalld runs: restart it (`systemctl restart btcalld`), or set keys \
         with `btcall config`
         """
+
+    private static let words = [
+        "--config", "--bus", "--foreground", "--check", "--devices", "--example", "--version", "--help",
+    ]
 
     /// Runs until SIGTERM or SIGINT; the exit status is 0 then, 1 when it could not start, 2 for wrong arguments.
     ///
@@ -48,10 +61,11 @@ package enum DaemonCommand {
         ALSAEnvironment.prepare()
         signal(SIGPIPE, SIG_IGN)
         let arguments = parse(words)
-        if let file = arguments.checked { check(file) }
+        if arguments.isCheck { check(arguments) }
         let configuration = read(arguments.configuration)
         LogDestination.bootstrap(
             level: configuration.logLevel, arguments.isForeground ? .standardError : .detected)
+        tell(configuration, of: arguments)
         ControlLoop.shared.run { start(configuration, arguments.bus) }
     }
 
@@ -61,7 +75,10 @@ package enum DaemonCommand {
         while let word = rest.popFirst() {
             switch word {
             case "--config": arguments.configuration = value(of: word, &rest)
-            case "--check": arguments.checked = value(of: word, &rest)
+            case "--check":
+                arguments.isCheck = true
+                if rest.first?.hasPrefix("-") == false { arguments.checked = rest.popFirst() }
+            case "--devices": arguments.triesDevices = true
             case "--bus":
                 let text = value(of: word, &rest)
                 guard let address = BusAddress(text) else {
@@ -78,9 +95,12 @@ package enum DaemonCommand {
             case "--help", "-h":
                 print(usage)
                 exit(0)
-            default: fail(2, "unknown argument \(word)\n\(usage)")
+            default:
+                let question = Suggestion.question(for: word, among: Self.words).map { ": \($0)" } ?? ""
+                fail(2, "unknown argument \(word)\(question)\n\(usage)")
             }
         }
+        if arguments.triesDevices, !arguments.isCheck { fail(2, "--devices goes with --check\n\(usage)") }
         return arguments
     }
 
@@ -89,27 +109,76 @@ package enum DaemonCommand {
         return value
     }
 
+    /// The configuration to start with; ends the program with all that is wrong with it.
     private static func read(_ file: String?) -> Configuration {
-        do throws(ConfigurationError) {
-            let isAbsent = file == nil && access(standardConfiguration, F_OK) != 0
-            let path = file ?? standardConfiguration
-            var configuration =
-                try isAbsent
-                ? Configuration(entries: [], file: path) : Configuration(file: path)
-            try configuration.loadQuirks()
-            return configuration
-        } catch {
-            fail(1, "\(error)")
+        let isAbsent = file == nil && access(standardConfiguration, F_OK) != 0
+        let path = file ?? standardConfiguration
+        let (configuration, mistakes) = Configuration.loading(isAbsent ? nil : path)
+        guard !mistakes.isEmpty else { return configuration }
+        write(mistakes, of: path)
+        exit(1)
+    }
+
+    /// What a configuration that holds has to say.
+    private static func tell(_ configuration: Configuration, of arguments: Arguments) {
+        let logger = Logger(label: "btcalld")
+        for warning in configuration.warnings { logger.warning("\(warning)") }
+        guard arguments.configuration == nil, access(standardConfiguration, F_OK) != 0 else { return }
+        logger.notice(
+            """
+            there is no configuration: no \(standardConfiguration), and no --config. Every key has its default, and no sound card \
+            is used: `btcall setup` proposes one
+            """)
+    }
+
+    /// Everything that is wrong, a line each, and how much it is.
+    private static func write(_ mistakes: [ConfigurationError], of file: String) {
+        let shown = mistakes.prefix(mostShown)
+        var text = shown.map { PrintableText.line("\($0)") + "\n" }.joined()
+        if mistakes.count > shown.count { text += "… and \(mistakes.count - shown.count) more\n" }
+        text += "btcalld: \(mistakes.count == 1 ? "1 mistake" : "\(mistakes.count) mistakes") in \(file)\n"
+        LineWriter.standardError.write(PrintableText.document(text))
+    }
+
+    private static func check(_ arguments: Arguments) -> Never {
+        let file = arguments.checked ?? arguments.configuration ?? standardConfiguration
+        if arguments.checked == nil, arguments.configuration == nil, access(file, F_OK) != 0 {
+            fail(
+                1,
+                """
+                there is no configuration: neither \(file) is there nor does --check or --config name another file; \
+                `btcalld --example` prints one, `btcall setup` proposes one for this board
+                """)
+        }
+        let check = ConfigurationCheck(file)
+        for warning in check.warnings {
+            LineWriter.standardError.write(PrintableText.line("warning: \(warning)") + "\n")
+        }
+        if check.mistakes.isEmpty {
+            print(PrintableText.line(check.summary))
+        } else {
+            write(check.mistakes, of: file)
+        }
+        let status: Int32 = check.mistakes.isEmpty ? 0 : 1
+        guard arguments.triesDevices, let configuration = check.configuration else { exit(status) }
+        ControlLoop.shared.run {
+            let allOpen = tryDevices(configuration, file)
+            exit(allOpen ? status : 1)
         }
     }
 
-    private static func check(_ file: String) -> Never {
-        do throws(ConfigurationError) {
-            print(PrintableText.line(try ConfigurationCheck.check(file)))
-        } catch {
-            fail(1, "\(error)")
+    /// - Returns: whether all of them opened.
+    @ControlPlane
+    private static func tryDevices(_ configuration: Configuration, _ file: String) -> Bool {
+        let trial = DeviceTrial(
+            configuration, paths: ALSAPathOpener(configuration: configuration),
+            board: LinuxBoard(logger: Logger(label: "btcalld")))
+        let findings = trial.findings()
+        if findings.isEmpty {
+            print("no sound card to try: \(PrintableText.line(file)) has no [device …] that is understood")
         }
-        exit(0)
+        for finding in findings { print(PrintableText.line(finding.text)) }
+        return findings.allSatisfy(\.isWell)
     }
 
     private static func fail(_ status: Int32, _ message: String) -> Never {

@@ -7,7 +7,7 @@ package import Telephony
 
 /// Everything that can be set about the daemon, with the values that hold when nothing is.
 ///
-/// A value: read once from a file (`init(entries:file:)`) or made by a test or the simulator.
+/// A value: read once from a file (`init(file:)`) or made by a test or the simulator.
 package struct Configuration: Sendable {
     /// A local device: an ALSA card's playback and capture with what belongs to it.
     package struct SoundCard: Equatable, Sendable {
@@ -241,6 +241,8 @@ package struct Configuration: Sendable {
     package var quirks = QuirksDatabase()
     /// The settings that the file gives, by their names (`routing.exclude`).
     package var givenSettings: Set<String> = []
+    /// What the file says in a way of earlier versions, which is still understood.
+    package var warnings: [ConfigurationError] = []
     /// No key sets them.
     package var waits = Waits()
 
@@ -249,61 +251,6 @@ package struct Configuration: Sendable {
     /// Where the files are when no key says otherwise; those need not exist.
     package static let shippedQuirks = "/usr/share/btcall/quirks.conf"
     package static let adminQuirks = "/etc/btcall/quirks.conf"
-
-    /// Reads a configuration file.
-    ///
-    /// - Throws: `ConfigurationError` for the first entry that is not understood.
-    package init(file: String) throws(ConfigurationError) {
-        try self.init(entries: ConfigurationReader.entries(ofFile: file), file: file)
-    }
-
-    /// - Parameters:
-    ///   - entries: in the order of the file.
-    ///   - file: named in messages.
-    package init(entries: [ConfigurationEntry], file: String) throws(ConfigurationError) {
-        self.init()
-        for entry in entries {
-            try apply(entry, file: file)
-        }
-        for (kind, device) in localDevices where device.playback == nil && device.capture == nil {
-            throw ConfigurationError(
-                file: file, line: nil, key: "[device \(kind.rawValue)]", problem: "has neither playback nor capture",
-                accepted: "name an ALSA device: playback = hw:0,0")
-        }
-        for (kind, device) in localDevices where device.volume != nil && device.mixer == nil {
-            throw ConfigurationError(
-                file: file, line: nil, key: "[device \(kind.rawValue)] volume", problem: "has no mixer control to set",
-                accepted: "name one as well: mixer = Speaker (see `amixer scontrols`)")
-        }
-        chooseRingDevice()
-    }
-
-    private mutating func apply(_ entry: ConfigurationEntry, file: String) throws(ConfigurationError) {
-        func refused(_ problem: String, _ accepted: String) -> ConfigurationError {
-            ConfigurationError(
-                file: file, line: entry.line, key: "[\(entry.section)] \(entry.key)", problem: problem,
-                accepted: accepted)
-        }
-        if entry.section == "provider baresip" {
-            throw refused(
-                "btcall-baresip follows baresip, not btcalld",
-                "delete the section, write its address, port and account into /etc/btcall/baresip.conf as control = "
-                    + "ADDRESS:PORT and account = …, and start it: systemctl enable --now btcall-baresip.service")
-        }
-        guard let section = ConfigurationSection(entry.section) else {
-            throw refused("there is no such section", "sections are " + ConfigurationSection.names)
-        }
-        guard let key = section.keys.first(where: { $0.name == entry.key }) else {
-            let names = section.keys.map(\.name).joined(separator: ", ")
-            throw refused("there is no such key", "keys of [\(entry.section)] are \(names)")
-        }
-        do throws(ConfigurationValueError) {
-            try key.apply(&self, entry.value)
-            givenSettings.insert("\(section.settingPrefix).\(key.name)")
-        } catch {
-            throw refused("'\(entry.value)' is not accepted", "it is \(error.accepted)")
-        }
-    }
 }
 
 /// A value that a key does not take, and what it takes.

@@ -1,21 +1,51 @@
 import HandsFree
 
-/// What `btcalld --check FILE` does.
-package enum ConfigurationCheck {
+/// What `btcalld --check FILE` finds out about a configuration with the quirks files that it names, or about a quirks file.
+package struct ConfigurationCheck: Sendable {
+    package let file: String
+    /// Without what is not understood; nil for a quirks file.
+    package private(set) var configuration: Configuration?
+    /// Everything that is wrong: first the file's own, in its order, then what is wrong with quirks files.
+    package private(set) var mistakes: [ConfigurationError] = []
+    /// The quirks files that were read: `/etc/btcall/quirks.conf (3 rows)`.
+    private var quirks: [String] = []
+
+    package var warnings: [ConfigurationError] { configuration?.warnings ?? [] }
+
+    package init(_ file: String) {
+        self.file = file
+        // A file that cannot be read is refused below, as the configuration that it would have been.
+        if let bytes = try? QuirksDatabase.contents(file, isOptional: false), Self.isQuirksFile(bytes) {
+            let origin: QuirkRow.Origin = file == Configuration.shippedQuirks ? .shipped : .admin
+            do throws(ConfigurationError) {
+                let (database, mistakes) = try QuirksDatabase.reading(bytes, file: file, origin: origin)
+                quirks = database.files.map { "\($0.rowCount) rows" }
+                self.mistakes = mistakes
+            } catch {
+                mistakes = [error]
+            }
+            return
+        }
+        let (configuration, mistakes) = Configuration.loading(file)
+        self.configuration = configuration
+        self.mistakes = mistakes
+        quirks = configuration.quirks.files.map { "\($0.path) (\($0.rowCount) rows)" }
+    }
+
+    /// What to say when all of it is understood.
+    package var summary: String {
+        guard configuration != nil else { return "\(file) is understood: \(quirks.joined())" }
+        return "\(([file] + quirks).joined(separator: ", ")) is understood"
+    }
+
     /// Reads a configuration with the quirks files that it names, or a quirks file.
     ///
     /// - Returns: what to say when all of it is understood.
+    /// - Throws: for the first mistake.
     package static func check(_ file: String) throws(ConfigurationError) -> String {
-        // A file that cannot be read is refused below, as the configuration that it would have been.
-        if let bytes = try? QuirksDatabase.contents(file, isOptional: false), isQuirksFile(bytes) {
-            let origin: QuirkRow.Origin = file == Configuration.shippedQuirks ? .shipped : .admin
-            let database = try QuirksDatabase(parsing: bytes, file: file, origin: origin)
-            return "\(file) is understood: \(database.files[0].rowCount) rows"
-        }
-        var configuration = try Configuration(file: file)
-        try configuration.loadQuirks()
-        let quirks = configuration.quirks.files.map { ", \($0.path) (\($0.rowCount) rows)" }.joined()
-        return "\(file)\(quirks) is understood"
+        let check = ConfigurationCheck(file)
+        if let mistake = check.mistakes.first { throw mistake }
+        return check.summary
     }
 
     /// The first section says it; a file whose first section is no known one is taken for a configuration.
@@ -27,8 +57,32 @@ package enum ConfigurationCheck {
 }
 
 extension Configuration {
+    /// Reads a configuration and the quirks files that it names, all of them to the end.
+    ///
+    /// - Parameter file: nil: there is none, and every key has its default.
+    /// - Returns: the configuration without what is not understood, and everything that is wrong.
+    package static func loading(_ file: String?) -> (configuration: Configuration, mistakes: [ConfigurationError]) {
+        var configuration = Configuration()
+        var mistakes: [ConfigurationError] = []
+        do throws(ConfigurationError) {
+            if let file {
+                (configuration, mistakes) = try reading(file: file)
+            } else {
+                configuration.chooseRingDevice()
+            }
+        } catch {
+            return (configuration, [error])
+        }
+        mistakes += configuration.loadQuirks()
+        return (configuration, mistakes)
+    }
+
     /// Reads the quirks files that this configuration names.
-    package mutating func loadQuirks() throws(ConfigurationError) {
-        quirks = try QuirksDatabase.load(shipped: quirksFile, overlay: quirksOverlay)
+    ///
+    /// - Returns: what is wrong with each of them.
+    package mutating func loadQuirks() -> [ConfigurationError] {
+        let (database, mistakes) = QuirksDatabase.loading(shipped: quirksFile, overlay: quirksOverlay)
+        quirks = database
+        return mistakes
     }
 }

@@ -3,6 +3,7 @@ package import BTCallAPI
 package import BluetoothTypes
 import Logging
 package import Routing
+import Spelling
 
 /// One key of the configuration: its name, what it means, and how a value is taken and given.
 ///
@@ -159,6 +160,14 @@ package enum ConfigurationSection: Equatable {
         }
     }
 
+    /// The key of that name, or of the name that an earlier version had for it.
+    package func key(_ name: some StringProtocol) -> ConfigurationKey? {
+        let keys = keys
+        if let key = keys.first(where: { $0.name == name }) { return key }
+        guard let current = UnitSpelling.current(of: name) else { return nil }
+        return keys.first { $0.name == current }
+    }
+
     /// What begins the names of its settings: `routing`, `device.earpiece`.
     package var settingPrefix: String {
         switch self {
@@ -220,8 +229,10 @@ package enum ConfigurationSection: Equatable {
         case .openTimeoutMs, .reopenPauseMs: .reopen
         case .exclude, .headsetOrder, .newHeadset, .jackGesture, .jackMasksEarpiece, .microphoneEnabled,
             .allowBluetoothA2DP, .inbandRing, .ringLocal, .manualAudio, .manualRendering, .releaseOnHold, .systemDevice,
-            .settleBluetoothMs, .settleMaxMs, .flapWindowMs, .jackDebounceMs, .openAttempts, .retryBaseMs,
-            .penaltyBaseMs, .penaltyMaxMs, .startGraceMs, .reopenBridgeMs, .minDwellMs, .gapResetMs, .transferGuardMs,
+            .settleBluetoothMs, .settleMaxMs, .flapWindowMs, .jackDebounceMs,
+            .openAttempts, .retryBaseMs,
+            .penaltyBaseMs, .penaltyMaxMs, .startGraceMs, .reopenBridgeMs,
+            .minDwellMs, .gapResetMs, .transferGuardMs,
             .silentLimitMs, .silentResumeMs, .silentCloseMs, .mediaRestoreMs:
             .now
         }

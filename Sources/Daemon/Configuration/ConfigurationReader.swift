@@ -35,20 +35,39 @@ package struct ConfigurationEntry: Equatable, Sendable {
     package let line: Int
 }
 
+/// What a file has, without the lines that are not understood.
+package struct ConfigurationContents: Sendable {
+    /// `[section]`, also of a section without a key.
+    package struct Head: Equatable, Sendable {
+        package let section: String
+        package let line: Int
+    }
+
+    package fileprivate(set) var entries: [ConfigurationEntry] = []
+    package fileprivate(set) var heads: [Head] = []
+    /// What is wrong with the lines that are left out, in the order of the file.
+    package fileprivate(set) var mistakes: [ConfigurationError] = []
+}
+
 /// Reads INI files through libinih and says where each entry stands.
 ///
 /// Debian's libinih neither reports line numbers nor accepts lines of 200 bytes and more: lines are counted and measured
-/// while they are fed to it, and longer ones are refused instead of being cut.
+/// before they are fed to it, and longer ones are refused instead of being cut.
 package enum ConfigurationReader {
     /// Longest line in bytes, without its end (INI_MAX_LINE less the end of line and the terminator).
     package static let maximumLineBytes = 198
     /// More than this is no configuration.
     package static let mostBytes = 1 << 20
+    /// Lines that are neither a section nor an entry, of which each costs a pass over the file: nobody reads on after so many.
+    private static let mostBadLines = 50
+    /// Stands for the section of a line such as `[routing`: nobody knows where the keys below belong.
+    private static let unknownSection = "\u{1}"
+    private static let lineFeed = UInt8(ascii: "\n")
 
-    /// - Throws: `ConfigurationError` for a file that is not read, a line that is no entry, a line that is too long and a key
-    ///   given twice.
+    /// - Throws: `ConfigurationError` for a file that is not read, and for the first line that is no entry, is too long or gives a key
+    ///   a second time.
     package static func entries(ofFile path: String) throws(ConfigurationError) -> [ConfigurationEntry] {
-        try read(contents(path), file: path).entries
+        try entries(contents(ofFile: path))
     }
 
     /// The same without the lines that are no entries or too long, and the keys that are given twice.
@@ -58,17 +77,39 @@ package enum ConfigurationReader {
     package static func understoodEntries(
         ofFile path: String
     ) throws(ConfigurationError) -> (entries: [ConfigurationEntry], leftOut: [ConfigurationError]) {
-        try read(contents(path), file: path, leavesOut: true)
+        let contents = try contents(ofFile: path)
+        var leftOut: [ConfigurationError] = []
+        for mistake in contents.mistakes where !leftOut.contains(where: { $0.problem == mistake.problem }) {
+            leftOut.append(mistake)
+        }
+        return (contents.entries, leftOut)
     }
 
     /// - Parameters:
     ///   - text: the contents of a configuration file.
     ///   - name: stands for the file in messages.
     package static func entries(ofText text: String, name: String) throws(ConfigurationError) -> [ConfigurationEntry] {
-        try read(Array(text.utf8), file: name).entries
+        try entries(contents(ofText: text, name: name))
     }
 
-    private static func contents(_ path: String) throws(ConfigurationError) -> [UInt8] {
+    /// Everything that the file has, and everything that is wrong with its lines.
+    ///
+    /// - Throws: for a file that is not read.
+    package static func contents(ofFile path: String) throws(ConfigurationError) -> ConfigurationContents {
+        try read(bytes(path), file: path)
+    }
+
+    package static func contents(ofText text: String, name: String) throws(ConfigurationError) -> ConfigurationContents
+    {
+        try read(Array(text.utf8), file: name)
+    }
+
+    private static func entries(_ contents: ConfigurationContents) throws(ConfigurationError) -> [ConfigurationEntry] {
+        if let mistake = contents.mistakes.first { throw mistake }
+        return contents.entries
+    }
+
+    private static func bytes(_ path: String) throws(ConfigurationError) -> [UInt8] {
         do throws(FileRefusal) {
             return try ForeignFile.read(path, atMost: mostBytes)
         } catch {
@@ -82,124 +123,140 @@ package enum ConfigurationReader {
         }
     }
 
-    private typealias Outcome = (entries: [ConfigurationEntry], leftOut: [ConfigurationError])
-
-    private static func read(
-        _ contents: [UInt8], file: String, leavesOut: Bool = false
-    ) throws(ConfigurationError) -> Outcome {
-        var bytes = contents
-        guard !bytes.isEmpty else { return ([], []) }
-        if let refusal = nul(in: bytes, file: file) {
-            guard leavesOut else { throw refusal }
-            let lines = bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
-            let others = lines.map { $0.contains(0) ? [] : $0 }.joined(separator: [UInt8(ascii: "\n")])
-            let outcome = try read(Array(others), file: file, leavesOut: true)
-            return (outcome.entries, [refusal] + outcome.leftOut)
+    private static func read(_ bytes: [UInt8], file: String) throws(ConfigurationError) -> ConfigurationContents {
+        guard !bytes.isEmpty else { return ConfigurationContents() }
+        var lines = bytes.split(separator: lineFeed, omittingEmptySubsequences: false)
+        var mistakes: [ConfigurationError] = []
+        func refuse(_ index: Int, _ problem: String, _ accepted: String, _ replacement: ArraySlice<UInt8> = []) {
+            mistakes.append(
+                ConfigurationError(file: file, line: index + 1, key: nil, problem: problem, accepted: accepted))
+            lines[index] = replacement
         }
-        let outcome: Result<Outcome, ConfigurationError> = bytes.withUnsafeMutableBytes { buffer in
-            guard let stream = fmemopen(buffer.baseAddress, buffer.count, "r") else {
-                let error = SystemError(call: "fmemopen", code: errno)
-                return .failure(
-                    ConfigurationError(file: file, line: nil, key: nil, problem: "\(error)", accepted: "try again"))
+        for index in lines.indices {
+            // What follows would be read as the next line.
+            if lines[index].contains(0) { refuse(index, "the line has a NUL character", "text without it") }
+            if lines[index].count > maximumLineBytes {
+                refuse(index, "the line is too long", "a line may have \(maximumLineBytes) bytes")
             }
-            defer { fclose(stream) }
-            return Result { () throws(ConfigurationError) in try read(stream, file: file, leavesOut: leavesOut) }
         }
-        return try outcome.get()
+        while true {
+            let reading = Reading(lines, file: file)
+            let firstBadLine = try parse(Array(lines.joined(separator: [lineFeed])), reading)
+            guard firstBadLine > 0, mistakes.count < mostBadLines else {
+                var contents = reading.contents
+                contents.entries.removeAll { $0.section == unknownSection }
+                contents.heads.removeAll { $0.section == unknownSection }
+                contents.mistakes = (contents.mistakes + mistakes).sorted { ($0.line ?? 0) < ($1.line ?? 0) }
+                return contents
+            }
+            let isHead = Reading.trimmed(lines[firstBadLine - 1]).first == UInt8(ascii: "[")
+            refuse(
+                firstBadLine - 1,
+                isHead ? "this is no section: the bracket is not closed" : "this is neither a section nor an entry",
+                "write [section], key = value, or a comment that begins with # or ;",
+                isHead ? Array("[\(unknownSection)]".utf8)[...] : [])
+        }
     }
 
-    /// A line with a NUL would end there, and what follows would be read as the next one.
-    private static func nul(in bytes: [UInt8], file: String) -> ConfigurationError? {
-        guard let place = bytes.firstIndex(of: 0) else { return nil }
-        let line = bytes[..<place].count { $0 == UInt8(ascii: "\n") } + 1
-        return ConfigurationError(
-            file: file, line: line, key: nil, problem: "the line has a NUL character", accepted: "text without it")
+    /// - Returns: the first line that libinih does not take, from 1; 0: it takes all.
+    private static func parse(_ text: [UInt8], _ reading: Reading) throws(ConfigurationError) -> Int {
+        var text = text
+        guard !text.isEmpty else { return 0 }
+        let line: Int32? = text.withUnsafeMutableBytes { buffer in
+            guard let stream = fmemopen(buffer.baseAddress, buffer.count, "r") else { return nil }
+            defer { fclose(stream) }
+            reading.stream = stream
+            defer { reading.stream = nil }
+            let context = Unmanaged.passUnretained(reading).toOpaque()
+            return ini_parse_stream(
+                { buffer, size, stream in
+                    guard let buffer, let stream else { return nil }
+                    return Unmanaged<Reading>.fromOpaque(stream).takeUnretainedValue().nextLine(buffer, size)
+                }, context,
+                { context, section, key, value in
+                    guard let context, let section, let key else { return 0 }
+                    Unmanaged<Reading>.fromOpaque(context).takeUnretainedValue().take(
+                        section: String(cString: section), key: String(cString: key),
+                        value: value.map { String(cString: $0) } ?? "")
+                    return 1
+                }, context)
+        }
+        guard let line else {
+            let error = SystemError(call: "fmemopen", code: errno)
+            throw ConfigurationError(
+                file: reading.file, line: nil, key: nil, problem: "\(error)", accepted: "try again")
+        }
+        return max(0, Int(line))
     }
 
     /// What the callbacks of libinih work on.
     private final class Reading {
-        let stream: UnsafeMutablePointer<FILE>
         let file: String
-        var line = 0
-        var entries: [ConfigurationEntry] = []
-        var error: ConfigurationError?
-        let leavesOut: Bool
-        var leftOut: [ConfigurationError] = []
+        var stream: UnsafeMutablePointer<FILE>?
+        private(set) var contents = ConfigurationContents()
+        private let lines: [ArraySlice<UInt8>]
+        private var line = 0
+        /// Whether there was a key in the section: an indented line goes on with its value then.
+        private var hasKey = false
         /// Lines by section and key.
-        private var lines: [String: Int] = [:]
+        private var places: [String: Int] = [:]
 
-        init(stream: UnsafeMutablePointer<FILE>, file: String, leavesOut: Bool) {
-            self.stream = stream
+        init(_ lines: [ArraySlice<UInt8>], file: String) {
+            self.lines = lines
             self.file = file
-            self.leavesOut = leavesOut
-        }
-
-        func refuse(key: String?, _ problem: String, _ accepted: String) {
-            let refusal = ConfigurationError(file: file, line: line, key: key, problem: problem, accepted: accepted)
-            if leavesOut {
-                if !leftOut.contains(where: { $0.problem == problem }) { leftOut.append(refusal) }
-            } else if error == nil {
-                error = refusal
-            }
         }
 
         func nextLine(_ buffer: UnsafeMutablePointer<CChar>, _ size: Int32) -> UnsafeMutablePointer<CChar>? {
-            guard error == nil, fgets(buffer, size, stream) != nil else { return nil }
+            guard let stream, fgets(buffer, size, stream) != nil else { return nil }
             line += 1
-            let length = strlen(buffer)
-            guard length < Int(size) - 1 || buffer[length - 1] == CChar(bitPattern: UInt8(ascii: "\n")) else {
-                refuse(
-                    key: nil, "the line is too long", "a line may have \(ConfigurationReader.maximumLineBytes) bytes")
-                return leavesOut ? skipLine(buffer) : nil
-            }
+            noteHead()
             return buffer
         }
 
-        /// Makes an empty line of one that is too long.
-        private func skipLine(_ buffer: UnsafeMutablePointer<CChar>) -> UnsafeMutablePointer<CChar> {
-            var byte = getc(stream)
-            while byte != EOF, byte != Int32(UInt8(ascii: "\n")) { byte = getc(stream) }
-            buffer[0] = 0
-            return buffer
+        /// libinih tells only of sections that have a key.
+        private func noteHead() {
+            guard lines.indices.contains(line - 1) else { return }
+            let isMarked = line == 1 && lines[0].starts(with: [0xEF, 0xBB, 0xBF])
+            let raw = isMarked ? lines[0].dropFirst(3) : lines[line - 1]
+            let text = Self.trimmed(raw)
+            guard text.first == UInt8(ascii: "["), text.count == raw.count || !hasKey,
+                let end = text.firstIndex(of: UInt8(ascii: "]"))
+            else { return }
+            hasKey = false
+            // As much as libinih keeps of a name.
+            let name = String(decoding: text[..<end].dropFirst().prefix(ConfigurationReader.nameBytes), as: UTF8.self)
+            contents.heads.append(ConfigurationContents.Head(section: name, line: line))
+        }
+
+        /// Without blanks in front.
+        static func trimmed(_ line: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
+            line.drop { $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "\t") || $0 == UInt8(ascii: "\r") }
         }
 
         func take(section: String, key: String, value: String) {
+            hasKey = true
             let name = "[\(section)] \(key)"
-            if let earlier = lines[name] {
-                refuse(key: name, "is given a second time", "keep one of this and line \(earlier)")
+            if let earlier = places[name] {
+                let isIndented =
+                    lines.indices.contains(line - 1) && lines[line - 1].first.map { $0 == 0x20 || $0 == 0x09 } == true
+                refuse(
+                    isIndented ? nil : name,
+                    isIndented
+                        ? "the line begins with a blank, as if it went on with line \(earlier)"
+                        : "is given a second time",
+                    isIndented ? "begin every line at its start" : "keep one of this and line \(earlier)")
                 return
             }
-            lines[name] = line
-            entries.append(ConfigurationEntry(section: section, key: key, value: value, line: line))
+            places[name] = line
+            contents.entries.append(ConfigurationEntry(section: section, key: key, value: value, line: line))
+        }
+
+        private func refuse(_ key: String?, _ problem: String, _ accepted: String) {
+            contents.mistakes.append(
+                ConfigurationError(file: file, line: line, key: key, problem: problem, accepted: accepted))
         }
     }
 
-    private static func read(
-        _ stream: UnsafeMutablePointer<FILE>, file: String, leavesOut: Bool
-    ) throws(ConfigurationError) -> Outcome {
-        let reading = Reading(stream: stream, file: file, leavesOut: leavesOut)
-        let context = Unmanaged.passUnretained(reading).toOpaque()
-        let firstBadLine = ini_parse_stream(
-            { buffer, size, stream in
-                guard let buffer, let stream else { return nil }
-                return Unmanaged<Reading>.fromOpaque(stream).takeUnretainedValue().nextLine(buffer, size)
-            }, context,
-            { context, section, key, value in
-                guard let context, let section, let key else { return 0 }
-                let reading = Unmanaged<Reading>.fromOpaque(context).takeUnretainedValue()
-                reading.take(
-                    section: String(cString: section), key: String(cString: key),
-                    value: value.map { String(cString: $0) } ?? "")
-                return reading.error == nil ? 1 : 0
-            }, context)
-        if let error = reading.error { throw error }
-        guard firstBadLine == 0 else {
-            let refusal = ConfigurationError(
-                file: file, line: Int(firstBadLine), key: nil, problem: "this is neither a section nor an entry",
-                accepted: "write [section], key = value, or a comment that begins with # or ;")
-            guard leavesOut else { throw refusal }
-            return (reading.entries, reading.leftOut + [refusal])
-        }
-        return (reading.entries, reading.leftOut)
-    }
+    /// libinih's longest name of a section (MAX_SECTION less the terminator).
+    private static let nameBytes = 49
 }

@@ -11,20 +11,45 @@ extension QuirksDatabase {
     ///   - overlay: as `shipped`.
     /// - Throws: for a file that cannot be read or is not understood.
     package static func load(shipped: String?, overlay: String?) throws(ConfigurationError) -> QuirksDatabase {
-        var database = QuirksDatabase()
-        if let shipped, let bytes = try contents(shipped, isOptional: shipped == Configuration.shippedQuirks) {
-            database = try QuirksDatabase(parsing: bytes, file: shipped, origin: .shipped)
-        }
-        if let overlay, let bytes = try contents(overlay, isOptional: overlay == Configuration.adminQuirks) {
-            do throws(ConfigurationError) {
-                database = database.overlaid(by: try QuirksDatabase(parsing: bytes, file: overlay, origin: .admin))
-            } catch {
-                throw ConfigurationError(
-                    file: error.file, line: error.line, key: error.key, problem: error.problem,
-                    accepted: error.accepted + "; or start without: [quirks] overlay = none")
-            }
-        }
+        let (database, mistakes) = loading(shipped: shipped, overlay: overlay)
+        if let mistake = mistakes.first { throw mistake }
         return database
+    }
+
+    /// The same to the end of both files.
+    ///
+    /// - Returns: the rows that are understood, and what is wrong.
+    package static func loading(
+        shipped: String?, overlay: String?
+    ) -> (database: QuirksDatabase, mistakes: [ConfigurationError]) {
+        var database = QuirksDatabase()
+        var mistakes: [ConfigurationError] = []
+        do throws(ConfigurationError) {
+            if let shipped, let bytes = try contents(shipped, isOptional: shipped == Configuration.shippedQuirks) {
+                (database, mistakes) = try reading(bytes, file: shipped, origin: .shipped)
+            }
+        } catch {
+            mistakes.append(error)
+        }
+        guard let overlay else { return (database, mistakes) }
+        func withoutOverlay(_ error: ConfigurationError) -> ConfigurationError {
+            ConfigurationError(
+                file: error.file, line: error.line, key: error.key, problem: error.problem,
+                accepted: error.accepted + "; or start without: [quirks] overlay = none")
+        }
+        let bytes: [UInt8]?
+        do throws(ConfigurationError) {
+            bytes = try contents(overlay, isOptional: overlay == Configuration.adminQuirks)
+        } catch {
+            return (database, mistakes + [error])
+        }
+        guard let bytes else { return (database, mistakes) }
+        do throws(ConfigurationError) {
+            let (rows, errors) = try reading(bytes, file: overlay, origin: .admin)
+            return (database.overlaid(by: rows), mistakes + errors.map(withoutOverlay))
+        } catch {
+            return (database, mistakes + [withoutOverlay(error)])
+        }
     }
 
     /// Nil for an optional file that does not exist.

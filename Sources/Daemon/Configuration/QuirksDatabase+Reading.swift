@@ -17,21 +17,33 @@ extension QuirksDatabase {
     package init(
         parsing bytes: [UInt8], file: String, origin: QuirkRow.Origin = .shipped
     ) throws(ConfigurationError) {
+        let (database, mistakes) = try Self.reading(bytes, file: file, origin: origin)
+        if let mistake = mistakes.first { throw mistake }
+        self = database
+    }
+
+    /// The same to the end of the file.
+    ///
+    /// - Returns: the rows that are understood, and the first mistake of each section.
+    /// - Throws: for a line that is none.
+    package static func reading(
+        _ bytes: [UInt8], file: String, origin: QuirkRow.Origin
+    ) throws(ConfigurationError) -> (database: QuirksDatabase, mistakes: [ConfigurationError]) {
         // libinih passes over a byte order mark, too.
         let bytes = bytes.starts(with: [0xEF, 0xBB, 0xBF]) ? Array(bytes.dropFirst(3)) : bytes
-        let lines = try Self.lines(bytes, file)
+        let lines = try lines(bytes, file)
         let text = String(decoding: bytes, as: UTF8.self)
-        var entries = try Self.heads(lines, file)
+        var entries = try heads(lines, file)
         for entry in try ConfigurationReader.entries(ofText: text, name: file) {
             entries.append(QuirksEntry(section: entry.section, key: entry.key, value: entry.value, line: entry.line))
         }
         entries.sort { $0.line < $1.line }
-        do throws(QuirksError) {
-            try self.init(entries: entries, path: file, origin: origin)
-        } catch {
-            throw ConfigurationError(
+        let (database, mistakes) = reading(entries: entries, path: file, origin: origin)
+        let errors = mistakes.map { error in
+            ConfigurationError(
                 file: file, line: error.line, key: error.key, problem: error.problem, accepted: error.accepted)
         }
+        return (database, errors)
     }
 
     /// The lines without their ends.

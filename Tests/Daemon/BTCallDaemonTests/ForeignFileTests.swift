@@ -92,8 +92,8 @@ private struct Folder {
         let (preferences, leftOut) = try PreferenceStore(directory: folder.path).load()
         #expect(preferences.preferred == "bluetooth")
         #expect(preferences.settings == ["routing.exclude": "wiredHeadset", "calls.doNotDisturb": "yes"])
-        #expect(leftOut.map(\.line) == [5, 8, 3])
-        #expect(leftOut.first?.problem == "the line is too long")
+        #expect(leftOut.map(\.line) == [3, 5, 8])
+        #expect(leftOut[1].problem == "the line is too long")
     }
 }
 

@@ -9,7 +9,7 @@ import Testing
 
 @Suite struct ConfigurationTests {
     private func read(_ text: String) throws(ConfigurationError) -> Configuration {
-        try Configuration(entries: ConfigurationReader.entries(ofText: text, name: "test.conf"), file: "test.conf")
+        try Configuration(text: text, name: "test.conf")
     }
 
     private func refusal(_ text: String) -> ConfigurationError? {
@@ -101,8 +101,8 @@ import Testing
     }
 
     @Test(arguments: [
-        ("[audio]\nvolume = 3\n", 2, "there is no such key"), ("[sound]\nvolume = 3\n", 2, "there is no such section"),
-        ("[device doorbell]\nplayback = x\n", 2, "there is no such section"),
+        ("[audio]\nvolume = 3\n", 2, "there is no such key"), ("[sound]\nvolume = 3\n", 1, "there is no such section"),
+        ("[device doorbell]\nplayback = x\n", 1, "there is no such section"),
         ("[routing]\nsilentLimitMs = soon\n", 2, "'soon' is not accepted"),
         ("[daemon]\nautostart = yes\nautostart = no\n", 3, "is given a second time"),
         ("[daemon]\nwhat is this\n", 2, "this is neither a section nor an entry"),
@@ -138,7 +138,8 @@ import Testing
         defer { unlink(path) }
         try OwnFile.replace(path, with: Array(text.utf8), isSynced: false)
         let (entries, leftOut) = try ConfigurationReader.understoodEntries(ofFile: path)
-        #expect(entries.map { "\($0.section).\($0.key)=\($0.value) \($0.line)" } == ["routing.retryBaseMs=200 3"])
+        #expect(
+            entries.map { "\($0.section).\($0.key)=\($0.value) \($0.line)" } == ["routing.retryBaseMs=200 3"])
         #expect(leftOut.map(\.line) == [2])
     }
 

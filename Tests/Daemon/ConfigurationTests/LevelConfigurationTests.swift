@@ -9,7 +9,7 @@ import Testing
     private let second = BluetoothAddress(value: 0x0000_5E00_5302)
 
     private func configuration(_ text: String) throws -> Configuration {
-        try Configuration(entries: ConfigurationReader.entries(ofText: text, name: "test.conf"), file: "test.conf")
+        try Configuration(text: text, name: "test.conf")
     }
 
     @Test func `A headset's section is found by its address in either case`() throws {
@@ -38,9 +38,12 @@ import Testing
         ),
         (
             "[headset 00:00:5E:00:53:01]\nvolume = 3\n",
-            "there is no such key; keys of [headset 00:00:5E:00:53:01] are volumeCeiling"
+            "there is no such key; did you mean 'volumeCeiling'"
         ),
-        ("[headset kitchen]\nvolumeCeiling = 3\n", "there is no such section; sections are [daemon], "),
+        (
+            "\n[headset kitchen]\nvolumeCeiling = 3\n",
+            "there is no such section; the address is six octets: [headset AA:"
+        ),
     ])
     func `What is wrong is named with its line and what is accepted`(text: String, expected: String) throws {
         let error = try #require(throws: ConfigurationError.self) { try configuration(text) }

@@ -115,7 +115,7 @@ import Testing
             try QuirksDatabase.load(shipped: shipped, overlay: overlay)
         }
         #expect(error.file == overlay && error.line == 4 && error.key == "[quirk a] adress")
-        #expect("\(error)".contains("keys of a row are address,"))
+        #expect("\(error)".contains("did you mean 'address'?"))
         #expect("\(error)".hasSuffix("or start without: [quirks] overlay = none"))
         let missing = try #require(throws: ConfigurationError.self) {
             try QuirksDatabase.load(shipped: shipped, overlay: "/nonexistent/quirks.conf")
@@ -138,6 +138,20 @@ import Testing
         #expect(throws: ConfigurationError.self) { try ConfigurationCheck.check("/nonexistent") }
     }
 
+    @Test func `--check tells the first mistake of each row, of both files`() throws {
+        let shipped = try file(Self.head + "[quirk a]\naddres = 00\n[quirk b]\n" + Self.row)
+        let overlay = try file("[quirk c]\nenabled = perhaps\n")
+        let found = ConfigurationCheck(try file("[quirks]\ndatabase = \(shipped)\noverlay = \(overlay)\n")).mistakes
+        #expect(
+            found.map(\.problem) == [
+                "there is no such key", "says no headset and no controller", "the file does not begin with [database]",
+                "'perhaps' is not accepted",
+            ])
+        #expect(found.first?.accepted == "did you mean 'address'?")
+        #expect(found.last?.accepted.hasSuffix("; or start without: [quirks] overlay = none") == true)
+        #expect(ConfigurationCheck(shipped).mistakes == Array(found.prefix(2)))
+    }
+
     @Test func `the configuration names the files and has the last word on a headset`() throws {
         let text = """
             [quirks]
@@ -147,7 +161,7 @@ import Testing
             setUpSeconds = 40
             maskFeatures = hf_indicators
             """
-        let configuration = try Configuration(entries: ConfigurationReader.entries(ofText: text, name: "c"), file: "c")
+        let configuration = try Configuration(text: text, name: "c")
         #expect(configuration.quirksFile == "/opt/quirks.conf" && configuration.quirksOverlay == nil)
         let address = try #require(BluetoothAddress("00:14:09:AA:BB:CC"))
         #expect(configuration.headsetEffects == [address: [.setUpSeconds(40), .maskFeatures(.hfIndicators)]])
@@ -158,9 +172,9 @@ import Testing
             ("[quirks]\ndatabase = here", "'here' is not accepted"),
         ] {
             let error = try #require(throws: ConfigurationError.self) {
-                try Configuration(entries: ConfigurationReader.entries(ofText: line, name: "c"), file: "c")
+                try Configuration(text: line, name: "c")
             }
-            #expect(error.problem == problem && error.line == 2)
+            #expect(error.problem == problem && error.line == (problem.contains("section") ? 1 : 2))
         }
     }
 }

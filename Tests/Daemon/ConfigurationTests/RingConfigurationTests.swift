@@ -5,7 +5,7 @@ import Testing
 
 @Suite struct RingConfigurationTests {
     private func read(_ text: String) throws(ConfigurationError) -> Configuration {
-        try Configuration(entries: ConfigurationReader.entries(ofText: text, name: "test.conf"), file: "test.conf")
+        try Configuration(text: text, name: "test.conf")
     }
 
     private func refusal(_ text: String) -> String? {

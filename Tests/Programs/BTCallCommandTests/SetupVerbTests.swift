@@ -135,7 +135,7 @@ private final class FakeBoard {
             let proposal = try SetupProposal(facts, profiles, named: profile.name)
             #expect(proposal.boards == [profile.name])
             let text = proposal.lines.joined(separator: "\n")
-            _ = try Configuration(entries: ConfigurationReader.entries(ofText: text, name: "x"), file: "x")
+            _ = try Configuration(text: text, name: "x")
             #expect(text.contains("CARD=\(card),"), "\(profile.name)")
         }
     }

@@ -180,7 +180,7 @@ struct SetupCommand: ParsableCommand {
             for (key, value) in device.values { edit.set("device \(device.device.rawValue)", key, value) }
         }
         // What btcalld would not start with is not written.
-        _ = try Configuration(entries: ConfigurationReader.entries(ofText: edit.text, name: source), file: source)
+        _ = try Configuration(text: edit.text, name: source)
         return edit.text
     }
 

@@ -1,3 +1,5 @@
+import Spelling
+
 /// One `key = value` of a quirks file, or the head of a section, with the place where it stands.
 package struct QuirksEntry: Hashable, Sendable {
     package let section: String
@@ -42,48 +44,80 @@ extension QuirksDatabase {
     package init(
         entries: [QuirksEntry], path: String, origin: QuirkRow.Origin
     ) throws(QuirksError) {
-        var sections: [(name: String, line: Int, keys: [QuirksEntry])] = []
+        let (database, mistakes) = Self.reading(entries: entries, path: path, origin: origin)
+        if let mistake = mistakes.first { throw mistake }
+        self = database
+    }
+
+    /// The same to the end of the file.
+    ///
+    /// - Returns: the rows that are understood, and the first mistake of each section.
+    package static func reading(
+        entries: [QuirksEntry], path: String, origin: QuirkRow.Origin
+    ) -> (database: QuirksDatabase, mistakes: [QuirksError]) {
+        var (sections, mistakes) = sections(of: entries)
+        if sections.first?.name != head {
+            mistakes.append(
+                QuirksError(
+                    line: sections.first?.line, key: nil, problem: "the file does not begin with [database]",
+                    accepted: "begin it with the lines [database] and format = \(format)"))
+        }
+        if sections.count > mostRows + 1 {
+            mistakes.append(
+                QuirksError(
+                    line: sections[mostRows + 1].line, key: nil, problem: "there are too many rows",
+                    accepted: "a file may have \(mostRows)"))
+            sections.removeLast(sections.count - mostRows - 1)
+        }
+        var version: String?
+        var rows: [QuirkRow] = []
+        var switchedOff: [String] = []
+        for (index, section) in sections.enumerated() {
+            do throws(QuirksError) {
+                guard index > 0 || section.name != head else {
+                    version = try readHead(section.keys, line: section.line)
+                    continue
+                }
+                let name = try rowName(section.name, line: section.line)
+                if let row = try QuirkRow(name: name, line: section.line, entries: section.keys, origin: origin) {
+                    rows.append(row)
+                } else {
+                    switchedOff.append(name)
+                }
+            } catch {
+                mistakes.append(error)
+            }
+        }
+        let file = File(path: path, origin: origin, version: version, rowCount: rows.count + switchedOff.count)
+        let database = QuirksDatabase(
+            file: file, rows: rows, switchedOff: switchedOff)
+        return (database, mistakes)
+    }
+
+    private typealias Section = (name: String, line: Int, keys: [QuirksEntry])
+
+    private static func sections(of entries: [QuirksEntry]) -> (sections: [Section], mistakes: [QuirksError]) {
+        var sections: [Section] = []
+        var mistakes: [QuirksError] = []
         for entry in entries {
             if entry.key == nil {
                 if let earlier = sections.first(where: { $0.name == entry.section }) {
-                    throw QuirksError(
-                        line: entry.line, key: "[\(entry.section)]", problem: "is there a second time",
-                        accepted: "keep one of this and line \(earlier.line)")
+                    mistakes.append(
+                        QuirksError(
+                            line: entry.line, key: "[\(entry.section)]", problem: "is there a second time",
+                            accepted: "keep one of this and line \(earlier.line)"))
                 }
                 sections.append((entry.section, entry.line, []))
             } else if sections.last?.name == entry.section {
                 sections[sections.count - 1].keys.append(entry)
             } else {
-                throw QuirksError(
-                    line: entry.line, key: entry.key, problem: "stands in no section", accepted: "begin with [database]"
-                )
+                mistakes.append(
+                    QuirksError(
+                        line: entry.line, key: entry.key, problem: "stands in no section",
+                        accepted: "begin with [database]"))
             }
         }
-        guard let first = sections.first, first.name == Self.head else {
-            throw QuirksError(
-                line: sections.first?.line, key: nil, problem: "the file does not begin with [database]",
-                accepted: "begin it with the lines [database] and format = \(Self.format)")
-        }
-        let version = try Self.readHead(first.keys, line: first.line)
-        guard sections.count <= Self.mostRows + 1 else {
-            throw QuirksError(
-                line: sections[Self.mostRows + 1].line, key: nil, problem: "there are too many rows",
-                accepted: "a file may have \(Self.mostRows)")
-        }
-        var rows: [QuirkRow] = []
-        var switchedOff: [String] = []
-        for section in sections.dropFirst() {
-            let name = try Self.rowName(section.name, line: section.line)
-            if let row = try QuirkRow(name: name, line: section.line, entries: section.keys, origin: origin) {
-                rows.append(row)
-            } else {
-                switchedOff.append(name)
-            }
-        }
-        self.init(
-            file: File(path: path, origin: origin, version: version, rowCount: rows.count + switchedOff.count),
-            rows: rows,
-            switchedOff: switchedOff)
+        return (sections, mistakes)
     }
 
     /// - Returns: the version, for people.
@@ -145,6 +179,18 @@ extension QuirkRow {
     /// Longest advice, reference and reason in bytes; a line has not much more.
     private static let longestText = 180
 
+    private static func effect(
+        _ key: QuirkEffect.Key, _ entry: QuirksEntry, beside others: [QuirkEffect]
+    ) throws(QuirksError) -> QuirkEffect {
+        guard !others.contains(where: { $0.key == key }) else {
+            throw entry.refused("is given a second time, as \(key.rawValue)", "keep one of both")
+        }
+        guard let effect = QuirkEffect(key, entry.value) else {
+            throw entry.refused("'\(entry.value)' is not accepted", "it is \(key.accepted)")
+        }
+        return effect
+    }
+
     /// - Returns: nil for a row that only switches off another one of its name.
     init?(name: String, line: Int, entries: [QuirksEntry], origin: Origin) throws(QuirksError) {
         var conditions: [QuirkCondition] = []
@@ -160,10 +206,7 @@ extension QuirkRow {
                 }
                 conditions.append(condition)
             } else if let key = QuirkEffect.Key(rawValue: word) {
-                guard let effect = QuirkEffect(key, entry.value) else {
-                    throw entry.refused("'\(entry.value)' is not accepted", "it is \(key.accepted)")
-                }
-                effects.append(effect)
+                effects.append(try Self.effect(key, entry, beside: effects))
             } else {
                 switch word {
                 case "advice", "reference", "reason":
@@ -187,7 +230,9 @@ extension QuirkRow {
                         QuirkCondition.Key.allCases.map(\.rawValue) + QuirkEffect.Key.allCases.map(\.rawValue)
                         + Self.otherKeys
                     throw entry.refused(
-                        "there is no such key", "keys of a row are \(words.joined(separator: ", "))")
+                        "there is no such key",
+                        Suggestion.question(for: word, among: words)
+                            ?? "keys of a row are \(words.joined(separator: ", "))")
                 }
             }
         }
