@@ -15,7 +15,7 @@ near_files= far_files= wanted_windows=()
 
 fault_config() { # as lab_config; and losses are soon forgotten, so that no fault pays for the one before
 	lab_config
-	echo "flapWindowMs = 5000"
+	echo "flapWindowMilliseconds = 5000"
 }
 current_call() { # its object; nothing when there is none. One fork: time matters
 	local answer

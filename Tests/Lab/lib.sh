@@ -173,7 +173,7 @@ lab_config() {
 	[bluetooth]
 	reconnect = no
 	[routing]
-	silentLimitMs = 160
+	silentLimitMilliseconds = 160
 	EOF
 }
 # As the unit has it (dbus/btcalld.service): user btcall in its groups, no capability and none to be had, real-time priority and

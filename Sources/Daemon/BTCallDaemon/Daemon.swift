@@ -89,9 +89,14 @@ package final class Daemon {
         let store = base.stateDirectory.map { PreferenceStore(directory: $0) }
         let kept = store?.restored(logger) ?? .init()
         settings = Settings(base: base, kept: kept.settings, writer: writer)
+        for line in settings.renamed { logger.warning("a setting kept from before: \(line)") }
         for line in settings.ignored { logger.warning("a setting kept from before is ignored: \(line)") }
         let configuration = settings.configuration
         if configuration.logLevel != base.logLevel { LogThreshold.level = configuration.logLevel }
+        settings.formerNames.subscribe(settings) { _, name in
+            logger.warning(
+                "the setting \(name.given) is called \(name.current) now: a program still uses the former name")
+        }
         problems = ProblemList(logger: logger)
         board = Board(
             configuration: configuration, source: outside.board, problems: problems, logger: logger,

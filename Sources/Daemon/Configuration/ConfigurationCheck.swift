@@ -83,6 +83,12 @@ extension Configuration {
     package mutating func loadQuirks() -> [ConfigurationError] {
         let (database, mistakes) = QuirksDatabase.loading(shipped: quirksFile, overlay: quirksOverlay)
         quirks = database
+        for key in database.formerKeys {
+            warnings.append(
+                ConfigurationError(
+                    file: key.path, line: key.line, key: key.name, problem: "is called \(key.current) now",
+                    accepted: "write \(key.current) = \(key.value)"))
+        }
         return mistakes
     }
 }

@@ -226,14 +226,14 @@ package enum ConfigurationSection: Equatable {
     /// The policy takes a new configuration at once; an attempt that is under way keeps its time.
     private static func effect(of key: RoutingKey) -> SettingDescription.Effect {
         switch key {
-        case .openTimeoutMs, .reopenPauseMs: .reopen
+        case .openTimeoutMilliseconds, .reopenPauseMilliseconds: .reopen
         case .exclude, .headsetOrder, .newHeadset, .jackGesture, .jackMasksEarpiece, .microphoneEnabled,
             .allowBluetoothA2DP, .inbandRing, .ringLocal, .manualAudio, .manualRendering, .releaseOnHold, .systemDevice,
-            .settleBluetoothMs, .settleMaxMs, .flapWindowMs, .jackDebounceMs,
-            .openAttempts, .retryBaseMs,
-            .penaltyBaseMs, .penaltyMaxMs, .startGraceMs, .reopenBridgeMs,
-            .minDwellMs, .gapResetMs, .transferGuardMs,
-            .silentLimitMs, .silentResumeMs, .silentCloseMs, .mediaRestoreMs:
+            .settleBluetoothMilliseconds, .settleMaxMilliseconds, .flapWindowMilliseconds, .jackDebounceMilliseconds,
+            .openAttempts, .retryBaseMilliseconds,
+            .penaltyBaseMilliseconds, .penaltyMaxMilliseconds, .startGraceMilliseconds, .reopenBridgeMilliseconds,
+            .minDwellMilliseconds, .gapResetMilliseconds, .transferGuardMilliseconds,
+            .silentLimitMilliseconds, .silentResumeMilliseconds, .silentCloseMilliseconds, .mediaRestoreMilliseconds:
             .now
         }
     }

@@ -1,6 +1,7 @@
 package import BTCallAPI
 import BluetoothTypes
 package import ControlLoop
+import Spelling
 
 /// The configuration in force: the file's, with what was set at run time over it.
 ///
@@ -32,17 +33,22 @@ package final class Settings {
         self.base = base
         self.writer = writer
         configuration = base
-        for (name, value) in kept.sorted(by: { $0.key < $1.key }) {
-            guard let key = Self.key(name), key.effect != .restart else {
-                ignored.append("\(name): there is no such setting, or none that is kept")
+        for (given, value) in kept.sorted(by: { $0.key < $1.key }) {
+            guard let (key, name) = Self.key(given), key.effect != .restart else {
+                ignored.append("\(given): there is no such setting, or none that is kept")
                 continue
+            }
+            if name != given {
+                // One that is kept under both names was set under the present one last.
+                guard runtime[name] == nil else { continue }
+                renamed.append("\(given) is called \(name) now, and kept as that")
             }
             do throws(ConfigurationValueError) {
                 try key.checkAtRuntime(value, base)
                 try key.apply(&configuration, value)
                 runtime[name] = key.read(configuration)
             } catch {
-                ignored.append("\(name): '\(value)' is not accepted any more; it is \(error.accepted)")
+                ignored.append("\(given): '\(value)' is not accepted any more; it is \(error.accepted)")
                 dropped.insert(name)
             }
         }
@@ -50,6 +56,10 @@ package final class Settings {
 
     /// What of that is not understood any more, for the log.
     package private(set) var ignored: [String] = []
+    /// What of that was kept under the name of an earlier version, for the log.
+    package private(set) var renamed: [String] = []
+    /// A program has used the name that an earlier version had for a key.
+    package let formerNames = Signal<(given: String, current: String)>()
     /// Names of settings whose values from before are not accepted any more, and that were neither set nor reset since.
     package private(set) var dropped: Set<String> = []
 
@@ -65,7 +75,7 @@ package final class Settings {
     }
 
     /// The value in force, as it would be written; empty when nothing is set, or there is no such key.
-    package func value(of name: String) -> String { Self.key(name)?.read(configuration) ?? "" }
+    package func value(of name: String) -> String { Self.key(name)?.key.read(configuration) ?? "" }
 
     /// Sets a key until it is reset.
     ///
@@ -76,7 +86,7 @@ package final class Settings {
     ///   sets; nothing is changed then.
     package func set(_ name: String, _ value: String) throws(APIError) {
         var changed = configuration
-        let key = try apply(name, value, to: &changed)
+        let (key, name) = try apply(name, value, to: &changed)
         settleDropped([name])
         let text = key.read(changed)
         guard runtime[name] != text else { return }
@@ -91,8 +101,8 @@ package final class Settings {
         var changed = configuration
         var keys: [ConfigurationKey] = []
         var texts: [String: String] = [:]
-        for (name, value) in values {
-            let key = try apply(name, value, to: &changed)
+        for (given, value) in values {
+            let (key, name) = try apply(given, value, to: &changed)
             let text = key.read(changed)
             guard text != key.read(configuration) else { continue }
             keys.append(key)
@@ -112,7 +122,7 @@ package final class Settings {
         var keys: [ConfigurationKey] = []
         var kept = runtime
         for name in names {
-            guard let key = Self.key(name), !key.read(configuration).isEmpty else { continue }
+            guard let (key, _) = Self.key(name), !key.read(configuration).isEmpty else { continue }
             do throws(ConfigurationValueError) {
                 try key.apply(&changed, "")
             } catch {
@@ -127,10 +137,12 @@ package final class Settings {
     }
 
     /// Checks a value, and that the key may be changed now.
+    ///
+    /// - Returns: the key with its present name.
     private func apply(
-        _ name: String, _ value: String, to changed: inout Configuration
-    ) throws(APIError) -> ConfigurationKey {
-        let key = try Self.changeable(name)
+        _ given: String, _ value: String, to changed: inout Configuration
+    ) throws(APIError) -> (key: ConfigurationKey, name: String) {
+        let (key, name) = try changeable(given)
         guard value.utf8.count <= Self.longestValue, value.utf8.allSatisfy({ $0 >= 0x20 && $0 != 0x7F }) else {
             throw Self.refusal(name, value, key.accepted)
         }
@@ -141,7 +153,7 @@ package final class Settings {
             throw Self.refusal(name, value, error.accepted)
         }
         try permit(key, name, changed)
-        return key
+        return (key, name)
     }
 
     private func permit(_ key: ConfigurationKey, _ name: String, _ changed: Configuration) throws(APIError) {
@@ -153,7 +165,7 @@ package final class Settings {
     ///
     /// - Throws: as `set`.
     package func reset(_ name: String) throws(APIError) {
-        let key = try Self.changeable(name)
+        let (key, name) = try changeable(name)
         settleDropped([name])
         guard runtime[name] != nil else { return }
         var changed = configuration
@@ -196,30 +208,35 @@ package final class Settings {
             origin: origin, summary: key.summary)
     }
 
-    private static func key(_ name: String) -> ConfigurationKey? {
+    /// - Returns: the key with its present name.
+    private static func key(_ name: String) -> (key: ConfigurationKey, name: String)? {
         let words = name.split(separator: ".")
         let isHeadset = words.count == 3 && words[0] == "headset"
         let headset = isHeadset ? BluetoothAddress(words[1]).map { [ConfigurationSection.headset($0)] } : nil
         for section in headset ?? ConfigurationSection.all where name.hasPrefix(section.settingPrefix + ".") {
             let word = name.dropFirst(section.settingPrefix.count + 1)
-            if let key = section.keys.first(where: { $0.name == word }) { return key }
+            if let key = section.key(word) { return (key, "\(section.settingPrefix).\(key.name)") }
         }
         return nil
     }
 
-    private static func changeable(_ name: String) throws(APIError) -> ConfigurationKey {
-        guard let key = key(name) else {
-            let example = "routing.exclude"
-            throw APIError(
-                .invalidArgument,
-                "there is no setting \"\(name)\"; accepted: section and key, for example \(example) (`btcall config`)")
+    private func changeable(_ name: String) throws(APIError) -> (key: ConfigurationKey, name: String) {
+        guard let (key, current) = Self.key(name) else {
+            let names = ConfigurationSection.all.flatMap { section in
+                section.keys.map { (word: "\(section.settingPrefix).\($0.name)", key: $0.name) }
+            }
+            let near = Suggestion.words(near: name, among: names.map { ($0.word, [$0.word, $0.key]) })
+            let question = near.isEmpty ? "" : " (did you mean \(near.joined(separator: " or "))?)"
+            let accepted = "section and key, for example routing.exclude (`btcall config`)"
+            throw APIError(.invalidArgument, "there is no setting \"\(name)\"\(question); accepted: \(accepted)")
         }
         guard key.effect != .restart else {
             throw APIError(
                 .notSupported,
-                "\(name) acts when btcalld starts: set it in the configuration file and restart btcalld")
+                "\(current) acts when btcalld starts: set it in the configuration file and restart btcalld")
         }
-        return key
+        if current != name { formerNames.send((name, current)) }
+        return (key, current)
     }
 
     private static func refusal(_ name: String, _ value: String, _ accepted: String) -> APIError {

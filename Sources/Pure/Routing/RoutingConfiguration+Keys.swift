@@ -1,15 +1,18 @@
 import BluetoothTypes
+import Spelling
 
 extension RoutingConfiguration {
     /// Sets one key from its text form, as it stands in a configuration file.
     ///
     /// - Parameters:
-    ///   - key: a key of routing policy §15, verbatim.
+    ///   - key: a key of routing policy §15, verbatim, or as an earlier version wrote its unit.
     ///   - value: `true`, `false` (also yes, no, on, off, 1, 0), whole milliseconds, a device, a word, or a list of
     ///     devices or addresses separated by commas; spaces around each are ignored.
     /// - Throws: when the key is unknown or the value is none that it accepts; nothing is changed then.
     package mutating func set(key: String, value: String) throws(RoutingConfigurationError) {
-        guard let known = RoutingKey(rawValue: key) else { throw .unknownKey(key) }
+        guard
+            let known = RoutingKey(rawValue: key) ?? UnitSpelling.current(of: key).flatMap({ RoutingKey(rawValue: $0) })
+        else { throw .unknownKey(key) }
         guard assign(Self.trimmed(value[...]), to: known) else {
             throw .invalidValue(key: known, value: value)
         }
@@ -27,9 +30,12 @@ extension RoutingConfiguration {
         case .jackMasksEarpiece, .microphoneEnabled, .allowBluetoothA2DP, .inbandRing, .ringLocal, .manualAudio,
             .manualRendering, .releaseOnHold:
             Self.booleanPath(key).map { self[keyPath: $0] ? "true" : "false" } ?? ""
-        case .settleBluetoothMs, .settleMaxMs, .flapWindowMs, .jackDebounceMs, .openTimeoutMs, .retryBaseMs,
-            .penaltyBaseMs, .penaltyMaxMs, .startGraceMs, .reopenBridgeMs, .reopenPauseMs, .minDwellMs, .gapResetMs,
-            .transferGuardMs, .silentLimitMs, .silentResumeMs, .silentCloseMs, .mediaRestoreMs:
+        case .settleBluetoothMilliseconds, .settleMaxMilliseconds, .flapWindowMilliseconds, .jackDebounceMilliseconds,
+            .openTimeoutMilliseconds, .retryBaseMilliseconds,
+            .penaltyBaseMilliseconds, .penaltyMaxMilliseconds, .startGraceMilliseconds, .reopenBridgeMilliseconds,
+            .reopenPauseMilliseconds, .minDwellMilliseconds, .gapResetMilliseconds,
+            .transferGuardMilliseconds, .silentLimitMilliseconds, .silentResumeMilliseconds, .silentCloseMilliseconds,
+            .mediaRestoreMilliseconds:
             Self.durationPath(key).map { String(self[keyPath: $0].milliseconds) } ?? ""
         }
     }
@@ -92,24 +98,24 @@ extension RoutingConfiguration {
 
     private static func durationPath(_ key: RoutingKey) -> WritableKeyPath<RoutingConfiguration, Duration>? {
         switch key {
-        case .settleBluetoothMs: \.settleBluetooth
-        case .settleMaxMs: \.settleMax
-        case .flapWindowMs: \.flapWindow
-        case .jackDebounceMs: \.jackDebounce
-        case .openTimeoutMs: \.openTimeout
-        case .retryBaseMs: \.retryBase
-        case .penaltyBaseMs: \.penaltyBase
-        case .penaltyMaxMs: \.penaltyMax
-        case .startGraceMs: \.startGrace
-        case .reopenBridgeMs: \.reopenBridge
-        case .reopenPauseMs: \.reopenPause
-        case .minDwellMs: \.minDwell
-        case .gapResetMs: \.gapReset
-        case .transferGuardMs: \.transferGuard
-        case .silentLimitMs: \.silentLimit
-        case .silentResumeMs: \.silentResume
-        case .silentCloseMs: \.silentClose
-        case .mediaRestoreMs: \.mediaRestore
+        case .settleBluetoothMilliseconds: \.settleBluetooth
+        case .settleMaxMilliseconds: \.settleMax
+        case .flapWindowMilliseconds: \.flapWindow
+        case .jackDebounceMilliseconds: \.jackDebounce
+        case .openTimeoutMilliseconds: \.openTimeout
+        case .retryBaseMilliseconds: \.retryBase
+        case .penaltyBaseMilliseconds: \.penaltyBase
+        case .penaltyMaxMilliseconds: \.penaltyMax
+        case .startGraceMilliseconds: \.startGrace
+        case .reopenBridgeMilliseconds: \.reopenBridge
+        case .reopenPauseMilliseconds: \.reopenPause
+        case .minDwellMilliseconds: \.minDwell
+        case .gapResetMilliseconds: \.gapReset
+        case .transferGuardMilliseconds: \.transferGuard
+        case .silentLimitMilliseconds: \.silentLimit
+        case .silentResumeMilliseconds: \.silentResume
+        case .silentCloseMilliseconds: \.silentClose
+        case .mediaRestoreMilliseconds: \.mediaRestore
         default: nil
         }
     }

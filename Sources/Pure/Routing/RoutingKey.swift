@@ -5,10 +5,12 @@ package enum RoutingKey: String, Hashable, Sendable, CaseIterable {
     case microphoneEnabled, allowBluetoothA2DP
     case inbandRing, ringLocal
     case manualAudio, manualRendering, releaseOnHold, systemDevice
-    case settleBluetoothMs, settleMaxMs, flapWindowMs, jackDebounceMs
-    case openTimeoutMs, openAttempts, retryBaseMs, penaltyBaseMs, penaltyMaxMs
-    case startGraceMs, reopenBridgeMs, reopenPauseMs, minDwellMs, gapResetMs
-    case transferGuardMs, silentLimitMs, silentResumeMs, silentCloseMs, mediaRestoreMs
+    case settleBluetoothMilliseconds, settleMaxMilliseconds, flapWindowMilliseconds, jackDebounceMilliseconds
+    case openTimeoutMilliseconds, openAttempts, retryBaseMilliseconds, penaltyBaseMilliseconds, penaltyMaxMilliseconds
+    case startGraceMilliseconds, reopenBridgeMilliseconds, reopenPauseMilliseconds, minDwellMilliseconds,
+        gapResetMilliseconds
+    case transferGuardMilliseconds, silentLimitMilliseconds, silentResumeMilliseconds, silentCloseMilliseconds,
+        mediaRestoreMilliseconds
 
     /// What a value of a key looks like.
     package enum ValueType: Hashable, Sendable {
@@ -41,9 +43,12 @@ package enum RoutingKey: String, Hashable, Sendable, CaseIterable {
             .boolean
         case .systemDevice: .device
         case .openAttempts: .count
-        case .settleBluetoothMs, .settleMaxMs, .flapWindowMs, .jackDebounceMs, .openTimeoutMs, .retryBaseMs,
-            .penaltyBaseMs, .penaltyMaxMs, .startGraceMs, .reopenBridgeMs, .reopenPauseMs, .minDwellMs, .gapResetMs,
-            .transferGuardMs, .silentLimitMs, .silentResumeMs, .silentCloseMs, .mediaRestoreMs:
+        case .settleBluetoothMilliseconds, .settleMaxMilliseconds, .flapWindowMilliseconds, .jackDebounceMilliseconds,
+            .openTimeoutMilliseconds, .retryBaseMilliseconds,
+            .penaltyBaseMilliseconds, .penaltyMaxMilliseconds, .startGraceMilliseconds, .reopenBridgeMilliseconds,
+            .reopenPauseMilliseconds, .minDwellMilliseconds, .gapResetMilliseconds,
+            .transferGuardMilliseconds, .silentLimitMilliseconds, .silentResumeMilliseconds, .silentCloseMilliseconds,
+            .mediaRestoreMilliseconds:
             .milliseconds
         }
     }
@@ -64,25 +69,28 @@ package enum RoutingKey: String, Hashable, Sendable, CaseIterable {
         case .manualRendering: "The client takes and supplies the audio; no device is opened."
         case .releaseOnHold: "Close the path while all calls are held."
         case .systemDevice: "The device of a call while routing is stopped."
-        case .settleBluetoothMs: "How long a headset must be stable before it takes a running call; doubled per loss."
-        case .settleMaxMs: "The most that settling is ever doubled to."
-        case .flapWindowMs: "How long a loss is remembered."
-        case .jackDebounceMs: "How long the jack must be quiet before it is believed."
-        case .openTimeoutMs: "How long one attempt to open a headset's link may take."
+        case .settleBluetoothMilliseconds:
+            "How long a headset must be stable before it takes a running call; doubled per loss."
+        case .settleMaxMilliseconds: "The most that settling is ever doubled to."
+        case .flapWindowMilliseconds: "How long a loss is remembered."
+        case .jackDebounceMilliseconds: "How long the jack must be quiet before it is believed."
+        case .openTimeoutMilliseconds: "How long one attempt to open a headset's link may take."
         case .openAttempts: "Attempts before a headset is given a pause."
-        case .retryBaseMs: "Pause after the first failed attempt; doubled after each further one."
-        case .penaltyBaseMs: "Pause after the last failed attempt; doubled per round."
-        case .penaltyMaxMs: "The most that this pause is ever doubled to."
-        case .startGraceMs: "Time without a path before a local device stands in for a headset."
-        case .reopenBridgeMs: "The same while a lost link is opened again."
-        case .reopenPauseMs: "Least time between closing and opening the link of the same headset."
-        case .minDwellMs: "How long a headset that took the call keeps it against other headsets."
-        case .gapResetMs: "A path shorter than this does not restart the startGraceMs clock."
-        case .transferGuardMs: "Closed by the headset sooner than this is a failure, later is the transfer button."
-        case .silentLimitMs: "A link without packets for this long is silent; 0 adapts to the link."
-        case .silentResumeMs: "How long a link must carry packets again before it is used; doubled per silence."
-        case .silentCloseMs: "How long a silent link is kept."
-        case .mediaRestoreMs: "Delay before a headset gets its music back after the last call."
+        case .retryBaseMilliseconds: "Pause after the first failed attempt; doubled after each further one."
+        case .penaltyBaseMilliseconds: "Pause after the last failed attempt; doubled per round."
+        case .penaltyMaxMilliseconds: "The most that this pause is ever doubled to."
+        case .startGraceMilliseconds: "Time without a path before a local device stands in for a headset."
+        case .reopenBridgeMilliseconds: "The same while a lost link is opened again."
+        case .reopenPauseMilliseconds: "Least time between closing and opening the link of the same headset."
+        case .minDwellMilliseconds: "How long a headset that took the call keeps it against other headsets."
+        case .gapResetMilliseconds: "A path shorter than this does not restart the startGraceMilliseconds clock."
+        case .transferGuardMilliseconds:
+            "Closed by the headset sooner than this is a failure, later is the transfer button."
+        case .silentLimitMilliseconds: "A link without packets for this long is silent; 0 adapts to the link."
+        case .silentResumeMilliseconds:
+            "How long a link must carry packets again before it is used; doubled per silence."
+        case .silentCloseMilliseconds: "How long a silent link is kept."
+        case .mediaRestoreMilliseconds: "Delay before a headset gets its music back after the last call."
         }
     }
 }

@@ -5,6 +5,7 @@ import Configuration
 import ControlLoop
 import Foundation
 import Glibc
+import HandsFree
 import Routing
 import TestSupport
 import Testing
@@ -21,7 +22,7 @@ import Testing
             port = 1
             [routing]
             exclud = earpiece
-            silentLimitMs = soon
+            silentLimitMilliseconds = soon
             newHeadset = tak
             what is this
             [rong]
@@ -50,7 +51,7 @@ import Testing
         let expected = [
             "f:1: port: stands in no section; write [metrics] above it",
             "f:3: [routing] exclud: there is no such key; did you mean 'exclude'?",
-            "f:4: [routing] silentLimitMs: 'soon' is not accepted; it is 0 to 3600000 (milliseconds)",
+            "f:4: [routing] silentLimitMilliseconds: 'soon' is not accepted; it is 0 to 3600000 (milliseconds)",
             "f:5: [routing] newHeadset: 'tak' is not accepted; did you mean 'take'? it is stay | take",
             "f:6: this is neither a section nor an entry; write [section], key = value, or a comment that begins with # or ;",
             "f:7: [rong]: there is no such section; did you mean [ring]?",
@@ -74,6 +75,37 @@ import Testing
     @Test func `Any number of lines that are nothing costs neither time nor an endless text`() throws {
         let found = try mistakes(String(repeating: "nothing\n", count: 100_000))
         #expect(found.count == 50)
+    }
+
+    @Test
+    func `The name that an earlier version had for a key is understood, with a warning that names the present one`()
+        throws
+    {
+        let contents = try ConfigurationReader.contents(
+            ofText: "[routing]\nsilentLimitMs = 200\n[headset 00:00:5E:00:53:01]\naudioDelayMs = 300\n", name: "f")
+        let (configuration, mistakes) = Configuration.reading(contents, file: "f")
+        #expect(mistakes.isEmpty && configuration.routing.silentLimit == .milliseconds(200))
+        #expect(configuration.headsetEffects.values.first == [.audioDelayMilliseconds(300)])
+        #expect(
+            configuration.warnings.map(\.description) == [
+                "f:2: [routing] silentLimitMs: is called silentLimitMilliseconds now; write silentLimitMilliseconds = 200",
+                "f:4: [headset 00:00:5E:00:53:01] audioDelayMs: is called audioDelayMilliseconds now; "
+                    + "write audioDelayMilliseconds = 300",
+            ])
+        let twice = try self.mistakes("[routing]\nsilentLimitMilliseconds = 1\nsilentLimitMs = 2\n")
+        #expect(
+            twice == [
+                "f:3: [routing] silentLimitMs: is given a second time, as silentLimitMilliseconds; keep one of this and line 2"
+            ])
+    }
+
+    @Test func `Every key says its unit spelt out`() {
+        for section in ConfigurationSection.all {
+            for key in section.keys {
+                let isShort = ["Ms", "Secs", "Sec", "Min", "dB", "Db", "Hz"].contains { key.name.hasSuffix($0) }
+                #expect(!isShort, "[\(section.name)] \(key.name)")
+            }
+        }
     }
 
     // MARK: The program

@@ -153,7 +153,7 @@ extension DaemonTests {
                 #expect(clock.commands == ["Pause"])
                 let call = try await box.startCall(registration)
                 try await box.route(first)
-                try await box.bridge.setSetting("routing.mediaRestoreMs", to: "20")
+                try await box.bridge.setSetting("routing.mediaRestoreMilliseconds", to: "20")
                 try await registration.update(call, .ended)
                 try await eventually("it goes on") { clock.commands == ["Pause", "Play"] }
             }

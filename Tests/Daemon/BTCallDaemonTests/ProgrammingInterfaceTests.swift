@@ -88,7 +88,8 @@ extension DaemonTests {
                 #expect(await refused(router, "Router1", "Interrupt", forever) == "InvalidArgument")
                 #expect(await refused("/org/btcall/session", "Session1", "Deactivate", []) == "WrongState")
                 let settings: [(String, String, String)] = [
-                    ("routing.exclude", "radio", "InvalidArgument"), ("routing.silentLimitMs", "-1", "InvalidArgument"),
+                    ("routing.exclude", "radio", "InvalidArgument"),
+                    ("routing.silentLimitMilliseconds", "-1", "InvalidArgument"),
                     ("routing.volume", "3", "InvalidArgument"), ("exclude", "earpiece", "InvalidArgument"),
                     ("routing", "", "InvalidArgument"), ("bluetooth.codecs", "opus", "InvalidArgument"),
                     ("bluetooth.operatorName", "a\nb", "InvalidArgument"),

@@ -109,7 +109,7 @@ extension DaemonTests {
                 _ = try await box.startCall(registration)
                 try await box.route(first)
                 try await box.playing("headset 1")
-                try await box.bridge.setSetting("routing.silentLimitMs", to: "1200")
+                try await box.bridge.setSetting("routing.silentLimitMilliseconds", to: "1200")
                 // Taken by the audio thread within its next block.
                 try await box.playing("headset 1")
                 let start = ControlLoop.now

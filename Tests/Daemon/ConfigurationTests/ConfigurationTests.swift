@@ -57,7 +57,7 @@ import Testing
             logLevel = debug
             autostart = no
             [routing]
-            silentLimitMs = 200
+            silentLimitMilliseconds = 200
             headsetOrder = 00:1B:DC:08:00:11
             [bluetooth]
             codecs = cvsd

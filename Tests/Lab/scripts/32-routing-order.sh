@@ -4,7 +4,7 @@
 # higher (headsetOrder, whatever newHeadset says). All of it is changed in the call.
 . "$LAB/routing.sh"
 
-{ lab_config; echo "settleBluetoothMs = 1500"; echo "minDwellMs = 7000"; } > "$SHARE/routing.conf" # long enough for btcall to say so
+{ lab_config; echo "settleBluetoothMilliseconds = 1500"; echo "minDwellMilliseconds = 7000"; } > "$SHARE/routing.conf" # long enough for btcall to say so
 start_btcalld "$SHARE/routing.conf" || fail "btcalld starts"
 pair_headsets
 watch_routes

@@ -5,7 +5,7 @@
 . "$LAB/routing.sh"
 
 # Times long enough for btcall to be started meanwhile.
-{ lab_config; echo "silentResumeMs = 3000"; echo "settleBluetoothMs = 2000"; } > "$SHARE/routing.conf"
+{ lab_config; echo "silentResumeMilliseconds = 3000"; echo "settleBluetoothMilliseconds = 2000"; } > "$SHARE/routing.conf"
 start_btcalld "$SHARE/routing.conf" || fail "btcalld starts"
 pair_headsets
 watch_routes
@@ -36,8 +36,8 @@ at_most "fading: far end without a microphone (ms)" "$(microphone_gap)" 300
 # these are 1.1 and 1.4 s apart, too near to 1.5 s, and what the guest takes a link of 0.2 s for may be longer than 0.5 s.
 hs h2 power off
 hs h1 power off
-check "refusing: startGraceMs is set" btcall config startGraceMs 500
-check "refusing: gapResetMs is set" btcall config gapResetMs 2000
+check "refusing: startGraceMilliseconds is set" btcall config startGraceMilliseconds 500
+check "refusing: gapResetMilliseconds is set" btcall config gapResetMilliseconds 2000
 begin_call refusing --outgoing --number 1002
 check "refusing: the call is on the earpiece" wait_route earpiece 15
 hs h1 link-life 0.2
@@ -53,8 +53,8 @@ sleep 2
 check "refusing: and stays there" route_is earpiece
 hs h1 link-life for-ever
 end_call
-check "refusing: startGraceMs is given back" btcall config startGraceMs --reset
-check "refusing: gapResetMs is given back" btcall config gapResetMs --reset
+check "refusing: startGraceMilliseconds is given back" btcall config startGraceMilliseconds --reset
+check "refusing: gapResetMilliseconds is given back" btcall config gapResetMilliseconds --reset
 golden routes-refusing.txt routes
 decode_call
 at_most "refusing: longest silence (ms)" "$(jq '[.silences[] | select(.stalled | not) | .ms] | max // 0' <<<"$heard")" 2000

@@ -97,14 +97,14 @@ sleep 3
 hears_music h1 "after the call"
 
 # Two calls, the second one within the time: the music stays away between them. Two seconds are too short for a slow machine's command.
-btcall config routing.mediaRestoreMs 8000 >/dev/null
+btcall config routing.mediaRestoreMilliseconds 8000 >/dev/null
 begin_call "first of two"
 end_call "first of two"
 begin_call "second of two"
 is "back-to-back calls do not bounce it" "$(event_after h1 "$ended" a2dp start)" ""
 end_call "second of two"
 check "the music is back after both" wait_until 25 streams h1
-btcall config routing.mediaRestoreMs 2000 >/dev/null
+btcall config routing.mediaRestoreMilliseconds 2000 >/dev/null
 sleep 3
 hears_music h1 "after both"
 end_music

@@ -2,7 +2,7 @@
 # lab: limit=420 bonds="h1 h2" alone=1 long=1
 # The fault matrix, Bluetooth: one call with headset 1 and the earpiece behind it, through everything that bluetoothd, the adapter
 # and headsets do wrong. The call is never ended; each fault's silence, log and recovery becomes a row of the documentation.
-# A link that ends while its headset is connected is asked for again for reopenBridgeMs (500 ms) before a local device stands in: that
+# A link that ends while its headset is connected is asked for again for reopenBridgeMilliseconds (500 ms) before a local device stands in: that
 # is what an adapter costs that goes.
 . "$LAB/faults.sh"
 

@@ -94,7 +94,7 @@ import Testing
             .maskFeatures: "codec_negotiation, hf_indicators", .brokenCodecs: "msbc, lc3_swb",
             .noMicrophoneVolume: "yes",
             .softwareVolume: "yes", .forgetsVolume: "yes", .refusesFirstAudio: "yes", .setUpSeconds: "30",
-            .audioDelayMs: "0", .appleName: "iPhone", .secondCallWaits: "yes", .forgetsWaitingCall: "yes",
+            .audioDelayMilliseconds: "0", .appleName: "iPhone", .secondCallWaits: "yes", .forgetsWaitingCall: "yes",
         ]
         var quirks = Quirks()
         for key in QuirkEffect.Key.allCases {
@@ -115,7 +115,8 @@ import Testing
 
     @Test(arguments: [
         (QuirkEffect.Key.brokenCodecs, "cvsd"), (.brokenCodecs, ""), (.maskFeatures, "codec_negotiation,"),
-        (.setUpSeconds, "4"), (.setUpSeconds, "121"), (.audioDelayMs, "-1"), (.audioDelayMs, "99999999999999999999"),
+        (.setUpSeconds, "4"), (.setUpSeconds, "121"), (.audioDelayMilliseconds, "-1"),
+        (.audioDelayMilliseconds, "99999999999999999999"),
         (.appleName, "i Phone"), (.appleName, "i\"Phone"), (.softwareVolume, "2"),
     ])
     func `a value that cannot act is not accepted`(_ key: QuirkEffect.Key, _ text: String) {

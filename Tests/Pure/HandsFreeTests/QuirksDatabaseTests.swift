@@ -112,6 +112,20 @@ import Testing
         #expect(database.explain(Self.subject(1), on: Self.today).quirks == Quirks())
     }
 
+    @Test func `the name that an earlier version had for a key is understood, and noted`() throws {
+        let database = try Self.database(Self.file(Self.row("two", "address = 00\naudioDelayMs = 500")))
+        #expect(database.rows.map(\.effects) == [[.audioDelayMilliseconds(500)]])
+        let former = try #require(database.formerKeys.first)
+        #expect(former.name == "[quirk two] audioDelayMs" && former.current == "audioDelayMilliseconds")
+        #expect(former.value == "500" && database.formerKeys.count == 1)
+        let laid = QuirksDatabase().overlaid(by: database)
+        #expect(laid.formerKeys == database.formerKeys)
+        #expect(throws: (any Error).self) {
+            try Self.database(
+                Self.file(Self.row("two", "address = 00\naudioDelayMs = 500\naudioDelayMilliseconds = 500")))
+        }
+    }
+
     @Test func `the administrator's rows replace, add and switch off`() throws {
         let shipped = try Self.database(
             Self.file(

@@ -107,7 +107,7 @@ import Testing
     }
 
     @Test func `a given jack was plugged after the headsets, before any call, without debounce`() throws {
-        let slow = #""config": {"jackDebounceMs": 3600000}"#
+        let slow = #""config": {"jackDebounceMilliseconds": 3600000}"#
         let given = #""jack": "headset", "headsets": {"H1": {}}, "connected": ["H1"]"#
         // The most recently attached wins in the order of the platform.
         try check(
@@ -120,7 +120,7 @@ import Testing
     }
 
     @Test func `connected headsets were attached oldest first, and are settled whatever settling takes`() throws {
-        let slow = #""config": {"settleBluetoothMs": 3600000, "settleMaxMs": 3600000}"#
+        let slow = #""config": {"settleBluetoothMilliseconds": 3600000, "settleMaxMilliseconds": 3600000}"#
         let steps = [Self.call, #"{"t": 400, "expect": {"route": "bluetooth:H1"}}"#]
         try check(#""headsets": {"H1": {}, "H2": {}}, "connected": ["H2", "H1"]"#, steps)
         let other = #"{"t": 0, "do": "api.select", "device": "earpiece"}"#
@@ -131,16 +131,16 @@ import Testing
     }
 
     @Test func `defaults of the file hold for all its scenarios and may name only some keys`() throws {
-        let defaults = #""defaults": {"startGraceMs": 700},"#
+        let defaults = #""defaults": {"startGraceMilliseconds": 700},"#
         let given = #""headsets": {"H1": {"openMs": 1400}}, "connected": ["H1"], "preferred": "bluetooth""#
         let bridged = #"{"t": 800, "expect": {"route": "earpiece", "reason": "bridge"}}"#
         let waiting = #"{"t": 800, "expect": {"route": "none", "pending": "bluetooth:H1"}}"#
         try check(given, [Self.call, bridged], defaults: defaults)
         try check(given, [Self.call, waiting])
-        try check(given + #", "config": {"startGraceMs": 1500}"#, [Self.call, waiting], defaults: defaults)
+        try check(given + #", "config": {"startGraceMilliseconds": 1500}"#, [Self.call, waiting], defaults: defaults)
         // Other keys keep the values of the specification.
         try check(
-            #""config": {"jackDebounceMs": 100}, "default": "earpiece""#,
+            #""config": {"jackDebounceMilliseconds": 100}, "default": "earpiece""#,
             [
                 Self.call, #"{"t": 50, "do": "jack.plugged"}"#, #"{"t": 149, "expect": {"route": "earpiece"}}"#,
                 #"{"t": 150, "expect": {"route": "wiredHeadset"}}"#,
@@ -152,7 +152,7 @@ import Testing
     @Test func `every request takes the next word of the script, a cancelled one too`() throws {
         let given = """
             "headsets": {"H1": {"script": ["hang", "fail", "ok+2000", "ok"], "openMs": 100, "closeMs": 70}},
-            "connected": ["H1"], "default": "earpiece", "config": {"openTimeoutMs": 1000}
+            "connected": ["H1"], "default": "earpiece", "config": {"openTimeoutMilliseconds": 1000}
             """
         let steps = [
             Self.call, #"{"t": 0, "do": "api.select", "device": "bluetooth"}"#,
@@ -161,7 +161,7 @@ import Testing
             // The cancelled set-up is closed after closeMs; only then the next request is made.
             #"{"t": 469, "expect": {"opens": {"H1": 1}, "pending": "bluetooth:H1"}}"#,
             #"{"t": 470, "expect": {"opens": {"H1": 2}}}"#,
-            // Refused after openMs, closed at once, tried again after retryBaseMs.
+            // Refused after openMs, closed at once, tried again after retryBaseMilliseconds.
             #"{"t": 1069, "expect": {"opens": {"H1": 2}}}"#, #"{"t": 1070, "expect": {"opens": {"H1": 3}}}"#,
             #"{"t": 1170, "expect": {"route": "bluetooth:H1"}}"#,
             // The headset closes it itself: that is its transfer button.
@@ -176,7 +176,7 @@ import Testing
     @Test func `a scenario that would take a million events from one step to the next ends there`() throws {
         let given = """
             "headsets": {"H1": {"openMs": 100}}, "connected": ["H1"], "preferred": "bluetooth", "default": "earpiece",
-            "config": {"openTimeoutMs": 1, "retryBaseMs": 1, "penaltyBaseMs": 0, "penaltyMaxMs": 0}
+            "config": {"openTimeoutMilliseconds": 1, "retryBaseMilliseconds": 1, "penaltyBaseMilliseconds": 0, "penaltyMaxMilliseconds": 0}
             """
         let result = try replay(given, [Self.call, #"{"t": 1000000000000, "expect": {"pending": "none"}}"#])
         #expect(result.failures.map(\.text).contains { $0.contains("does not come to rest at") })
@@ -185,7 +185,7 @@ import Testing
     @Test func `a request that is not answered ends by the time-out, and is closed after closeMs`() throws {
         let given = """
             "headsets": {"H1": {"script": ["hang"], "closeMs": 300}}, "connected": ["H1"], "preferred": "bluetooth",
-            "default": "earpiece", "config": {"openTimeoutMs": 1000, "retryBaseMs": 100}
+            "default": "earpiece", "config": {"openTimeoutMilliseconds": 1000, "retryBaseMilliseconds": 100}
             """
         let steps = [
             Self.call, #"{"t": 1299, "expect": {"opens": {"H1": 1}, "pending": "bluetooth:H1"}}"#,
@@ -295,7 +295,7 @@ import Testing
     @Test func `configuration at run time changes the keys that it names and keeps the others`() throws {
         let steps = [
             #"{"t": 0, "do": "api.config", "exclude": ["speakerphone", "bluetooth:H1"], "ringLocal": false}"#,
-            #"{"t": 1, "do": "api.config", "jackDebounceMs": 0, "headsetOrder": ["H2"], "systemDevice": "earpiece"}"#,
+            #"{"t": 1, "do": "api.config", "jackDebounceMilliseconds": 0, "headsetOrder": ["H2"], "systemDevice": "earpiece"}"#,
             #"{"t": 2, "do": "bt.connected", "addr": "H1"}"#, #"{"t": 3, "do": "call.incoming", "call": "c"}"#,
             #"{"t": 4, "do": "jack.plugged"}"#,
             """

@@ -17,7 +17,8 @@ import Testing
         ("newHeadset", "take"), ("jackGesture", "latched"), ("jackMasksEarpiece", "false"),
         ("microphoneEnabled", "false"), ("allowBluetoothA2DP", "true"), ("inbandRing", "false"), ("ringLocal", "false"),
         ("manualAudio", "true"), ("manualRendering", "true"), ("releaseOnHold", "true"), ("systemDevice", "earpiece"),
-        ("openAttempts", "5"), ("settleBluetoothMs", "1"), ("silentLimitMs", "200"), ("mediaRestoreMs", "0"),
+        ("openAttempts", "5"), ("settleBluetoothMilliseconds", "1"), ("silentLimitMilliseconds", "200"),
+        ("mediaRestoreMilliseconds", "0"),
     ])
     func `a value that is set is the value that is printed`(_ key: String, _ value: String) throws {
         var configuration = RoutingConfiguration()
@@ -39,9 +40,15 @@ import Testing
         ("newHeadset", "steal", "newHeadset: 'steal' is not accepted; accepted: stay | take"),
         ("jackGesture", "", "jackGesture: '' is not accepted; accepted: off | midCall | latched"),
         ("inbandRing", "maybe", "inbandRing: 'maybe' is not accepted; accepted: true | false"),
-        ("settleBluetoothMs", "-1", "settleBluetoothMs: '-1' is not accepted; accepted: 0 to 3600000 (milliseconds)"),
-        ("settleBluetoothMs", "1.5", "settleBluetoothMs: '1.5' is not accepted"),
-        ("openTimeoutMs", "99999999999999999999", "openTimeoutMs: '99999999999999999999' is not accepted"),
+        (
+            "settleBluetoothMilliseconds", "-1",
+            "settleBluetoothMilliseconds: '-1' is not accepted; accepted: 0 to 3600000 (milliseconds)"
+        ),
+        ("settleBluetoothMilliseconds", "1.5", "settleBluetoothMilliseconds: '1.5' is not accepted"),
+        (
+            "openTimeoutMilliseconds", "99999999999999999999",
+            "openTimeoutMilliseconds: '99999999999999999999' is not accepted"
+        ),
         ("openAttempts", "0", "openAttempts: '0' is not accepted; accepted: 1 to 100"),
         ("systemDevice", "speaker", "systemDevice: 'speaker' is not accepted; accepted: speakerphone | wiredHeadset"),
         ("exclude", "none", "exclude: 'none' is not accepted"),

@@ -104,11 +104,11 @@ extension Course {
     private static let settings: [(key: String, values: [String])] = [
         ("routing.newHeadset", ["stay", "take"]),
         ("routing.exclude", ["", "speakerphone", "bluetooth"]),
-        ("routing.settleBluetoothMs", ["200", "1000", "3000"]),
+        ("routing.settleBluetoothMilliseconds", ["200", "1000", "3000"]),
         ("routing.inbandRing", ["true", "false"]),
         ("routing.ringLocal", ["true", "false"]),
         ("routing.releaseOnHold", ["true", "false"]),
-        ("routing.minDwellMs", ["0", "2000"]),
+        ("routing.minDwellMilliseconds", ["0", "2000"]),
         ("bluetooth.codecs", ["msbc, cvsd", "cvsd"]),
     ]
 

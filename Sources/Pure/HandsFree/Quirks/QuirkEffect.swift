@@ -1,4 +1,5 @@
 package import BluetoothTypes
+import Spelling
 
 /// One thing that is done for a headset: a key and its value, in the quirks database and in `[headset ADDRESS]` of the
 /// configuration. There is a key for each field of `Quirks` and for nothing else, so that no row can ask for what nobody does.
@@ -10,7 +11,7 @@ package enum QuirkEffect: Hashable, Sendable {
     case forgetsVolume(Bool)
     case refusesFirstAudio(Bool)
     case setUpSeconds(Int)
-    case audioDelayMs(Int)
+    case audioDelayMilliseconds(Int)
     case appleName(String)
     case secondCallWaits(Bool)
     case forgetsWaitingCall(Bool)
@@ -18,7 +19,15 @@ package enum QuirkEffect: Hashable, Sendable {
     /// The keys, in the order in which results are shown.
     package enum Key: String, CaseIterable, Sendable {
         case maskFeatures, brokenCodecs, noMicrophoneVolume, softwareVolume, forgetsVolume, refusesFirstAudio
-        case setUpSeconds, audioDelayMs, appleName, secondCallWaits, forgetsWaitingCall
+        case setUpSeconds, audioDelayMilliseconds, appleName, secondCallWaits, forgetsWaitingCall
+
+        /// The key of that name, or of the name that an earlier version had for it.
+        package init?(spelled name: String) {
+            guard let key = Key(rawValue: name) ?? UnitSpelling.current(of: name).flatMap({ Key(rawValue: $0) }) else {
+                return nil
+            }
+            self = key
+        }
 
         /// One line for people.
         package var summary: String {
@@ -30,7 +39,7 @@ package enum QuirkEffect: Hashable, Sendable {
             case .forgetsVolume: "the volume is sent again 1.5 s after the audio link is up"
             case .refusesFirstAudio: "a refused audio link is tried once more before CVSD"
             case .setUpSeconds: "time for the service level connection"
-            case .audioDelayMs: "least time from the connection or the answer of a call to the audio link"
+            case .audioDelayMilliseconds: "least time from the connection or the answer of a call to the audio link"
             case .appleName: "who we are to headsets that ask for a telephone of one maker (+XAPL)"
             case .secondCallWaits: "a second incoming call is listed as waiting (+CLCC)"
             case .forgetsWaitingCall: "told again of a waiting call when the active one has ended"
@@ -47,7 +56,7 @@ package enum QuirkEffect: Hashable, Sendable {
                 .forgetsWaitingCall:
                 "yes or no"
             case .setUpSeconds: "a whole number from 5 to 120"
-            case .audioDelayMs: "a whole number from 0 to 5000"
+            case .audioDelayMilliseconds: "a whole number from 0 to 5000"
             case .appleName: "1 to 32 letters and digits"
             }
         }
@@ -62,7 +71,7 @@ package enum QuirkEffect: Hashable, Sendable {
         case .forgetsVolume: .forgetsVolume
         case .refusesFirstAudio: .refusesFirstAudio
         case .setUpSeconds: .setUpSeconds
-        case .audioDelayMs: .audioDelayMs
+        case .audioDelayMilliseconds: .audioDelayMilliseconds
         case .appleName: .appleName
         case .secondCallWaits: .secondCallWaits
         case .forgetsWaitingCall: .forgetsWaitingCall
@@ -93,9 +102,9 @@ package enum QuirkEffect: Hashable, Sendable {
         case .setUpSeconds:
             guard let number = Int(text), (5...120).contains(number) else { return nil }
             self = .setUpSeconds(number)
-        case .audioDelayMs:
+        case .audioDelayMilliseconds:
             guard let number = Int(text), (0...5000).contains(number) else { return nil }
-            self = .audioDelayMs(number)
+            self = .audioDelayMilliseconds(number)
         case .appleName:
             guard (1...32).contains(text.utf8.count), text.utf8.allSatisfy(Self.isAlphanumeric) else { return nil }
             self = .appleName(text)
@@ -118,7 +127,7 @@ package enum QuirkEffect: Hashable, Sendable {
         case .noMicrophoneVolume(let isOn), .softwareVolume(let isOn), .forgetsVolume(let isOn),
             .refusesFirstAudio(let isOn), .secondCallWaits(let isOn), .forgetsWaitingCall(let isOn):
             isOn ? "yes" : "no"
-        case .setUpSeconds(let number), .audioDelayMs(let number): String(number)
+        case .setUpSeconds(let number), .audioDelayMilliseconds(let number): String(number)
         case .appleName(let name): name
         }
     }
@@ -133,7 +142,7 @@ package enum QuirkEffect: Hashable, Sendable {
         case .forgetsVolume(let isOn): quirks.forgetsVolume = isOn
         case .refusesFirstAudio(let isOn): quirks.refusesFirstAudio = isOn
         case .setUpSeconds(let seconds): quirks.setUpSeconds = seconds
-        case .audioDelayMs(let milliseconds): quirks.audioDelayMilliseconds = milliseconds
+        case .audioDelayMilliseconds(let milliseconds): quirks.audioDelayMilliseconds = milliseconds
         case .appleName(let name): quirks.appleName = name
         case .secondCallWaits(let isOn): quirks.secondCallWaits = isOn
         case .forgetsWaitingCall(let isOn): quirks.forgetsWaitingCall = isOn
@@ -152,7 +161,8 @@ package enum QuirkEffect: Hashable, Sendable {
     var addsUp: Bool {
         switch self {
         case .maskFeatures, .brokenCodecs: true
-        case .noMicrophoneVolume, .softwareVolume, .forgetsVolume, .refusesFirstAudio, .setUpSeconds, .audioDelayMs,
+        case .noMicrophoneVolume, .softwareVolume, .forgetsVolume, .refusesFirstAudio, .setUpSeconds,
+            .audioDelayMilliseconds,
             .appleName, .secondCallWaits, .forgetsWaitingCall:
             false
         }

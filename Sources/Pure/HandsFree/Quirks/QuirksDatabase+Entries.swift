@@ -90,7 +90,7 @@ extension QuirksDatabase {
         }
         let file = File(path: path, origin: origin, version: version, rowCount: rows.count + switchedOff.count)
         let database = QuirksDatabase(
-            file: file, rows: rows, switchedOff: switchedOff)
+            file: file, rows: rows, switchedOff: switchedOff, formerKeys: entries.compactMap { FormerKey($0, path) })
         return (database, mistakes)
     }
 
@@ -205,7 +205,7 @@ extension QuirkRow {
                     throw entry.refused("'\(entry.value)' is not accepted", "it is \(key.accepted)")
                 }
                 conditions.append(condition)
-            } else if let key = QuirkEffect.Key(rawValue: word) {
+            } else if let key = QuirkEffect.Key(spelled: word) {
                 effects.append(try Self.effect(key, entry, beside: effects))
             } else {
                 switch word {

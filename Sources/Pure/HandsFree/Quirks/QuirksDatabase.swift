@@ -20,7 +20,31 @@ package struct QuirksDatabase: Hashable, Sendable {
         }
     }
 
+    /// A key that an earlier version called otherwise, as a file has it.
+    package struct FormerKey: Hashable, Sendable {
+        package let path: String
+        package let line: Int
+        /// `[quirk slow-car-kits] audioDelayMs`.
+        package let name: String
+        /// What it is called now, and its value.
+        package let current: String
+        package let value: String
+
+        /// Nil for an entry that is called as it is now.
+        init?(_ entry: QuirksEntry, _ path: String) {
+            guard let word = entry.key, let key = QuirkEffect.Key(spelled: word), key.rawValue != word else {
+                return nil
+            }
+            self.path = path
+            line = entry.line
+            name = "[\(entry.section)] \(word)"
+            current = key.rawValue
+            value = entry.value
+        }
+    }
+
     package private(set) var files: [File] = []
+    package private(set) var formerKeys: [FormerKey] = []
     package private(set) var rows: [QuirkRow] = []
     /// Names that the administrator's file switches off and that no shipped row has.
     package private(set) var unknownNames: [String] = []
@@ -28,8 +52,9 @@ package struct QuirksDatabase: Hashable, Sendable {
     /// Without any row.
     package init() {}
 
-    init(file: File, rows: [QuirkRow], switchedOff: [String]) {
+    init(file: File, rows: [QuirkRow], switchedOff: [String], formerKeys: [FormerKey]) {
         files = [file]
+        self.formerKeys = formerKeys
         self.rows = rows
         unknownNames = switchedOff
     }
@@ -38,6 +63,7 @@ package struct QuirksDatabase: Hashable, Sendable {
     package func overlaid(by overlay: QuirksDatabase) -> QuirksDatabase {
         var result = self
         result.files += overlay.files
+        result.formerKeys += overlay.formerKeys
         let replaced = Set(overlay.rows.map(\.name))
         result.rows.removeAll { replaced.contains($0.name) }
         for index in result.rows.indices where overlay.unknownNames.contains(result.rows[index].name) {
