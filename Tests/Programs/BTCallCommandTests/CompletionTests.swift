@@ -7,6 +7,7 @@ import CommandTestSupport
 import ControlLoop
 import DBus
 import Foundation
+import Spelling
 import Testing
 
 @testable import BTCallCommand
@@ -27,11 +28,11 @@ import Testing
     }
 
     @Test func `Values are offered where they are words`() {
-        #expect(SettingName.values(accepted: "trace, debug, info") == ["trace", "debug", "info"])
-        #expect(SettingName.values(accepted: "yes or no") == ["yes", "no"])
-        #expect(SettingName.values(accepted: "stay | take") == ["stay", "take"])
-        #expect(SettingName.values(accepted: "a list of lc3-swb, msbc, cvsd") == [])
-        #expect(SettingName.values(accepted: "0 to 15") == [] && SettingName.values(accepted: "") == [])
+        #expect(AcceptedWords.words(in: "trace, debug, info") == ["trace", "debug", "info"])
+        #expect(AcceptedWords.words(in: "yes or no") == ["yes", "no"])
+        #expect(AcceptedWords.words(in: "stay | take") == ["stay", "take"])
+        #expect(AcceptedWords.words(in: "a list of lc3-swb, msbc, cvsd") == [])
+        #expect(AcceptedWords.words(in: "0 to 15") == [] && AcceptedWords.words(in: "") == [])
     }
 
     @Test func `Devices, calls and keys are those of the running btcalld`() async throws {

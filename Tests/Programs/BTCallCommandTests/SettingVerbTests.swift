@@ -1,3 +1,4 @@
+import ArgumentParser
 import BTCall
 import BTCallAPI
 import BluetoothTypes
@@ -21,7 +22,7 @@ import Testing
                 Self.setting("daemon.logLevel", "info", "info", "trace, debug", .now),
                 Self.setting("routing.exclude", "", "", "a list of devices", .now),
                 Self.setting("routing.headsetOrder", "", "", "a list of addresses", .now),
-                Self.setting("routing.openTimeoutMs", "5000", "5000", "0 to 3600000", .reopen),
+                Self.setting("routing.openTimeoutMilliseconds", "5000", "5000", "0 to 3600000", .reopen),
                 Self.setting("audio.callQueueBlocks", "3", "3", "2 to 6", .nextCall),
                 Self.setting("device.earpiece.playback", "hw:0,0", "", "a name", .restart, .file),
                 Self.setting("device.speakerphone.playback", "", "", "a name", .restart),
@@ -44,14 +45,14 @@ import Testing
         let run = try await CommandRun.btcall("config", bus: bus)
         #expect(
             run.output == """
-                KEY                           VALUE   DEFAULT  ACTS          ORIGIN
-                daemon.logLevel               info    info     at once       default
-                routing.exclude               -       -        at once       default
-                routing.headsetOrder          -       -        at once       default
-                routing.openTimeoutMs         5000    5000     on reopening  default
-                audio.callQueueBlocks         3       3        next call     default
-                device.earpiece.playback      hw:0,0  -        restart       file
-                device.speakerphone.playback  -       -        restart       default
+                KEY                              VALUE   DEFAULT  ACTS          ORIGIN
+                daemon.logLevel                  info    info     at once       default
+                routing.exclude                  -       -        at once       default
+                routing.headsetOrder             -       -        at once       default
+                routing.openTimeoutMilliseconds  5000    5000     on reopening  default
+                audio.callQueueBlocks            3       3        next call     default
+                device.earpiece.playback         hw:0,0  -        restart       file
+                device.speakerphone.playback     -       -        restart       default
 
                 """)
         let array = try await CommandRun.btcall("config", "--json", bus: bus).array
@@ -60,10 +61,48 @@ import Testing
         #expect(array[1]["value"] is NSNull && array[3]["effect"] as? String == "reopen")
     }
 
+    @Test(arguments: ["device.earpiece", "[device earpiece]"])
+    func `config SECTION shows one section`(section: String) async throws {
+        let run = try await CommandRun.btcall("config", section, bus: bus)
+        #expect(
+            run.output == """
+                KEY                       VALUE   DEFAULT  ACTS     ORIGIN
+                device.earpiece.playback  hw:0,0  -        restart  file
+
+                """)
+        let array = try await CommandRun.btcall("config", section, "--json", bus: bus).array
+        #expect(array.map { $0["key"] as? String } == ["device.earpiece.playback"])
+    }
+
+    @Test func `config --changed shows what differs from the defaults`() async throws {
+        func keys(_ arguments: String...) async throws -> [String?] {
+            let words = ["config", "--changed", "--json"] + arguments
+            return try await Self.run(words, bus).array.map { $0["key"] as? String }
+        }
+        _ = try await CommandRun.btcall("config", "callQueueBlocks", "4", bus: bus)
+        #expect(try await keys() == ["audio.callQueueBlocks", "device.earpiece.playback"])
+        #expect(try await keys("audio") == ["audio.callQueueBlocks"])
+        #expect(try await keys("routing") == [])
+        let none = try await CommandRun.btcall("config", "routing", "--changed", bus: bus)
+        #expect(none.output == "Every key of this section has its default.\n" && none.status == 0)
+        let wrong = try await CommandRun.btcall("config", "routng", "--changed", bus: bus)
+        #expect(wrong.errors == "btcall: there is no section routng; did you mean routing?\n" && wrong.status == 1)
+        let both = #expect(throws: (any Error).self) { try Entry.parseAsRoot(["config", "audio", "1", "--changed"]) }
+        #expect(both.map { Entry.message(for: $0).contains("--changed only shows") } == true)
+    }
+
+    @Test func `config takes the name that an earlier version had for a key, and says so`() async throws {
+        for name in ["openTimeoutMs", "routing.openTimeoutMs"] {
+            let run = try await CommandRun.btcall("config", name, "4000", bus: bus)
+            #expect(run.output.hasPrefix("routing.openTimeoutMilliseconds = 4000"))
+            #expect(run.errors == "btcall: \(name) is called routing.openTimeoutMilliseconds now\n")
+        }
+    }
+
     @Test func `config KEY shows it with what is accepted`() async throws {
         #expect(
-            try await CommandRun.btcall("config", "openTimeoutMs", bus: bus).output == """
-                routing.openTimeoutMs: What routing.openTimeoutMs means.
+            try await CommandRun.btcall("config", "openTimeoutMilliseconds", bus: bus).output == """
+                routing.openTimeoutMilliseconds: What routing.openTimeoutMilliseconds means.
                 Value     5000
                 Default   5000
                 Accepted  0 to 3600000
@@ -83,8 +122,8 @@ import Testing
         }
         #expect(try await run("logLevel", "debug") == "daemon.logLevel = debug (set here): acts at once\n")
         #expect(
-            try await run("routing.openTimeoutMs", "4000")
-                == "routing.openTimeoutMs = 4000 (set here): "
+            try await run("routing.openTimeoutMilliseconds", "4000")
+                == "routing.openTimeoutMilliseconds = 4000 (set here): "
                 + "acts when the headset's link or the sound card is opened again\n")
         #expect(
             try await run("callQueueBlocks", "4") == "audio.callQueueBlocks = 4 (set here): acts with the next call\n")
@@ -97,7 +136,7 @@ import Testing
                 == "btcall: routing.exclude: \"radio\" is not accepted; accepted: a list of devices\n")
         #expect(
             await daemon.requests == [
-                "SetSetting daemon.logLevel debug", "SetSetting routing.openTimeoutMs 4000",
+                "SetSetting daemon.logLevel debug", "SetSetting routing.openTimeoutMilliseconds 4000",
                 "SetSetting audio.callQueueBlocks 4", "ResetSetting audio.callQueueBlocks",
                 "SetSetting routing.exclude ", "SetSetting routing.exclude radio",
             ])
@@ -108,7 +147,7 @@ import Testing
     @Test(arguments: [
         ("exclud", "there is no key exclud; did you mean routing.exclude?"),
         ("headsetorder", "there is no key headsetorder; did you mean routing.headsetOrder?"),
-        ("timeout", "there is no key timeout; did you mean routing.openTimeoutMs?"),
+        ("timeout", "there is no key timeout; did you mean routing.openTimeoutMilliseconds?"),
         ("zebra", "there is no key zebra; `btcall config` lists all"),
         (
             "playback",

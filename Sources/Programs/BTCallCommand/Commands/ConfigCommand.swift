@@ -9,17 +9,20 @@ struct ConfigCommand: BridgeCommand {
     static let configuration = CommandConfiguration(
         commandName: "config", abstract: "Show and change the configuration of the running btcalld.",
         discussion: """
-            Without KEY all keys, with KEY one of them, with VALUE it is set. What is set here is kept over restarts and goes \
-            before the configuration file, until --reset. A list has commas between its elements.
+            Without KEY all keys, with SECTION those of a section, with KEY one of them, with VALUE it is set. What is set here \
+            is kept over restarts and goes before the configuration file, until --reset. A list has commas between its elements.
 
             Examples:
+              btcall config ring                        # one section
+              btcall config --changed                   # what differs from the defaults
               btcall config headsetOrder
               btcall config volumeCeiling 12
               btcall config volumeCeiling --reset
             """)
 
     @Argument(
-        help: "A key, with its section or without: routing.exclude, exclude.", completion: SettingName.completion)
+        help: "A key, with its section or without: routing.exclude, exclude; or a section: routing, device.earpiece.",
+        completion: SettingName.completion)
     var key: String?
 
     @Argument(help: "Its new value, as in the configuration file.", completion: SettingName.valueCompletion)
@@ -28,23 +31,37 @@ struct ConfigCommand: BridgeCommand {
     @Flag(help: "Give the key back to the configuration file, or to its default.")
     var reset = false
 
+    @Flag(help: "Show only the keys whose values differ from their defaults; with SECTION those of that section.")
+    var changed = false
+
     @OptionGroup var options: CommonOptions
 
     func validate() throws {
         if reset, key == nil || value != nil { throw ValidationError("--reset takes a KEY and no VALUE.") }
+        if changed, reset || value != nil {
+            throw ValidationError("--changed only shows: leave VALUE and --reset out.")
+        }
     }
 
     func perform(on bridge: CallBridge, _ output: Output) async throws {
         let settings = try await bridge.settings()
-        guard let key else {
+        let section = key.flatMap { SettingName.section($0, in: settings) }
+        if changed, section == nil, let key { throw CommandFailure(SettingName.noSection(key, in: settings)) }
+        guard let key, section == nil || value != nil || reset else {
+            let shown = (section ?? settings).filter { !changed || $0.value != $0.defaultValue }
             if options.json {
-                output.print(.array(settings.map(\.json)))
+                output.print(.array(shown.map(\.json)))
+            } else if shown.isEmpty {
+                output.print("Every key\(section == nil ? "" : " of this section") has its default.")
             } else {
-                output.print(Self.table(settings))
+                output.print(Self.table(shown))
             }
             return
         }
         let name = try SettingName.find(key, in: settings).key
+        if let current = UnitSpelling.current(of: key), name.hasSuffix(current) {
+            output.printError("\(key) is called \(name) now")
+        }
         if let value {
             try await bridge.setSetting(name, to: value)
         } else if reset {
@@ -100,33 +117,54 @@ enum SettingName {
         return CompletionCandidate.lines(
             CompletionCandidate.fromDaemon(words) { bridge in
                 let setting = try find(key, in: try await bridge.settings())
-                return values(accepted: setting.accepted).map { CompletionCandidate($0) }
+                return AcceptedWords.words(in: setting.accepted).map { CompletionCandidate($0) }
             })
     }
 
-    /// What can be written for a setting, unless it is described rather than listed.
-    static func values(accepted: String) -> [String] {
-        let list = accepted.replacing(" or ", with: ",").replacing("|", with: ",")
-        let values = list.split(separator: ",").map { Self.trimmed($0) }
-        guard values.count > 1, values.allSatisfy({ !$0.isEmpty && !$0.contains(" ") }) else { return [] }
-        return values
+    /// The settings of a section, `ring`, `device.earpiece` or as the file has it, `[device earpiece]`; nil for what is no section, or
+    /// a key as well.
+    static func section(_ name: String, in settings: [Setting]) -> [Setting]? {
+        guard !settings.contains(where: { $0.key == name || last($0.key) == name }) else { return nil }
+        let bare = String(name.drop { $0 == "[" }.prefix { $0 != "]" }.map { $0 == " " ? "." : $0 })
+        let found = settings.filter { section(of: $0.key) == bare }
+        return found.isEmpty ? nil : found
     }
 
-    private static func trimmed(_ text: Substring) -> String {
-        String(text.drop { $0.isWhitespace }.reversed().drop { $0.isWhitespace }.reversed())
+    /// `device.earpiece` of `device.earpiece.volume`, `buttons` of `buttons.play.double`.
+    private static func section(of key: String) -> String {
+        let words = key.split(separator: ".")
+        let isNamed = words.count > 2 && ["device", "headset"].contains(words[0])
+        return words.prefix(isNamed ? 2 : 1).joined(separator: ".")
     }
+
+    /// Why a name shows no section.
+    static func noSection(_ name: String, in settings: [Setting]) -> String {
+        var sections: [String] = []
+        for setting in settings {
+            let section = section(of: setting.key)
+            if !sections.contains(section) { sections.append(section) }
+        }
+        let near = Suggestion.words(near: name, among: sections.map { ($0, [$0]) })
+        let remedy =
+            near.isEmpty
+            ? "sections are \(sections.joined(separator: ", "))" : "did you mean \(near.joined(separator: " or "))?"
+        return "there is no section \(name); \(remedy)"
+    }
+
+    private static func last(_ key: String) -> String { key.split(separator: ".").last.map(String.init) ?? "" }
 
     /// - Throws: `CommandFailure` that names what was perhaps meant.
     static func find(_ name: String, in settings: [Setting]) throws -> Setting {
+        let known = UnitSpelling.current(of: name) ?? name
+        if known != name, let setting = try? find(known, in: settings) { return setting }
         if let setting = settings.first(where: { $0.key == name }) { return setting }
-        let short = settings.filter { $0.key.split(separator: ".").last.map(String.init) == name }
+        let short = settings.filter { last($0.key) == name }
         if short.count == 1 { return short[0] }
         guard short.isEmpty else {
             throw CommandFailure("\(name) is a key of several sections: \(short.map(\.key).joined(separator: ", "))")
         }
         let near = Suggestion.words(
-            near: name,
-            among: settings.map { ($0.key, [$0.key, $0.key.split(separator: ".").last.map(String.init) ?? ""]) })
+            near: name, among: settings.map { ($0.key, [$0.key, last($0.key)]) })
         let remedy = near.isEmpty ? "`btcall config` lists all" : "did you mean \(near.joined(separator: " or "))?"
         throw CommandFailure("there is no key \(name); \(remedy)")
     }
