@@ -183,7 +183,7 @@ package enum ConfigurationSection: Equatable {
         let levels = Logger.Level.allCases.map(\.rawValue).joined(separator: ", ")
         return [
             ConfigurationKey(
-                "logLevel", "info", "trace, debug, info, notice, warning or error", accepted: levels, effect: .now,
+                "logLevel", "info", levels, accepted: levels, effect: .now,
                 read: { $0.logLevel.rawValue },
                 apply: { configuration, value throws(ConfigurationValueError) in
                     guard let level = Logger.Level(rawValue: value) else {

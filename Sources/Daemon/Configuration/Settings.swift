@@ -194,18 +194,12 @@ package final class Settings {
     }
 
     private func describe(_ key: ConfigurationKey, _ name: String) -> SettingDescription {
-        let value = key.read(configuration)
-        let origin: SettingDescription.Origin =
-            if runtime[name] != nil {
-                .runtime
-            } else if base.givenSettings.contains(name) || value != key.standard {
-                .file
-            } else {
-                .default
-            }
+        let isGiven = base.givenSettings.contains(name)
+        let origin: SettingDescription.Origin = runtime[name] != nil ? .runtime : isGiven ? .file : .default
+        // What nobody has set may depend on the rest: the board rings on its earpiece where it has no loudspeaker.
         return SettingDescription(
-            key: name, value: value, defaultValue: key.standard, accepted: key.acceptedAtRuntime, effect: key.effect,
-            origin: origin, summary: key.summary)
+            key: name, value: key.read(configuration), defaultValue: isGiven ? key.standard : key.read(base),
+            accepted: key.acceptedAtRuntime, effect: key.effect, origin: origin, summary: key.summary)
     }
 
     /// - Returns: the key with its present name.
