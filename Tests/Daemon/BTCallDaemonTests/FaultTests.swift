@@ -197,7 +197,7 @@ extension DaemonTests {
         @Test func `A bus without our policy is named with the file to install`() async throws {
             try await Box.run(rules: #"<deny own="org.btcall"/>"#) { box in
                 let problem = try #require(box.daemon.problems.problems.first { $0.id == "name" })
-                #expect(problem.remedy.contains("dbus/org.btcall.conf"))
+                #expect(problem.remedy.contains("/usr/share/dbus-1/system.d/org.btcall.conf"))
             }
         }
 

@@ -116,7 +116,7 @@ extension DaemonTests {
                 body: { box in
                     let problem = try await box.problem("scoRouting.hci0")
                     #expect(problem.what.contains("/nonexistent/helper") && problem.what.contains("ENOENT"))
-                    #expect(problem.remedy.contains("scripts/build-sco-routing"))
+                    #expect(problem.remedy.contains("install btcall again"))
                 })
         }
 

@@ -29,7 +29,7 @@ final class BusName {
         } catch {
             let remedy =
                 error.hasName(BusError.Name.accessDenied)
-                ? "install dbus/org.btcall.conf as /usr/share/dbus-1/system.d/org.btcall.conf and run as user btcall or root"
+                ? "run it as user btcall or root; /usr/share/dbus-1/system.d/org.btcall.conf allows it to them: install btcall again where it is missing"
                 : "stop the other daemon; tried again every \(pause)"
             problems.begin("name", what: "the bus does not give us \(BTCallName.bus): \(error.message)", remedy: remedy)
             retry = ControlLoop.shared.schedule(after: pause) { [weak self] in

@@ -121,7 +121,7 @@ package final class VoiceRouting {
                 error.code == EPERM
                     // Nothing was configured that starts a program when the daemon started.
                     ? "restart btcalld: it gave up starting programs, and `scoRouting = host` needs one"
-                    : "install btcall-sco-routing as /usr/libexec/btcall-sco-routing (scripts/build-sco-routing)")
+                    : "install btcall again, which has /usr/libexec/btcall-sco-routing")
             return
         }
         let line = Self.lastLine(report.output)

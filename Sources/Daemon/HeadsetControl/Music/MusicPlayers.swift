@@ -118,7 +118,7 @@ package final class MusicPlayers {
     private func refused(_ what: String, _ name: String, _ error: BusError) {
         let remedy =
             error.hasName(BusError.Name.accessDenied)
-            ? "install dbus/org.btcall.conf, or let the user of btcalld call it in its own D-Bus policy"
+            ? "let the user of btcalld call it in a D-Bus policy, as /usr/share/dbus-1/system.d/org.btcall.conf of btcall's package does"
             : "pause it by hand, or set [bluetooth] mediaCommand"
         logger.warning("\(name) does not let itself \(what): \(error); \(remedy)")
     }

@@ -5,7 +5,7 @@ struct CompletionsCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "completions", abstract: "Print what a shell needs to complete btcall's command lines.",
         discussion: """
-            scripts/install puts it in place for all users. Devices, calls and keys are those of the running btcalld.
+            It comes with the package for all users. Devices, calls and keys are those of the running btcalld.
 
             Examples:
               source <(btcall completions bash)

@@ -40,7 +40,7 @@ let daemonChecks = [
     DoctorCheck(
         "btcalld-activation", .warning,
         finds: "btcalld does not run, and the bus cannot start it when somebody asks for it",
-        remedy: "install the activation file and the unit: scripts/install does",
+        remedy: "install btcall again, which has the activation file and the unit",
         command: "ls /usr/share/dbus-1/system-services/org.btcall.service"
     ) { system in
         guard system.bus.failure == nil else { return .skipped("the bus cannot be reached") }
@@ -81,8 +81,8 @@ let daemonChecks = [
     DoctorCheck(
         "dbus-policy", .fault,
         finds: "the policy of the bus for btcalld is missing: nobody may own org.btcall, or talk to it",
-        remedy: "install dbus/org.btcall.conf, and have the bus read it",
-        command: "cp dbus/org.btcall.conf /usr/share/dbus-1/system.d/ && systemctl reload dbus"
+        remedy: "install btcall again, which has it, and have the bus read it",
+        command: "apt-get install --reinstall btcall && systemctl reload dbus"
     ) { system in
         guard system.bus.name == "system" else { return .skipped("this is not the system's bus") }
         let places = ["/usr/share/dbus-1/system.d/org.btcall.conf", "/etc/dbus-1/system.d/org.btcall.conf"]

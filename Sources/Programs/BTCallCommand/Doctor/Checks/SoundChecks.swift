@@ -82,8 +82,8 @@ let soundChecks = [
     DoctorCheck(
         "pcm-plugin", .warning,
         finds: "the ALSA PCM btcall is not installed, or only half: softphones do not find btcall:call",
-        remedy: "build and install the plug-in",
-        command: "scripts/build-pcm-plugin WORK && scripts/build-pcm-plugin install WORK"
+        remedy: "install btcall again, which brings it",
+        command: "apt-get install --reinstall btcall"
     ) { system in
         let libraries = system.entries("/usr/lib").map { "/usr/lib/\($0)/alsa-lib" } + ["/usr/lib/alsa-lib"]
         let plugin = libraries.map { "\($0)/libasound_module_pcm_btcall.so" }.first { system.exists($0) }
