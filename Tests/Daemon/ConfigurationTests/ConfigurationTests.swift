@@ -181,9 +181,8 @@ import Testing
     ])
     func `What is no memory and no number is refused with what would be`(key: String, value: String) throws {
         let text = "[calls]\n\n\(key) = \(value)\n"
-        let entries = try ConfigurationReader.entries(ofText: text, name: "test.conf")
         let error = #expect(throws: ConfigurationError.self) {
-            _ = try Configuration(entries: entries, file: "test.conf")
+            _ = try Configuration(text: text, name: "test.conf")
         }
         let message = try "\(#require(error))"
         #expect(message.contains(key == "memory" ? "1:5551000, 2:110" : "at most 32 digits"))

@@ -7,8 +7,7 @@ import Testing
 
 @Suite @ControlPlane struct SettingsTests {
     private func settings(_ text: String = "", kept: [String: String] = [:]) throws -> Settings {
-        let entries = try ConfigurationReader.entries(ofText: text, name: "test.conf")
-        return Settings(base: try Configuration(entries: entries, file: "test.conf"), kept: kept)
+        Settings(base: try Configuration(text: text, name: "test.conf"), kept: kept)
     }
 
     private func find(_ key: String, _ settings: Settings) throws -> SettingDescription {
@@ -88,6 +87,41 @@ import Testing
         #expect(settings.runtime == ["routing.newHeadset": "take"])
         #expect(settings.ignored.count == 3)
         #expect(settings.ignored.contains { $0.contains("routing.exclude") && $0.contains("'radio'") })
+    }
+
+    @Test func `The name that an earlier version had for a key is understood, and kept as the present one`() throws {
+        let kept = [
+            "routing.silentLimitMs": "150", "routing.openTimeoutMs": "1000", "routing.openTimeoutMilliseconds": "2000",
+        ]
+        let settings = try settings(kept: kept)
+        #expect(settings.ignored.isEmpty)
+        #expect(
+            settings.renamed == [
+                "routing.silentLimitMs is called routing.silentLimitMilliseconds now, and kept as that"
+            ])
+        #expect(
+            settings.runtime == ["routing.silentLimitMilliseconds": "150", "routing.openTimeoutMilliseconds": "2000"])
+        var names: [String] = []
+        settings.formerNames.subscribe { names.append("\($0.given) \($0.current)") }
+        try settings.set("routing.silentLimitMs", "250")
+        #expect(settings.configuration.routing.silentLimit == .milliseconds(250))
+        #expect(settings.value(of: "routing.silentLimitMs") == "250")
+        try settings.reset("routing.silentLimitMs")
+        #expect(settings.runtime == ["routing.openTimeoutMilliseconds": "2000"])
+        #expect(
+            names == Array(repeating: "routing.silentLimitMs routing.silentLimitMilliseconds", count: 2))
+        let refusal = try #require(#expect(throws: APIError.self) { try settings.set("routing.exclud", "") })
+        #expect(refusal.message.contains("(did you mean routing.exclude?)"))
+        #expect(throws: APIError.self) { try settings.set("routing.openAttemptsMs", "3") }
+    }
+
+    @Test func `A value that nobody has set has no file as its origin, also where it depends on the board`() throws {
+        let earpiece = try find("ring.device", try settings("[device earpiece]\nplayback = hw:0,0\n"))
+        #expect(earpiece.value == "earpiece" && earpiece.defaultValue == "earpiece" && earpiece.origin == .default)
+        let none = try find("ring.device", try settings())
+        #expect(none.value == "none" && none.defaultValue == "none" && none.origin == .default)
+        let given = try find("ring.device", try settings("[ring]\ndevice = earpiece\n"))
+        #expect(given.value == "earpiece" && given.defaultValue == "speakerphone" && given.origin == .file)
     }
 
     @Test func `Long lists are kept over lines that are short enough`() throws {

@@ -18,8 +18,7 @@ import Testing
     func `the keys of voice processing take what they say`(_ key: String, _ value: String, _ isTaken: Bool) throws {
         let text = "[audio]\n\(key) = \(value)\n"
         do throws(ConfigurationError) {
-            let configuration = try Configuration(
-                entries: ConfigurationReader.entries(ofText: text, name: "file"), file: "file")
+            let configuration = try Configuration(text: text, name: "file")
             #expect(isTaken && configuration.givenSettings == ["audio.\(key)"])
             let isOther = configuration.voiceProcessing.rawValue == value.lowercased()
             #expect(isOther || configuration.voiceStages != .all)
