@@ -28,11 +28,12 @@ enum CallArgument {
         for states in groups {
             let matching = calls.filter { states.contains($0.state) }
             if matching.count > 1 {
-                throw CommandFailure("more than one call is \(matching[0].state.rawValue): name one: \(list(matching))")
+                throw CommandFailure(
+                    .ambiguous, "more than one call is \(matching[0].state.rawValue): name one: \(list(matching))")
             }
             if let call = matching.first { return call }
         }
-        throw CommandFailure(absent)
+        throw CommandFailure(.noSuchCall, absent)
     }
 
     private static func find(_ text: String, among calls: [Call]) throws -> Call {
@@ -40,7 +41,9 @@ enum CallArgument {
         let matching = calls.filter { $0.id.description.hasPrefix(text.lowercased()) }
         if matching.count == 1 { return matching[0] }
         let problem = matching.isEmpty ? "there is no call \(text)" : "more than one call begins with \(text)"
-        throw CommandFailure(calls.isEmpty ? problem : "\(problem): there are \(list(calls))")
+        throw CommandFailure(
+            matching.isEmpty ? .noSuchCall : .ambiguous,
+            calls.isEmpty ? problem : "\(problem): there are \(list(calls))")
     }
 
     private static func list(_ calls: [Call]) -> String {

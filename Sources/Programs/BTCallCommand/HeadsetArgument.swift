@@ -1,9 +1,15 @@
 import ArgumentParser
 import BTCall
 import CommandKit
+import ControlLoop
 
-/// HEADSET on the command line: an address, or the name of one headset in `btcall devices`.
+/// HEADSET of a command line: a ``DeviceArgument`` that has to be a headset.
 enum HeadsetArgument {
+    static let accepted =
+        "A headset: its address, its name or the beginning of its name, in any case; `bluetooth` for the only one."
+
+    static let help = ArgumentHelp(stringLiteral: accepted)
+
     /// The addresses of the headsets that btcalld knows.
     static let completion = CompletionKind.custom { words, _, _ in
         CompletionCandidate.lines(
@@ -13,20 +19,16 @@ enum HeadsetArgument {
                 }
             })
     }
+}
 
-    /// - Parameter known: the headsets that there are.
-    static func address(_ text: String, _ known: [AudioDevice]) throws -> String {
-        let prefix = "bluetooth:"
-        let bare = text.hasPrefix(prefix) ? String(text.dropFirst(prefix.count)) : text
-        if let choice = DeviceChoice.bluetooth(address: bare) {
-            return String(choice.description.dropFirst(prefix.count))
-        }
-        let named = known.filter { $0.name.lowercased() == text.lowercased() }
-        if named.count == 1, let address = named[0].address { return address }
-        let list = (named.isEmpty ? known : named).map { "\($0.address ?? "") (\($0.name))" }.joined(separator: ", ")
-        guard named.isEmpty else { throw CommandFailure("several headsets are named \(text): \(list)") }
-        throw CommandFailure(
-            "\(text) is neither an address nor the name of a headset; "
-                + (known.isEmpty ? "no headset is known" : "known are \(list)"))
+extension DeviceArgument {
+    /// The address of the headset that is meant, and what btcalld knows of it; nil for an address that it does not know.
+    ///
+    /// - Throws: ``CommandFailure`` that names what was perhaps meant; `BridgeError` when btcalld does not say which there are.
+    @ControlPlane
+    func headset(on bridge: CallBridge) async throws -> (address: String, device: AudioDevice?) {
+        let known = try await bridge.audioDeviceManager.audioDevices()
+        let address = try headset(among: known)
+        return (address, known.first { $0.address == address })
     }
 }

@@ -61,9 +61,22 @@ extension TerminalStyle.Wish: ExpressibleByArgument {}
 
 /// A failure with the text that the person gets.
 package struct CommandFailure: Error, Hashable, CustomStringConvertible {
+    /// What a program can tell apart.
+    package enum Code: String, Hashable, Sendable {
+        case failed
+        /// Several devices, or calls, are meant by what was typed.
+        case ambiguous
+        case noSuchDevice
+        case noSuchCall
+    }
+
+    package let code: Code
     package let description: String
 
-    package init(_ description: String) {
+    package init(_ description: String) { self.init(.failed, description) }
+
+    package init(_ code: Code, _ description: String) {
+        self.code = code
         self.description = description
     }
 }

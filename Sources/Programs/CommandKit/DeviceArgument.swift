@@ -1,17 +1,31 @@
 package import ArgumentParser
 package import BTCall
+import ControlLoop
 import Spelling
 
-/// Reads the DEVICE of a command line.
-package enum DeviceArgument {
-    package static let accepted = DeviceChoice.accepted
+/// DEVICE of a command line, as it was typed.
+///
+/// It is a kind of device, a headset's address, or the name of a device. Upper and lower case are the same.
+package struct DeviceArgument: Hashable, Sendable, ExpressibleByArgument {
+    package let text: String
 
-    /// Those that are accepted without an address.
-    package static let words = [
-        DeviceChoice.speakerphone, .wiredHeadset, .earpiece, .bluetooth, .none,
-    ].map(\.description)
+    package init(_ text: String) { self.text = text }
 
-    package static let help = ArgumentHelp("One of \(DeviceChoice.accepted).", valueName: "device")
+    package init?(argument: String) {
+        guard !argument.isEmpty else { return nil }
+        text = argument
+    }
+
+    package static let accepted =
+        "\(words.joined(separator: ", ")), or a headset's address, its name or the beginning of its name"
+
+    /// Those that are accepted without a headset.
+    package static let words = kinds.map(\.description) + [DeviceChoice.none.description]
+
+    private static let kinds: [DeviceChoice] = [.speakerphone, .wiredHeadset, .earpiece, .bluetooth]
+    private static let prefix = "bluetooth:"
+
+    package static let help = ArgumentHelp("\(accepted).", valueName: "device")
 
     /// The words, and each headset that btcalld knows.
     package static let completion = CompletionKind.custom { words, _, _ in
@@ -23,12 +37,82 @@ package enum DeviceArgument {
         return CompletionCandidate.lines(fixed + headsets)
     }
 
-    /// - Throws: `ValidationError` naming all that is accepted.
-    package static func read(_ text: String) throws -> DeviceChoice {
-        guard let device = DeviceChoice(text) else {
-            let question = Suggestion.question(for: text, among: words).map { "; \($0)" } ?? ""
-            throw ValidationError("accepted: \(DeviceChoice.accepted)\(question)")
+    /// The device that is meant, without a look at those that there are: a word or an address; nil for what may be a name.
+    package var fixed: DeviceChoice? {
+        let lower = text.lowercased()
+        let known = (Self.kinds + [DeviceChoice.none]).first { $0.description.lowercased() == lower }
+        return known ?? DeviceChoice.bluetooth(address: bare)
+    }
+
+    /// The device that is meant.
+    ///
+    /// - Throws: ``CommandFailure`` that names what was perhaps meant; `BridgeError` when btcalld does not say which there are.
+    @ControlPlane
+    package func device(on bridge: CallBridge) async throws -> DeviceChoice {
+        if let fixed { return fixed }
+        return try device(among: try await bridge.audioDeviceManager.audioDevices())
+    }
+
+    /// The device that is meant, as ``device(on:)``.
+    package func device(among known: [AudioDevice]) throws(CommandFailure) -> DeviceChoice {
+        if let fixed { return fixed }
+        return try named(among: known, kind: "device").choice
+    }
+
+    /// The address of the headset that is meant: `bluetooth` is the only one that there is.
+    ///
+    /// - Throws: ``CommandFailure`` that names what was perhaps meant.
+    package func headset(among known: [AudioDevice]) throws(CommandFailure) -> String {
+        let headsets = known.filter { $0.address != nil }
+        let found: AudioDevice
+        switch fixed {
+        case nil: found = try named(among: headsets, kind: "headset")
+        case .bluetooth?:
+            guard headsets.count <= 1 else {
+                throw CommandFailure(.ambiguous, "there are several headsets: name one: \(Self.list(headsets))")
+            }
+            guard let only = headsets.first else { throw CommandFailure(.noSuchDevice, "no headset is known") }
+            found = only
+        case let choice?:
+            let prefix = Self.prefix
+            guard choice.description.hasPrefix(prefix) else {
+                throw CommandFailure(.noSuchDevice, "\(choice) is no headset; \(Self.known(headsets, "headset"))")
+            }
+            return String(choice.description.dropFirst(prefix.count))
         }
-        return device
+        return found.address ?? found.choice.description
+    }
+
+    /// The text without `bluetooth:`.
+    private var bare: String {
+        let lower = text.lowercased()
+        return lower.hasPrefix(Self.prefix) ? String(text.dropFirst(Self.prefix.count)) : text
+    }
+
+    private func named(among known: [AudioDevice], kind: String) throws(CommandFailure) -> AudioDevice {
+        // With the prefix of headsets it is the name of one.
+        let candidates = bare == text ? known : known.filter { $0.address != nil }
+        let wanted = bare.lowercased()
+        let whole = candidates.filter { $0.name.lowercased() == wanted }
+        let found = whole.isEmpty ? candidates.filter { $0.name.lowercased().hasPrefix(wanted) } : whole
+        if found.count == 1 { return found[0] }
+        guard found.isEmpty else {
+            let how = whole.isEmpty ? "have a name that begins with" : "are named"
+            let remedy = whole.isEmpty ? "give more of the name, or the address" : "give the address"
+            throw CommandFailure(.ambiguous, "several \(kind)s \(how) \(text): \(Self.list(found)): \(remedy)")
+        }
+        let words = kind == "device" ? Self.words.map { (word: $0, names: [$0]) } : []
+        let near = Suggestion.words(near: bare, among: words + candidates.map { ($0.name, [$0.name]) })
+        let question = near.isEmpty ? "" : "did you mean \(near.map { "'\($0)'" }.joined(separator: " or "))? "
+        throw CommandFailure(.noSuchDevice, "there is no \(kind) \(text): \(question)\(Self.known(known, kind))")
+    }
+
+    private static func known(_ known: [AudioDevice], _ kind: String) -> String {
+        let list = known.isEmpty ? "no headset is known" : "known are \(list(known))"
+        return kind == "device" ? "\(list); accepted: \(accepted)" : list
+    }
+
+    private static func list(_ devices: [AudioDevice]) -> String {
+        devices.map { "\($0.address ?? $0.choice.description) (\($0.name))" }.joined(separator: ", ")
     }
 }

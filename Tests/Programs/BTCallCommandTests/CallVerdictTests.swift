@@ -133,8 +133,8 @@ import Testing
         let bus = try PrivateBus()
         let capture = Capture()
         let command = try DoctorCommand.parse(["--call", "speakerphone", "--bus", bus.address])
-        #expect(command.call == .speakerphone)
-        let code = await command.makeCall(on: .speakerphone, .address(bus.address), capture.sink)
+        #expect(command.call?.fixed == .speakerphone)
+        let code = await command.makeCall(on: DeviceArgument("speakerphone"), .address(bus.address), capture.sink)
         #expect(code == 1)
         #expect(
             capture.output.hasPrefix(
@@ -144,10 +144,10 @@ import Testing
 
     @Test func `The device is a word of its own, and checks and reports are not for calls`() throws {
         #expect(try DoctorCommand.parse([]).call == nil)
-        #expect(try DoctorCommand.parse(["--call"]).call == DeviceChoice.none)
-        #expect(try DoctorCommand.parse(["--call", "--json"]).call == DeviceChoice.none)
-        #expect(try DoctorCommand.parse(["--call", Self.address]).call?.description == Self.address)
-        for words in [["--call", "radio"], ["--call", "--report"], ["--call", "--all"], ["adapter-off", "--call"]] {
+        #expect(try DoctorCommand.parse(["--call"]).call?.fixed == DeviceChoice.none)
+        #expect(try DoctorCommand.parse(["--call", "--json"]).call?.fixed == DeviceChoice.none)
+        #expect(try DoctorCommand.parse(["--call", Self.address]).call?.fixed?.description == Self.address)
+        for words in [["--call", "--report"], ["--call", "--all"], ["adapter-off", "--call"]] {
             #expect(throws: (any Error).self) { try DoctorCommand.parse(words) }
         }
     }

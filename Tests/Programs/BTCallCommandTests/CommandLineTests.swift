@@ -19,22 +19,13 @@ import Testing
         }
     }
 
-    @Test(arguments: ["prefer", "default", "select"])
-    func `A wrong device word is refused with all that is accepted`(verb: String) throws {
-        let refusal = try #require(self.refusal([verb, "headphones"]))
-        #expect(refusal.text.contains("'headphones'"))
-        #expect(
-            refusal.text.contains("speakerphone, wiredHeadset, earpiece, bluetooth, bluetooth:AA:BB:CC:DD:EE:FF, none"))
-        #expect(refusal.code == 64)
-    }
-
     @Test(arguments: [
         ["select"], ["select", "earpiece", "--clear"], ["mute"], ["mute", "maybe"], ["dance"],
         ["status", "--bus", "x"],
         ["test-call", "--far-end", "tone:3"], ["test-call", "--rate", "44000"], ["test-call", "--seconds", "-1"],
         ["test-call", "--answer-after", "soon"], ["test-call", "--incoming", "--outgoing"], ["prefer"],
         ["config", "--reset"], ["config", "exclude", "earpiece", "--reset"], ["exclude", "--remove"],
-        ["exclude", "earpiece", "--clear"], ["exclude", "none"], ["exclude", "radio"],
+        ["exclude", "earpiece", "--clear"], ["exclude", "none"], ["prefer", ""],
         ["order", "00:00:5E:00:53:01", "--clear"], ["interrupt"], ["interrupt", "page"], ["interrupt", "--", "true"],
         ["session", "activate"], ["session", "dance"], ["select", "--clear", "--", "true"],
         ["select", "none", "--", "true"],

@@ -116,8 +116,10 @@ import Testing
         #expect(run.output.hasSuffix("no row applies\n\nnothing is done differently for this headset\n"))
     }
 
-    @Test func `what is no address is refused by the daemon in its own words`() async throws {
+    @Test func `what is neither an address nor a name is refused, and what the daemon refuses is told`() async throws {
         let run = try await CommandRun.btcall("quirks", "explain", "sofa", bus: bus)
-        #expect(run.status == 1 && run.errors == "btcall: \"sofa\" is no Bluetooth address\n")
+        #expect(run.status == 1 && run.errors == "btcall: there is no headset sofa: no headset is known\n")
+        let refused = try await CommandRun.btcall("quirks", "explain", "00:00:00:00:00:01", bus: bus)
+        #expect(refused.status == 1 && refused.errors == "btcall: \"00:00:00:00:00:01\" is no Bluetooth address\n")
     }
 }

@@ -199,10 +199,13 @@ import Testing
         let order = try await CommandRun.btcall("order", "--json", bus: bus).object["order"] as? [String]
         #expect(order == ["00:00:5E:00:53:02", "00:00:5E:00:53:01", "00:00:5E:00:53:09"])
         let refusals = [
-            ("Twin", "several headsets are named Twin: 00:00:5E:00:53:02 (Twin), 00:00:5E:00:53:03 (Twin)"),
+            (
+                "Twin",
+                "several headsets are named Twin: 00:00:5E:00:53:02 (Twin), 00:00:5E:00:53:03 (Twin): give the address"
+            ),
             (
                 "Sony",
-                "Sony is neither an address nor the name of a headset; known are 00:00:5E:00:53:01 (Jabra), "
+                "there is no headset Sony: known are 00:00:5E:00:53:01 (Jabra), "
                     + "00:00:5E:00:53:02 (Twin), 00:00:5E:00:53:03 (Twin)"
             ),
         ]

@@ -127,10 +127,10 @@ import Testing
         #expect(try await failure("speaker", "5") == "btcall: name one with --headset; \(list)\n")
         #expect(
             try await failure("speaker", "5", "--headset", "alpha")
-                == "btcall: several headsets are named alpha: \(first) (Alpha), \(second) (Alpha)\n")
+                == "btcall: several headsets are named alpha: \(first) (Alpha), \(second) (Alpha): give the address\n")
         #expect(
             try await failure("speaker", "5", "--headset", "Gamma")
-                == "btcall: Gamma is neither an address nor the name of a headset; "
+                == "btcall: there is no headset Gamma: "
                 + "known are \(first) (Alpha), \(second) (Alpha)\n")
         #expect(
             try await failure("speaker", "5", "--headset", "00:00:5E:00:53:09")

@@ -13,12 +13,13 @@ struct DefaultCommand: BridgeCommand {
             Example: btcall default earpiece
             """)
 
-    @Argument(help: DeviceArgument.help, completion: DeviceArgument.completion, transform: DeviceArgument.read)
-    var device: DeviceChoice
+    @Argument(help: DeviceArgument.help, completion: DeviceArgument.completion)
+    var device: DeviceArgument
 
     @OptionGroup var options: CommonOptions
 
     func perform(on bridge: CallBridge, _ output: Output) async throws {
+        let device = try await device.device(on: bridge)
         try await bridge.audioDeviceManager.setDefaultAudio(device)
         if options.json {
             output.print(["default": .string(device.description)])

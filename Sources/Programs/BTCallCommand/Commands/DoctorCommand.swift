@@ -44,12 +44,12 @@ struct DoctorCommand: ParsableCommand, Sendable {
     var report = false
 
     @Option(
-        defaultAsFlag: DeviceChoice.none,
+        defaultAsFlag: DeviceArgument("none"),
         help: ArgumentHelp(
             "Make a call, on DEVICE if one is named, and say whether sound goes both ways. \(DeviceArgument.accepted)",
             valueName: "device"),
-        completion: DeviceArgument.completion, transform: DeviceArgument.read)
-    var call: DeviceChoice?
+        completion: DeviceArgument.completion, transform: { DeviceArgument($0) })
+    var call: DeviceArgument?
 
     @OptionGroup var options: CommonOptions
 
@@ -88,14 +88,16 @@ struct DoctorCommand: ParsableCommand, Sendable {
 
     /// - Returns: the exit code.
     @ControlPlane
-    func makeCall(on device: DeviceChoice, _ bus: BusAddress, _ output: Output) async -> Int32 {
+    func makeCall(on device: DeviceArgument, _ bus: BusAddress, _ output: Output) async -> Int32 {
         let outcome: CallOutcome
-        do throws(BridgeError) {
+        do {
             let bridge = try await CallBridge(bus: options.bus)
-            outcome = await LoopbackCall.make(on: device, over: bridge)
+            outcome = await LoopbackCall.make(on: try await device.device(on: bridge), over: bridge)
             await bridge.close()
+        } catch let failure as CommandFailure {
+            return await exitStatus(output) { throw failure }
         } catch {
-            outcome = .noDaemon(error.message)
+            outcome = .noDaemon("\(error)")
         }
         var others: [DoctorFinding] = []
         if case .measured = outcome, let check = DoctorCheck.all.first(where: { $0.id == "realtime-limit" }) {

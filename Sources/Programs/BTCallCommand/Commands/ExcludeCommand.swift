@@ -14,8 +14,8 @@ struct ExcludeCommand: BridgeCommand {
               btcall exclude wiredHeadset --remove
             """)
 
-    @Argument(help: DeviceArgument.help, completion: DeviceArgument.completion, transform: DeviceArgument.read)
-    var devices: [DeviceChoice] = []
+    @Argument(help: DeviceArgument.help, completion: DeviceArgument.completion)
+    var devices: [DeviceArgument] = []
 
     @Flag(help: "Let these devices carry calls again.")
     var remove = false
@@ -28,18 +28,22 @@ struct ExcludeCommand: BridgeCommand {
     func validate() throws {
         if clear, remove || !devices.isEmpty { throw ValidationError("--clear takes no DEVICE and no --remove.") }
         if remove, devices.isEmpty { throw ValidationError("--remove takes at least one DEVICE.") }
-        if devices.contains(.none) { throw ValidationError("none is no device to exclude; --clear excludes nothing.") }
+        if devices.contains(where: { $0.fixed == DeviceChoice.none }) {
+            throw ValidationError("none is no device; --clear excludes nothing.")
+        }
     }
 
     func perform(on bridge: CallBridge, _ output: Output) async throws {
         let manager = bridge.audioDeviceManager
+        var named: [DeviceChoice] = []
+        for device in devices { named.append(try await device.device(on: bridge)) }
         var excluded = try await manager.excludedAudioDevices()
         if clear {
             excluded = []
         } else if remove {
-            excluded.removeAll(where: devices.contains)
+            excluded.removeAll(where: named.contains)
         } else {
-            for device in devices where !excluded.contains(device) { excluded.append(device) }
+            for device in named where !excluded.contains(device) { excluded.append(device) }
         }
         if clear || !devices.isEmpty {
             try await manager.setExcludedAudioDevices(excluded)

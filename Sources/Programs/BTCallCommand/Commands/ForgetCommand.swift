@@ -13,12 +13,13 @@ struct ForgetCommand: BridgeCommand {
             Example: btcall forget 00:00:5E:00:53:01
             """)
 
-    @Argument(help: "The headset's address, AA:BB:CC:DD:EE:FF.", completion: HeadsetArgument.completion)
-    var address: String
+    @Argument(help: HeadsetArgument.help, completion: HeadsetArgument.completion)
+    var headset: DeviceArgument
 
     @OptionGroup var options: CommonOptions
 
     func perform(on bridge: CallBridge, _ output: Output) async throws {
+        let address = try await headset.headset(on: bridge).address
         try await bridge.pairing.forget(address)
         if options.json {
             output.print(["forgotten": .string(address)])

@@ -15,20 +15,18 @@ struct HeadsetCommand: ParsableCommand {
         static let configuration = CommandConfiguration(
             commandName: "forget-codec", abstract: "Have all codecs tried again with a headset.",
             discussion: """
-                HEADSET is an address or the name of one headset in `btcall devices`, which says why a better codec is not \
-                used. It acts when the headset's audio link is opened next.
+                `btcall devices` says why a better codec is not used. It acts when the headset's audio link is opened next.
 
                 Example: btcall headset forget-codec 00:00:5E:00:53:01
                 """)
 
-        @Argument(help: "Address or name.", completion: HeadsetArgument.completion)
-        var headset: String
+        @Argument(help: HeadsetArgument.help, completion: HeadsetArgument.completion)
+        var headset: DeviceArgument
 
         @OptionGroup var options: CommonOptions
 
         func perform(on bridge: CallBridge, _ output: Output) async throws {
-            let known = try await bridge.audioDeviceManager.audioDevices().filter { $0.address != nil }
-            let address = try HeadsetArgument.address(headset, known)
+            let address = try await headset.headset(on: bridge).address
             try await bridge.forgetCodecs(of: address)
             if options.json {
                 output.print(["forgotten": .string(address)])

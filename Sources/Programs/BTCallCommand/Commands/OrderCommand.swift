@@ -8,15 +8,16 @@ struct OrderCommand: BridgeCommand {
     static let configuration = CommandConfiguration(
         commandName: "order", abstract: "List and set the order in which headsets are chosen.",
         discussion: """
-            HEADSET is an address or the name of one headset in `btcall devices`. The first is the best; headsets that are not \
-            listed come after, the last connected first. It acts at once and is kept over restarts (the key \
-            routing.headsetOrder).
+            The first is the best; headsets that are not listed come after, the last connected first. It acts at once and is \
+            kept over restarts (the key routing.headsetOrder).
 
             Example: btcall order 00:00:5E:00:53:01 Jabra
             """)
 
-    @Argument(help: "Addresses or names, the best first.", completion: HeadsetArgument.completion)
-    var headsets: [String] = []
+    @Argument(
+        help: ArgumentHelp("Headsets, the best first. \(HeadsetArgument.accepted)", valueName: "headset"),
+        completion: HeadsetArgument.completion)
+    var headsets: [DeviceArgument] = []
 
     @Flag(help: "Have no order: the last connected is the best.")
     var clear = false
@@ -34,8 +35,8 @@ struct OrderCommand: BridgeCommand {
         if clear || !headsets.isEmpty {
             var addresses: [String] = []
             for headset in headsets {
-                let address = try HeadsetArgument.address(headset, known)
-                guard !addresses.contains(address) else { throw CommandFailure("\(headset) is named twice") }
+                let address = try headset.headset(among: known)
+                guard !addresses.contains(address) else { throw CommandFailure("\(headset.text) is named twice") }
                 addresses.append(address)
             }
             try await bridge.setSetting(Self.key, to: addresses.joined(separator: ", "))

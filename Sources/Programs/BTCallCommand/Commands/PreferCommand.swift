@@ -11,16 +11,18 @@ struct PreferCommand: BridgeCommand {
             It is kept over restarts; none sets no preference.
 
             Examples:
+              btcall prefer Jabra
               btcall prefer bluetooth
               btcall prefer bluetooth:00:00:5E:00:53:01
             """)
 
-    @Argument(help: DeviceArgument.help, completion: DeviceArgument.completion, transform: DeviceArgument.read)
-    var device: DeviceChoice
+    @Argument(help: DeviceArgument.help, completion: DeviceArgument.completion)
+    var device: DeviceArgument
 
     @OptionGroup var options: CommonOptions
 
     func perform(on bridge: CallBridge, _ output: Output) async throws {
+        let device = try await device.device(on: bridge)
         try await bridge.audioDeviceManager.setAudioDevice(device)
         if options.json {
             output.print(["preferred": .string(device.description)])

@@ -36,17 +36,13 @@ struct QuirksCommand: ParsableCommand {
             commandName: "explain", abstract: "What is done for one headset, and why; it need not be connected.",
             discussion: "Example: btcall quirks explain 00:00:5E:00:53:01")
 
-        @Argument(
-            help: "The headset's address, AA:BB:CC:DD:EE:FF, or bluetooth:AA:BB:CC:DD:EE:FF.",
-            completion: HeadsetArgument.completion)
-        var address: String
+        @Argument(help: HeadsetArgument.help, completion: HeadsetArgument.completion)
+        var headset: DeviceArgument
 
         @OptionGroup var options: CommonOptions
 
         func perform(on bridge: CallBridge, _ output: Output) async throws {
-            let prefix = "bluetooth:"
-            let bare = address.hasPrefix(prefix) ? String(address.dropFirst(prefix.count)) : address
-            let explanation = try await bridge.explainQuirks(of: bare)
+            let explanation = try await bridge.explainQuirks(of: try await headset.headset(on: bridge).address)
             if options.json {
                 output.print(explanation.json)
             } else {

@@ -17,8 +17,8 @@ struct SelectCommand: BridgeCommand {
             """
     )
 
-    @Argument(help: DeviceArgument.help, completion: DeviceArgument.completion, transform: DeviceArgument.read)
-    var device: DeviceChoice?
+    @Argument(help: DeviceArgument.help, completion: DeviceArgument.completion)
+    var device: DeviceArgument?
 
     @Flag(help: "Take the selection back.")
     var clear = false
@@ -32,13 +32,14 @@ struct SelectCommand: BridgeCommand {
         guard (device != nil) != clear else {
             throw ValidationError("Give either DEVICE or --clear. DEVICE is one of \(DeviceArgument.accepted).")
         }
-        if !command.isEmpty, clear || device == DeviceChoice.none {
+        if !command.isEmpty, clear || device?.fixed == DeviceChoice.none {
             throw ValidationError("A program can hold the selection of a DEVICE only.")
         }
     }
 
     func perform(on bridge: CallBridge, _ output: Output) async throws {
         let manager = bridge.audioDeviceManager
+        let device = try await device?.device(on: bridge)
         if let device, !command.isEmpty {
             let hold = try await manager.acquireSelection(device)
             return try await HeldCommand.run(command, holding: hold, output)

@@ -13,8 +13,8 @@ struct TrustCommand: BridgeCommand {
             Example: btcall trust 00:00:5E:00:53:01
             """)
 
-    @Argument(help: "The headset's address, AA:BB:CC:DD:EE:FF.", completion: HeadsetArgument.completion)
-    var address: String
+    @Argument(help: HeadsetArgument.help, completion: HeadsetArgument.completion)
+    var headset: DeviceArgument
 
     @Flag(help: "Not any more.")
     var revoke = false
@@ -22,6 +22,7 @@ struct TrustCommand: BridgeCommand {
     @OptionGroup var options: CommonOptions
 
     func perform(on bridge: CallBridge, _ output: Output) async throws {
+        let address = try await headset.headset(on: bridge).address
         try await bridge.pairing.trust(address, !revoke)
         if options.json {
             output.print(["address": .string(address), "trusted": JSON(!revoke)])

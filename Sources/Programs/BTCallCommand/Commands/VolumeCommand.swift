@@ -34,9 +34,9 @@ struct VolumeCommand: BridgeCommand {
 
     @Option(
         help: ArgumentHelp(
-            "The headset, by its address or its name in `btcall devices`; needed when several are connected.",
+            "\(HeadsetArgument.accepted) Needed when several are connected.",
             valueName: "headset"), completion: HeadsetArgument.completion)
-    var headset: String?
+    var headset: DeviceArgument?
 
     @OptionGroup var options: CommonOptions
 
@@ -117,15 +117,15 @@ struct VolumeCommand: BridgeCommand {
         }
     }
 
-    /// - Parameter text: an address or a name; nil is the only one there is.
-    private static func find(_ text: String?, _ headsets: [AudioDevice]) throws -> AudioDevice {
+    /// - Parameter wanted: nil is the only one there is.
+    private static func find(_ wanted: DeviceArgument?, _ headsets: [AudioDevice]) throws -> AudioDevice {
         guard !headsets.isEmpty else { throw CommandFailure("no headset is connected") }
         let list = headsets.map { "\($0.address ?? "") (\($0.name))" }.joined(separator: ", ")
-        guard let text else {
+        guard let wanted else {
             guard headsets.count == 1 else { throw CommandFailure("name one with --headset; connected are \(list)") }
             return headsets[0]
         }
-        let address = try HeadsetArgument.address(text, headsets)
+        let address = try wanted.headset(among: headsets)
         guard let headset = headsets.first(where: { $0.address == address }) else {
             throw CommandFailure("\(address) is not connected; connected are \(list)")
         }

@@ -21,9 +21,8 @@ struct LatencyCommand: BridgeCommand {
 
     @Option(
         help: ArgumentHelp("Measure on this device; may be given several times. \(DeviceArgument.accepted)"),
-        completion: DeviceArgument.completion,
-        transform: DeviceArgument.read)
-    var route: [DeviceChoice] = []
+        completion: DeviceArgument.completion)
+    var route: [DeviceArgument] = []
 
     @Option(help: ArgumentHelp("How many chirps, one a second, 1 to 60.", valueName: "n"))
     var count = 5
@@ -44,7 +43,9 @@ struct LatencyCommand: BridgeCommand {
 
     func perform(on bridge: CallBridge, _ output: Output) async throws {
         var measured: [LatencyResult] = []
-        for device in route.isEmpty ? [DeviceChoice.none] : route {
+        var devices: [DeviceChoice] = []
+        for device in route { devices.append(try await device.device(on: bridge)) }
+        for device in devices.isEmpty ? [DeviceChoice.none] : devices {
             let result = try await measure(device, on: bridge)
             measured.append(result)
             if !options.json { output.print(result.line) }
