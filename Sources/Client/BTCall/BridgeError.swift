@@ -43,11 +43,18 @@ public struct BridgeError: Error, Hashable, Sendable, CustomStringConvertible {
     }
 
     public let code: Code
+    /// The error's name on the bus, `org.btcall.Error.NotStarted` for example; nil for what did not come from there.
+    public let name: String?
     public let message: String
 
     public init(_ code: Code, _ message: String) {
+        self.init(code, message, name: nil)
+    }
+
+    init(_ code: Code, _ message: String, name: String?) {
         self.code = code
         self.message = message
+        self.name = name
     }
 
     public var description: String { message }
@@ -57,24 +64,28 @@ extension BridgeError {
     /// Puts an error from the bus into words.
     init(_ error: BusError, on bus: BridgeBus) {
         if let error = APIError(error) {
-            self.init(Code(error.code), error.message)
+            self.init(Code(error.code), error.message, name: error.name)
         } else if Self.isAbsence(error) {
-            self.init(.notRunning, Self.notRunningMessage(on: bus))
+            self.init(.notRunning, Self.notRunningMessage(on: bus), name: error.name)
         } else if error.hasName(BusError.Name.accessDenied) {
-            self.init(.accessDenied, "not permitted: run it as root or as a member of the group btcall")
+            self.init(
+                .accessDenied, "not permitted: run it as root or as a member of the group btcall", name: error.name)
         } else if error.hasName(BusError.Name.noReply) {
-            self.init(.timedOut, "btcalld did not answer in time: its log says what it is doing")
+            self.init(.timedOut, "btcalld did not answer in time: its log says what it is doing", name: error.name)
         } else if error.hasName(BusError.Name.disconnected) {
-            self.init(.noBus, "the connection to \(bus.phrase) was closed")
+            self.init(.noBus, "the connection to \(bus.phrase) was closed", name: error.name)
         } else if error.hasName(BusError.Name.cancelled) {
-            self.init(.cancelled, "cancelled")
+            self.init(.cancelled, "cancelled", name: error.name)
         } else if error.hasName(BusError.Name.unknownObject) {
             // Only calls are addressed by an object of their own.
-            self.init(.noSuchCall, "there is no such call, or it has ended: ask for the calls there are")
+            self.init(
+                .noSuchCall, "there is no such call, or it has ended: ask for the calls there are", name: error.name)
         } else if error.hasName(BusError.Name.unknownMethod) || error.hasName(BusError.Name.unknownInterface) {
-            self.init(.notSupported, "this btcalld does not know that request (\(error.message)): update it")
+            self.init(
+                .notSupported, "this btcalld does not know that request (\(error.message)): update it", name: error.name
+            )
         } else {
-            self.init(.failed, error.message.isEmpty ? error.name : error.message)
+            self.init(.failed, error.message.isEmpty ? error.name : error.message, name: error.name)
         }
     }
 
@@ -87,7 +98,7 @@ extension BridgeError {
             case .session: "is DBUS_SESSION_BUS_ADDRESS set? `--bus` chooses another bus"
             case .address: "check the address"
             }
-        self.init(.noBus, "cannot reach \(bus.phrase): \(cause): \(remedy)")
+        self.init(.noBus, "cannot reach \(bus.phrase): \(cause): \(remedy)", name: error.name)
     }
 
     /// An answer that does not have the shape that the interface promises.
