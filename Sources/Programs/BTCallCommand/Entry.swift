@@ -1,117 +1,116 @@
 import ArgumentParser
+import BTCallAPI
 import CommandKit
 import ControlLoop
 
-/// The command line of btcalld.
+/// The command line of btcall.
 @main
 struct Entry: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "btcall",
-        abstract: "Bluetooth headset call bridge: which device carries the call, and why.",
+        abstract: "Bluetooth headset call bridge: which device carries the call.",
         discussion: """
             Examples:
               btcall status                   # where the audio is, and what is wrong
-              btcall devices                  # headsets and the board's own devices
+              btcall headset pair             # put the headset into pairing mode first
               btcall prefer bluetooth         # calls go to a headset when there is one
               btcall test-call --seconds 20   # a headset rings: answer with its button
-              btcall select speakerphone      # this call to the loudspeaker
+              btcall move speakerphone        # this call to the loudspeaker
               btcall why                      # why the audio is where it is
               btcall doctor                   # why a headset does not connect or is silent
               btcall config volumeCeiling 12  # no headset louder than 12 of 15
               btcall watch --event incomingCall --exec 'logger "$BTCALL_NAME calls"'
 
-            `btcall help VERB` has more of each, and so has `man btcall-VERB`.
+            `btcall help VERB` has more of each, and so has `man btcall-VERB`. `--bus`, `--json` and `--color` may be given \
+            before the verb or after it.
 
-            DEVICE is one of \(DeviceArgument.accepted).
-            Exit codes: 0 done, 1 refused or failed, 3 btcalld is not running, 64 wrong command line.
+            DEVICE is \(DeviceArgument.accepted). HEADSET is a DEVICE that is a headset. Upper and lower case are the same.
 
-            What is for a laptop is in btcall-lab: demo, replay, gateway, decode, bench, latency.
+            What is for a laptop is in btcall-lab: demo, sandbox, replay, gateway, decode, bench, latency.
             """,
+        version: "btcall \(ProductVersion.current)",
         // help puts the word "subcommands" behind the names.
-        groupedSubcommands: [
-            CommandGroup(
-                name: "Route",
-                subcommands: [
-                    StatusCommand.self,
-                    DevicesCommand.self,
-                    WhyCommand.self,
-                    PreferCommand.self,
-                    DefaultCommand.self,
-                    SelectCommand.self,
-                    ExcludeCommand.self,
-                    OrderCommand.self,
-                    StartCommand.self,
-                    StopCommand.self,
-                    ActivateCommand.self,
-                    DeactivateCommand.self,
-                    LogoutCommand.self,
-                    SessionCommand.self,
-                    InterruptCommand.self,
-                ]),
-            CommandGroup(
-                name: "Call",
-                subcommands: [
-                    CallsCommand.self,
-                    CallCommand.self,
-                    AnswerCommand.self,
-                    DialCommand.self,
-                    HoldCommand.self,
-                    ResumeCommand.self,
-                    SwapCommand.self,
-                    ConferenceCommand.self,
-                    DTMFCommand.self,
-                    HangupCommand.self,
-                    DNDCommand.self,
-                    LogCommand.self,
-                ]),
-            CommandGroup(
-                name: "Sound",
-                subcommands: [
-                    VolumeCommand.self,
-                    MuteCommand.self,
-                    MicCommand.self,
-                    VoiceCommand.self,
-                    PlayCommand.self,
-                    RecordCommand.self,
-                ]),
-            CommandGroup(
-                name: "Pairing",
-                subcommands: [
-                    PairCommand.self,
-                    ScanCommand.self,
-                    TrustCommand.self,
-                    ForgetCommand.self,
-                ]),
-            CommandGroup(
-                name: "Settings",
-                subcommands: [
-                    ConfigCommand.self,
-                    HeadsetCommand.self,
-                    QuirksCommand.self,
-                    SetupCommand.self,
-                ]),
-            CommandGroup(
-                name: "Scripting",
-                subcommands: [
-                    MonitorCommand.self,
-                    WatchCommand.self,
-                    ProviderCommand.self,
-                    CompletionsCommand.self,
-                    ManualCommand.self,
-                ]),
-            CommandGroup(
-                name: "Diagnostic",
-                subcommands: [
-                    DoctorCommand.self,
-                    MetricsCommand.self,
-                    TestCallCommand.self,
-                    IncidentCommand.self,
-                ]),
-        ])
+        groupedSubcommands: VerbGroup.all.map { CommandGroup(name: $0.title, subcommands: $0.verbs) })
 
     static func main() {
         StandardDescriptors.open()
         LaptopVerbs.handOver(Array(CommandLine.arguments.dropFirst()))
-        Program.run(Self.self)
+        Program.run(Self.self, OldVerbs.names, firstScreen: firstScreen.lines)
     }
+
+    /// What is printed without a verb.
+    static let firstScreen = FirstScreen(
+        of: Self.self,
+        groups: VerbGroup.all.map { FirstScreen.Group($0.title, $0.summary) },
+        examples: [
+            "btcall status            # where the audio is, and what is wrong",
+            "btcall headset pair      # put the headset into pairing mode first",
+            "btcall prefer bluetooth  # calls go to a headset when there is one",
+            "btcall move earpiece     # this call goes there; a headset's name does as well",
+            "btcall why               # why the audio is where it is",
+            "btcall doctor            # why a headset does not connect or is silent",
+        ],
+        notes: [
+            "btcall VERB --help has examples of a verb, btcall help --all lists all verbs.",
+            "Options of every verb: --bus BUS, --json, --color WHEN. btcall --version.",
+        ])
+}
+
+/// Verbs by what people do with them.
+struct VerbGroup {
+    let title: String
+    let verbs: [any ParsableCommand.Type]
+    /// How the first screen has them: the verbs that most people need.
+    let summary: String
+
+    /// - Parameter rare: verbs that the first screen leaves to `help --all`.
+    private init(_ title: String, _ verbs: [any ParsableCommand.Type], rare: Set<String> = []) {
+        self.title = title
+        self.verbs = verbs
+        summary = verbs.map(Self.name).filter { !rare.contains($0) }.joined(separator: " ")
+    }
+
+    /// Of the verbs of one verb.
+    private init(_ title: String, below verb: any ParsableCommand.Type, rare: Set<String>) {
+        self.title = title
+        verbs = [verb]
+        let names = verb.configuration.subcommands.map(Self.name).filter { !rare.contains($0) }
+        summary = "\(Self.name(verb)) \(names.joined(separator: " | "))"
+    }
+
+    private static func name(_ verb: any ParsableCommand.Type) -> String { verb.configuration.commandName ?? "" }
+
+    static let all = [
+        VerbGroup(
+            "Calls",
+            [
+                DialCommand.self, AnswerCommand.self, HangupCommand.self, HoldCommand.self, ResumeCommand.self,
+                SwapCommand.self, MergeCommand.self, DTMFCommand.self, CallsCommand.self, HistoryCommand.self,
+                DNDCommand.self,
+            ]),
+        VerbGroup(
+            "Where",
+            [
+                StatusCommand.self, WhyCommand.self, MoveCommand.self, PreferCommand.self, FallbackCommand.self,
+                DevicesCommand.self,
+            ]),
+        VerbGroup("Headsets", below: HeadsetCommand.self, rare: ["forget-codec", "quirks"]),
+        VerbGroup(
+            "Sound",
+            [
+                MuteCommand.self, VolumeCommand.self, PlayCommand.self, RecordCommand.self, MicCommand.self,
+                ProcessingCommand.self,
+            ]),
+        VerbGroup(
+            "Scripts",
+            [
+                MonitorCommand.self, ProviderCommand.self, CallCommand.self, WatchCommand.self, InterruptCommand.self,
+                SessionCommand.self, CompletionsCommand.self, ManualCommand.self,
+            ], rare: ["watch", "interrupt", "session", "completions", "manual"]),
+        VerbGroup(
+            "System",
+            [
+                ConfigCommand.self, SetupCommand.self, DoctorCommand.self, TestCallCommand.self, DaemonCommand.self,
+            ]),
+    ]
 }

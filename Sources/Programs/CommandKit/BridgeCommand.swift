@@ -15,7 +15,9 @@ extension BridgeCommand {
     package mutating func run() throws {
         let command = self
         let bus = options.bus
-        let output = Output.terminal(options.color)
+        var terminal = Output.terminal(options.color)
+        terminal.reportsJSON = options.json
+        let output = terminal
         let code = runOnControlLoop {
             await exitStatus(output) {
                 try await command.perform(on: try await CallBridge(bus: bus), output)
@@ -64,6 +66,8 @@ package struct CommandFailure: Error, Hashable, CustomStringConvertible {
     /// What a program can tell apart.
     package enum Code: String, Hashable, Sendable {
         case failed
+        /// Somebody was asked, and is not sure.
+        case cancelled
         /// Several devices, or calls, are meant by what was typed.
         case ambiguous
         case noSuchDevice
@@ -71,12 +75,15 @@ package struct CommandFailure: Error, Hashable, CustomStringConvertible {
     }
 
     package let code: Code
+    /// The error's name on the bus; nil for what did not come from there.
+    package let name: String?
     package let description: String
 
     package init(_ description: String) { self.init(.failed, description) }
 
-    package init(_ code: Code, _ description: String) {
+    package init(_ code: Code, name: String? = nil, _ description: String) {
         self.code = code
+        self.name = name
         self.description = description
     }
 }
@@ -103,13 +110,11 @@ package func exitStatus(_ output: Output, _ body: @ControlPlane () async throws 
     do {
         try await body()
         return 0
-    } catch let error as BridgeError {
-        output.printError(error.message)
-        return error.code == .notRunning || error.code == .noBus ? 3 : 1
     } catch let exit as ExitCode {
         return exit.rawValue
     } catch {
-        output.printError("\(error)")
-        return 1
+        let failure = FailureReport(error)
+        output.report(failure, asJSON: output.reportsJSON)
+        return failure.exitCode
     }
 }

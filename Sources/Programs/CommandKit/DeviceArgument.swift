@@ -108,7 +108,9 @@ package struct DeviceArgument: Hashable, Sendable, ExpressibleByArgument {
     }
 
     private static func known(_ known: [AudioDevice], _ kind: String) -> String {
-        let list = known.isEmpty ? "no headset is known" : "known are \(list(known))"
+        // A device of the board that has no name of its own is among the words.
+        let named = known.filter { $0.address != nil || $0.name != $0.choice.description }
+        let list = named.isEmpty ? "no headset is known" : "known are \(list(named))"
         return kind == "device" ? "\(list); accepted: \(accepted)" : list
     }
 

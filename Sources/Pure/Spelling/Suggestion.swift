@@ -2,7 +2,12 @@
 package enum Suggestion {
     /// `did you mean 'prefer'?`; nil when no candidate is near.
     package static func question(for word: String, among candidates: [String]) -> String? {
-        let near = words(near: word, among: candidates.map { ($0, [$0]) })
+        question(for: word, among: candidates.map { ($0, [$0]) })
+    }
+
+    /// The same of candidates that go by several names.
+    package static func question(for word: String, among candidates: [(word: String, names: [String])]) -> String? {
+        let near = words(near: word, among: candidates)
         return near.isEmpty ? nil : "did you mean \(near.map { "'\($0)'" }.joined(separator: " or "))?"
     }
 

@@ -12,7 +12,7 @@ import Testing
 @Suite(.timeLimit(.minutes(1))) struct CommandLineTests {
     private func refusal(_ arguments: [String]) -> (text: String, code: Int32)? {
         do {
-            _ = try Entry.parseAsRoot(arguments)
+            _ = try Entry.command(for: arguments)
             return nil
         } catch {
             return (Entry.message(for: error), Entry.exitCode(for: error).rawValue)
@@ -20,17 +20,17 @@ import Testing
     }
 
     @Test(arguments: [
-        ["select"], ["select", "earpiece", "--clear"], ["mute"], ["mute", "maybe"], ["dance"],
+        ["select", "earpiece", "--clear"], ["mute", "maybe"], ["dance"],
         ["status", "--bus", "x"],
         ["test-call", "--far-end", "tone:3"], ["test-call", "--rate", "44000"], ["test-call", "--seconds", "-1"],
-        ["test-call", "--answer-after", "soon"], ["test-call", "--incoming", "--outgoing"], ["prefer"],
+        ["test-call", "--answer-after", "soon"], ["test-call", "--incoming", "--outgoing"],
         ["config", "--reset"], ["config", "exclude", "earpiece", "--reset"], ["exclude", "--remove"],
         ["exclude", "earpiece", "--clear"], ["exclude", "none"], ["prefer", ""],
         ["order", "00:00:5E:00:53:01", "--clear"], ["interrupt"], ["interrupt", "page"], ["interrupt", "--", "true"],
         ["session", "activate"], ["session", "dance"], ["select", "--clear", "--", "true"],
-        ["select", "none", "--", "true"],
+        ["select", "none", "--", "true"], ["select", "--", "true"],
         ["why", "--at", "noon"], ["why", "--at"], ["replay"], ["incident", "now"],
-        ["quirks", "dance"], ["quirks", "explain"],
+        ["quirks", "dance", "twice"], ["headset", "connect"], ["headset", "volume", "x", "loud"],
         ["dial"], ["dial", ""], ["dtmf"], ["dtmf", ""], ["dtmf", "12x"], ["hold", "1", "2"],
         ["watch"], ["watch", "--exec", "true", "--event", "ring"], ["watch", "--exec", "true", "--timeout", "0"],
         ["provider", "--capabilities", "hold,video"], ["provider", "--capabilities", ""], ["provider", "--rate", "44"],
@@ -47,7 +47,7 @@ import Testing
             "test-call", "--outgoing", "--number", "1", "--far-end", "a.wav", "--loop", "--record", "b.wav",
             "--seconds", "2.5", "--answer-after", "0", "--json", "--bus", "session",
         ]
-        let command = try #require(try Entry.parseAsRoot(arguments) as? TestCallCommand)
+        let command = try #require(try Entry.command(for: arguments) as? TestCallCommand)
         #expect(command.direction == .outgoing && command.farEnd == .file("a.wav") && command.loop)
         #expect(command.seconds == .milliseconds(2500) && command.answerAfter == .zero)
         #expect(command.record == "b.wav" && command.options.json && command.options.bus == .session)

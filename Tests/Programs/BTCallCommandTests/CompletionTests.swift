@@ -62,7 +62,7 @@ import Testing
             return false
         }
         #expect(try offersInTime("prefer", at: 0, "", words + "bluetooth:00:00:5E:00:53:01\n"))
-        #expect(try offersInTime("order", at: 0, "", "00:00:5E:00:53:01\n"))
+        #expect(try offersInTime("headset order", at: 0, "", "00:00:5E:00:53:01\n"))
         #expect(try offersInTime("hangup", at: 0, "", "3\n"))
         #expect(try offersInTime("config", at: 0, "", "daemon.logLevel\n"))
         #expect(try offersInTime("config", at: 1, "logLevel", "info\ndebug\n"))
@@ -81,13 +81,13 @@ import Testing
 
     @Test func `Each shell gets a script, and no other does`() throws {
         for shell in CompletionShell.allCases {
-            let command = try #require(try Entry.parseAsRoot(["completions", shell.rawValue]) as? CompletionsCommand)
+            let command = try #require(try Entry.command(for: ["completions", shell.rawValue]) as? CompletionsCommand)
             #expect(command.shell == shell)
             let script = CompletionScript.text(for: shell, of: Entry.self)
             for (words, _) in HelpTests.verbs { #expect(script.contains(words[words.count - 1]), "\(words)") }
             #expect(!script.contains("'manual'"))
         }
-        #expect(throws: (any Error).self) { try Entry.parseAsRoot(["completions", "tcsh"]) }
+        #expect(throws: (any Error).self) { try Entry.command(for: ["completions", "tcsh"]) }
     }
 
     @ControlPlane private func prepare(_ daemon: FakeDaemon, _ change: @ControlPlane (FakeDaemon) -> Void) {
@@ -101,9 +101,10 @@ import Testing
     /// What the program prints when a shell asks for a positional argument; `before` is the one before it.
     private func offers(_ verb: String, at position: Int, _ before: String, _ address: String) throws -> String {
         let program = try #require(CommandLineTests.program)
-        let typed = ["btcall", "--bus", address, verb] + (before.isEmpty ? [] : [before]) + [""]
+        let verb = verb.split(separator: " ").map(String.init)
+        let typed = ["btcall", "--bus", address] + verb + (before.isEmpty ? [] : [before]) + [""]
         let arguments =
-            ["---completion", verb, "--", "positional@\(position)", String(typed.count - 1), "0"] + typed
+            ["---completion"] + verb + ["--", "positional@\(position)", String(typed.count - 1), "0"] + typed
         let process = try ChildProcess(program.path(), arguments, capturing: .output)
         let (text, status) = process.finish()
         #expect(status == 0)

@@ -64,7 +64,7 @@ struct DaemonNumberTests {
                 ], of: "Log")
             let call = LoggedCall(try CallLogDescription(fields))
             #expect(call.durationMs == duration)
-            #expect(!call.json.text().isEmpty && !LogCommand.table([call]).lines.isEmpty)
+            #expect(!call.json.text().isEmpty && !HistoryCommand.table([call]).lines.isEmpty)
         }
     }
 

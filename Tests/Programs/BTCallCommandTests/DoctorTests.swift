@@ -108,7 +108,7 @@ import Testing
         let fixture = try DoctorFixture()
         fixture.setHeadset("Blocked", true)
         let capture = Capture()
-        let command = try #require(try Entry.parseAsRoot(["doctor", "--json"]) as? DoctorCommand)
+        let command = try #require(try Entry.command(for: ["doctor", "--json"]) as? DoctorCommand)
         #expect(command.examine(fixture.system, capture.sink) == 0)
         let run = CommandRun(status: 0, output: capture.output, errors: "")
         let checks = try #require(run.object["checks"] as? [[String: Any]])
@@ -124,7 +124,7 @@ import Testing
         let fixture = try DoctorFixture()
         fixture.setHeadset("Trusted", false)
         let capture = Capture()
-        let command = try #require(try Entry.parseAsRoot(["doctor", "--report"]) as? DoctorCommand)
+        let command = try #require(try Entry.command(for: ["doctor", "--report"]) as? DoctorCommand)
         #expect(command.examine(fixture.system, capture.sink) == 0)
         let text = capture.output
         for part in [
@@ -138,12 +138,12 @@ import Testing
     }
 
     @Test func `Only the named checks are run, and an unknown one is refused with what was perhaps meant`() throws {
-        let command = try #require(try Entry.parseAsRoot(["doctor", "adapter-off", "--all"]) as? DoctorCommand)
+        let command = try #require(try Entry.command(for: ["doctor", "adapter-off", "--all"]) as? DoctorCommand)
         let capture = Capture()
         #expect(command.examine(try DoctorFixture().system, capture.sink) == 0)
         #expect(capture.output == "CHECK        OUTCOME\nadapter-off  ok\n\n1 check, 0 faults, 0 warnings, 0 notes\n")
         do {
-            _ = try Entry.parseAsRoot(["doctor", "adapter-of"])
+            _ = try Entry.command(for: ["doctor", "adapter-of"])
             Issue.record("adapter-of is accepted")
         } catch {
             #expect(Entry.message(for: error).contains("did you mean adapter-off?"))

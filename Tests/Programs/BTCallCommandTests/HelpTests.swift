@@ -17,7 +17,7 @@ import Testing
             let parsed = try examples.map { example in
                 let typed = CommandExamples.split(example)
                 let own = try #require(typed.first == "btcall" ? typed.dropFirst() : nil, "\(example)")
-                return try Entry.parseAsRoot(Array(own))
+                return try Entry.command(for: Array(own))
             }
             // A verb of verbs shows those.
             guard type.configuration.subcommands.isEmpty else { continue }
@@ -31,10 +31,12 @@ import Testing
     @Test func `What is first read has examples that are accepted, and every verb in a group`() throws {
         let examples = HelpText(Entry.configuration.discussion).examples
         #expect(examples.count >= 6)
-        for example in examples { _ = try Entry.parseAsRoot(Array(CommandExamples.split(example).dropFirst())) }
+        for example in examples { _ = try Entry.command(for: Array(CommandExamples.split(example).dropFirst())) }
         #expect(Entry.configuration.ungroupedSubcommands.isEmpty)
         let help = Entry.helpMessage(columns: 100)
         for line in examples { #expect(help.contains(line)) }
+        #expect(
+            Program.help(for: ["help", "--all"], Entry.self, Entry.firstScreen.lines)?.contains("SUBCOMMANDS:") == true)
         for group in Entry.configuration.groupedSubcommands {
             #expect(help.contains("\(group.name.uppercased()) SUBCOMMANDS:"), "\(group.name)")
         }

@@ -14,12 +14,21 @@ import Testing
     }
 
     @Test func `A verb's page has its command line, its options and its examples`() throws {
-        let page = try #require(try ManualCommand.pages().first { $0.name == "btcall-select" }).roff(version: "1")
-        #expect(page.contains("btcall select (<device> | \\-\\-clear)"))
-        #expect(page.contains(".TP\n\\fB\\-\\-clear\\fR\nTake the selection back.\n"))
+        let page = try #require(try ManualCommand.pages().first { $0.name == "btcall-move" }).roff(version: "1")
+        #expect(page.contains("btcall move [<device> | \\-\\-clear]"))
+        #expect(page.contains(".TP\n\\fB\\-\\-clear\\fR\nTake the choice back.\n"))
         #expect(page.contains("\\fB\\-\\-bus\\fR \\fIbus\\fR"))
         #expect(
-            page.contains(".SH \"EXAMPLES\"\n.PP\n.nf\n.RS 4\nbtcall select speakerphone\nbtcall select \\-\\-clear\n"))
+            page.contains(".SH \"EXAMPLES\"\n.PP\n.nf\n.RS 4\nbtcall move speakerphone\nbtcall move \\-\\-clear\n"))
+    }
+
+    @Test func `The first page has each old name with the new one, and every exit code`() throws {
+        let page = try #require(try ManualCommand.pages().first).roff(version: "1")
+        for name in OldVerbs.names {
+            let (old, new) = (name.old.joined(separator: " "), name.new.joined(separator: " "))
+            #expect(page.contains(".TP\n\\fBbtcall \(old)\\fR\n\\fBbtcall \(new)\\fR\n"))
+        }
+        #expect(page.contains(".SH \"EXIT STATUS\"\n.TP\n\\fB0\\fR\nDone.\n"))
     }
 
     @Test func `A page of several verbs has each of them`() throws {

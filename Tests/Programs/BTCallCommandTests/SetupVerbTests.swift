@@ -65,7 +65,7 @@ private final class FakeBoard {
         var words = ["setup", "--root", root.path()] + arguments
         if !arguments.contains("--output") { words += ["--output", output.path()] }
         if !arguments.contains("--boards") { words += ["--boards", SetupVerbTests.shipped] }
-        let command = try #require(try Entry.parseAsRoot(words) as? SetupCommand)
+        let command = try #require(try Entry.command(for: words) as? SetupCommand)
         let box = Lines()
         var left = answers ?? []
         var result = Result()

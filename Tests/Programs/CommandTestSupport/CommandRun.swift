@@ -31,16 +31,21 @@ package struct CommandRun {
     ///
     /// - Parameter root: the program's first command.
     package static func of(
-        _ root: any ParsableCommand.Type, _ arguments: [String], bus: PrivateBus
+        _ root: any ParsableCommand.Type, _ arguments: [String], bus: PrivateBus,
+        oldNames: [CommandWords.OldName] = []
     ) async throws -> CommandRun {
         // What follows -- is another program's.
         let own = arguments.firstIndex(of: "--") ?? arguments.endIndex
-        let command = try parse(root, arguments[..<own] + ["--bus", bus.address] + arguments[own...])
+        let command = try parse(
+            root, arguments[..<own] + ["--bus", bus.address] + arguments[own...], oldNames: oldNames)
         let capture = Capture()
-        let status = await exitStatus(capture.sink) {
+        var sink = capture.sink
+        sink.reportsJSON = command.options.json
+        let output = sink
+        let status = await exitStatus(output) {
             let bridge = try await CallBridge(bus: command.options.bus)
             do {
-                try await command.perform(on: bridge, capture.sink)
+                try await command.perform(on: bridge, output)
             } catch {
                 await bridge.close()
                 throw error
@@ -51,9 +56,10 @@ package struct CommandRun {
     }
 
     package static func parse(
-        _ root: any ParsableCommand.Type, _ arguments: [String]
+        _ root: any ParsableCommand.Type, _ arguments: [String], oldNames: [CommandWords.OldName] = []
     ) throws -> any BridgeCommand {
-        try #require(try root.parseAsRoot(arguments) as? any BridgeCommand)
+        let words = CommandWords.arranged(arguments, of: root, oldNames)
+        return try #require(try root.parseAsRoot(words) as? any BridgeCommand)
     }
 }
 

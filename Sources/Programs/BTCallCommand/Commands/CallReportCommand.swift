@@ -17,7 +17,7 @@ struct CallReportCommand: BridgeCommand {
             update`. What people ask for, at a headset or by btcall, is printed and taken for done; a script that is to be \
             asked uses `btcall provider`. Ctrl-C, or its end, is the other party's hang-up.
 
-            Exit codes: 0 the call has ended; 1 it was refused, or btcalld has ended; 3 btcalld is not running.
+            The exit code is 0 when the call has ended, and 1 when btcalld has.
 
             Example: btcall call report incoming 5550100 --name Door &
             """)

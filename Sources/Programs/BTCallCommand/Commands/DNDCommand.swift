@@ -5,14 +5,10 @@ import ControlLoop
 import JSONText
 
 struct DNDCommand: BridgeCommand {
-    enum Switch: String, ExpressibleByArgument, CaseIterable, Sendable {
-        case on, off
-    }
-
     static let configuration = CommandConfiguration(
         commandName: "dnd", abstract: "Do not disturb: incoming calls are refused, and nothing rings.",
         discussion: """
-            It is kept over restarts, and is the setting calls.doNotDisturb. `btcall log` has the calls that were \
+            It is kept over restarts, and is the setting calls.doNotDisturb. `btcall history` has the calls that were \
             refused. Without on or off it says which of the two it is.
 
             Example: btcall dnd on

@@ -44,7 +44,7 @@ struct DevicesCommand: BridgeCommand {
         return table
     }
 
-    private static func availability(_ device: AudioDevice) -> String {
+    static func availability(_ device: AudioDevice) -> String {
         guard device.isAvailable else { return "no: \(device.unavailableBecause ?? "unknown reason")" }
         return device.state == "available" ? "yes" : "yes, \(device.state)"
     }

@@ -4,27 +4,28 @@ import CommandKit
 import ControlLoop
 import JSONText
 
-struct DefaultCommand: BridgeCommand {
+struct FallbackCommand: BridgeCommand {
     static let configuration = CommandConfiguration(
-        commandName: "default", abstract: "Set the device to fall back to when the preferred one is not available.",
+        commandName: "fallback", abstract: "Set the device to fall back to when the preferred one is not available.",
         discussion: """
-            It is kept over restarts; none leaves it to the platform's order.
+            It is kept over restarts; none leaves it to the platform's order. Without DEVICE the present one is shown.
 
-            Example: btcall default earpiece
+            Example: btcall fallback earpiece
             """)
 
     @Argument(help: DeviceArgument.help, completion: DeviceArgument.completion)
-    var device: DeviceArgument
+    var device: DeviceArgument?
 
     @OptionGroup var options: CommonOptions
 
     func perform(on bridge: CallBridge, _ output: Output) async throws {
-        let device = try await device.device(on: bridge)
-        try await bridge.audioDeviceManager.setDefaultAudio(device)
+        let manager = bridge.audioDeviceManager
+        if let device { try await manager.setDefaultAudio(try await device.device(on: bridge)) }
+        let fallback = try await manager.defaultAudioDevice()
         if options.json {
-            output.print(["default": .string(device.description)])
+            output.print(["default": .string(fallback.description)])
         } else {
-            output.print(device == .none ? "no default device" : "default: \(device)")
+            output.print(fallback == .none ? "no fallback device" : "fallback: \(fallback)")
         }
     }
 }

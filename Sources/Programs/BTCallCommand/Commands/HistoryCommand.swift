@@ -4,14 +4,14 @@ import CommandKit
 import ControlLoop
 import JSONText
 
-struct LogCommand: BridgeCommand {
+struct HistoryCommand: BridgeCommand {
     static let configuration = CommandConfiguration(
-        commandName: "log", abstract: "List the calls that are over, the latest first.",
+        commandName: "history", abstract: "List the calls that are over, the latest first.",
         discussion: """
             btcalld has the latest hundred; over a restart with `[calls] record`, and their numbers and names with \
             `recordNumbers`. The reason `filtered` is do not disturb.
 
-            Example: btcall log --missed --max 10
+            Example: btcall history --missed --max 10
             """)
 
     @Option(help: ArgumentHelp("At most so many.", valueName: "count"))

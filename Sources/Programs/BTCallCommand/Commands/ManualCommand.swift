@@ -28,5 +28,12 @@ struct ManualCommand: ParsableCommand {
         variables: [
             ("BTCALL_BUS", "The bus that btcalld is on, where `--bus` does not say it."),
             ("NO_COLOR", "Set to anything: no colours."),
-        ], seeAlso: ["btcalld(8)", "btcalld.conf(5)", "btcall-sco-routing(8)"])
+        ], seeAlso: ["btcalld(8)", "btcalld.conf(5)", "btcall-sco-routing(8)"],
+        exitCodes: [
+            ("0", "Done."),
+            ("1", "Refused or failed: standard error says why and what to do. A fault, with `btcall doctor`."),
+            ("3", "btcalld is not running, or the bus cannot be reached."),
+            ("64", "The command line is wrong."),
+            ("127", "The program after `--` cannot be run. If it can, its own status is that of btcall."),
+        ], oldNames: OldVerbs.names)
 }

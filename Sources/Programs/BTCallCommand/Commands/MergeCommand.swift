@@ -4,10 +4,10 @@ import CommandKit
 import ControlLoop
 import JSONText
 
-struct ConferenceCommand: BridgeCommand {
+struct MergeCommand: BridgeCommand {
     static let configuration = CommandConfiguration(
-        commandName: "conference", abstract: "Make one conversation of the active and the held call.",
-        discussion: "Example: btcall conference")
+        commandName: "merge", abstract: "Make one conversation of the active and the held call.",
+        discussion: "Example: btcall merge")
 
     @OptionGroup var options: CommonOptions
 

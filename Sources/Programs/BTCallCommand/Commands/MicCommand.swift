@@ -37,12 +37,12 @@ struct MicCommand: BridgeCommand {
     func validate() throws {
         switch action {
         case .mode:
-            guard value.flatMap(BridgeAudio.MuteMode.init(rawValue:)) == nil else { return }
+            guard let value, BridgeAudio.MuteMode(rawValue: value) == nil else { return }
             let modes = BridgeAudio.MuteMode.allCases.map(\.rawValue).joined(separator: ", ")
-            throw ValidationError("mode needs one of \(modes)")
+            throw ValidationError("mode takes one of \(modes)")
         case .prepared:
-            guard value != "on", value != "off" else { return }
-            throw ValidationError("prepared needs on or off")
+            guard let value, Switch(rawValue: value) == nil else { return }
+            throw ValidationError("prepared takes on or off")
         case .on, .off, .mute, .unmute, .allow, .deny, nil:
             if let action, let value { throw ValidationError("\(action.rawValue) takes no \(value)") }
         }
@@ -67,7 +67,8 @@ struct MicCommand: BridgeCommand {
             if let mode = value.flatMap(BridgeAudio.MuteMode.init(rawValue:)) {
                 try await bridge.audio.setMuteMode(mode)
             }
-        case .prepared: try await bridge.audio.setRecordingAlwaysPreparedMode(value == "on")
+        case .prepared:
+            if let value { try await bridge.audio.setRecordingAlwaysPreparedMode(value == "on") }
         case .allow, .deny: try await bridge.audio.allowMicrophone(action == .allow)
         case nil: break
         }

@@ -4,23 +4,24 @@ import CommandKit
 import ControlLoop
 import JSONText
 
-struct SelectCommand: BridgeCommand {
+struct MoveCommand: BridgeCommand {
     static let configuration = CommandConfiguration(
-        commandName: "select", abstract: "Move the present or the next call to a device, until the last call ends.",
-        usage: "btcall select (<device> | --clear) [--bus <bus>] [--json] [-- COMMAND...]",
+        commandName: "move", abstract: "Move the present or the next call to a device, until the last call ends.",
+        usage: "btcall move [<device> | --clear] [--bus <bus>] [--json] [-- COMMAND...]",
         discussion: """
-            With a program after -- the selection ends with it, unless another choice has been made meanwhile.
+            Without DEVICE the one that was chosen is shown. With a program after -- the choice ends with it, unless another \
+            one has been made meanwhile.
 
             Examples:
-              btcall select speakerphone
-              btcall select --clear
+              btcall move speakerphone
+              btcall move --clear
             """
     )
 
     @Argument(help: DeviceArgument.help, completion: DeviceArgument.completion)
     var device: DeviceArgument?
 
-    @Flag(help: "Take the selection back.")
+    @Flag(help: "Take the choice back.")
     var clear = false
 
     @OptionGroup var options: CommonOptions
@@ -29,11 +30,9 @@ struct SelectCommand: BridgeCommand {
     var command: [String] = []
 
     func validate() throws {
-        guard (device != nil) != clear else {
-            throw ValidationError("Give either DEVICE or --clear. DEVICE is one of \(DeviceArgument.accepted).")
-        }
-        if !command.isEmpty, clear || device?.fixed == DeviceChoice.none {
-            throw ValidationError("A program can hold the selection of a DEVICE only.")
+        if device != nil, clear { throw ValidationError("Give either DEVICE or --clear.") }
+        if !command.isEmpty, device == nil || device?.fixed == DeviceChoice.none {
+            throw ValidationError("A program can hold the choice of a DEVICE only.")
         }
     }
 
@@ -46,14 +45,14 @@ struct SelectCommand: BridgeCommand {
         }
         if let device, device != .none {
             try await manager.select(device)
-        } else {
+        } else if device != nil || clear {
             try await manager.clearSelection()
         }
         let selected = try await manager.selectedAudioDevice()
         if options.json {
             output.print(["selected": .string(selected.description)])
         } else {
-            output.print("selected: \(selected)")
+            output.print(selected == .none ? "no device is chosen" : "chosen: \(selected)")
         }
     }
 }

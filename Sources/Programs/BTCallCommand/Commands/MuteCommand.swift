@@ -5,25 +5,26 @@ import ControlLoop
 import JSONText
 
 struct MuteCommand: BridgeCommand {
-    enum Switch: String, ExpressibleByArgument, CaseIterable, Sendable {
-        case on, off
-    }
-
     static let configuration = CommandConfiguration(
         commandName: "mute", abstract: "Mute the microphone for all calls, until it is unmuted or the last call ends.",
-        discussion: "Example: btcall mute on")
+        discussion: """
+            Without on or off it says which of the two it is. `btcall mic off` is for all calls, also those to come.
+
+            Example: btcall mute on
+            """)
 
     @Argument(help: "on or off.")
-    var state: Switch
+    var state: Switch?
 
     @OptionGroup var options: CommonOptions
 
     func perform(on bridge: CallBridge, _ output: Output) async throws {
-        try await bridge.calls.setMuted(state == .on)
+        if let state { try await bridge.calls.setMuted(state == .on) }
+        let isMuted = try await bridge.calls.isMuted()
         if options.json {
-            output.print(["muted": JSON(state == .on)])
+            output.print(["muted": JSON(isMuted)])
         } else {
-            output.print(state == .on ? "microphone muted" : "microphone on")
+            output.print(isMuted ? "muted" : "not muted")
         }
     }
 }

@@ -93,8 +93,8 @@ struct PlayCommand: BridgeCommand {
             throw CommandFailure(
                 "btcalld closed the audio after \(seconds) s of \(file): `journalctl -u btcalld` says why")
         case .daemonGone:
-            output.printError("btcalld was gone after \(seconds) s of \(file): `systemctl status btcalld` says why")
-            throw ExitCode(3)
+            throw BridgeError(
+                .notRunning, "btcalld was gone after \(seconds) s of \(file): `systemctl status btcalld` says why")
         }
     }
 

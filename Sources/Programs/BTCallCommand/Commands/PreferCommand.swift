@@ -8,7 +8,7 @@ struct PreferCommand: BridgeCommand {
     static let configuration = CommandConfiguration(
         commandName: "prefer", abstract: "Set the preferred device; it is used as soon as it is available.",
         discussion: """
-            It is kept over restarts; none sets no preference.
+            It is kept over restarts; none sets no preference. Without DEVICE the present one is shown.
 
             Examples:
               btcall prefer Jabra
@@ -17,17 +17,18 @@ struct PreferCommand: BridgeCommand {
             """)
 
     @Argument(help: DeviceArgument.help, completion: DeviceArgument.completion)
-    var device: DeviceArgument
+    var device: DeviceArgument?
 
     @OptionGroup var options: CommonOptions
 
     func perform(on bridge: CallBridge, _ output: Output) async throws {
-        let device = try await device.device(on: bridge)
-        try await bridge.audioDeviceManager.setAudioDevice(device)
+        let manager = bridge.audioDeviceManager
+        if let device { try await manager.setAudioDevice(try await device.device(on: bridge)) }
+        let preferred = try await manager.preferredAudioDevice()
         if options.json {
-            output.print(["preferred": .string(device.description)])
+            output.print(["preferred": .string(preferred.description)])
         } else {
-            output.print(device == .none ? "no preferred device" : "preferred: \(device)")
+            output.print(preferred == .none ? "no preferred device" : "preferred: \(preferred)")
         }
     }
 }

@@ -4,21 +4,21 @@ import CommandKit
 import ControlLoop
 import JSONText
 
-struct VoiceCommand: BridgeCommand {
+struct ProcessingCommand: BridgeCommand {
     static let configuration = CommandConfiguration(
-        commandName: "voice", abstract: "Show and set what is done to the microphone before the far end hears it.",
+        commandName: "processing", abstract: "Show and set what is done to the microphone before the far end hears it.",
         discussion: """
-            PART is bypass, echo, noise, gain or highpass; without one it is all of it. Without a value the state is shown.
+            PART is bypass, echo, noise, gain or highpass; without one it is all of it. Without on or off the state is shown.
 
-            `btcall voice off` and `on` last until btcalld ends, and cost a gap of some 40 ms in a call. `btcall voice bypass \
+            `btcall processing off` and `on` last until btcalld ends, and cost a gap of some 40 ms in a call. `btcall processing bypass \
             on` lets the microphone through as it is, without a gap. The parts are settings, kept over a restart. Who does \
             it is the setting audio.voiceProcessing: `btcall config audio.voiceProcessing speex`.
 
             Nothing is done to the microphone of a headset that does it itself.
 
             Examples:
-              btcall voice
-              btcall voice bypass on
+              btcall processing
+              btcall processing bypass on
             """)
 
     enum Part: String, CaseIterable, Sendable {
@@ -56,10 +56,8 @@ struct VoiceCommand: BridgeCommand {
         var words = words[...]
         guard let first = words.popFirst() else { return nil }
         let part = Part(rawValue: first)
-        guard let word = part == nil ? first : words.popFirst() else {
-            throw ValidationError("\(first) what? Accepted: on, off")
-        }
-        guard let state = MuteCommand.Switch(rawValue: word) else {
+        guard let word = part == nil ? first : words.popFirst() else { return nil }
+        guard let state = Switch(rawValue: word) else {
             throw ValidationError(
                 part == nil
                     ? "\(word) is not accepted; accepted: on, off, bypass, echo, noise, gain, highpass"

@@ -19,7 +19,7 @@ struct ProviderCommand: BridgeCommand {
             be replied to within 5 s, {"event":"state","call":…,"state":…,"reason":…}, and \
             {"event":"error","line":…,"error":…} for a line that is not understood or refused. The handbook has all of it.
 
-            The end of the input ends the calls. Exit codes: 0 then; 1 refused, or btcalld has ended; 3 btcalld is not running.
+            The end of the input ends the calls. The exit code is 0 then, and 1 when btcalld has ended.
 
             Example: btcall provider --name Door --capabilities hold,dtmf
             """)

@@ -17,8 +17,6 @@ struct SetupCommand: ParsableCommand {
             comments, and keys of a device that are not proposed stay. btcalld has the new file when it is started again, and \
             should not be running meanwhile: it may have the cards.
 
-            Exit codes: 0 done, 1 nothing to propose, refused or failed, 64 wrong command line.
-
             Examples:
               btcall setup
               btcall setup --yes --board wm8960-hat

@@ -14,8 +14,8 @@ struct VolumeCommand: BridgeCommand {
             number from 0 to 127: how loud the headset plays what comes over A2DP.
 
             With mic or application as ROLE, VALUE is a number from 0.0 (digital silence) to 1.0 (as it is): how loud the far \
-            end hears the microphone, of whichever device, or what `btcall play` and other programs add to it. That lasts \
-            until btcalld ends. Without VALUE the present one is shown.
+            end hears the microphone, of whichever device, or what `btcall play` and other programs add to it. That is kept \
+            over restarts as well. Without VALUE the present one is shown.
 
             Examples:
               btcall volume
@@ -49,10 +49,7 @@ struct VolumeCommand: BridgeCommand {
     func validate() throws {
         switch role {
         case .headset(let role):
-            guard let value else { throw ValidationError("ROLE needs a VALUE from 0 to \(role.highest).") }
-            guard let number = Int(value), (0...role.highest).contains(number) else {
-                throw ValidationError("VALUE is \(value); accepted: 0 to \(role.highest)")
-            }
+            if let value { _ = try Self.level(value, of: role) }
         case .mic, .application:
             guard headset == nil else {
                 throw ValidationError("--headset is for the volumes that a headset has: speaker, microphone and media.")
@@ -66,26 +63,41 @@ struct VolumeCommand: BridgeCommand {
     }
 
     func perform(on bridge: CallBridge, _ output: Output) async throws {
-        let wanted: AudioDeviceManager.VolumeRole?
         switch role {
-        case .mic, .application: return try await mix(bridge, output)
-        case .headset(let role): wanted = role
-        case nil: wanted = nil
+        case .mic, .application: try await mix(bridge, output)
+        case .headset(let role): try await Self.show(headset, role, value, on: bridge, options, output)
+        case nil: try await Self.show(headset, nil, nil, on: bridge, options, output)
         }
-        var headsets = try await Self.connected(bridge)
-        if let wanted, let value = value.flatMap({ Int($0) }) {
-            let headset = try Self.find(self.headset, headsets)
-            try await bridge.audioDeviceManager.setVolume(value, of: wanted, on: headset.choice)
-            headsets = try await Self.connected(bridge).filter { $0.choice == headset.choice }
-        } else if headset != nil {
-            headsets = [try Self.find(headset, headsets)]
+    }
+
+    /// - Throws: `ValidationError` naming what is accepted.
+    static func level(_ value: String, of role: AudioDeviceManager.VolumeRole) throws -> Int {
+        guard let number = Int(value), (0...role.highest).contains(number) else {
+            throw ValidationError("VALUE is \(value); accepted: 0 to \(role.highest)")
+        }
+        return number
+    }
+
+    /// Sets a volume where there is a value, and prints those of the headset, or of all without one.
+    @ControlPlane
+    static func show(
+        _ wanted: DeviceArgument?, _ role: AudioDeviceManager.VolumeRole?, _ value: String?, on bridge: CallBridge,
+        _ options: CommonOptions, _ output: Output
+    ) async throws {
+        var headsets = try await connected(bridge)
+        if let role, let value {
+            let headset = try find(wanted, headsets)
+            try await bridge.audioDeviceManager.setVolume(try level(value, of: role), of: role, on: headset.choice)
+            headsets = try await connected(bridge).filter { $0.choice == headset.choice }
+        } else if wanted != nil {
+            headsets = [try find(wanted, headsets)]
         }
         if options.json {
             output.print(.array(headsets.map(Self.json)))
         } else if headsets.isEmpty {
             output.print("no headset is connected")
         } else {
-            output.print(Self.table(headsets))
+            output.print(table(headsets))
         }
     }
 
@@ -143,7 +155,7 @@ struct VolumeCommand: BridgeCommand {
         return table
     }
 
-    private static func part(_ volume: Int?, _ most: Int?) -> String {
+    static func part(_ volume: Int?, _ most: Int?) -> String {
         guard let volume else { return "-" }
         return most.map { "\(volume) of \($0)" } ?? "\(volume)"
     }

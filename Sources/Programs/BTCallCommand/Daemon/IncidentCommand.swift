@@ -8,10 +8,10 @@ struct IncidentCommand: BridgeCommand {
         commandName: "incident",
         abstract: "Print what btcalld remembers of its routing, as a file for `btcall-lab replay`.",
         discussion: """
-            To be sent with a report: `btcall incident >incident.json`, and look at it with `btcall-lab replay --trace \
+            To be sent with a report: `btcall daemon incident >incident.json`, and look at it with `btcall-lab replay --trace \
             incident.json`. Bluetooth addresses in it are replaced by others. It is JSON with or without --json.
 
-            Example: btcall incident >incident.json
+            Example: btcall daemon incident >incident.json
             """)
 
     @Flag(help: "With the real Bluetooth addresses.")

@@ -13,7 +13,7 @@ struct MetricsCommand: BridgeCommand {
 
             With --json it is an object: contentType and text.
 
-            Example: btcall metrics > /var/lib/node_exporter/btcall.prom
+            Example: btcall daemon metrics > /var/lib/node_exporter/btcall.prom
             """)
 
     @OptionGroup var options: CommonOptions

@@ -10,8 +10,8 @@ struct ExcludeCommand: BridgeCommand {
             It acts at once and is kept over restarts (the key routing.exclude).
 
             Examples:
-              btcall exclude wiredHeadset
-              btcall exclude wiredHeadset --remove
+              btcall headset exclude wiredHeadset
+              btcall headset exclude wiredHeadset --remove
             """)
 
     @Argument(help: DeviceArgument.help, completion: DeviceArgument.completion)

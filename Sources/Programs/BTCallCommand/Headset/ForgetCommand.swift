@@ -8,18 +8,23 @@ struct ForgetCommand: BridgeCommand {
     static let configuration = CommandConfiguration(
         commandName: "forget", abstract: "Unpair a headset: the bond with it is dropped.",
         discussion: """
-            It is disconnected, and has to be paired anew to come back; have the headset forget this box as well.
+            It is disconnected, and has to be paired again to come back; have the headset forget this box as well.
 
-            Example: btcall forget 00:00:5E:00:53:01
+            Example: btcall headset forget 00:00:5E:00:53:01
             """)
 
     @Argument(help: HeadsetArgument.help, completion: HeadsetArgument.completion)
     var headset: DeviceArgument
 
+    @OptionGroup var confirmation: ConfirmationOptions
+
     @OptionGroup var options: CommonOptions
 
     func perform(on bridge: CallBridge, _ output: Output) async throws {
-        let address = try await headset.headset(on: bridge).address
+        let (address, device) = try await headset.headset(on: bridge)
+        try await confirmation.confirm(output) {
+            "this unpairs \(device.map { "\($0.name) (\(address))" } ?? address), which has to be paired again to come back"
+        }
         try await bridge.pairing.forget(address)
         if options.json {
             output.print(["forgotten": .string(address)])

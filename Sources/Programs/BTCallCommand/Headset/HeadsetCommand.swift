@@ -4,18 +4,203 @@ import CommandKit
 import ControlLoop
 import JSONText
 
-/// What btcalld remembers of one headset.
+/// What is done with headsets.
 struct HeadsetCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "headset", abstract: "Change what btcalld remembers of a headset.",
-        discussion: "Example: btcall headset forget-codec Jabra",
-        subcommands: [ForgetCodec.self])
+        commandName: "headset", abstract: "Headsets: pair, connect, order and forget them, and see what they do.",
+        discussion: """
+            HEADSET is its address, its name or the beginning of its name, in any case; `bluetooth` is the only one.
+
+            Examples:
+              btcall headset
+              btcall headset pair
+              btcall headset connect Jabra
+            """,
+        subcommands: [
+            List.self, Show.self, Connect.self, Disconnect.self, PairCommand.self, ScanCommand.self, TrustCommand.self,
+            ForgetCommand.self, OrderCommand.self, ExcludeCommand.self, Volume.self, ForgetCodec.self,
+            QuirksCommand.self,
+        ], defaultSubcommand: List.self)
+
+    struct List: BridgeCommand {
+        static let configuration = CommandConfiguration(
+            commandName: "list", abstract: "List the headsets that are paired.",
+            discussion: "Example: btcall headset list")
+
+        @OptionGroup var options: CommonOptions
+
+        func perform(on bridge: CallBridge, _ output: Output) async throws {
+            let headsets = try await bridge.audioDeviceManager.audioDevices().filter { $0.address != nil }
+            if options.json {
+                output.print(.array(headsets.map(\.json)))
+            } else if headsets.isEmpty {
+                output.print("no headset is paired: `btcall headset pair` pairs one")
+            } else {
+                output.print(Self.table(headsets))
+                DevicesCommand.codecReasons(headsets).forEach(output.print)
+            }
+        }
+
+        static func table(_ headsets: [AudioDevice]) -> Table {
+            var table = Table("HEADSET", "NAME", "USABLE", "BATTERY", "CODECS")
+            for headset in headsets {
+                table.add(
+                    headset.address ?? "", headset.name, DevicesCommand.availability(headset),
+                    headset.battery.map { "\($0) %" } ?? "-",
+                    headset.codecs.isEmpty ? "-" : headset.codecs.joined(separator: ", "))
+                table.emphasize(headset.isAvailable ? .good : .bad, inColumn: "USABLE")
+                if let battery = headset.battery, battery <= 20 { table.emphasize(.warning, inColumn: "BATTERY") }
+            }
+            return table
+        }
+    }
+
+    struct Show: BridgeCommand {
+        static let configuration = CommandConfiguration(
+            commandName: "show", abstract: "Show what is known of a headset.",
+            discussion: "Example: btcall headset show Jabra")
+
+        @Argument(help: HeadsetArgument.help, completion: HeadsetArgument.completion)
+        var headset: DeviceArgument
+
+        @OptionGroup var options: CommonOptions
+
+        func perform(on bridge: CallBridge, _ output: Output) async throws {
+            let (address, device) = try await headset.headset(on: bridge)
+            guard let device else {
+                throw CommandFailure(
+                    .noSuchDevice, "\(address) is not a headset that btcalld knows: `btcall headset list` has those")
+            }
+            if options.json { output.print(device.json) } else { output.print(Self.facts(device)) }
+        }
+
+        /// Only what there is something to say of.
+        static func facts(_ device: AudioDevice) -> Facts {
+            var facts = Facts()
+            facts.add("Headset", device.address ?? "")
+            facts.add("Name", device.name)
+            facts.add("Usable", DevicesCommand.availability(device), device.isAvailable ? .good : .bad)
+            if let reconnect = device.reconnect { facts.add("Reconnection", reconnect) }
+            if let battery = device.battery { facts.add("Battery", "\(battery) %", battery <= 20 ? .warning : nil) }
+            if let mode = device.mode { facts.add("Profile", mode == "hfp" ? "HFP" : mode.uppercased()) }
+            if !device.codecs.isEmpty { facts.add("Codecs", device.codecs.joined(separator: ", ")) }
+            if let reason = device.codecReason { facts.add("Lower codec", "because \(reason)") }
+            if let volume = device.speakerVolume {
+                facts.add("Speaker", VolumeCommand.part(volume, device.speakerVolumeMax))
+            }
+            if let volume = device.microphoneVolume {
+                facts.add("Microphone", VolumeCommand.part(volume, device.microphoneVolumeMax))
+            }
+            if let media = device.mediaState {
+                facts.add("A2DP", [media.rawValue, device.mediaCodec].compactMap { $0 }.joined(separator: ", "))
+            }
+            return facts
+        }
+    }
+
+    struct Connect: BridgeCommand {
+        static let configuration = CommandConfiguration(
+            commandName: "connect", abstract: "Connect a paired headset that is switched on.",
+            discussion: """
+                bluetoothd pages the headset, which takes some seconds. It is for who may talk to bluetoothd.
+
+                Example: btcall headset connect Jabra
+                """)
+
+        @Argument(help: HeadsetArgument.help, completion: HeadsetArgument.completion)
+        var headset: DeviceArgument
+
+        @OptionGroup var options: CommonOptions
+
+        func perform(on bridge: CallBridge, _ output: Output) async throws {
+            try await HeadsetCommand.set(headset, connected: true, bridge, options, output)
+        }
+    }
+
+    struct Disconnect: BridgeCommand {
+        static let configuration = CommandConfiguration(
+            commandName: "disconnect", abstract: "Disconnect a headset; btcalld leaves it alone from then on.",
+            discussion: """
+                A call that it carries goes on at the next device. btcalld does not page it again until it connects by \
+                itself or somebody connects it.
+
+                Example: btcall headset disconnect Jabra
+                """)
+
+        @Argument(help: HeadsetArgument.help, completion: HeadsetArgument.completion)
+        var headset: DeviceArgument
+
+        @OptionGroup var options: CommonOptions
+
+        func perform(on bridge: CallBridge, _ output: Output) async throws {
+            try await HeadsetCommand.set(headset, connected: false, bridge, options, output)
+        }
+    }
+
+    @ControlPlane
+    private static func set(
+        _ headset: DeviceArgument, connected: Bool, _ bridge: CallBridge, _ options: CommonOptions, _ output: Output
+    ) async throws {
+        let (address, device) = try await headset.headset(on: bridge)
+        try await HeadsetLink.set(address, connected: connected, on: options.bus)
+        if options.json {
+            output.print(["address": .string(address), "connected": JSON(connected)])
+        } else {
+            let name = device.map { " (\($0.name))" } ?? ""
+            output.print("\(connected ? "connected" : "disconnected"): \(address)\(name)")
+        }
+    }
+
+    struct Volume: BridgeCommand {
+        static let configuration = CommandConfiguration(
+            commandName: "volume", abstract: "Show and set the volumes of a headset.",
+            discussion: """
+                Without HEADSET those of all that are connected. VALUE is 0 to 15, for media 0 to 127. `btcall volume` has \
+                what the volumes are.
+
+                Examples:
+                  btcall headset volume
+                  btcall headset volume Jabra
+                  btcall headset volume Jabra speaker 10
+                """)
+
+        @Argument(help: HeadsetArgument.help, completion: HeadsetArgument.completion)
+        var headset: DeviceArgument?
+
+        @Argument(
+            help: "speaker, microphone or media.",
+            completion: .list(AudioDeviceManager.VolumeRole.allCases.map(\.rawValue)), transform: Volume.role)
+        var role: AudioDeviceManager.VolumeRole?
+
+        @Argument(help: "0 to 15, where 15 is the loudest; 0 to 127 for media.")
+        var value: String?
+
+        @OptionGroup var options: CommonOptions
+
+        func validate() throws {
+            guard let role, let value else { return }
+            _ = try VolumeCommand.level(value, of: role)
+        }
+
+        func perform(on bridge: CallBridge, _ output: Output) async throws {
+            try await VolumeCommand.show(headset, role, value, on: bridge, options, output)
+        }
+
+        private static func role(_ text: String) throws -> AudioDeviceManager.VolumeRole {
+            guard let role = AudioDeviceManager.VolumeRole(rawValue: text) else {
+                let words = AudioDeviceManager.VolumeRole.allCases.map(\.rawValue).joined(separator: ", ")
+                throw ValidationError("accepted: \(words)")
+            }
+            return role
+        }
+    }
 
     struct ForgetCodec: BridgeCommand {
         static let configuration = CommandConfiguration(
             commandName: "forget-codec", abstract: "Have all codecs tried again with a headset.",
             discussion: """
-                `btcall devices` says why a better codec is not used. It acts when the headset's audio link is opened next.
+                `btcall headset show` says why a better codec is not used. It acts when the headset's audio link is opened \
+                next.
 
                 Example: btcall headset forget-codec 00:00:5E:00:53:01
                 """)
@@ -29,7 +214,7 @@ struct HeadsetCommand: ParsableCommand {
             let address = try await headset.headset(on: bridge).address
             try await bridge.forgetCodecs(of: address)
             if options.json {
-                output.print(["forgotten": .string(address)])
+                output.print(["address": .string(address)])
             } else {
                 output.print("\(address): all codecs are tried again when its audio is opened next")
             }

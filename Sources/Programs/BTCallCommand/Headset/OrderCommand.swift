@@ -11,7 +11,7 @@ struct OrderCommand: BridgeCommand {
             The first is the best; headsets that are not listed come after, the last connected first. It acts at once and is \
             kept over restarts (the key routing.headsetOrder).
 
-            Example: btcall order 00:00:5E:00:53:01 Jabra
+            Example: btcall headset order 00:00:5E:00:53:01 Jabra
             """)
 
     @Argument(

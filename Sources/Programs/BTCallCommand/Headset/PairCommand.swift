@@ -14,9 +14,9 @@ struct PairCommand: BridgeCommand {
             first. Ctrl-C closes the window. Exit code 0: a headset is paired.
 
             Examples:
-              btcall pair
-              btcall pair --window 60 --allow 00:00:5E:00:53:01
-              btcall pair --allow 'Jabra*' --allow 'BT-?00' --pin 0000
+              btcall headset pair
+              btcall headset pair --window 60 --allow 00:00:5E:00:53:01
+              btcall headset pair --allow 'Jabra*' --allow 'BT-?00' --pin 0000
             """)
 
     @Option(

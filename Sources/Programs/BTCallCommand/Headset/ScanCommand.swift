@@ -10,7 +10,7 @@ struct ScanCommand: BridgeCommand {
         discussion: """
             A headset shows itself in pairing mode only. Nothing is paired; not during a call.
 
-            Example: btcall scan --seconds 20
+            Example: btcall headset scan --seconds 20
             """)
 
     @Option(help: "How long to search, 1 to 600.", transform: PairCommand.seconds)

@@ -8,9 +8,9 @@ struct TrustCommand: BridgeCommand {
     static let configuration = CommandConfiguration(
         commandName: "trust", abstract: "Let a paired headset connect by itself, or not any more.",
         discussion: """
-            `btcall pair` has done it for the headset that it has paired.
+            `btcall headset pair` has done it for the headset that it has paired.
 
-            Example: btcall trust 00:00:5E:00:53:01
+            Example: btcall headset trust 00:00:5E:00:53:01
             """)
 
     @Argument(help: HeadsetArgument.help, completion: HeadsetArgument.completion)

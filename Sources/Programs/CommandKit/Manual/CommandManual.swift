@@ -10,11 +10,19 @@ package struct CommandManual {
         /// Names and meanings.
         let variables: [(name: String, meaning: String)]
         let seeAlso: [String]
+        /// Codes and meanings.
+        let exitCodes: [(code: String, meaning: String)]
+        let oldNames: [CommandWords.OldName]
 
-        package init(_ introduction: String, variables: [(name: String, meaning: String)], seeAlso: [String]) {
+        package init(
+            _ introduction: String, variables: [(name: String, meaning: String)], seeAlso: [String],
+            exitCodes: [(code: String, meaning: String)] = [], oldNames: [CommandWords.OldName] = []
+        ) {
             self.introduction = introduction
             self.variables = variables
             self.seeAlso = seeAlso
+            self.exitCodes = exitCodes
+            self.oldNames = oldNames
         }
     }
 
@@ -90,6 +98,16 @@ package struct CommandManual {
         page.code(help.examples)
         page.heading("ENVIRONMENT")
         for variable in about.variables { page.item("\\fB\(variable.name)\\fR", variable.meaning) }
+        if !about.exitCodes.isEmpty { page.heading("EXIT STATUS") }
+        for code in about.exitCodes { page.item("\\fB\(ManualPage.code(code.code))\\fR", code.meaning) }
+        if !about.oldNames.isEmpty {
+            page.heading("OLD NAMES")
+            page.prose("Verbs that had another name in earlier versions. The old names go on working.")
+            for name in about.oldNames {
+                let (old, new) = (name.old.joined(separator: " "), name.new.joined(separator: " "))
+                page.item("\\fB\(ManualPage.code("\(program) \(old)"))\\fR", "`\(program) \(new)`")
+            }
+        }
         page.seeAlso(about.seeAlso)
         return page
     }

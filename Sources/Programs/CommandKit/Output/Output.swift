@@ -13,6 +13,8 @@ package struct Output: Sendable {
     /// How what was asked for is emphasized, and what went wrong.
     package var style = TerminalStyle.plain
     package var errorStyle = TerminalStyle.plain
+    /// Whether failures are objects for programs: `--json`.
+    package var reportsJSON = false
     /// The program that complains.
     private let program: String
 
@@ -74,6 +76,16 @@ package struct Output: Sendable {
     package func printError(_ message: String) {
         let line = PrintableText.line(message, longest: Self.longestLine)
         writeError("\(errorStyle.red("\(program):").text) \(line)\n")
+    }
+
+    /// How a verb failed, on standard error.
+    package func report(_ failure: FailureReport, asJSON: Bool) {
+        if asJSON { writeError(failure.json.text() + "\n") } else { printError(failure.message) }
+    }
+
+    /// A question, behind which the answer is typed: on standard error, as what is printed may go elsewhere.
+    package func ask(_ question: String) {
+        writeError(PrintableText.line(question, longest: Self.longestLine))
     }
 
     /// One document, indented.

@@ -1,0 +1,6 @@
+import ArgumentParser
+
+/// on or off of a verb that sets something.
+enum Switch: String, ExpressibleByArgument, CaseIterable, Sendable {
+    case on, off
+}

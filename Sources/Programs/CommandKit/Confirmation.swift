@@ -1,0 +1,42 @@
+import ArgumentParser
+import ControlLoop
+import Glibc
+
+/// `--yes` of a verb that ends calls or drops what was agreed with a headset.
+package struct ConfirmationOptions: ParsableArguments, Sendable {
+    @Flag(name: [.customShort("y"), .long], help: "Do not ask on a terminal whether you are sure.")
+    package var yes = false
+
+    package init() {}
+
+    /// Asks whether somebody is sure; without a terminal, and with `--yes`, nobody is asked.
+    ///
+    /// - Parameter what: what is about to be done; nil when nothing would be lost. It is looked at only if somebody is asked.
+    /// - Throws: ``CommandFailure`` unless the answer begins with y, and what `what` throws.
+    @ControlPlane
+    package func confirm(
+        _ output: Output, _ terminal: Terminal = .process, _ what: @ControlPlane () async throws -> String?
+    ) async throws {
+        guard !yes, terminal.isPresent, let what = try await what() else { return }
+        output.ask("\(what): are you sure? [y/N] ")
+        guard terminal.answer()?.lowercased().hasPrefix("y") == true else {
+            throw CommandFailure(.cancelled, "nothing is done: answer y, or give --yes")
+        }
+    }
+
+    /// Where a question is put and answered.
+    package struct Terminal: Sendable {
+        package let isPresent: Bool
+        package let answer: @Sendable () -> String?
+
+        package init(isPresent: Bool, answer: @escaping @Sendable () -> String?) {
+            self.isPresent = isPresent
+            self.answer = answer
+        }
+
+        /// Standard input, if it and standard error are a terminal: what is printed may go elsewhere.
+        package static var process: Terminal {
+            Terminal(isPresent: isatty(STDIN_FILENO) == 1 && isatty(STDERR_FILENO) == 1) { readLine() }
+        }
+    }
+}
