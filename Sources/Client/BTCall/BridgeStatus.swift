@@ -39,13 +39,17 @@ public struct BridgeStatus: Hashable, Sendable {
     /// Why the route last changed; nil before any change.
     public let reason: String?
     public let isMuted: Bool
+    /// Whether calls use a microphone at all; muting is for the calls that there are.
+    public let isMicrophoneEnabled: Bool
     /// Who has the audio instead of the calls; empty when nobody has.
     public let interruptions: [String]
     public let devices: [AudioDevice]
     /// In order of appearance.
     public let calls: [Call]
 
-    init(manager: ManagerDescription, router: RouterState, isMuted: Bool, calls: [Call]) {
+    init(
+        manager: ManagerDescription, router: RouterState, isMuted: Bool, isMicrophoneEnabled: Bool = true, calls: [Call]
+    ) {
         version = manager.version
         state = State(manager.state)
         problems = manager.problems.map { BridgeProblem($0) }
@@ -59,6 +63,7 @@ public struct BridgeStatus: Hashable, Sendable {
         codec = router.codec
         reason = router.reason
         self.isMuted = isMuted
+        self.isMicrophoneEnabled = isMicrophoneEnabled
         interruptions = router.interruptions
         devices = router.devices.map { AudioDevice($0) }
         self.calls = calls

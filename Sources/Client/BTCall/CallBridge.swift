@@ -80,9 +80,11 @@ extension BridgeConnection {
         }
         return try decoding { () throws(APIError) in
             let group = objects[BTCallPath.calls]?[BTCallName.Interface.calls]
+            let audio = objects[BTCallPath.audio]?[BTCallName.Interface.audio]
             return BridgeStatus(
                 manager: try ManagerDescription(manager), router: try RouterState(router),
                 isMuted: try group?.optionalBool(BTCallName.Calls.muted) ?? false,
+                isMicrophoneEnabled: try audio?.optionalBool(BTCallName.Audio.microphoneEnabled) ?? true,
                 calls: try calls(in: objects, order: try group?.strings(BTCallName.Calls.calls) ?? []))
         }
     }

@@ -79,25 +79,87 @@ import Testing
         await prepare { daemon in
             daemon.router = RouterState(
                 isStarted: true, preferred: .bluetooth, activeRoute: Self.headset.device, mode: "hfp", codec: "mSBC",
-                reason: "newDeviceAvailable")
+                reason: "newDeviceAvailable", devices: [Self.headset])
             daemon.manager.problems = [.init(id: "adapter", what: "no Bluetooth adapter", remedy: "plug one in")]
             daemon.addCall(Self.active)
         }
         let run = try await CommandRun.btcall("status", bus: bus)
         #expect(
             run.output == """
-                Route       bluetooth:AA:BB:CC:DD:EE:0F by HFP, mSBC (newDeviceAvailable)
-                Preferred   bluetooth
-                Default     none
-                Selected    none
-                Manager     started
+                Route       Jabra (bluetooth:AA:BB:CC:DD:EE:0F) by HFP, mSBC (newDeviceAvailable)
                 Microphone  on
                 Calls       1
                   outgoing, active: Alice, by phone
                 Problems
                   no Bluetooth adapter: plug one in
+                Settings
+                  Preferred  bluetooth
+                  Fallback   –
+                  Chosen     –
 
                 """)
+    }
+
+    @Test func `Without a call status tells what one would use, by the name of the verb that says so`() async throws {
+        await prepare { daemon in
+            daemon.router = RouterState(
+                isStarted: true, preferred: .bluetooth, defaultDevice: .earpiece,
+                devices: [Self.headset, Self.earpiece])
+            daemon.explanation.levels = [
+                .init(name: "preferred", spec: "bluetooth", verdict: "away"),
+                .init(name: "default", spec: "earpiece", candidate: "earpiece", verdict: "eligible", isEligible: true),
+                .init(name: "platform order", candidate: "earpiece", verdict: "eligible", isEligible: true),
+            ]
+        }
+        #expect(
+            try await CommandRun.btcall("status", bus: bus).output == """
+                Would use   earpiece (fallback)
+                Microphone  on
+                Calls       none
+                Settings
+                  Preferred  bluetooth
+                  Fallback   earpiece
+                  Chosen     –
+
+                """)
+        await prepare { daemon in
+            daemon.explanation.levels = []
+            daemon.router.devices = []
+        }
+        let nothing = try await CommandRun.btcall("status", bus: bus).output
+        #expect(nothing.hasPrefix("Would use   nothing: no device can be used, see `btcall devices`\n"))
+        #expect(nothing.contains("  Fallback   earpiece, which is not there\n"))
+    }
+
+    @Test func `status says that the microphone is off, not that it is on`() async throws {
+        await prepare { $0.audioProperties["MicrophoneEnabled"] = .bool(false) }
+        #expect(
+            try await CommandRun.btcall("status", bus: bus).output
+                .contains("Microphone  off for all calls: `btcall mic on`\n"))
+        await prepare { daemon in
+            daemon.audioProperties["MicrophoneEnabled"] = .bool(true)
+            daemon.isMuted = true
+        }
+        #expect(
+            try await CommandRun.btcall("status", bus: bus).output.contains("Microphone  muted: `btcall mute off`\n"))
+    }
+
+    @Test func `A verb that sets something shows it without a value`() async throws {
+        await prepare { daemon in
+            daemon.router = RouterState(isStarted: true, preferred: .bluetooth, selected: .earpiece)
+            daemon.isMuted = true
+        }
+        for (verb, shown) in [
+            (["prefer"], "preferred: bluetooth"), (["fallback"], "no fallback device"), (["move"], "chosen: earpiece"),
+            (["mute"], "muted"), (["daemon", "routing"], "started"), (["dnd"], "incoming calls ring"),
+        ] {
+            let run = try await CommandRun.btcall(verb, bus: bus)
+            #expect(run.status == 0 && run.output == shown + "\n", "\(verb)")
+        }
+        #expect(
+            try await CommandRun.btcall("mic", "mode", bus: bus).output.contains("mute mode       voiceProcessing\n"))
+        #expect(try await CommandRun.btcall("processing", "echo", bus: bus).output.contains("Echo        on\n"))
+        #expect(await daemon.requests.isEmpty)
     }
 
     @Test func `devices --json is an array with every key`() async throws {
@@ -141,7 +203,7 @@ import Testing
     @Test func `prefer, default, start and stop reach the daemon and say what is now`() async throws {
         #expect(try await CommandRun.btcall("prefer", "bluetooth", bus: bus).output == "preferred: bluetooth\n")
         #expect(
-            try await CommandRun.btcall("default", "none", "--json", bus: bus).object["default"] as? String == "none")
+            try await CommandRun.btcall("default", "none", bus: bus).output == "no fallback device\n")
         #expect(try await CommandRun.btcall("start", "--json", bus: bus).object["started"] as? Bool == true)
         let router = await daemon.router
         #expect(router.preferred == .bluetooth && router.defaultDevice == .none && router.isStarted)
@@ -154,8 +216,8 @@ import Testing
         #expect(refused.status == 1)
         #expect(refused.errors == "btcall: the router is stopped: `btcall start` starts it\n")
         await prepare { $0.router.isStarted = true }
-        #expect(try await CommandRun.btcall("select", "earpiece", bus: bus).output == "selected: earpiece\n")
-        #expect(try await CommandRun.btcall("select", "--clear", bus: bus).output == "selected: none\n")
+        #expect(try await CommandRun.btcall("select", "earpiece", bus: bus).output == "chosen: earpiece\n")
+        #expect(try await CommandRun.btcall("select", "--clear", bus: bus).output == "no device is chosen\n")
         #expect(await daemon.requests == ["Select earpiece", "Select earpiece", "ClearSelection"])
     }
 
@@ -187,7 +249,7 @@ import Testing
     }
 
     @Test func `mute sets the property`() async throws {
-        #expect(try await CommandRun.btcall("mute", "on", bus: bus).output == "microphone muted\n")
+        #expect(try await CommandRun.btcall("mute", "on", bus: bus).output == "muted\n")
         #expect(await daemon.isMuted)
         #expect(try await CommandRun.btcall("mute", "off", "--json", bus: bus).object["muted"] as? Bool == false)
         #expect(await daemon.isMuted == false)

@@ -32,6 +32,14 @@ package final class FakeDaemon {
     package var quirksExplanation: QuirksExplanationDescription?
     private var metrics = ""
     package var isManual = false
+    /// What `Audio1` says; what is set is kept.
+    package var audioProperties: [String: Value] = [
+        "MicrophoneEnabled": .bool(true), "RecordingAlwaysPrepared": .bool(false), "Prepared": .bool(false),
+        "MicrophoneInUse": .bool(false), "MicrophoneAccess": "allowed", "PrivacyOutput": "none",
+        "MuteMode": "voiceProcessing", "MicVolume": .double(1), "AppVolume": .double(1), "VoiceProcessing": .bool(true),
+        "VoiceProcessingBypassed": .bool(false), "VoiceProcessor": "webrtc", "EchoCancellation": .bool(true),
+        "NoiseSuppression": .bool(true), "AutomaticGain": .bool(false), "HighPass": .bool(true),
+    ]
     /// What is held by a descriptor, each with the source that watches it.
     package private(set) var held: [(name: String, source: DescriptorSource)] = []
     package var course = Course.rings
@@ -54,6 +62,7 @@ package final class FakeDaemon {
         bus.export([routerInterface()], at: BTCallPath.router)
         bus.export([callsInterface()], at: BTCallPath.calls)
         bus.export([sessionInterface()], at: BTCallPath.session)
+        bus.export([audioInterface()], at: BTCallPath.audio)
         try await bus.requestName(BTCallName.bus)
     }
 

@@ -29,25 +29,29 @@ struct StatusCommand: BridgeCommand {
             return try await StatusWatch(bridge: bridge, output: output, isJSON: options.json).run(on: screen)
         }
         let status = try await bridge.status()
-        if options.json {
-            output.print(status.json)
-        } else {
-            Self.lines(status, in: output.style).forEach(output.print)
-        }
+        if options.json { return output.print(status.json) }
+        let explanation = try await bridge.audioDeviceManager.explain()
+        Self.lines(status, explanation, in: output.style).forEach(output.print)
     }
 
-    static func lines(_ status: BridgeStatus, in style: TerminalStyle = .plain) -> [StyledText] {
+    /// - Parameter explanation: what a call would use; nil leaves that out.
+    static func lines(
+        _ status: BridgeStatus, _ explanation: RouteExplanation?, in style: TerminalStyle = .plain
+    ) -> [StyledText] {
         var facts = Facts()
-        facts.add("Route", route(status), status.route == .none ? nil : .good)
-        if status.pending != .none { facts.add("Pending", status.pending.description) }
+        if status.route != .none || !status.calls.isEmpty {
+            facts.add("Route", route(status), status.route == .none ? .warning : .good)
+        }
+        if status.route == .none, let explanation, status.isStarted {
+            facts.add("Would use", expected(explanation, status))
+        }
+        if status.pending != .none { facts.add("Opening", name(status.pending, status)) }
         if !status.interruptions.isEmpty {
             facts.add("Interrupted", "by \(status.interruptions.joined(separator: ", "))", .warning)
         }
-        facts.add("Preferred", status.preferred.description)
-        facts.add("Default", status.defaultDevice.description)
-        facts.add("Selected", status.selected.description)
-        facts.add("Manager", manager(status), status.isStarted ? nil : .warning)
-        facts.add("Microphone", status.isMuted ? "muted" : "on", status.isMuted ? .warning : nil)
+        if !status.isStarted { facts.add("Routing", "off: calls use the system's own device", .warning) }
+        if status.state != .active { facts.add("Profiles", status.state.rawValue, .warning) }
+        facts.add("Microphone", microphone(status), status.isMuted || !status.isMicrophoneEnabled ? .warning : nil)
         facts.add("Calls", status.calls.isEmpty ? "none" : String(status.calls.count))
         var lines = facts.lines(in: style)
         lines += status.calls.map { call in
@@ -55,19 +59,68 @@ struct StatusCommand: BridgeCommand {
         }
         if !status.problems.isEmpty { lines.append(style.bold("Problems")) }
         lines += status.problems.map { "  \(style.yellow($0.text))" }
-        return lines
+        lines.append(style.bold("Settings"))
+        return lines + settings(status).lines(in: style).map { "  \($0)" }
+    }
+
+    /// In the words of the verbs that set them.
+    private static func settings(_ status: BridgeStatus) -> Facts {
+        var facts = Facts()
+        facts.add("Preferred", setting(status.preferred, status))
+        facts.add("Fallback", setting(status.defaultDevice, status))
+        facts.add("Chosen", setting(status.selected, status))
+        return facts
+    }
+
+    private static func setting(_ choice: DeviceChoice, _ status: BridgeStatus) -> String {
+        guard choice != .none else { return "–" }
+        let device = status.devices.first { $0.choice == choice }
+        if choice == .bluetooth || device.map({ $0.unavailableBecause != notConfigured }) == true {
+            return name(choice, status)
+        }
+        return device == nil ? "\(choice), which is not there" : "\(choice), which is not configured"
+    }
+
+    /// What btcalld says of a device of the board that its configuration does not name.
+    private static let notConfigured = "not configured"
+
+    /// `earpiece (fallback)`
+    private static func expected(_ explanation: RouteExplanation, _ status: BridgeStatus) -> String {
+        let level = explanation.levels.first { $0.isEligible && $0.candidate != nil }
+        guard let level, let device = level.candidate.flatMap({ DeviceChoice($0) }) else {
+            return "nothing: no device can be used, see `btcall devices`"
+        }
+        return "\(name(device, status)) (\(word(level.name)))"
+    }
+
+    /// A level of the policy, in the words of the verbs.
+    private static func word(_ level: String) -> String {
+        switch level {
+        case "explicit choice": "chosen"
+        case "default": "fallback"
+        case "platform order": "the order of devices"
+        default: level
+        }
+    }
+
+    private static func microphone(_ status: BridgeStatus) -> String {
+        if !status.isMicrophoneEnabled { return "off for all calls: `btcall mic on`" }
+        return status.isMuted ? "muted: `btcall mute off`" : "on"
+    }
+
+    /// `Jabra (bluetooth:00:00:5E:00:53:01)`; of a device of the board its word alone.
+    private static func name(_ choice: DeviceChoice, _ status: BridgeStatus) -> String {
+        guard let device = status.devices.first(where: { $0.choice == choice }), device.address != nil else {
+            return choice.description
+        }
+        return "\(device.name) (\(choice))"
     }
 
     static func route(_ status: BridgeStatus) -> String {
-        var text = status.route.description
+        var text = name(status.route, status)
         let link = [status.mode.map { $0 == "hfp" ? "HFP" : $0.uppercased() }, status.codec].compactMap { $0 }
         if !link.isEmpty { text += " by \(link.joined(separator: ", "))" }
         if let reason = status.reason { text += " (\(reason))" }
         return text
-    }
-
-    private static func manager(_ status: BridgeStatus) -> String {
-        let policy = status.isStarted ? "started" : "stopped: the system's own device is used"
-        return status.state == .active ? policy : "\(policy); profiles \(status.state.rawValue)"
     }
 }

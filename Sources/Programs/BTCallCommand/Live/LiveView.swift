@@ -15,6 +15,8 @@ struct LiveView: Sendable {
     var bridge: Bridge
     /// The walk of the policy in words, line by line (``RouteExplanation/text``).
     var explanation: [String] = []
+    /// The same walk; nil before it is known.
+    var decision: RouteExplanation?
     /// Nil while no audio is exchanged.
     var levels: AudioLevels?
     /// Since when an answer of btcalld is awaited.
@@ -242,16 +244,17 @@ struct LiveView: Sendable {
             return []
         }
         var microphone = ScreenLine(label: "Mic")
-        Self.add(levels?.said, isMuted: status.isMuted, to: &microphone, size)
+        let off = status.isMicrophoneEnabled ? (status.isMuted ? "muted" : nil) : "off"
+        Self.add(levels?.said, off: off, to: &microphone, size)
         var speaker = ScreenLine(label: "Speaker")
-        Self.add(levels?.heard, isMuted: false, to: &speaker, size)
+        Self.add(levels?.heard, off: nil, to: &speaker, size)
         return [microphone, speaker]
     }
 
     /// Where a meter begins, in decibels.
     private static let meterFloor = -60.0
 
-    private static func add(_ level: AudioLevels.Level?, isMuted: Bool, to line: inout ScreenLine, _ size: Size) {
+    private static func add(_ level: AudioLevels.Level?, off: String?, to line: inout ScreenLine, _ size: Size) {
         let width = min(max(size.columns - ScreenLine.labelColumns - 24, 8), 40)
         let rms = columns(level?.rmsDecibels, width)
         let peak = columns(level?.peakDecibels, width)
@@ -263,8 +266,8 @@ struct LiveView: Sendable {
         }
         line.add(String(repeating: " ", count: width - max(peak, rms)))
         line.add("]", .faint)
-        if isMuted {
-            line.add(" muted", .warning)
+        if let off {
+            line.add(" \(off)", .warning)
         } else if let level {
             let isSilent = level.peakDecibels <= -96
             line.add(isSilent ? " silent" : " \(right(level.rmsDecibels.whole, 3)) dB")

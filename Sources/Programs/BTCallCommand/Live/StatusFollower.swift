@@ -124,6 +124,7 @@ final class StatusFollower {
             guard isDaemonThere else { return }
             view.bridge = .present(status)
             view.explanation = explanation.text
+            view.decision = explanation
             if status.calls.isEmpty { view.levels = nil }
         } catch {
             forget(error.message)
@@ -147,6 +148,7 @@ final class StatusFollower {
     private func forget(_ message: String) {
         view.bridge = .absent(message)
         view.explanation = []
+        view.decision = nil
         view.levels = nil
         view.notice = nil
         changed()

@@ -89,7 +89,7 @@ struct StatusWatch {
             return object.text() + "\n"
         case .present(let status):
             return isJSON
-                ? status.json.text() + "\n" : StatusCommand.lines(status).map { $0.text + "\n" }.joined()
+                ? status.json.text() + "\n" : StatusCommand.lines(status, view.decision).map { $0.text + "\n" }.joined()
         }
     }
 

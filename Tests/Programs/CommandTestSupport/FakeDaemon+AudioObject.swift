@@ -1,0 +1,37 @@
+import BTCallAPI
+import ControlLoop
+import DBus
+
+extension FakeDaemon {
+    /// `Audio1`: ``audioProperties``, of which a client may set each.
+    func audioInterface() -> ExportedInterface {
+        let names = audioProperties.keys.sorted()
+        return ExportedInterface(
+            BTCallName.Interface.audio,
+            properties: names.map { name in
+                .init(
+                    name, Self.signature(of: audioProperties[name]),
+                    get: { [unowned self] in audioProperties[name] ?? "" },
+                    set: { [unowned self] value in audioProperties[name] = value })
+            })
+    }
+
+    /// `Pairing1`, which finds nothing.
+    func pairingInterface() -> ExportedInterface {
+        ExportedInterface(
+            BTCallName.Interface.pairing,
+            methods: [
+                method("Scan", in: [("seconds", "u")]) { _, _ in },
+                method("Trust", in: [("address", "s"), ("trusted", "b")]) { _, _ in },
+                method("Forget", in: [("address", "s")]) { _, _ in },
+            ], properties: [.init("State", "s", get: { "idle" })])
+    }
+
+    private static func signature(of value: Value?) -> String {
+        switch value {
+        case .bool?: "b"
+        case .double?: "d"
+        default: "s"
+        }
+    }
+}
