@@ -204,12 +204,13 @@ package final class RouterObject {
     func checkSelection(of device: AudioDevice) throws(APIError) {
         switch router.refusal(ofSelecting: device) {
         case nil: return
-        case .notStarted: throw APIError(.notStarted, "the router is stopped: start it first (`btcall start`)")
+        case .notStarted:
+            throw APIError(.notStarted, "the router is stopped: start it first (`btcall daemon routing on`)")
         case .unavailable, .activationFailed:
             guard device != .none else {
                 throw APIError(
                     .unavailable,
-                    "none is no device to select: ClearSelection (btcall select --clear) takes a selection back")
+                    "none is no device to select: ClearSelection (btcall move --clear) takes a selection back")
             }
             throw APIError(.unavailable, "\(device) is not available now: `btcall devices` says why")
         }

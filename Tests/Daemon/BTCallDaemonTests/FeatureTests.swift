@@ -133,7 +133,7 @@ extension DaemonTests {
                     _ = try await box.connect(Box.first)
                     let refused = await refusal { () throws(BridgeError) in try await manager.select(.earpiece) }
                     #expect(refused?.code == .notStarted)
-                    #expect(refused?.message.contains("btcall start") == true)
+                    #expect(refused?.message.contains("btcall daemon routing on") == true)
                     #expect(try await manager.preferredAudioDevice() == .bluetooth)
                     #expect(try await manager.defaultAudioDevice() == .earpiece)
                     try await manager.start()

@@ -356,7 +356,7 @@ extension DaemonTests {
                 })
         }
 
-        @Test func `btcall pair, scan, trust and forget`() async throws {
+        @Test func `btcall headset pair, scan, trust and forget`() async throws {
             try await run { scene in
                 let btcall = try Program(scene.box.address)
                 scene.box.bluez.addStranger(Self.stranger, name: "Jabra 45", rssi: -61)

@@ -156,7 +156,7 @@ package final class MicrophoneControl {
         guard let input else {
             throw APIError(
                 .notConfigured,
-                "audio.autoConfigure is off and no device carries the call: start the router (`btcall start`) and let a"
+                "audio.autoConfigure is off and no device carries the call: start the router (`btcall daemon routing on`) and let a"
                     + " device be chosen before unmuting")
         }
         guard input.isThere else {

@@ -79,8 +79,8 @@ package final class DaemonLife: Activating {
             guard state != .inactive else { return nil }
             return APIError(
                 .wrongState,
-                "\(name) can be changed only while btcalld is inactive, and it is \(state.rawValue): `btcall logout` "
-                    + "or `btcall deactivate` first")
+                "\(name) can be changed only while btcalld is inactive, and it is \(state.rawValue): `btcall daemon logout` "
+                    + "or `btcall daemon deactivate` first")
         case .noCalls:
             guard !calls.calls.isEmpty else { return nil }
             return APIError(

@@ -10,7 +10,7 @@ extension PairingControl {
     /// - Throws: `unavailable` for one that bluetoothd does not know or will not change, `wrongState` for one that is not paired.
     package func trust(_ address: BluetoothAddress, _ isTrusted: Bool, by who: String) async throws(APIError) {
         guard try known(address).paired || !isTrusted else {
-            throw APIError(.wrongState, "\(address) is not paired: `btcall pair --allow \(address)` first")
+            throw APIError(.wrongState, "\(address) is not paired: `btcall headset pair --allow \(address)` first")
         }
         do throws(PairingError) {
             try await registry.setTrusted(isTrusted, address)
@@ -43,7 +43,7 @@ extension PairingControl {
             } catch {
                 guard error != .unknownDevice else { return }
                 self?.audit(
-                    "the bond of \(address) is not taken back: \(error): `btcall forget \(address)`")
+                    "the bond of \(address) is not taken back: \(error): `btcall headset forget \(address)`")
             }
         }
     }
@@ -55,7 +55,8 @@ extension PairingControl {
         }
         guard let device = registry.device(address) else {
             throw APIError(
-                .unavailable, "bluetoothd knows no device \(address): `btcall pair --allow \(address)` pairs it")
+                .unavailable, "bluetoothd knows no device \(address): `btcall headset pair --allow \(address)` pairs it"
+            )
         }
         return device
     }

@@ -108,7 +108,7 @@ package final class PairingControl {
         if let addresses = rules.onlyAddresses, addresses.allSatisfy({ registry.device($0)?.paired ?? false }) {
             let list = addresses.map(\.description).joined(separator: ", ")
             throw APIError(
-                .wrongState, "\(list) is paired already: `btcall forget ADDRESS` first to pair it anew")
+                .wrongState, "\(list) is paired already: `btcall headset forget ADDRESS` first to pair it anew")
         }
         isOpening = true
         defer { isOpening = false }
@@ -137,7 +137,7 @@ package final class PairingControl {
     /// - Throws: `wrongState` without a window.
     package func close(by who: String) throws(APIError) {
         guard window.state != .closed else {
-            throw APIError(.wrongState, "no pairing window is open: `btcall pair` opens one")
+            throw APIError(.wrongState, "no pairing window is open: `btcall headset pair` opens one")
         }
         perform(window.close(by: who, at: ControlLoop.now))
     }
