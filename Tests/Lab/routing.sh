@@ -26,7 +26,7 @@ watch_routes() { # all changes from here on, one signal a line
 }
 mark_routes() { marked=$(wc -l <"$WORK/monitor.json"); }
 routes() { # since the mark: exactly one line a change
-	tail -n +$((marked + 1)) "$WORK/monitor.json" | jq -r 'select(.event == "routeChanged") | "\(.old) -> \(.new) (\(.reason))"'
+	tail -n +$((marked + 1)) "$WORK/monitor.json" | jq -r 'select(.event == "routeChanged") | "\(.old // "none") -> \(.new // "none") (\(.reason))"'
 }
 unwatch_routes() { kill "$monitor" 2>/dev/null; mv "$WORK/monitor.json" "$SHARE/"; }
 idle_links() { is "$1: no link to headset $2" "$(hs $2 status | jq .sco)" false; }       # WHAT h1|h2

@@ -33,7 +33,7 @@ extension DaemonTests {
             let words = findings.filter { $0["check"] as? String != "realtime-limit" }.map {
                 "\($0["severity"] ?? "") \($0["check"] ?? ""): \($0["seen"] ?? "")"
             }
-            let call = object["call"] as? [String: Any] ?? [:]
+            let call = object["measurement"] as? [String: Any] ?? [:]
             return Verdict(
                 status: status, isSound: object["soundBothWays"] as? Bool == true,
                 texts: call.compactMapValues { $0 as? String }, numbers: call.compactMapValues { $0 as? Double },

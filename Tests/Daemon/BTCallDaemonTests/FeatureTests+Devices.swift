@@ -78,7 +78,7 @@ extension DaemonTests.FeatureTests {
     @Test func `S0.7 the default is used when the preference is not there, and survives a restart`() async throws {
         try await persists { box in
             try await box.bridge.audioDeviceManager.setDefaultAudio(.speakerphone)
-            #expect(try await Program(box.address)("default", "earpiece").text == "default: earpiece\n")
+            #expect(try await Program(box.address)("fallback", "earpiece").text == "fallback: earpiece\n")
             try await box.bridge.audioDeviceManager.setDefaultAudio(.speakerphone)
             try await box.bridge.audioDeviceManager.setAudioDevice(.bluetooth)
         } after: { box in

@@ -37,7 +37,7 @@ extension DaemonTests {
                 let states = (try await program("status", "--json"), try await program("status", "--json"))
                 #expect(states.0.status == 0 && states.0.text == states.1.text)
                 #expect(states.0.text.contains("\"preferred\": \"speakerphone\""))
-                #expect(states.0.text.contains("\"default\": \"earpiece\""))
+                #expect(states.0.text.contains("\"fallback\": \"earpiece\""))
                 #expect(states.0.text.contains("\"route\": \"speakerphone\""))
             }
         }

@@ -382,7 +382,7 @@ extension DaemonTests {
                 #expect(revoked.text == "\(Self.stranger) is not trusted any more\n")
                 #expect(try await scene.trusted(Self.stranger) == false)
                 let forgotten = try await btcall("forget", "\(Self.stranger)", "--json")
-                #expect(forgotten.status == 0 && forgotten.text.contains("\"forgotten\": \"\(Self.stranger)\""))
+                #expect(forgotten.status == 0 && forgotten.text.contains("\"address\": \"\(Self.stranger)\""))
                 #expect(try await btcall("forget", "\(Self.stranger)").status == 1)
                 let json = try await btcall("pair", "--window", "60", "--allow", "\(Self.stranger)", "--json")
                 let object = try JSONSerialization.jsonObject(with: Data(json.text.utf8)) as? [String: Any]

@@ -8,7 +8,7 @@ doctor() { report=$(btcall doctor --json "$@" 2>>"$SHARE/doctor.log"); status=$?
 # found WHAT CHECK SEVERITY TEXT: that check alone says so, with a remedy; the exit status is 1 for a fault.
 found() {
 	doctor "$2"
-	check_json "$1" "$report" ".findings | any(.check == \"$2\" and .severity == \"$3\" and (.what | contains(\"$4\")) and .do != \"\" and .seen != \"\")"
+	check_json "$1" "$report" ".findings | any(.check == \"$2\" and .severity == \"$3\" and (.what | contains(\"$4\")) and .remedy != \"\" and .seen != \"\")"
 	is "$1: exit status" "$status" "$([ "$3" = fault ] && echo 1 || echo 0)"
 }
 silent() { doctor "$2"; is "$1" "$(jq -c '[.findings[].what]' <<<"$report")" "[]"; }        # WHAT CHECK

@@ -93,16 +93,14 @@ import Testing
         #expect(
             run.output == """
                 {
-                  "call": {
-                    "id": "7ba7b810-9dad-11d1-80b4-00c04fd430c8",
-                    "state": "active",
-                    "direction": "outgoing",
-                    "number": null,
-                    "name": "Alice",
-                    "provider": "phone",
-                    "index": 2,
-                    "startedAt": "2023-11-14T22:13:20.123Z"
-                  },
+                  "call": "7ba7b810-9dad-11d1-80b4-00c04fd430c8",
+                  "state": "active",
+                  "direction": "outgoing",
+                  "number": null,
+                  "name": "Alice",
+                  "provider": "phone",
+                  "index": 2,
+                  "startedAt": "2023-11-14T22:13:20.123Z",
                   "route": "bluetooth:AA:BB:CC:DD:EE:0F",
                   "mode": "hfp",
                   "reason": "newDeviceAvailable",
@@ -118,26 +116,26 @@ import Testing
                   },
                   "quality": {
                     "score": 63,
-                    "durationMs": 5000,
+                    "durationMilliseconds": 5000,
                     "packets": 633,
                     "lost": 33,
-                    "concealedMs": 250,
-                    "droppedMs": 0,
+                    "concealedMilliseconds": 250,
+                    "droppedMilliseconds": 0,
                     "gaps": 0,
-                    "jitterMs": 0.25,
+                    "jitterMilliseconds": 0.25,
                     "driftPPM": 0.0,
                     "retries": 0,
                     "xruns": 0
                   },
                   "totalQuality": {
                     "score": 91,
-                    "durationMs": 187400,
+                    "durationMilliseconds": 187400,
                     "packets": 633,
                     "lost": 33,
-                    "concealedMs": 250,
-                    "droppedMs": 12,
+                    "concealedMilliseconds": 250,
+                    "droppedMilliseconds": 12,
                     "gaps": 1,
-                    "jitterMs": 0.25,
+                    "jitterMilliseconds": 0.25,
                     "driftPPM": -3.4,
                     "retries": 2,
                     "xruns": 4
@@ -154,8 +152,9 @@ import Testing
         let object = try await CommandRun.btcall("call", "show", "--json", bus: bus).object
         #expect(
             object.keys.sorted() == [
-                "audioProblem", "call", "link", "mode", "quality", "reason", "recording", "route", "ssrcs",
-                "totalQuality",
+                "audioProblem", "call", "direction", "index", "link", "mode", "name", "number", "provider", "quality",
+                "reason",
+                "recording", "route", "ssrcs", "startedAt", "state", "totalQuality",
             ])
         for key in ["audioProblem", "link", "quality", "totalQuality"] {
             #expect("\(object[key] ?? 0)" == "<null>", "\(key)")

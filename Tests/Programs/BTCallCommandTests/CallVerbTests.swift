@@ -26,7 +26,7 @@ import Testing
         let run = try await CommandRun.btcall("dial", "+49 30 1", bus: bus)
         #expect(run.output == "dialled: +49 30 1\n" && run.status == 0)
         let json = try await CommandRun.btcall("dial", "110", "--provider", "phone", "--json", bus: bus).object
-        #expect(json["dialed"] as? String == daemon.calls[1].id && json["number"] as? String == "110")
+        #expect(json["call"] as? String == daemon.calls[1].id && json["number"] as? String == "110")
         let refused = try await CommandRun.btcall("dial", "1", "--provider", "door", bus: bus)
         #expect(refused.status == 1)
         #expect(
@@ -46,9 +46,9 @@ import Testing
         #expect(try await CommandRun.btcall("hold", bus: bus).output == "held: Alice\n")
         #expect(daemon.calls[0].state == .held)
         let resumed = try await CommandRun.btcall("resume", "--json", bus: bus)
-        #expect(resumed.object["resumed"] as? String == Self.active.id && daemon.calls[0].state == .active)
+        #expect(resumed.object["call"] as? String == Self.active.id && daemon.calls[0].state == .active)
         let held = try await CommandRun.btcall("hold", "7ba7", "--json", bus: bus)
-        #expect(held.object["held"] as? String == Self.active.id)
+        #expect(held.object["call"] as? String == Self.active.id)
         #expect(try await CommandRun.btcall("resume", "2", bus: bus).output == "resumed: Alice\n")
     }
 
@@ -59,7 +59,7 @@ import Testing
         daemon.addCall(Self.ringing)
         #expect(try await CommandRun.btcall("dtmf", "12#A", bus: bus).output == "sent 12#A to Alice\n")
         let json = try await CommandRun.btcall("dtmf", "*", "2", "--json", bus: bus).object
-        #expect(json["sent"] as? String == "*" && json["call"] as? String == Self.active.id)
+        #expect(json["tones"] as? String == "*" && json["call"] as? String == Self.active.id)
         #expect(daemon.requests == ["SendDTMF 12#A", "SendDTMF *"])
     }
 }

@@ -48,7 +48,7 @@ struct DaemonNumberTests {
         for remaining in [Int64.min, -1, 0, 1234, .max] {
             let next = RouteExplanation.Next(.init(action: "attempt", device: "", remaining: remaining))
             let saturated = max(min(remaining, Int64.max / 1_000_000), Int64.min / 1_000_000)
-            #expect(next.json.text() == #"{"action":"attempt","device":null,"remainingMs":\#(saturated)}"#)
+            #expect(next.json.text() == #"{"action":"attempt","device":null,"remainingMilliseconds":\#(saturated)}"#)
         }
     }
 

@@ -57,12 +57,13 @@ import Testing
         let calls = try await CommandRun.btcall("log", "--json", bus: bus).array
         #expect(calls.count == 2)
         let keys: Set = [
-            "id", "direction", "number", "name", "provider", "began", "answered", "ended", "durationMs", "reason",
-            "missed", "device",
+            "call", "direction", "number", "name", "provider", "beganAt", "startedAt", "endedAt",
+            "durationMilliseconds",
+            "reason", "missed", "device",
         ]
         for call in calls { #expect(Set(call.keys) == keys) }
         #expect(calls.first?["missed"] as? Bool == true && calls.first?["number"] is NSNull)
-        #expect(calls.last?["durationMs"] as? Int == 67000)
-        #expect(calls.last?["answered"] as? String == "2023-11-14T22:13:24.000Z")
+        #expect(calls.last?["durationMilliseconds"] as? Int == 67000)
+        #expect(calls.last?["startedAt"] as? String == "2023-11-14T22:13:24.000Z")
     }
 }

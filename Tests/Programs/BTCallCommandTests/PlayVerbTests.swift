@@ -45,7 +45,7 @@ import Testing
         audio.close()
         let result = try await run.value
         #expect(result.status == 0 && result.object["complete"] as? Bool == true)
-        #expect(result.object["seconds"] as? Double == 0.25375)
+        #expect(result.object["playedMilliseconds"] as? Int == 253)
     }
 
     @Test func `play to a page needs no call, and says how it is to be heard`() async throws {
@@ -117,7 +117,7 @@ import Testing
         #expect(try await CommandRun.btcall("volume", "application", "0", bus: bus).output == "application 0.0\n")
         #expect(audio.volumes == ["MicVolume": 0.5, "AppVolume": 0])
         let shown = try await CommandRun.btcall("volume", "mic", "--json", bus: bus).object
-        #expect(shown["mic"] as? Double == 0.5 && shown["application"] as? Double == 0)
+        #expect(shown["microphoneGain"] as? Double == 0.5 && shown["applicationGain"] as? Double == 0)
     }
 }
 

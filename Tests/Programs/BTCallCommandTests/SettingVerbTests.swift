@@ -256,7 +256,7 @@ import Testing
     @Test func `A refused hold runs nothing`() async throws {
         let run = try await Self.run(["select", "earpiece", "--", "/nonexistent/program"], bus)
         #expect(run.status == 1)
-        #expect(run.errors == "btcall: the router is stopped: `btcall start` starts it\n")
+        #expect(run.errors == "btcall: the router is stopped: `btcall daemon routing on` starts it\n")
     }
 
     @Test func `session status says whether calls have audio`() async throws {
@@ -267,7 +267,7 @@ import Testing
         #expect(
             try await CommandRun.btcall("session", bus: bus).output == "not active: calls have no audio\n")
         let object = try await CommandRun.btcall("session", "status", "--json", bus: bus).object
-        #expect(object["active"] as? Bool == false && object["manual"] as? Bool == true)
+        #expect(object["sessionActive"] as? Bool == false && object["manual"] as? Bool == true)
     }
 
     @Test func `status says who interrupts`() async throws {

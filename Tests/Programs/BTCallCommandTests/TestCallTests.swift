@@ -53,7 +53,7 @@ import Testing
         #expect(object["tookPlace"] as? Bool == true && object["answeredByPerson"] as? Bool == true)
         #expect(object["blocksReceived"] as? Int == 200 && object["blocksSent"] as? Int == 200)
         #expect(object["reason"] as? String == "local")
-        #expect(object["recording"] as? String == recording)
+        #expect(object["file"] as? String == recording)
         let requests = await daemon.requests
         #expect(requests.contains("PerformAnswer fulfilled") && requests.contains("PerformEnd fulfilled"))
         #expect(requests.last?.hasPrefix("UnregisterProvider") == true)

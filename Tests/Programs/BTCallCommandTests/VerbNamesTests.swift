@@ -122,7 +122,7 @@ import Testing
         #expect(status == 1 && refused["exitCode"] as? Int == 1)
         #expect(refused["code"] as? String == "notStarted")
         #expect(refused["name"] as? String == "org.btcall.Error.NotStarted")
-        #expect(refused["message"] as? String == "the router is stopped: `btcall start` starts it")
+        #expect(refused["message"] as? String == "the router is stopped: `btcall daemon routing on` starts it")
         let (own, _) = try await failure("hangup")
         #expect(own["code"] as? String == "noSuchCall" && own["name"] is NSNull)
         await close(daemon)

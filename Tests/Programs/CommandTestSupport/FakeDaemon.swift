@@ -63,6 +63,7 @@ package final class FakeDaemon {
         bus.export([callsInterface()], at: BTCallPath.calls)
         bus.export([sessionInterface()], at: BTCallPath.session)
         bus.export([audioInterface()], at: BTCallPath.audio)
+        bus.export([pairingInterface()], at: BTCallPath.manager)
         try await bus.requestName(BTCallName.bus)
     }
 
@@ -90,6 +91,10 @@ package final class FakeDaemon {
                 .init("ListSettings", out: [("settings", "aa{sv}")]) { [unowned self] _ in
                     [.vardicts(settings.map(\.fields))]
                 },
+                method("Activate") { daemon, _ in daemon.manager.state = .active },
+                method("Deactivate") { daemon, _ in daemon.manager.state = .inactive },
+                method("Logout", in: [("options", "a{sv}")]) { daemon, _ in daemon.manager.state = .inactive },
+                method("ForgetCodecs", in: [("address", "s")]) { _, _ in },
                 .init("Metrics", out: [("text", "s")]) { [unowned self] _ in [.string(metrics)] },
                 .init("ListQuirks", out: [("quirks", "a{sv}")]) { [unowned self] _ in [.vardict(quirks.fields)] },
                 .init("ExplainQuirks", in: [("address", "s")], out: [("explanation", "a{sv}")]) {
@@ -161,7 +166,8 @@ package final class FakeDaemon {
                 method("Select", in: [("device", "s")]) { daemon, call throws(BusError) in
                     let device = try Self.device(call.arguments[0])
                     guard daemon.router.isStarted else {
-                        throw APIError(.notStarted, "the router is stopped: `btcall start` starts it").busError
+                        throw APIError(.notStarted, "the router is stopped: `btcall daemon routing on` starts it")
+                            .busError
                     }
                     daemon.update { $0.selected = device }
                 },
@@ -199,7 +205,7 @@ package final class FakeDaemon {
             let resume = call.arguments.last?["resume"]?.boolValue == false ? ["no-resume"] : []
             requests.append((words + resume).joined(separator: " "))
             if name == "AcquireSelection", !router.isStarted {
-                throw APIError(.notStarted, "the router is stopped: `btcall start` starts it").busError
+                throw APIError(.notStarted, "the router is stopped: `btcall daemon routing on` starts it").busError
             }
             var ends: [Int32] = [-1, -1]
             guard pipe(&ends) == 0 else { throw .failed("no pipe") }
@@ -230,6 +236,8 @@ package final class FakeDaemon {
                     guard let options = try? ProviderOptions(fields) else { return }
                     daemon.provider = (call.sender, call.arguments[0].stringValue ?? "", options)
                 },
+                method("Swap") { _, _ in },
+                method("Conference") { _, _ in },
                 .init("Log", in: [("maximum", "u")], out: [("calls", "aa{sv}")]) { [unowned self] call in
                     let maximum = Int(call.arguments[0].integerValue ?? 0)
                     return [.vardicts(log.prefix(maximum == 0 ? log.count : maximum).map(\.fields))]
@@ -274,7 +282,7 @@ package final class FakeDaemon {
             ])
     }
 
-    private func method(
+    func method(
         _ name: String, in arguments: [(name: String, signature: String)] = [],
         _ body: @escaping @ControlPlane (FakeDaemon, MethodCall) throws(BusError) -> Void
     ) -> ExportedInterface.Method {

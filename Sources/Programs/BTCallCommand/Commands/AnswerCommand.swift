@@ -19,7 +19,7 @@ struct AnswerCommand: BridgeCommand {
             call, among: try await bridge.calls.list(), in: [[.ringing], [.waiting]], absent: "no call rings")
         try await bridge.calls.answer(chosen.id)
         if options.json {
-            output.print(["answered": .string(chosen.id.description)])
+            output.print(chosen.json(.active))
         } else {
             output.print("answered: \(chosen.party)")
         }

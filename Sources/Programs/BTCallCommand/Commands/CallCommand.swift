@@ -44,10 +44,9 @@ struct CallCommand: ParsableCommand {
 
         static func json(_ call: Call, _ status: BridgeStatus) -> JSON {
             let route: [(String, JSON)] = [
-                ("route", .string(status.route.description)), ("mode", JSON(status.mode)),
-                ("reason", JSON(status.reason)),
+                ("route", status.route.json), ("mode", JSON(status.mode)), ("reason", JSON(status.reason)),
             ]
-            return JSON([("call", call.json)] + route + call.audioJSON)
+            return JSON(call.members + route + call.audioJSON)
         }
 
         static func lines(_ call: Call, _ status: BridgeStatus, now: WallClock) -> [String] {

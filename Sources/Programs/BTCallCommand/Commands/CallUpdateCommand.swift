@@ -50,7 +50,7 @@ struct CallUpdateCommand: BridgeCommand {
                     + "its application updates it")
         }
         if options.json {
-            output.print(["call": .string(chosen.id.description), "state": .string(state.rawValue)])
+            output.print(chosen.json(state))
         } else {
             output.print("\(state.rawValue): \(chosen.party)")
         }

@@ -23,7 +23,7 @@ struct DTMFCommand: BridgeCommand {
             absent: "no call is active")
         try await bridge.calls.sendDTMF(chosen.id, tones: tones)
         if options.json {
-            output.print(["sent": .string(tones), "call": .string(chosen.id.description)])
+            output.print(["call": .string(chosen.id.description), "tones": .string(tones)])
         } else {
             output.print("sent \(tones) to \(chosen.party)")
         }

@@ -29,7 +29,7 @@ struct DialCommand: BridgeCommand {
     func perform(on bridge: CallBridge, _ output: Output) async throws {
         let call = try await place(on: bridge)
         if options.json {
-            output.print(["dialed": .string(call.description), "number": .string(number)])
+            output.print(["call": .string(call.description), "number": .string(number)])
         } else {
             output.print("dialled: \(number)")
         }

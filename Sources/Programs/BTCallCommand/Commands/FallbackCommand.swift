@@ -23,7 +23,7 @@ struct FallbackCommand: BridgeCommand {
         if let device { try await manager.setDefaultAudio(try await device.device(on: bridge)) }
         let fallback = try await manager.defaultAudioDevice()
         if options.json {
-            output.print(["default": .string(fallback.description)])
+            output.print(["fallback": fallback.json])
         } else {
             output.print(fallback == .none ? "no fallback device" : "fallback: \(fallback)")
         }

@@ -20,7 +20,7 @@ struct HangupCommand: BridgeCommand {
             in: [[.active], [.dialing, .alerting], [.ringing, .waiting], [.held]], absent: "there is no call")
         try await bridge.calls.hangup(chosen.id)
         if options.json {
-            output.print(["ended": .string(chosen.id.description)])
+            output.print(chosen.json(.ended))
         } else {
             output.print("ended: \(chosen.party)")
         }

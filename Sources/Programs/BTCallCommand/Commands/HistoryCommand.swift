@@ -57,9 +57,10 @@ extension LoggedCall {
     var json: JSON {
         func time(_ milliseconds: Int64) -> JSON { .string(WallClock(milliseconds: milliseconds).iso8601) }
         return [
-            "id": JSON(id?.description), "direction": .string(direction.rawValue), "number": JSON(number),
-            "name": JSON(name), "provider": .string(provider), "began": time(beganMs),
-            "answered": answeredMs.map(time) ?? .null, "ended": time(endedMs), "durationMs": JSON(Int(durationMs)),
+            "call": JSON(id?.description), "direction": .string(direction.rawValue), "number": JSON(number),
+            "name": JSON(name), "provider": .string(provider), "beganAt": time(beganMs),
+            "startedAt": answeredMs.map(time) ?? .null, "endedAt": time(endedMs),
+            "durationMilliseconds": JSON(Int(durationMs)),
             "reason": .string(reason), "missed": JSON(isMissed), "device": JSON(device),
         ]
     }

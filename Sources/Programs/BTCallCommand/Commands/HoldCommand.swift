@@ -23,7 +23,7 @@ struct HoldCommand: BridgeCommand {
             call, among: try await bridge.calls.list(), in: [[.active]], absent: "no call is active")
         try await bridge.calls.setHeld(chosen.id, true)
         if options.json {
-            output.print(["held": .string(chosen.id.description)])
+            output.print(chosen.json(.held))
         } else {
             output.print("held: \(chosen.party)")
         }

@@ -113,10 +113,11 @@ struct MicCommand: BridgeCommand {
 
         var json: JSON {
             [
-                "enabled": JSON(isEnabled), "muted": JSON(isMuted), "muteMode": .string(mode.rawValue),
-                "access": .string(access.rawValue), "alwaysPrepared": JSON(isAlwaysPrepared),
-                "prepared": JSON(isPrepared), "inUse": JSON(isInUse), "privacyOutput": .string(output.rawValue),
-                "volume": .number(volume),
+                "microphoneEnabled": JSON(isEnabled), "muted": JSON(isMuted), "muteMode": .string(mode.rawValue),
+                "microphoneAccess": .string(access.rawValue), "alwaysPrepared": JSON(isAlwaysPrepared),
+                "prepared": JSON(isPrepared), "microphoneInUse": JSON(isInUse),
+                "privacyOutput": JSON(output == .none ? nil : output.rawValue),
+                "microphoneGain": .number(volume),
             ]
         }
     }

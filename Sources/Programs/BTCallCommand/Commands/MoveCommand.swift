@@ -50,7 +50,7 @@ struct MoveCommand: BridgeCommand {
         }
         let selected = try await manager.selectedAudioDevice()
         if options.json {
-            output.print(["selected": .string(selected.description)])
+            output.print(["chosen": selected.json])
         } else {
             output.print(selected == .none ? "no device is chosen" : "chosen: \(selected)")
         }

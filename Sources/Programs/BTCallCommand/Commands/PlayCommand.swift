@@ -80,7 +80,7 @@ struct PlayCommand: BridgeCommand {
         let seconds = played.tenths
         if options.json {
             output.print([
-                "file": .string(file), "seconds": .number(played),
+                "file": .string(file), "playedMilliseconds": JSON(Int(played * 1000)),
                 "complete": JSON(outcome == .heard),
             ])
         }

@@ -26,7 +26,7 @@ struct PreferCommand: BridgeCommand {
         if let device { try await manager.setAudioDevice(try await device.device(on: bridge)) }
         let preferred = try await manager.preferredAudioDevice()
         if options.json {
-            output.print(["preferred": .string(preferred.description)])
+            output.print(["preferred": preferred.json])
         } else {
             output.print(preferred == .none ? "no preferred device" : "preferred: \(preferred)")
         }

@@ -88,7 +88,8 @@ struct ProcessingCommand: BridgeCommand {
             output.print(
                 JSON(
                     [
-                        ("enabled", JSON(isEnabled)), ("processor", .string(processor.rawValue)),
+                        ("enabled", JSON(isEnabled)),
+                        ("processor", JSON(processor == .none ? nil : processor.rawValue)),
                         ("bypassed", JSON(isBypassed)),
                     ] + stages.map { ($0.part.rawValue, JSON($0.isOn)) }))
             return

@@ -84,7 +84,8 @@ struct RecordCommand: BridgeCommand {
         let length = Double(recording.frames) / Double(rate)
         if options.json {
             output.print([
-                "file": .string(file), "seconds": .number(length), "call": .string(chosen.id.description),
+                "file": .string(file), "recordedMilliseconds": JSON(Int(length * 1000)),
+                "call": .string(chosen.id.description),
                 "complete": JSON(outcome == .complete || seconds == nil),
             ])
         } else {

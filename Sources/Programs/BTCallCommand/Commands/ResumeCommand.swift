@@ -19,7 +19,7 @@ struct ResumeCommand: BridgeCommand {
             call, among: try await bridge.calls.list(), in: [[.held]], absent: "no call is held")
         try await bridge.calls.setHeld(chosen.id, false)
         if options.json {
-            output.print(["resumed": .string(chosen.id.description)])
+            output.print(chosen.json(.active))
         } else {
             output.print("resumed: \(chosen.party)")
         }

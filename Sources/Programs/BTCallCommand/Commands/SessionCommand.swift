@@ -26,7 +26,7 @@ struct SessionCommand: ParsableCommand {
             let isActive = try await bridge.session.isActive()
             let isManual = try await bridge.session.isManual()
             if options.json {
-                output.print(["active": JSON(isActive), "manual": JSON(isManual)])
+                output.print(["sessionActive": JSON(isActive), "manual": JSON(isManual)])
             } else if isManual {
                 output.print(isActive ? "active: calls have audio" : "not active: calls have no audio")
             } else {

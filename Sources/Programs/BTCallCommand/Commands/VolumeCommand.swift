@@ -114,7 +114,7 @@ struct VolumeCommand: BridgeCommand {
         let microphone = try await bridge.audio.microphoneVolume()
         let application = try await bridge.audio.applicationVolume()
         if options.json {
-            output.print(["mic": .number(microphone), "application": .number(application)])
+            output.print(["microphoneGain": .number(microphone), "applicationGain": .number(application)])
         } else if case .mic = role {
             output.print("mic \(microphone)")
         } else {
@@ -164,11 +164,11 @@ struct VolumeCommand: BridgeCommand {
         [
             "device": .string(headset.choice.description),
             "name": .string(headset.name),
-            "speaker": JSON(headset.speakerVolume),
-            "speakerMax": JSON(headset.speakerVolumeMax),
-            "microphone": JSON(headset.microphoneVolume),
-            "microphoneMax": JSON(headset.microphoneVolumeMax),
-            "media": JSON(headset.mediaVolume),
+            "speakerVolume": JSON(headset.speakerVolume),
+            "speakerVolumeMax": JSON(headset.speakerVolumeMax),
+            "microphoneVolume": JSON(headset.microphoneVolume),
+            "microphoneVolumeMax": JSON(headset.microphoneVolumeMax),
+            "mediaVolume": JSON(headset.mediaVolume),
         ]
     }
 

@@ -155,7 +155,7 @@ extension DoctorFinding {
     var json: JSON {
         [
             "check": .string(check), "severity": .string(severity.rawValue), "what": .string(what),
-            "seen": .string(seen), "do": .string(remedy), "command": JSON(command),
+            "seen": .string(seen), "remedy": .string(remedy), "command": JSON(command),
         ]
     }
 }

@@ -27,7 +27,7 @@ struct ForgetCommand: BridgeCommand {
         }
         try await bridge.pairing.forget(address)
         if options.json {
-            output.print(["forgotten": .string(address)])
+            output.print(["address": .string(address), "paired": false])
         } else {
             output.print("\(address) is forgotten")
         }

@@ -63,7 +63,7 @@ struct PairCommand: BridgeCommand {
             output.print(
                 [
                     "outcome": .string(result.outcome.rawValue), "address": JSON(result.address),
-                    "reason": .string(result.reason),
+                    "reason": JSON(result.reason.isEmpty ? nil : result.reason),
                 ])
         } else {
             let who = result.address.map { " \($0)" } ?? ""

@@ -6,17 +6,24 @@ import JSONText
 
 extension Call {
     /// The call as the command line's JSON has it.
-    var json: JSON {
+    var json: JSON { JSON(members) }
+
+    var members: [(String, JSON)] {
         [
-            "id": .string(id.description),
-            "state": .string(state.rawValue),
-            "direction": .string(direction.rawValue),
-            "number": JSON(number),
-            "name": JSON(name),
-            "provider": JSON(provider),
-            "index": JSON(index),
-            "startedAt": JSON(startedAtMs.map { WallClock(milliseconds: $0).iso8601 }),
+            ("call", .string(id.description)),
+            ("state", .string(state.rawValue)),
+            ("direction", .string(direction.rawValue)),
+            ("number", JSON(number)),
+            ("name", JSON(name)),
+            ("provider", JSON(provider)),
+            ("index", JSON(index)),
+            ("startedAt", JSON(startedAtMs.map { WallClock(milliseconds: $0).iso8601 })),
         ]
+    }
+
+    /// What a verb that changes a call prints.
+    func json(_ state: State) -> JSON {
+        ["call": .string(id.description), "state": .string(state.rawValue)]
     }
 
     /// The link and the quality as the command line's JSON has them.
@@ -55,13 +62,13 @@ extension CallQuality {
     var json: JSON {
         [
             "score": JSON(score),
-            "durationMs": JSON(durationMs),
+            "durationMilliseconds": JSON(durationMs),
             "packets": JSON(packets),
             "lost": JSON(lost),
-            "concealedMs": JSON(concealedMs),
-            "droppedMs": JSON(droppedMs),
+            "concealedMilliseconds": JSON(concealedMs),
+            "droppedMilliseconds": JSON(droppedMs),
             "gaps": JSON(gaps),
-            "jitterMs": .number(jitterMs),
+            "jitterMilliseconds": .number(jitterMs),
             "driftPPM": .number(driftPPM),
             "retries": JSON(retries),
             "xruns": JSON(xruns),
@@ -102,6 +109,11 @@ extension AudioDevice {
     }
 }
 
+extension DeviceChoice {
+    /// Null for none.
+    var json: JSON { self == .none ? .null : .string(description) }
+}
+
 extension BridgeProblem {
     var json: JSON { ["id": .string(id), "what": .string(what), "remedy": .string(remedy)] }
 
@@ -116,15 +128,16 @@ extension BridgeStatus {
             "state": .string(state.rawValue),
             "version": .string(version),
             "started": JSON(isStarted),
-            "route": .string(route.description),
-            "pending": .string(pending.description),
+            "route": route.json,
+            "pending": pending.json,
             "mode": JSON(mode),
             "codec": JSON(codec),
-            "preferred": .string(preferred.description),
-            "default": .string(defaultDevice.description),
-            "selected": .string(selected.description),
+            "preferred": preferred.json,
+            "fallback": defaultDevice.json,
+            "chosen": selected.json,
             "reason": JSON(reason),
             "muted": JSON(isMuted),
+            "microphoneEnabled": JSON(isMicrophoneEnabled),
             "interruptions": JSON(interruptions),
             "calls": .array(calls.map(\.json)),
             "problems": .array(problems.map(\.json)),
@@ -135,12 +148,12 @@ extension BridgeStatus {
 extension RouteExplanation {
     var json: JSON {
         [
-            "chosen": .string(chosen.description),
+            "device": chosen.json,
             "level": JSON(level),
             "reason": JSON(reason),
             "levels": .array(levels.map(\.json)),
             "next": next?.json ?? .null,
-            "text": JSON(text),
+            "lines": JSON(text),
         ]
     }
 }
@@ -149,7 +162,7 @@ extension RouteExplanation.Next {
     var json: JSON {
         [
             "action": .string(action), "device": JSON(device),
-            "remainingMs": JSON(remaining.map { Int($0.milliseconds) }),
+            "remainingMilliseconds": JSON(remaining.map { Int($0.milliseconds) }),
         ]
     }
 }

@@ -12,36 +12,37 @@ extension BridgeEvent {
             break
         case .routeChanged(let old, let new, let reason):
             members += [
-                ("old", .string(old.description)), ("new", .string(new.description)), ("reason", .string(reason)),
+                ("old", old.json), ("new", new.json), ("reason", .string(reason)),
             ]
         case .activationFailed(let device):
             members.append(("device", .string(device.description)))
         case .callAdded(let call):
-            members.append(("call", call.json))
+            members += call.members
         case .incomingCall(let call):
-            members.append(("call", call.json))
+            members += call.members
         case .cameraSettingsChanged(let id, let settings):
             members += [
-                ("id", .string(id.description)), ("camera", .string(settings.camera)), ("width", JSON(settings.width)),
+                ("call", .string(id.description)), ("camera", .string(settings.camera)),
+                ("width", JSON(settings.width)),
                 ("height", JSON(settings.height)), ("framesPerSecond", JSON(settings.framesPerSecond)),
             ]
         case .callStateChanged(let id, let state, let reason):
             members += [
-                ("id", .string(id.description)), ("state", .string(state.rawValue)), ("reason", JSON(reason)),
+                ("call", .string(id.description)), ("state", .string(state.rawValue)), ("reason", JSON(reason)),
             ]
         case .callRemoved(let id, let reason):
-            members += [("id", .string(id.description)), ("reason", JSON(reason))]
+            members += [("call", .string(id.description)), ("reason", JSON(reason))]
         case .callQualityChanged(let id, let quality):
-            members += [("id", .string(id.description)), ("quality", JSON(quality))]
+            members += [("call", .string(id.description)), ("score", JSON(quality))]
         case .callRecordedChanged(let id, let isRecorded):
-            members += [("id", .string(id.description)), ("recording", JSON(isRecorded))]
+            members += [("call", .string(id.description)), ("recording", JSON(isRecorded))]
         case .mediaChangeRequested(let id, let media):
             members += [
-                ("id", .string(id.description)), ("audio", .string(media.audio.rawValue)),
+                ("call", .string(id.description)), ("audio", .string(media.audio.rawValue)),
                 ("video", .string(media.video.rawValue)),
             ]
         case .recordingDenied(let id, let client), .recordingRequested(let id, let client):
-            members += [("id", .string(id.description)), ("client", .string(client))]
+            members += [("call", .string(id.description)), ("client", .string(client))]
         case .mutedChanged(let muted):
             members.append(("muted", JSON(muted)))
         case .doNotDisturbChanged(let isOn):

@@ -10,7 +10,7 @@ extension QuirkTable {
                 files.map { file in
                     [
                         "path": .string(file.path), "origin": .string(file.origin.rawValue),
-                        "version": JSON(file.version), "rows": JSON(file.rowCount),
+                        "version": JSON(file.version), "rowCount": JSON(file.rowCount),
                     ]
                 }),
             "rows": .array(rows.map(\.json)),

@@ -16,12 +16,12 @@ enum HookVariables {
 
     /// The members of an event's JSON whose variable has another name; null: only in BTCALL_JSON.
     private static let members: [String: String?] = [
-        "id": "BTCALL_CALL", "old": "BTCALL_OLD_DEVICE", "new": "BTCALL_DEVICE", "name": "BTCALL_SETTING",
-        "quality": "BTCALL_VALUE", "muted": "BTCALL_VALUE", "recording": "BTCALL_VALUE", "devices": nil,
+        "old": "BTCALL_OLD_DEVICE", "new": "BTCALL_DEVICE", "name": "BTCALL_SETTING",
+        "score": "BTCALL_VALUE", "muted": "BTCALL_VALUE", "recording": "BTCALL_VALUE", "devices": nil,
         "problems": nil,
     ]
     /// The same for members of a call.
-    private static let callMembers: [String: String?] = ["id": "BTCALL_CALL", "index": nil, "startedAt": nil]
+    private static let callMembers: [String: String?] = ["index": nil, "startedAt": nil]
     /// The same for a call as it was when it was added: its state may be another.
     private static let earlierMembers = callMembers.merging(["state": nil]) { _, new in new }
 
@@ -30,7 +30,15 @@ enum HookVariables {
         let json = event.json(at: time)
         var values = Dictionary(uniqueKeysWithValues: names.map { ($0, "") })
         if let call { add(call.json, earlierMembers, to: &values) }
-        add(json, members, to: &values)
+        switch event {
+        case .callAdded, .incomingCall: add(json, callMembers, to: &values)
+        case .routeChanged(let old, let new, _):
+            add(json, members, to: &values)
+            // A word in each, as devices have on the bus.
+            values["BTCALL_OLD_DEVICE"] = old.description
+            values["BTCALL_DEVICE"] = new.description
+        default: add(json, members, to: &values)
+        }
         values["BTCALL_EVENT"] = event.word
         values["BTCALL_JSON"] = text(json, of: event, at: time)
         return values
@@ -48,9 +56,7 @@ enum HookVariables {
         guard case .object(let members) = json else { return }
         for member in members {
             let (key, value) = (member.name, member.value)
-            if case .object = value {
-                if key == "call" { add(value, callMembers, to: &values) }
-            } else if let name = names[key] ?? "BTCALL_" + key.uppercased() {
+            if let name = names[key] ?? "BTCALL_" + key.uppercased() {
                 values[name] = text(value)
             }
         }

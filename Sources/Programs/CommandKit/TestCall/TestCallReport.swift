@@ -159,18 +159,18 @@ package final class TestCallReport {
             "tookPlace": JSON(tookPlace),
             "heard": JSON(wasHeard),
             "answeredByPerson": JSON(answeredByPerson),
-            "answeredAt": JSON(answeredAt?.iso8601),
+            "startedAt": JSON(answeredAt?.iso8601),
             "endedAt": JSON(endedAt?.iso8601),
-            "talkSeconds": .number(Double(talkMs) / 1000),
+            "talkMilliseconds": JSON(Int(talkMs)),
             "reason": JSON(reason),
-            "route": .string(route.description),
+            "route": route == .none ? .null : .string(route.description),
             "routes": .array(changes),
             "blocksReceived": JSON(counters.blocksReceived),
             "blocksSent": JSON(counters.blocksSent),
             "blocksRefused": JSON(counters.blocksRefused),
             "gaps": JSON(counters.gaps),
-            "longestGapMs": JSON(counters.longestGapMs),
-            "recording": JSON(plan?.recording),
+            "longestGapMilliseconds": JSON(counters.longestGapMs),
+            "file": JSON(plan?.recording),
         ]
     }
 

@@ -147,7 +147,7 @@ extension CallVerdict {
     var json: JSON {
         func count(_ severity: DoctorSeverity) -> JSON { JSON(findings.count { $0.severity == severity }) }
         return [
-            "soundBothWays": JSON(isSound), "verdict": .string(summary), "call": measured?.json ?? .null,
+            "soundBothWays": JSON(isSound), "verdict": .string(summary), "measurement": measured?.json ?? .null,
             "findings": .array(findings.map(\.json)),
             "faults": count(.fault), "warnings": count(.warning), "notes": count(.note),
         ]
