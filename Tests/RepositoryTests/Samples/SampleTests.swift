@@ -156,7 +156,10 @@ import Testing
                 do {
                     for command in try ShellReader.commands(in: text) {
                         guard let root = Self.roots[command[0]] else { continue }
-                        try Self.checkWords(command.dropFirst(), of: root)
+                        // What has changed is told with the names of its time.
+                        let oldNames = page.path.hasSuffix("Changes.md") ? OldVerbs.names : []
+                        let words = CommandWords.arranged(Array(command.dropFirst()), of: root, oldNames)
+                        try Self.checkWords(words[...], of: root)
                     }
                 } catch {
                     Issue.record("\(page.path):\(line): \(text): \(Self.words(error))")
