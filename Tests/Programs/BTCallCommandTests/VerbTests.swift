@@ -52,7 +52,7 @@ import Testing
                   "codec": null,
                   "preferred": "bluetooth",
                   "fallback": "earpiece",
-                  "chosen": null,
+                  "selected": null,
                   "reason": null,
                   "muted": false,
                   "microphoneEnabled": true,
@@ -106,7 +106,9 @@ import Testing
             daemon.router = RouterState(
                 isStarted: true, preferred: .bluetooth, defaultDevice: .earpiece,
                 devices: [Self.headset, Self.earpiece])
+            daemon.router.selected = .bluetooth
             daemon.explanation.levels = [
+                .init(name: "explicit choice", verdict: "not set"),
                 .init(name: "preferred", spec: "bluetooth", verdict: "away"),
                 .init(name: "default", spec: "earpiece", candidate: "earpiece", verdict: "eligible", isEligible: true),
                 .init(name: "platform order", candidate: "earpiece", verdict: "eligible", isEligible: true),
@@ -147,7 +149,8 @@ import Testing
 
     @Test func `A verb that sets something shows it without a value`() async throws {
         await prepare { daemon in
-            daemon.router = RouterState(isStarted: true, preferred: .bluetooth, selected: .earpiece)
+            daemon.router = RouterState(isStarted: true, preferred: .bluetooth)
+            daemon.explanation.levels = [.init(name: "explicit choice", spec: "earpiece")]
             daemon.isMuted = true
         }
         for (verb, shown) in [

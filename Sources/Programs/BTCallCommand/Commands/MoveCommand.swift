@@ -48,11 +48,13 @@ struct MoveCommand: BridgeCommand {
         } else if device != nil || clear {
             try await manager.clearSelection()
         }
-        let selected = try await manager.selectedAudioDevice()
-        if options.json {
-            output.print(["chosen": selected.json])
-        } else {
-            output.print(selected == .none ? "no device is chosen" : "chosen: \(selected)")
+        if options.json { return output.print(["selected": try await manager.selectedAudioDevice().json]) }
+        var chosen: String?
+        if let device {
+            chosen = device == .none ? nil : device.description
+        } else if !clear {
+            chosen = try await manager.explain().choice
         }
+        output.print(chosen.map { "chosen: \($0)" } ?? "no device is chosen")
     }
 }

@@ -2,6 +2,7 @@ import ArgumentParser
 import BTCall
 import CommandKit
 import ControlLoop
+import Routing
 
 struct StatusCommand: BridgeCommand {
     static let configuration = CommandConfiguration(
@@ -60,15 +61,18 @@ struct StatusCommand: BridgeCommand {
         if !status.problems.isEmpty { lines.append(style.bold("Problems")) }
         lines += status.problems.map { "  \(style.yellow($0.text))" }
         lines.append(style.bold("Settings"))
-        return lines + settings(status).lines(in: style).map { "  \($0)" }
+        return lines + settings(status, explanation).lines(in: style).map { "  \($0)" }
     }
 
     /// In the words of the verbs that set them.
-    private static func settings(_ status: BridgeStatus) -> Facts {
+    private static func settings(_ status: BridgeStatus, _ explanation: RouteExplanation?) -> Facts {
         var facts = Facts()
         facts.add("Preferred", setting(status.preferred, status))
         facts.add("Fallback", setting(status.defaultDevice, status))
-        facts.add("Chosen", setting(status.selected, status))
+        if let explanation {
+            let choice = explanation.choice.map { text in DeviceChoice(text).map { name($0, status) } ?? text }
+            facts.add("Chosen", choice ?? "–")
+        }
         return facts
     }
 
@@ -95,11 +99,11 @@ struct StatusCommand: BridgeCommand {
 
     /// A level of the policy, in the words of the verbs.
     private static func word(_ level: String) -> String {
-        switch level {
-        case "explicit choice": "chosen"
-        case "default": "fallback"
-        case "platform order": "the order of devices"
-        default: level
+        switch RoutingLevel.allCases.first(where: { $0.name == level }) {
+        case .explicitChoice: "chosen"
+        case .default: "fallback"
+        case .platformOrder: "the order of devices"
+        case .jackAfterChoice, .latchedJack, .preferred, .jackInCall, nil: level
         }
     }
 
@@ -123,4 +127,9 @@ struct StatusCommand: BridgeCommand {
         if let reason = status.reason { text += " (\(reason))" }
         return text
     }
+}
+
+extension RouteExplanation {
+    /// What somebody has chosen for the calls that there are, or for the next one; nil: nobody has.
+    var choice: String? { levels.first { $0.name == RoutingLevel.explicitChoice.name }?.spec }
 }

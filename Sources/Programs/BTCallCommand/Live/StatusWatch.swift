@@ -64,7 +64,7 @@ struct StatusWatch {
         var last: String?
         var wasAbsent = false
         let follower = StatusFollower(bridge, .events, first) { view in
-            let text = self.text(view)
+            guard let text = self.text(view) else { return }
             var isAbsent = false
             if case .absent = view.bridge { isAbsent = true }
             // That a request failed, and that btcalld has gone, is one change.
@@ -80,14 +80,15 @@ struct StatusWatch {
         for signal in signals { signal.cancel() }
     }
 
-    /// With the newline at the end.
-    private func text(_ view: LiveView) -> String {
+    /// With the newline at the end; nil while the answer is not complete.
+    private func text(_ view: LiveView) -> String? {
         switch view.bridge {
         case .absent(let message):
             if !isJSON { return "\(message); waiting for it\n" }
             let object: JSON = ["state": "absent", "message": .string(message)]
             return object.text() + "\n"
         case .present(let status):
+            guard isJSON || view.decision != nil else { return nil }
             return isJSON
                 ? status.json.text() + "\n" : StatusCommand.lines(status, view.decision).map { $0.text + "\n" }.joined()
         }

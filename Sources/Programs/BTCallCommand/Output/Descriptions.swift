@@ -134,7 +134,7 @@ extension BridgeStatus {
             "codec": JSON(codec),
             "preferred": preferred.json,
             "fallback": defaultDevice.json,
-            "chosen": selected.json,
+            "selected": selected.json,
             "reason": JSON(reason),
             "muted": JSON(isMuted),
             "microphoneEnabled": JSON(isMicrophoneEnabled),
