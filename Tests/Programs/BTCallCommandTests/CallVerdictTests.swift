@@ -4,6 +4,7 @@ import CommandKit
 import CommandTestSupport
 import ControlLoop
 import DBus
+import Foundation
 import JSONText
 import Testing
 
@@ -118,6 +119,9 @@ import Testing
         let verdict = CallVerdict(.measured(call), others: [other])
         #expect(verdict.findings.map(\.check) == ["realtime-limit", "call-chirp"] && verdict.isSound)
         let text = verdict.json.text()
+        let json = try JSONSerialization.jsonObject(with: Data(text.utf8))
+        let mistakes = try JSONPage().mistakes(in: json, "CallVerdict", at: "doctor --call")
+        #expect(mistakes.isEmpty, "\(mistakes)")
         #expect(text.contains("\"soundBothWays\":true") || text.contains("\"soundBothWays\": true"))
     }
 

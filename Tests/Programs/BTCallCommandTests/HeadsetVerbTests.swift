@@ -39,6 +39,7 @@ import Testing
         #expect(bluez.connectRequests == [.handsFree])
         let json = try await CommandRun.btcall("headset", "connect", "bluetooth", "--json", bus: bus).object
         #expect(json["address"] as? String == "00:00:5E:00:53:01" && json["connected"] as? Bool == true)
+        #expect(try JSONPage().mistakes(in: json, "Connection", at: "headset connect").isEmpty)
     }
 
     @Test @ControlPlane func `disconnect of one that is not connected is done`() async throws {

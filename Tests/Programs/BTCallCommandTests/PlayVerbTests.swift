@@ -46,6 +46,7 @@ import Testing
         let result = try await run.value
         #expect(result.status == 0 && result.object["complete"] as? Bool == true)
         #expect(result.object["playedMilliseconds"] as? Int == 253)
+        #expect(try JSONPage().mistakes(in: result.object, "Played", at: "play").isEmpty)
     }
 
     @Test func `play to a page needs no call, and says how it is to be heard`() async throws {

@@ -55,7 +55,8 @@ package final class TestCallReport {
         route = new
         noteCarrier()
         changes.append([
-            "time": .string(WallClock.now.iso8601), "route": .string(new.description), "reason": .string(reason),
+            "time": .string(WallClock.now.iso8601), "route": new == .none ? .null : .string(new.description),
+            "reason": .string(reason),
         ])
         say("route: \(new) (\(reason))")
     }
@@ -155,7 +156,7 @@ package final class TestCallReport {
             "call": JSON(call?.description),
             "direction": JSON(plan?.direction.rawValue),
             "number": JSON(number),
-            "tones": .string(tones),
+            "tones": JSON(tones.isEmpty ? nil : tones),
             "tookPlace": JSON(tookPlace),
             "heard": JSON(wasHeard),
             "answeredByPerson": JSON(answeredByPerson),
