@@ -126,6 +126,16 @@ import Testing
 
                 """)
         await prepare { daemon in
+            daemon.explanation.levels = [
+                .init(
+                    name: "preferred", spec: "bluetooth", candidate: "bluetooth:AA:BB:CC:DD:EE:0F", verdict: "eligible",
+                    isEligible: true)
+            ]
+        }
+        #expect(
+            try await CommandRun.btcall("status", bus: bus).output
+                .hasPrefix("Would use   Jabra, bluetooth:AA:BB:CC:DD:EE:0F (preferred)\n"))
+        await prepare { daemon in
             daemon.explanation.levels = []
             daemon.router.devices = []
         }

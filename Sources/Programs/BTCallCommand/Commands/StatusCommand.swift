@@ -94,7 +94,9 @@ struct StatusCommand: BridgeCommand {
         guard let level, let device = level.candidate.flatMap({ DeviceChoice($0) }) else {
             return "nothing: no device can be used, see `btcall devices`"
         }
-        return "\(name(device, status)) (\(word(level.name)))"
+        // One pair of brackets is enough.
+        let headset = status.devices.first { $0.choice == device && $0.address != nil }
+        return "\(headset.map { "\($0.name), " } ?? "")\(device) (\(word(level.name)))"
     }
 
     /// A level of the policy, in the words of the verbs.
