@@ -233,7 +233,7 @@ let package = Package(
         .executableTarget(
             name: "BTCallCommand",
             dependencies: [
-                "ALSA", "BTCall", "BTCallAPI", "BlueZ", "BluetoothSockets", "BluetoothTypes", "CALSA", "CallExchange",
+                "ALSA", "BTCall", "BTCallAPI", "BluetoothSockets", "BluetoothTypes", "CALSA", "CallExchange",
                 "CommandKit", "Configuration", "ControlLoop", "DBus", "JSONText", "Routing", "Spelling", argumentParser,
             ], path: "Sources/Programs/BTCallCommand",
             swiftSettings: common, linkerSettings: small),

@@ -33,7 +33,8 @@ extension AudioDeviceManager {
                 BTCallPath.headset(address), BTCallName.Interface.headset, member, timeout: timeout)
         } catch {
             // A headset has an object while it is paired.
-            throw error.code == .noSuchCall ? BridgeError(.unavailable, "\(address) is not paired") : error
+            guard error.code == .noSuchCall else { throw error }
+            throw BridgeError(.unavailable, "\(address) is not paired: `btcall headset pair` pairs it")
         }
     }
 }

@@ -1,4 +1,5 @@
-import BTCallAPI
+package import BTCallAPI
+package import BluetoothTypes
 import ControlLoop
 import DBus
 
@@ -25,6 +26,19 @@ extension FakeDaemon {
                 method("Trust", in: [("address", "s"), ("trusted", "b")]) { _, _ in },
                 method("Forget", in: [("address", "s")]) { _, _ in },
             ], properties: [.init("State", "s", get: { "idle" })])
+    }
+
+    /// A headset that is paired, and cannot be connected where there is a refusal.
+    package func addHeadset(_ address: BluetoothAddress, refusing refusal: APIError? = nil) {
+        let interface = ExportedInterface(
+            BTCallName.Interface.headset,
+            methods: [
+                method(BTCallName.Headset.connect) { _, _ throws(BusError) in
+                    if let refusal { throw refusal.busError }
+                },
+                method(BTCallName.Headset.disconnect) { _, _ in },
+            ])
+        bus.export([interface], at: BTCallPath.headset(address))
     }
 
     private static func signature(of value: Value?) -> String {

@@ -102,7 +102,7 @@ struct HeadsetCommand: ParsableCommand {
         static let configuration = CommandConfiguration(
             commandName: "connect", abstract: "Connect a paired headset that is switched on.",
             discussion: """
-                bluetoothd pages the headset, which takes some seconds. It is for who may talk to bluetoothd.
+                bluetoothd pages the headset, which takes some seconds.
 
                 Example: btcall headset connect Jabra
                 """)
@@ -142,7 +142,8 @@ struct HeadsetCommand: ParsableCommand {
         _ headset: DeviceArgument, connected: Bool, _ bridge: CallBridge, _ options: CommonOptions, _ output: Output
     ) async throws {
         let (address, device) = try await headset.headset(on: bridge)
-        try await HeadsetLink.set(address, connected: connected, on: options.bus)
+        let (manager, choice) = (bridge.audioDeviceManager, DeviceChoice.bluetooth(address: address) ?? .bluetooth)
+        if connected { try await manager.connect(choice) } else { try await manager.disconnect(choice) }
         if options.json {
             output.print(["address": .string(address), "connected": JSON(connected)])
         } else {
