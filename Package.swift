@@ -291,7 +291,8 @@ let package = Package(
             ],
             swiftSettings: common),
         .testTarget(
-            name: "RoutingTests", dependencies: ["BluetoothTypes", "JSONText", "Routing", "BTCallSimulator"],
+            name: "RoutingTests",
+            dependencies: ["BTCallSimulator", "BluetoothTypes", "JSONText", "Routing", "Spelling"],
             path: "Tests/Pure/RoutingTests",
             resources: [.copy("Scenarios")], swiftSettings: common),
         .testTarget(
@@ -426,7 +427,7 @@ let package = Package(
                 "Configuration", "HeadsetPolicy",
                 "ALSA", "AudioDSP", "AudioEngine", "BTCallDaemon", "BTCallSimulator", "BTCallBench", "BTCall",
                 "BTCallAPI", "BaresipControl", "BlueZ", "BluetoothSockets",
-                "BluetoothTypes", "ControlLoop", "DBus", "HandsFree", "JSONText", "Routing", "Telephony",
+                "BluetoothTypes", "BoardInput", "ControlLoop", "DBus", "HandsFree", "JSONText", "Routing", "Telephony",
                 "TestSupport", "BTCallTrials", "CBTCall", "CallExchange", "IntercomExample", "btcall-baresip",
                 logging,
             ], path: "Tests/Daemon/BTCallDaemonTests", swiftSettings: common),

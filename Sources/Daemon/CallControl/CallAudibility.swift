@@ -123,7 +123,7 @@ package final class CallAudibility {
     }
 
     private func remedy(_ policy: RoutingPolicy) -> String {
-        let headset = policy.knowsHeadsets ? "switch a paired headset on" : "pair a headset (`btcall pair`)"
+        let headset = policy.knowsHeadsets ? "switch a paired headset on" : "pair a headset (`btcall headset pair`)"
         return hasLocalDevices
             ? "`btcall devices` says why none is available; or \(headset)"
             : "\(headset), or configure [device speakerphone] with playback and capture: `btcall setup` proposes them"
