@@ -28,7 +28,7 @@ extension DaemonTests {
                 body: { box in
                     let problem = try await box.problem("noDevice")
                     #expect(problem.what == "no device could carry a call: nobody would hear it")
-                    #expect(problem.remedy.contains("btcall pair") && problem.remedy.contains("btcall setup"))
+                    #expect(problem.remedy.contains("btcall headset pair") && problem.remedy.contains("btcall setup"))
                     let status = try await Program(box.address)("status")
                     #expect(status.text.contains(problem.what), "\(status.text)")
                     #expect(!status.text.contains("calls use local devices"), "\(status.text)")
