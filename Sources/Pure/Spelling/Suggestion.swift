@@ -17,8 +17,9 @@ package enum Suggestion {
         let rated = candidates.compactMap { candidate -> (word: String, distance: Int)? in
             let distance =
                 candidate.names.map { name in
-                    let isPart = wanted.count >= 4 && name.lowercased().contains(word.lowercased())
-                    return isPart ? 1 : Self.distance(wanted, Array(name.lowercased().utf8))
+                    let letters = Array(name.lowercased().utf8)
+                    let isPart = wanted.count >= 4 && contains(letters, wanted)
+                    return isPart ? 1 : Self.distance(wanted, letters)
                 }.min() ?? .max
             // Of a short word nothing would be left.
             let most = min(max(2, wanted.count / 3), max(1, wanted.count - 2))
@@ -26,6 +27,11 @@ package enum Suggestion {
         }
         let best = rated.map(\.distance).min() ?? 0
         return rated.filter { $0.distance == best }.prefix(3).map(\.word)
+    }
+
+    /// A string's own `contains` would bring the regular expression library into btcalld.
+    private static func contains(_ letters: [UInt8], _ part: [UInt8]) -> Bool {
+        letters.indices.contains { letters[$0...].starts(with: part) }
     }
 
     /// How many bytes have to be added, taken away or replaced to make one of the other; two that change places are one.
