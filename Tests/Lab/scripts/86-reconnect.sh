@@ -25,7 +25,7 @@ left_out() { # WHAT: headset 1 is not paged meanwhile
 }
 seen() { # ADDRESS KEY: of what the daemon says of a headset
 	busctl --system --json=short get-property org.btcall /org/btcall/router org.btcall.Router1 Devices |
-		jq -r --arg d "bluetooth:$1" --arg k "$2" '.data[] | select(.device.data == $d)[$k].data // ""'
+		jq -r --arg d "bluetooth:$1" --arg k "$2" '.data[] | select(.device.data == $d) | .[$k].data // ""'
 }
 standing() { seen "$1" reconnect; }
 standing_is() { [ "$(standing $1)" = "$2" ]; }
