@@ -1,6 +1,5 @@
 import AudioPaths
 import ControlLoop
-import Glibc
 import Synchronization
 import TestSupport
 import Testing
@@ -11,28 +10,11 @@ import Testing
     /// A disk that gives nothing until it is let go.
     private final class Disk: Sendable {
         let reads = Mutex<[String]>([])
-        private let pipe: (read: Int32, write: Int32)
-
-        init() {
-            var ends: [Int32] = [-1, -1]
-            Glibc.pipe(&ends)
-            pipe = (ends[0], ends[1])
-        }
-
-        deinit {
-            close(pipe.read)
-            close(pipe.write)
-        }
+        let gate = Gate()
 
         func wait(_ file: String) {
             reads.withLock { $0.append(file) }
-            var byte: UInt8 = 0
-            _ = read(pipe.read, &byte, 1)
-        }
-
-        func release() {
-            var byte: UInt8 = 0
-            _ = write(pipe.write, &byte, 1)
+            gate.wait()
         }
     }
 
@@ -47,7 +29,7 @@ import Testing
         reader.read("/a", atRate: 48_000) { outcomes.append($0) }
         reader.read("/a", atRate: 48_000) { outcomes.append($0) }
         #expect(outcomes.isEmpty)
-        disk.release()
+        disk.gate.release()
         try await eventually("both have it") { outcomes == [.success(tone), .success(tone)] }
         #expect(disk.reads.withLock { $0 } == ["/a"])
     }
@@ -68,11 +50,11 @@ import Testing
         reader.read("/b", atRate: 48_000) { outcomes.append($0) }
         #expect(outcomes.count == 3 && outcomes.last == .failure(RingFileError(what: "is not read while /a still is")))
         #expect(disk.reads.withLock { $0 } == ["/a"])
-        disk.release()
+        disk.gate.release()
         try await eventually("the next is read") {
             if outcomes.last == .success(tone) { return true }
             // A busy machine may be too late for the first one.
-            disk.release()
+            disk.gate.release()
             reader.read("/b", atRate: 48_000) { outcomes.append($0) }
             return false
         }

@@ -14,34 +14,16 @@ private final class Disk: Sendable {
     }
 
     private let state = Mutex(State())
-    private let pipe: (read: Int32, write: Int32)
-
-    init() {
-        var ends: [Int32] = [-1, -1]
-        Glibc.pipe(&ends)
-        pipe = (ends[0], ends[1])
-    }
-
-    deinit {
-        close(pipe.read)
-        close(pipe.write)
-    }
+    let gate = Gate()
 
     var attempts: [String] { state.withLock { $0.attempts } }
 
     func fill(_ isFull: Bool) { state.withLock { $0.isFull = isFull } }
 
-    /// Lets a number of attempts come to their end.
-    func release(_ count: Int) {
-        let bytes = [UInt8](repeating: 0, count: count)
-        _ = bytes.withUnsafeBytes { write(pipe.write, $0.baseAddress, $0.count) }
-    }
-
     func replacement(isHeld: Bool) -> StateWriter.Replacement {
         { [self] file, text in
             state.withLock { $0.attempts.append("\(file.path.split(separator: "/").last ?? ""):\(text)") }
-            var byte: UInt8 = 0
-            if isHeld { _ = read(pipe.read, &byte, 1) }
+            if isHeld { gate.wait() }
             return state.withLock { $0.isFull } ? SystemError(call: "write", code: ENOSPC) : nil
         }
     }
@@ -64,7 +46,7 @@ private final class Disk: Sendable {
         for text in ["5", "6"] { writer.write(text, to: second) { _ in outcomes.append(text) } }
         writer.write("7", to: first) { _ in outcomes.append("7") }
         #expect(outcomes.isEmpty && disk.attempts == ["a:1"])
-        disk.release(3)
+        disk.gate.release(3)
         await writer.settle()
         #expect(disk.attempts == ["a:1", "a:7", "b:6"])
         // Of the first, something newer waited when it was done: that tells.
@@ -84,11 +66,11 @@ private final class Disk: Sendable {
         }
         try await eventually("it is being written and waited for") { disk.attempts == ["a:1"] && isWaiting }
         writer.write("2", to: second) { _ in }
-        disk.release(1)
+        disk.gate.release(1)
         await waiting.value
         #expect(isSettled)
         try await eventually("the later one is being written") { disk.attempts == ["a:1", "b:2"] }
-        disk.release(1)
+        disk.gate.release(1)
         await writer.settle()
     }
 
