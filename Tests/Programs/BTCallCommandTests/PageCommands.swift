@@ -1,3 +1,4 @@
+import CommandTestSupport
 import Foundation
 
 /// The command lines of btcall in a page, as somebody would type them.
@@ -40,32 +41,8 @@ struct PageCommands {
         // In a table a line between two words is escaped.
         let code = line.replacing("\\|", with: "\u{1}")
         return code.matches(of: /(?:^ *|[|;&(] *|if |while |exec )(?:\$ )?(?:sudo )?btcall (?<rest>[^|;)]*)/).flatMap {
-            variants(of: split(String($0.output.rest)))
+            variants(of: CommandExamples.split(String($0.output.rest)))
         }
-    }
-
-    private static func split(_ text: String) -> [String] {
-        var words: [String] = []
-        var word: String?
-        var quote: Character?
-        for character in text {
-            if let open = quote {
-                if character == open { quote = nil } else { word = (word ?? "") + String(character) }
-            } else if character == "'" || character == "\"" {
-                quote = character
-                word = word ?? ""
-            } else if character == " " {
-                if let whole = word { words.append(whole) }
-                word = nil
-            } else if word == nil, "#&<>".contains(character) {
-                return words
-            } else if word == "2", character == ">" {
-                return words
-            } else {
-                word = (word ?? "") + String(character)
-            }
-        }
-        return words + (word.map { [$0] } ?? [])
     }
 
     /// A line for each word of `on|off`, and values for words in capitals.

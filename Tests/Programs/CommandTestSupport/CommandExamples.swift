@@ -37,7 +37,9 @@ package enum CommandExamples {
             } else if character == " " {
                 if let whole = word { words.append(whole) }
                 word = nil
-            } else if word == nil, character == "#" || character == "&" || character == ">" {
+            } else if word == nil, "#&<>".contains(character) {
+                return words
+            } else if word == "2", character == ">" {
                 return words
             } else {
                 word = (word ?? "") + String(character)
