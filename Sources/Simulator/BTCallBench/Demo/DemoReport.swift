@@ -141,7 +141,7 @@ package struct DemoRecordings: Sendable {
                 case ..<(2 * count): devices[index - count].microphone
                 default: index == 2 * count ? farEnd : farEndHeard
                 }
-            return [Self.narrow(wide)]
+            return Self.narrow(wide)
         }
         let (said, received) = (narrow[2 * count], narrow[2 * count + 1])
         let done = Atomic(0)
@@ -151,7 +151,7 @@ package struct DemoRecordings: Sendable {
                 ? down.segments(of: narrow[index], source: index, reference: said)
                 : up.segments(of: received, source: index - count, reference: narrow[index])
             onProgress(done.add(1, ordering: .relaxed).newValue, 2 * count)
-            return [segments]
+            return segments
         }
         let played = found[..<count].flatMap { $0 }
         let microphones = Array(narrow[count..<2 * count])
@@ -203,14 +203,14 @@ package struct DemoRecordings: Sendable {
         return OfflineResampler.convert(low, from: narrowRate, to: rate)
     }
 
-    /// What `body` gives for 0 to `count` - 1, in order; each an array of one, on all processors.
-    private static func concurrently<Value: Sendable>(_ count: Int, _ body: @Sendable (Int) -> [Value]) -> [Value] {
-        let results = Mutex([[Value]](repeating: [], count: count))
+    /// What `body` gives for 0 to `count` - 1, in order; on all processors.
+    private static func concurrently<Value: Sendable>(_ count: Int, _ body: @Sendable (Int) -> Value) -> [Value] {
+        let results = Mutex([Value?](repeating: nil, count: count))
         DispatchQueue.concurrentPerform(iterations: count) { index in
             let value = body(index)
             results.withLock { $0[index] = value }
         }
-        return results.withLock { $0.flatMap { $0 } }
+        return results.withLock { $0.compactMap { $0 } }
     }
 
     private func stretches(_ segments: [ContinuityAnalysis.Segment], offset: Double) -> [DemoReport.Stretch] {
