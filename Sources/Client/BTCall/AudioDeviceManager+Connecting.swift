@@ -2,7 +2,7 @@ import BTCallAPI
 import BluetoothTypes
 
 extension AudioDeviceManager {
-    /// bluetoothd gives a page up by itself; then there is always an answer.
+    /// Longer than bluetoothd pages: it answers before that.
     private static let connectTimeout = Duration.seconds(60)
 
     /// Connects a paired headset, as its owner would at the headset; returns when bluetoothd has. A headset that is connected for

@@ -62,7 +62,7 @@ package struct QuirkDescription: Hashable, Sendable {
         obstacles = try fields.strings("obstacles")
     }
 
-    /// The entries of one `a{sv}`; what there is none of is absent.
+    /// The entries of one `a{sv}`; a key without a value is left out.
     package var fields: [String: Value] {
         var fields = [String: Value](present: [
             "name": .string(name), "origin": .string(origin.rawValue), "line": .uint32(UInt32(clamping: line)),
