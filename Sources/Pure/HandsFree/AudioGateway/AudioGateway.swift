@@ -188,26 +188,6 @@ package struct AudioGateway: Sendable {
         return finish()
     }
 
-    /// - Parameter bytes: in any split.
-    package mutating func bytesReceived(_ bytes: some Sequence<UInt8>, at now: Instant) -> [Action] {
-        for input in reader.read(bytes) where isOpen {
-            receive(input, at: now)
-        }
-        return finish()
-    }
-
-    private mutating func receive(_ input: ATReader.Input, at now: Instant) {
-        guard quota.take(at: now), queue.count < Self.queueLimit else {
-            close(.flooded)
-            return
-        }
-        if awaiting == nil {
-            execute(input, at: now)
-        } else {
-            queue.append(input)
-        }
-    }
-
     /// The outcome of a request; an id that is not waited for changes nothing.
     package mutating func requestCompleted(
         _ id: GatewayRequestID, _ outcome: RequestOutcome, at now: Instant
