@@ -66,17 +66,26 @@ package struct SBCCapabilities: Hashable, Sendable {
     }
 
     /// Says what is wrong with the capabilities of one endpoint.
+    ///
+    /// Bitpool limits beyond 2…250 pass: `select` clamps them.
     package func check() throws(SBCError) {
         if let field = emptyField { throw .emptyField(field) }
         guard minimumBitpool <= maximumBitpool else { throw .bitpoolUpsideDown(minimumBitpool, maximumBitpool) }
-        guard SBCConfiguration.bitpools.contains(minimumBitpool), SBCConfiguration.bitpools.contains(maximumBitpool)
-        else { throw .bitpoolOutOfRange(minimumBitpool, maximumBitpool) }
+    }
+
+    /// The same with both bitpool limits within 2…250.
+    private var clamped: SBCCapabilities {
+        var result = self
+        let bitpools = SBCConfiguration.bitpools
+        result.minimumBitpool = min(max(minimumBitpool, bitpools.lowerBound), bitpools.upperBound)
+        result.maximumBitpool = min(max(maximumBitpool, bitpools.lowerBound), bitpools.upperBound)
+        return result
     }
 
     /// The best configuration of one endpoint.
     package func select(_ quality: SBCQuality = .standard) throws(SBCError) -> SBCConfiguration {
         try check()
-        return try best(quality)
+        return try clamped.best(quality)
     }
 
     /// The best configuration that two endpoints have in common, of which each has to be right by itself.
@@ -85,7 +94,7 @@ package struct SBCCapabilities: Hashable, Sendable {
     ) throws(SBCError) -> SBCConfiguration {
         try check()
         try other.check()
-        let common = intersection(other)
+        let common = clamped.intersection(other.clamped)
         if let field = common.emptyField { throw .nothingInCommon(field) }
         guard common.minimumBitpool <= common.maximumBitpool else {
             throw .noCommonBitpool(minimumBitpool...maximumBitpool, other.minimumBitpool...other.maximumBitpool)
@@ -181,6 +190,7 @@ package enum SBCError: Error, Hashable, CustomStringConvertible {
     /// A configuration has one value of each field.
     case severalValues(SBCCapabilities.Field)
     case bitpoolUpsideDown(Int, Int)
+    /// Of a configuration only; capabilities are clamped.
     case bitpoolOutOfRange(Int, Int)
     case nothingInCommon(SBCCapabilities.Field)
     case noCommonBitpool(ClosedRange<Int>, ClosedRange<Int>)
@@ -208,6 +218,10 @@ extension SBCConfiguration {
     /// have no room for becomes the highest that they have.
     package init(_ bytes: [UInt8]) throws(SBCError) {
         let fields = try SBCCapabilities(bytes)
+        let (low, high) = (fields.minimumBitpool, fields.maximumBitpool)
+        guard low > high || (Self.bitpools.contains(low) && Self.bitpools.contains(high)) else {
+            throw .bitpoolOutOfRange(low, high)
+        }
         self = try fields.select()
         if let field = fields.ambiguousField { throw .severalValues(field) }
     }

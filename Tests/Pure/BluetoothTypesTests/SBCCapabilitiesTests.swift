@@ -66,12 +66,20 @@ struct SBCCapabilitiesTests {
         #expect(select([0xFF, 0xF3, 2, 53]) == .failure(.emptyField(.subbands)))
         #expect(select([0xFF, 0xFC, 2, 53]) == .failure(.emptyField(.allocation)))
         #expect(select([0xFF, 0xFF, 53, 2]) == .failure(.bitpoolUpsideDown(53, 2)))
-        #expect(select([0xFF, 0xFF, 1, 53]) == .failure(.bitpoolOutOfRange(1, 53)))
-        #expect(select([0xFF, 0xFF, 2, 251]) == .failure(.bitpoolOutOfRange(2, 251)))
         #expect(select([0xFF, 0xFF, 2, 2]).map(\.maximumBitpool) == .success(2))
         for count in [0, 1, 3, 5, 6, 300] {
             #expect(select([UInt8](repeating: 0xFF, count: count)) == .failure(.wrongSize(count)))
         }
+    }
+
+    @Test func `what a sink offers beyond the limits of bitpools is clamped, a configuration beyond them is refused`() {
+        #expect(select([0xFF, 0xFF, 0, 255]) == select([0xFF, 0xFF, 2, 250]))
+        #expect(select([0xFF, 0xFF, 1, 53]) == select([0xFF, 0xFF, 2, 53]))
+        #expect(select([0xFF, 0xFF, 251, 255]) == select([0xFF, 0xFF, 250, 250]))
+        #expect(select([0xFF, 0xFF, 2, 53], [0xFF, 0xFF, 1, 251]) == select([0xFF, 0xFF, 2, 53]))
+        #expect(throws: SBCError.bitpoolOutOfRange(1, 53)) { try SBCConfiguration([0x11, 0x15, 1, 53]) }
+        #expect(throws: SBCError.bitpoolOutOfRange(2, 251)) { try SBCConfiguration([0x11, 0x15, 2, 251]) }
+        #expect(throws: SBCError.bitpoolUpsideDown(53, 1)) { try SBCConfiguration([0x11, 0x15, 53, 1]) }
     }
 
     @Test func `the bitpool fits into the codec frames of the mode, and a mode without room is passed over`() throws {
@@ -107,9 +115,8 @@ struct SBCCapabilitiesTests {
             (.subbands, bytes[1] & 0x0C), (.allocation, bytes[1] & 0x03),
         ]
         if let empty = fields.first(where: { $0.1 == 0 }) { return .failure(.emptyField(empty.0)) }
-        let (low, high) = (Int(bytes[2]), Int(bytes[3]))
-        if low > high { return .failure(.bitpoolUpsideDown(low, high)) }
-        if low < 2 || high > 250 { return .failure(.bitpoolOutOfRange(low, high)) }
+        if bytes[2] > bytes[3] { return .failure(.bitpoolUpsideDown(Int(bytes[2]), Int(bytes[3]))) }
+        let (low, high) = (min(max(Int(bytes[2]), 2), 250), min(max(Int(bytes[3]), 2), 250))
         var modes = bytes[0] & 0x0F
         while modes != 0 {
             let mode = lowest(modes)
@@ -122,8 +129,8 @@ struct SBCCapabilitiesTests {
                 let room = (one == 0x04 ? 8 : 4) * (mode < 0x04 ? 32 : 16)
                 if low > room { continue }
                 return .success([
-                    lowest(bytes[0] & 0xF0) | mode, lowest(bytes[1] & 0xF0) | one | lowest(bytes[1] & 0x03), bytes[2],
-                    UInt8(min(high, room, 250)),
+                    lowest(bytes[0] & 0xF0) | mode, lowest(bytes[1] & 0xF0) | one | lowest(bytes[1] & 0x03), UInt8(low),
+                    UInt8(min(high, room)),
                 ])
             }
         }
