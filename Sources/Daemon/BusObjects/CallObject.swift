@@ -108,7 +108,7 @@ final class CallObject {
 
     private func end(_: MethodCall) async throws(APIError) {
         let id = record.identifier
-        try await perform(record.call.state.isRinging ? .reject(id) : .hangUp(id), "it is about to end by itself")
+        try await perform(record.call.state.isRinging ? .reject(id) : .end(id), "it is about to end by itself")
     }
 
     private func setHeld(_ call: MethodCall) async throws(APIError) {

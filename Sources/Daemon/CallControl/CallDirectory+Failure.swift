@@ -48,7 +48,7 @@ extension CallDirectory {
         guard !failed.isEmpty else { return false }
         switch request {
         case .setHeld, .sendDTMF, .responseAndHold, .giveUp: return false
-        case .hangUp(let id):
+        case .hangUp(let id), .end(let id):
             finishFailures()
             return failed.contains(id)
         case .answer, .reject, .dial, .threeWay:

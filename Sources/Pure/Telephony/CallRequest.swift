@@ -13,9 +13,12 @@ package struct CallRequestID: Hashable, Comparable, Sendable {
 package enum CallRequest: Hashable, Sendable {
     case answer(CallID)
     case reject(CallID)
+    /// Ends the conversation: a call of a conference ends with all others of it.
     case hangUp(CallID)
     /// Nobody has answered a call that rings: it is missed.
     case giveUp(CallID)
+    /// Ends that call alone, also out of a conference.
+    case end(CallID)
     /// - Parameter provider: nil: the first registered provider that can dial.
     case dial(number: String, provider: String? = nil)
     case setHeld(CallID, Bool)

@@ -10,6 +10,9 @@ extension CallTable {
             return Plan([.reject(id)])
         case .hangUp(let id):
             guard let call = call(id) else { throw .noSuchCall }
+            return Plan(conversation(of: call).map { $0.state.isRinging ? .reject($0.id) : .hangUp($0.id) })
+        case .end(let id):
+            guard let call = call(id) else { throw .noSuchCall }
             return Plan([call.state.isRinging ? .reject(id) : .hangUp(id)])
         case .giveUp(let id):
             // One that is being answered is answered.
@@ -43,6 +46,14 @@ extension CallTable {
         guard let first = held.min(by: { $0.index < $1.index }) else { return [] }
         guard first.isConference else { return [first] }
         return held.filter { $0.isConference && $0.provider == first.provider }
+    }
+    /// The call, then those in conference with it.
+    private func conversation(of call: Call) -> [Call] {
+        guard call.isConference else { return [call] }
+        return [call]
+            + calls.filter {
+                $0.id != call.id && $0.isConference && $0.provider == call.provider && $0.state == call.state
+            }
     }
     /// Dialled and not answered yet.
     private var outgoing: [Call] { calls.filter { $0.state == .dialing || $0.state == .alerting } }

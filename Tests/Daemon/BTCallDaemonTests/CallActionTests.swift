@@ -197,6 +197,34 @@ extension DaemonTests {
             }
         }
 
+        @Test func `Hanging up on a headset ends a conference with all of its calls, Call1.End one call of it`()
+            async throws
+        {
+            try await Box.run { box in
+                let ears = try await box.connect(Box.first)
+                let registration = try await box.register([.hold, .conference, .dial])
+                func ended() -> [Telephone.Request] {
+                    box.telephone.requests.filter { if case .end = $0 { true } else { false } }
+                }
+                func join() async throws -> Call.ID {
+                    let call = try await box.bridge.calls.dial("2")
+                    try await registration.update(call, .active)
+                    try await say("AT+CHLD=3", ears.headset, expecting: "OK")
+                    #expect(try await states(box) == [.active, .active])
+                    return call
+                }
+                let first = try await box.startCall(registration)
+                let second = try await join()
+                try await box.bridge.calls.hangup(second)
+                #expect(ended() == [.end(second, "localHangUp")])
+                #expect(try await states(box) == [.active])
+                let third = try await join()
+                try await say("AT+CHUP", ears.headset, expecting: "OK")
+                #expect(ended().dropFirst() == [.end(first, "localHangUp"), .end(third, "localHangUp")])
+                #expect(try await states(box).isEmpty)
+            }
+        }
+
         @Test func `Swap and conference without two calls are refused, and on the command line as well`() async throws {
             try await Box.run { box in
                 let registration = try await box.register([.hold])

@@ -135,7 +135,7 @@ private struct CallsWorld {
         switch steps.below(10) {
         case 0: return .answer(id)
         case 1: return .reject(id)
-        case 2: return .hangUp(id)
+        case 2: return index < 4 ? .hangUp(id) : .end(id)
         case 3: return .dial(number: "5552", provider: index < 2 ? names[index] : nil)
         case 4: return .setHeld(id, index & 1 == 0)
         case 5: return .threeWay(.consult(index: index))

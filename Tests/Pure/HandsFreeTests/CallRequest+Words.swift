@@ -8,6 +8,7 @@ extension CallRequest {
         case .reject(let id): "reject \(id.value)"
         case .hangUp(let id): "hangup \(id.value)"
         case .giveUp(let id): "giveup \(id.value)"
+        case .end(let id): "end \(id.value)"
         case .dial(let number, _): "dial \(number)"
         case .setHeld(let id, let held): "held \(id.value) \(held)"
         case .threeWay(let action): "chld \(action.text)"

@@ -250,6 +250,33 @@ private func outcomes(_ actions: [CallTable.Action]) -> [CallRequestOutcome] {
         return box
     }
 
+    /// Three calls in conference, and a held one beside them.
+    private func conference() throws -> Box {
+        var box = Box()
+        for state in [CallState.active, .active, .active, .held] {
+            let (id, _) = try box.table.reportOutgoing(CallDetails(), from: "phone")
+            _ = try box.table.update(id, state, from: "phone")
+        }
+        for id in [CallID(1), CallID(2), CallID(3)] {
+            _ = try box.table.update(id, isConference: true, from: "phone")
+        }
+        return box
+    }
+
+    @Test func `whoever hangs up in a conference leaves all of it, and no call besides`() throws {
+        var box = try conference()
+        let actions = box.fulfil(box.ask(.hangUp(CallID(2))))
+        #expect(steps(actions) == [.hangUp(CallID(2)), .hangUp(CallID(1)), .hangUp(CallID(3))])
+        #expect(outcomes(actions) == [.done])
+        #expect(box.states == [.held])
+    }
+
+    @Test func `one call can be ended out of a conference`() throws {
+        var box = try conference()
+        #expect(steps(box.fulfil(box.ask(.end(CallID(2))))) == [.hangUp(CallID(2))])
+        #expect(box.states == [.active, .active, .held])
+    }
+
     @Test func `0 rejects what waits, else releases what is held`() throws {
         var waiting = try box(waiting: true)
         #expect(steps(waiting.fulfil(waiting.ask(.threeWay(.releaseHeldOrRejectWaiting)))) == [.reject(CallID(3))])

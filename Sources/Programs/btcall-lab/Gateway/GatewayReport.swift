@@ -87,7 +87,7 @@ extension GatewayReport.Request {
         switch request {
         case .answer(let id): self = .answer(id)
         case .reject(let id): self = .reject(id)
-        case .hangUp(let id): self = .hangUp(id)
+        case .hangUp(let id), .end(let id): self = .hangUp(id)
         case .dial(let number, _): self = .dial(number)
         // The button of the Headset Profile: takes back the held call, or holds the active one.
         case .setHeld: self = .hold(.holdActiveAndAcceptOther)

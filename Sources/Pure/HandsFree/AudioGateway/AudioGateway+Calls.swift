@@ -190,7 +190,7 @@ extension AudioGateway {
             if case .hangUp(let id) = request { hungUp(id) }
             // The snapshot without the ringing call may come after this outcome: no RING in between.
             if ringAt != nil { ringAt = now.advanced(by: configuration.ringInterval) }
-        case .setHeld, .threeWay, .sendDTMF: break
+        case .setHeld, .threeWay, .sendDTMF, .end: break
         }
     }
 
