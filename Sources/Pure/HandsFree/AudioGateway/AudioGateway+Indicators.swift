@@ -78,7 +78,7 @@ extension AudioGateway {
         try parameters.end()
         guard (0...1).contains(value) else { throw .malformed }
         isReporting = mode == 3 && value == 1
-        connection.heard(.reporting(isReporting))
+        connection.heard(.reporting)
         return .done
     }
 

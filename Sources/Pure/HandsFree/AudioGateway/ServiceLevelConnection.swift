@@ -2,15 +2,16 @@ package import BluetoothTypes
 
 /// Follows a headset through the service level connection (HFP 1.9 §4.2) in whatever order its commands come.
 ///
-/// It is established when the headset has said its features, read the indicators, switched reporting on, and asked for
-/// what both sides announced (three-way list, HF indicators). A headset that leaves one of these out is taken as it is
-/// once it has reporting on and has been quiet for `settleTime`, or for twice its own longest pause so far, because some car
-/// kits take seconds for each command (INTEROP.md A8, A26). Until then nothing unsolicited may be sent.
+/// It is established when the headset has said its features, read the indicators, sent AT+CMER, and asked for what both
+/// sides announced (three-way list, HF indicators). AT+CMER counts whatever it switches: a headset without use for
+/// indicators sends it with reporting off. A headset that leaves one of these out is taken as it is once it has sent
+/// AT+CMER and has been quiet for `settleTime`, or for twice its own longest pause so far, because some car kits take
+/// seconds for each command (INTEROP.md A8, A26). Until then nothing unsolicited may be sent.
 package struct ServiceLevelConnection: Sendable {
     package enum Step: Hashable, Sendable {
         case features(HandsFreeFeatures)
         case indicatorList, indicatorValues
-        case reporting(Bool)
+        case reporting
         case threeWayList
         case hfIndicators([HFIndicator])
         case hfIndicatorList, hfIndicatorStates
@@ -66,7 +67,7 @@ package struct ServiceLevelConnection: Sendable {
             hasFeatures = true
         case .indicatorList: break
         case .indicatorValues: hasIndicatorValues = true
-        case .reporting(let isOn): hasReporting = hasReporting || isOn
+        case .reporting: hasReporting = true
         case .threeWayList: hasThreeWayList = true
         case .hfIndicators(let list):
             hfIndicators = list
