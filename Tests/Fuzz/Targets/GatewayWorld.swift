@@ -30,7 +30,6 @@ struct GatewayWorld {
     private(set) var pending: (id: GatewayRequestID, since: Instant)?
     private(set) var deadline: Instant?
     private var closeReason: AudioGateway.CloseReason?
-    private var linesSaid = 0
     private var lastRing: Instant?
     /// The headset opens the link; the gateway has to say what to do.
     private var isOffered = false
@@ -67,7 +66,7 @@ struct GatewayWorld {
         gateway = AudioGateway(configuration: configuration, calls: calls)
         twin = gateway
         view = HeadsetView(configuration)
-        (link, pending, deadline, closeReason, linesSaid, missed, lastRing) = (.idle, nil, nil, nil, 0, [], nil)
+        (link, pending, deadline, closeReason, missed, lastRing) = (.idle, nil, nil, nil, [], nil)
         try connect()
     }
 
@@ -76,9 +75,7 @@ struct GatewayWorld {
     /// The headset sends these bytes.
     mutating func say(_ bytes: [UInt8]) throws(BrokenRule) {
         guard !bytes.isEmpty else { return }
-        let before = view.unanswered.count
         view.say(bytes)
-        linesSaid += view.unanswered.count - before
         let whole = gateway.bytesReceived(bytes, at: now)
         var parts: [AudioGateway.Action] = []
         for byte in bytes { parts += twin.bytesReceived(CollectionOfOne(byte), at: now) }
@@ -206,8 +203,8 @@ struct GatewayWorld {
         case .setUpTimedOut: try require(!view.isEstablished, "it was established")
         case .flooded:
             try require(
-                linesSaid > configuration.quota.burst || view.unanswered.count > AudioGateway.queueLimit,
-                "\(linesSaid) lines are no flood")
+                view.linesSaid > configuration.quota.burst || view.unanswered.count > AudioGateway.queueLimit,
+                "\(view.linesSaid) lines are no flood")
         case .outputOverflow: try require(view.isWaiting, "nothing waits for a reply")
         }
     }

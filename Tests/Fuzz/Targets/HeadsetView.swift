@@ -7,7 +7,7 @@ struct HeadsetView {
     let configuration: AudioGatewayConfiguration
     /// The event came, and so did the reply before it.
     private(set) var isEstablished = false
-    /// Lines without a final result code.
+    /// Lines that have to get a final result code and have none.
     private(set) var unanswered: ArraySlice<ATReader.Input> = []
     /// Lines of the answer to the first of them came.
     private var isAnswering = false
@@ -20,7 +20,10 @@ struct HeadsetView {
     /// What the codecs are agreed on, by AT+BCS and its OK.
     private(set) var agreed: VoiceCodec?
     private(set) var offered: [VoiceCodec]?
+    /// All lines, also those that get no answer.
+    private(set) var linesSaid = 0
     private var reader = ATReader()
+    private var commands: CommandLines
     private var wantsCallerIdentification = false
     private var wantsCallWaiting = false
     private var wantsExtendedErrors = false
@@ -33,6 +36,7 @@ struct HeadsetView {
     init(_ configuration: AudioGatewayConfiguration) {
         self.configuration = configuration
         features = configuration.recordedFeatures
+        commands = CommandLines(isHeadsetProfile: configuration.profile == .headset)
         inbandRing = configuration.effectiveFeatures.contains(.inbandRing)
     }
 
@@ -42,7 +46,10 @@ struct HeadsetView {
     }
 
     mutating func say(_ bytes: [UInt8]) {
-        unanswered += reader.read(bytes)
+        for input in reader.read(bytes) {
+            linesSaid += 1
+            if commands.isAnswered(input) { unanswered.append(input) }
+        }
     }
 
     mutating func establish() throws(BrokenRule) {

@@ -15,8 +15,30 @@ import Testing
         "\"", "\r", "\r", "\r", "\n", " ", "-", "99999999999", "é", "\u{0}",
     ]
 
+    /// Which of these lines get a result code: commands and what is too long, an empty one until something else came.
+    private static func answered(
+        _ inputs: [ATReader.Input], _ saysOtherThings: inout Bool, isHeadsetProfile: Bool
+    ) -> Int {
+        var count = 0
+        for input in inputs {
+            guard case .line(let line) = input else {
+                count += 1
+                continue
+            }
+            let text = String(decoding: line.prefix(2), as: UTF8.self)
+            if text.uppercased() == "AT" || isHeadsetProfile && text.hasPrefix("+") {
+                count += 1
+            } else if !line.isEmpty {
+                saysOtherThings = true
+            } else if !saysOtherThings {
+                count += 1
+            }
+        }
+        return count
+    }
+
     @Test(arguments: randomCourses(20))
-    func `random bytes never trap and every line gets one final answer`(_ seed: Int) {
+    func `random bytes never trap and every command gets one final answer`(_ seed: Int) {
         var random = SeededGenerator(seed: UInt64(seed))
         var configuration = AudioGatewayConfiguration()
         configuration.quota.burst = 10_000
@@ -27,7 +49,8 @@ import Testing
         var gateway = AudioGateway(configuration: configuration)
         _ = gateway.start(at: .zero)
         var reader = ATReader()
-        var lines = 0
+        var saysOtherThings = false
+        var commands = 0
         var answers = 0
         var now = Instant.zero
         for _ in 0..<4000 {
@@ -35,7 +58,8 @@ import Testing
                 random.below(4) == 0
                 ? (0..<random.below(40)).map { _ in UInt8(truncatingIfNeeded: random.next()) }
                 : Array((Self.words.randomElement(using: &random) ?? "").utf8)
-            lines += reader.read(bytes).count
+            commands += Self.answered(
+                reader.read(bytes), &saysOtherThings, isHeadsetProfile: configuration.profile == .headset)
             now = now.advanced(by: .milliseconds(1))
             var actions = gateway.bytesReceived(bytes, at: now)
             var position = 0
@@ -53,7 +77,7 @@ import Testing
             }
         }
         #expect(gateway.isOpen)
-        #expect(answers == lines)
+        #expect(answers == commands)
         #expect(gateway.keptBytes <= ATReader.limit)
     }
 
@@ -292,10 +316,41 @@ private func processorSeconds() -> Double {
         #expect(turns == AudioGateway.deferredLimit + 1)
     }
 
+    /// Either side takes what the other says for lines of its own, as one that echoes does.
+    @Test(arguments: [AudioGatewayConfiguration.Profile.handsFree, .headset])
+    func `a headset that sends back whatever it hears is no endless dialogue`(
+        _ profile: AudioGatewayConfiguration.Profile
+    ) {
+        var configuration = AudioGatewayConfiguration()
+        configuration.profile = profile
+        var gateway = AudioGateway(configuration: configuration)
+        var heard = gateway.start(at: .zero).sentBytes
+        heard += gateway.bytesReceived(Array("AT+BRSF=28\rAT+CIND?\rAT+CMER=3,0,0,1\r".utf8), at: .zero).sentBytes
+        let call = Call(id: CallID(1), provider: "p", direction: .incoming, state: .incoming, index: 1)
+        heard += gateway.callsChanged(CallSnapshot([call]), at: .zero).sentBytes
+        heard += gateway.setSpeakerVolume(5).sentBytes
+        #expect(!heard.isEmpty)
+        var turns = 0
+        while !heard.isEmpty, turns < 10 {
+            heard = gateway.bytesReceived(heard, at: .zero).sentBytes
+            turns += 1
+        }
+        #expect(heard.isEmpty)
+        #expect(gateway.isOpen)
+    }
+
     @Test func `a line that is too long is one error`() {
         var gateway = AudioGateway(configuration: AudioGatewayConfiguration())
         _ = gateway.start(at: .zero)
         let actions = gateway.bytesReceived([UInt8](repeating: 65, count: 5000) + [13], at: .zero)
         #expect(actions == [.send(.error)])
+    }
+}
+
+extension [AudioGateway.Action] {
+    fileprivate var sentBytes: [UInt8] {
+        reduce(into: []) { bytes, action in
+            if case .send(let code) = action { bytes += code.bytes }
+        }
     }
 }

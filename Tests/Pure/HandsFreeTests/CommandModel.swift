@@ -8,14 +8,17 @@ import TestSupport
 /// It knows nothing of how the gateway comes to its answers: features are bits here, and calls are what a person would say
 /// of them.
 struct CommandModel {
-    /// What comes back: lines, then one final result code; a request is answered by its outcome.
+    /// What comes back: lines, then one final result code; a request is answered by its outcome, what is no command by
+    /// nothing.
     struct Answer {
         var lines: [String] = []
         var isOK = true
         var request: String?
+        var isSilent = false
 
         static let ok = Answer()
         static let error = Answer(isOK: false)
+        static let silence = Answer(isSilent: true)
 
         static func ok(_ lines: [String]) -> Answer { Answer(lines: lines) }
         static func ask(_ request: String) -> Answer { Answer(request: request) }
@@ -78,6 +81,7 @@ struct CommandModel {
     private(set) var hasExtendedErrors = false
     /// The headset has said its features.
     private var knowsHeadset = false
+    private var hasSaidOtherThings = false
 
     init(random: inout SeededGenerator) {
         // Codec negotiation, enhanced voice recognition and its text have dialogues of their own.
@@ -139,7 +143,10 @@ struct CommandModel {
     private func pick<T>(_ list: [T], _ random: inout SeededGenerator) -> T { list[random.below(list.count)] }
 
     private var basic: (inout Self, inout SeededGenerator) -> Case {
-        { _, random in (["", "AT"][random.below(2)], .ok) }
+        { model, random in
+            guard random.below(2) == 0 else { return ("AT", .ok) }
+            return ("", model.hasSaidOtherThings ? .silence : .ok)
+        }
     }
 
     private var features: (inout Self, inout SeededGenerator) -> Case {
@@ -391,9 +398,13 @@ struct CommandModel {
         { model, random in
             let letters = Array("QXYZ")
             let word = String((0..<1 + random.below(8)).map { _ in letters[random.below(letters.count)] })
+            guard random.below(8) > 0 else {
+                model.hasSaidOtherThings = true
+                return (model.pick([word, "OK", "+\(word)", "A"], &random), .silence)
+            }
             return model.pick(
                 [
-                    ("AT+\(word)", .error), ("AT+\(word)=1,2", .error), ("AT+\(word)?", .error), (word, .error),
+                    ("AT+\(word)", .error), ("AT+\(word)=1,2", .error), ("AT+\(word)?", .error),
                     ("AT%\(word)", .error), ("AT+", .error), ("ATZ", .error), ("AT+VGS=1;+VGM=1", .error),
                     (String(repeating: "A", count: ATReader.limit + 1 + random.below(100)), .error),
                 ], &random)

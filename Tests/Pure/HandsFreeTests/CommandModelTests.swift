@@ -7,7 +7,8 @@ import Testing
 /// Command lines at random, alone and in heaps, against the model of what must be answered.
 @Suite struct CommandModelTests {
     @Test(arguments: randomCourses(200))
-    func `every command line gets what the model says, in its turn, and exactly one final result code`(_ seed: Int) {
+    func `in its turn a command gets what the model says and one final result code, any other line nothing`(_ seed: Int)
+    {
         var random = SeededGenerator(seed: UInt64(seed) &+ 7000)
         var course = CommandCourse(random: &random)
         for _ in 0..<60 { course.heap(&random) }
@@ -62,6 +63,7 @@ private struct CommandCourse {
     }
 
     private mutating func check(_ answer: CommandModel.Answer, _ line: String, _ isDone: Bool, _ isExtended: Bool) {
+        guard !answer.isSilent else { return }
         for expected in answer.lines { #expect(take() == expected, "\(line)") }
         var isOK = answer.isOK
         if let request = answer.request {

@@ -17,6 +17,11 @@ package struct ATCommand: Hashable, Sendable {
     /// What follows the name and `=`; for `D` the dial string.
     package let parameters: ATParameters
 
+    /// Whether the line begins with `AT`, in either case.
+    package static func isCommand(_ line: [UInt8]) -> Bool {
+        line.count >= 2 && upper(line[0]) == UInt8(ascii: "A") && upper(line[1]) == UInt8(ascii: "T")
+    }
+
     /// - Parameter line: as `ATReader` gives it.
     /// - Throws: `notACommand` when the line does not begin with `AT` in either case or has no name after it.
     package init(line: [UInt8]) throws(ATSyntaxError) {
@@ -24,9 +29,7 @@ package struct ATCommand: Hashable, Sendable {
             self.init(name: "", form: .action)
             return
         }
-        guard line.count >= 2, Self.upper(line[0]) == UInt8(ascii: "A"), Self.upper(line[1]) == UInt8(ascii: "T") else {
-            throw .notACommand
-        }
+        guard Self.isCommand(line) else { throw .notACommand }
         guard line.count > 2 else {
             self.init(name: "", form: .action)
             return

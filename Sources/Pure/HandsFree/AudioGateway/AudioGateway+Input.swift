@@ -15,10 +15,29 @@ extension AudioGateway {
             close(.flooded)
             return
         }
+        guard isAnswered(input) else { return }
         if awaiting == nil {
             execute(input, at: now)
         } else {
             queue.append(input)
+        }
+    }
+
+    /// Whether the line gets a result code. Only what begins with AT does: a headset that echoes what it hears, or sends
+    /// result codes itself, would be in an endless dialogue with us. In the Headset Profile the AT may be missing.
+    ///
+    /// An empty line gets OK, because some headsets send one and wait. A headset that has sent something else gets silence
+    /// for it too: each line that it echoes begins with an empty one.
+    private mutating func isAnswered(_ input: ATReader.Input) -> Bool {
+        switch input {
+        case .problem: return true
+        case .line(let line):
+            if ATCommand.isCommand(line) || isHeadsetProfile && line.first == UInt8(ascii: "+") { return true }
+            guard line.isEmpty else {
+                saysOtherThings = true
+                return false
+            }
+            return !saysOtherThings
         }
     }
 }

@@ -57,6 +57,8 @@ package struct AudioGateway: Sendable {
     var reminderAt: Instant?
     var audioWanted: AudioWish?
     var volume = VolumeState()
+    /// The headset has sent a line that is no command.
+    var saysOtherThings = false
     /// A command is being worked on and has no reply yet.
     private var isResponding = false
     private var lastRequest: UInt32 = 0

@@ -1,0 +1,21 @@
+import HandsFree
+
+/// Which lines of a headset get a final result code: commands and what is too long; an empty one until the headset has sent
+/// something that is no command.
+struct CommandLines {
+    let isHeadsetProfile: Bool
+    private var isTalkative = false
+
+    init(isHeadsetProfile: Bool) {
+        self.isHeadsetProfile = isHeadsetProfile
+    }
+
+    mutating func isAnswered(_ input: ATReader.Input) -> Bool {
+        guard case .line(let line) = input else { return true }
+        guard !line.isEmpty else { return !isTalkative }
+        let start = line.prefix(2).map { $0 & 0xDF }
+        let isCommand = start == Array("AT".utf8) || isHeadsetProfile && line[0] == UInt8(ascii: "+")
+        if !isCommand { isTalkative = true }
+        return isCommand
+    }
+}
