@@ -192,6 +192,8 @@ enum ATTarget {
         guard !lines.isEmpty else { return }
         var gateway = AudioGateway(configuration: configuration, calls: calls)
         _ = gateway.start(at: .zero)
+        _ = gateway.bytesReceived(Array("AT+BRSF=0\rAT+CIND?\rAT+CMER=3,0,0,1\r".utf8), at: .zero)
+        try require(gateway.isEstablished, "the headset is connected")
         var reader = ATReader()
         var commands = CommandLines(isHeadsetProfile: false)
         var expected = 0

@@ -137,7 +137,8 @@ struct GatewayWorld {
             try require(closeReason == nil, "after the end nothing is said: \(action)")
             switch action {
             case .send(let code): try hear(code)
-            case .request(_, let id):
+            case .request(let request, let id):
+                try check(request)
                 try require(!view.isWaiting && id != pending?.id, "one request at a time")
                 pending = (id, now)
                 view.isWaiting = true
@@ -147,6 +148,7 @@ struct GatewayWorld {
                 link = .closing(isHalf: link != .open && link != .closing(isHalf: false))
             case .acceptAudio(let codec):
                 try require(isOffered && link == .idle, "there is no link to accept")
+                try require(gateway.isEstablished, "no audio before the service level connection")
                 try require(codec == .cvsd || view.agreed == codec, "\(codec) was not agreed on")
                 link = .accepting(codec)
                 isOffered = false
@@ -172,6 +174,15 @@ struct GatewayWorld {
         }
         if !view.isWaiting { pending = nil }
         try check()
+    }
+
+    /// What the headset may ask for.
+    private func check(_ request: CallRequest) throws(BrokenRule) {
+        switch request {
+        case .responseAndHold: return
+        case .dial, .answer, .reject, .hangUp, .end, .setHeld, .threeWay, .sendDTMF: break
+        }
+        try require(gateway.isEstablished, "nothing is done to calls before the service level connection")
     }
 
     private mutating func hear(_ code: ATResultCode) throws(BrokenRule) {

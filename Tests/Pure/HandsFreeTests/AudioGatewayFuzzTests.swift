@@ -237,6 +237,17 @@ private func processorSeconds() -> Double {
 }
 
 @Suite struct AudioGatewayLimitTests {
+    /// With the service level connection.
+    private static func connected(
+        _ configuration: AudioGatewayConfiguration = AudioGatewayConfiguration()
+    ) -> AudioGateway {
+        var gateway = AudioGateway(configuration: configuration)
+        _ = gateway.start(at: .zero)
+        _ = gateway.bytesReceived(Array("AT+BRSF=28\rAT+CIND?\rAT+CMER=3,0,0,1\r".utf8), at: .zero)
+        #expect(gateway.isEstablished)
+        return gateway
+    }
+
     @Test func `a flood ends the connection`() {
         var gateway = AudioGateway(configuration: AudioGatewayConfiguration())
         _ = gateway.start(at: .zero)
@@ -247,8 +258,7 @@ private func processorSeconds() -> Double {
     }
 
     @Test func `commands pile up behind a request only so far`() {
-        var gateway = AudioGateway(configuration: AudioGatewayConfiguration())
-        _ = gateway.start(at: .zero)
+        var gateway = Self.connected()
         #expect(
             gateway.bytesReceived(Array("ATD1;\r".utf8), at: .zero).contains(.request(.dial(number: "1"), id: .init(1)))
         )
@@ -280,10 +290,10 @@ private func processorSeconds() -> Double {
         /// The processor's time, of the best of three: other programs run too.
         func seconds(_ times: Int) -> Double {
             let all = (0..<3).map { _ in
-                var gateway = AudioGateway(configuration: configuration)
-                _ = gateway.start(at: .zero)
+                var gateway = Self.connected(configuration)
                 // A request is pending, so that commands are kept.
-                _ = gateway.bytesReceived(Array("ATD1;\r".utf8), at: .zero)
+                let dialled = gateway.bytesReceived(Array("ATD1;\r".utf8), at: .zero)
+                #expect(dialled.contains(.request(.dial(number: "1"), id: .init(1))))
                 let begin = processorSeconds()
                 for _ in 0..<times {
                     _ = gateway.bytesReceived(bytes, at: .zero)
@@ -300,11 +310,8 @@ private func processorSeconds() -> Double {
     @Test func `a headset that makes us wait for replies is disconnected before much is kept for it`() {
         var configuration = AudioGatewayConfiguration()
         configuration.requestTimeout = .seconds(3600)
-        var gateway = AudioGateway(configuration: configuration)
-        _ = gateway.start(at: .zero)
-        for line in ["AT+BRSF=28", "AT+CIND?", "AT+CMER=3,0,0,1", "ATD1;"] {
-            _ = gateway.bytesReceived(Array("\(line)\r".utf8), at: .zero)
-        }
+        var gateway = Self.connected(configuration)
+        _ = gateway.bytesReceived(Array("ATD1;\r".utf8), at: .zero)
         var actions: [AudioGateway.Action] = []
         var turns = 0
         while gateway.isOpen, turns < 1000 {

@@ -29,50 +29,6 @@ struct CommandModel {
         let answer: Answer
     }
 
-    /// The calls of a course, in words, and what follows from them.
-    struct Calls {
-        let calls: [Call]
-        let listed: [String]
-        let durations: [String]
-        /// ATA, AT+CHUP; nil is ERROR.
-        let answer: String?
-        let hangUp: String?
-        let rejects: Bool
-        let isTalking: Bool
-        /// What of AT+CHLD has calls to work on.
-        let threeWay: Set<String>
-    }
-
-    static let tables: [Calls] = [
-        Calls(
-            calls: [], listed: [], durations: [], answer: nil, hangUp: nil, rejects: false, isTalking: false,
-            threeWay: []),
-        Calls(
-            calls: [call(1, .incoming, .incoming, "5551")], listed: ["+CLCC: 1,1,4,0,0,\"5551\",129"], durations: [],
-            answer: "answer 1", hangUp: "reject 1", rejects: true, isTalking: false, threeWay: ["0", "1", "2"]),
-        Calls(
-            calls: [call(2, .outgoing, .dialing, "+5552")], listed: ["+CLCC: 2,0,2,0,0,\"+5552\",145"], durations: [],
-            answer: nil, hangUp: "hangup 2", rejects: false, isTalking: true, threeWay: ["1", "12"]),
-        Calls(
-            calls: [call(1, .outgoing, .active, "5551")], listed: ["+CLCC: 1,0,0,0,0,\"5551\",129"],
-            durations: ["+BCDI: 1,0"], answer: nil, hangUp: "hangup 1", rejects: false, isTalking: true,
-            threeWay: ["1", "2", "11", "21"]),
-        Calls(
-            calls: [call(1, .outgoing, .held, nil)], listed: ["+CLCC: 1,0,1,0,0"], durations: ["+BCDI: 1,0"],
-            answer: nil,
-            hangUp: nil, rejects: false, isTalking: true, threeWay: ["0", "1", "2", "11", "21"]),
-        Calls(
-            calls: [call(1, .outgoing, .active, nil), call(3, .incoming, .waiting, "5553")],
-            listed: ["+CLCC: 1,0,0,0,0", "+CLCC: 3,1,5,0,0,\"5553\",129"], durations: ["+BCDI: 1,0"],
-            answer: "answer 3",
-            hangUp: "hangup 1", rejects: false, isTalking: true, threeWay: ["0", "1", "2", "11", "21"]),
-        Calls(
-            calls: [call(1, .outgoing, .held, nil), call(2, .incoming, .active, nil)],
-            listed: ["+CLCC: 1,0,1,0,0", "+CLCC: 2,1,0,0,0"], durations: ["+BCDI: 1,0", "+BCDI: 2,0"], answer: nil,
-            hangUp: "hangup 2", rejects: false, isTalking: true,
-            threeWay: ["0", "1", "2", "3", "4", "11", "12", "21", "22"]),
-    ]
-
     let gateway: UInt32
     let headset: UInt32
     let configuration: AudioGatewayConfiguration
@@ -81,7 +37,13 @@ struct CommandModel {
     private(set) var hasExtendedErrors = false
     /// The headset has said its features.
     private var knowsHeadset = false
+    /// What of the service level connection has come.
+    private var parts: Set<Part> = []
+    /// The service level connection is there.
+    private var isConnected = false
     private var hasSaidOtherThings = false
+
+    private enum Part { case values, reporting, threeWay, ours, theirs }
 
     init(random: inout SeededGenerator) {
         // Codec negotiation, enhanced voice recognition and its text have dialogues of their own.
@@ -102,14 +64,54 @@ struct CommandModel {
         lastDialed = configuration.lastDialed
     }
 
-    private static func call(_ index: Int, _ direction: CallDirection, _ state: CallState, _ number: String?) -> Call {
-        Call(
-            id: CallID(UInt32(index)), provider: "p", direction: direction, state: state,
-            details: CallDetails(number: number), index: index)
-    }
-
     private func has(_ bit: Int) -> Bool { gateway >> UInt32(bit) & 1 == 1 }
     private func theyHave(_ bit: Int) -> Bool { knowsHeadset && headset >> UInt32(bit) & 1 == 1 }
+
+    /// The service level connection, step by step; what AT+CMER switches does not matter (HFP 1.9 §4.2.1).
+    private mutating func heard(_ part: Part?) {
+        if let part { parts.insert(part) }
+        var needed: Set<Part> = [.values, .reporting]
+        if has(0) && theyHave(1) { needed.insert(.threeWay) }
+        if has(10) && theyHave(8) { needed.formUnion([.ours, .theirs]) }
+        if knowsHeadset && parts.isSuperset(of: needed) { isConnected = true }
+    }
+
+    /// What a headset begins with.
+    mutating func connect() -> [Command] {
+        let (features, greeting) = hello()
+        var commands = [Command(line: features, answer: greeting)]
+        let steps: [(Part, String, Answer)] = [
+            (.values, "AT+CIND?", .ok([indicatorValues])), (.reporting, "AT+CMER=3,0,0,1", .ok),
+            (.threeWay, "AT+CHLD=?", .ok([threeWayList])), (.theirs, "AT+BIND=1,2", .ok),
+            (.ours, "AT+BIND?", has(10) ? .ok(["+BIND: 1,1", "+BIND: 2,1"]) : .ok),
+        ]
+        for (part, line, answer) in steps {
+            heard(part)
+            commands.append(Command(line: line, answer: answer))
+        }
+        return commands
+    }
+
+    private mutating func hello() -> Case {
+        knowsHeadset = true
+        heard(nil)
+        return ("AT+BRSF=\(headset)", .ok(["+BRSF: \(gateway)"]))
+    }
+
+    private var indicatorValues: String {
+        let states = Set(calls.calls.map(\.state))
+        let isUp = states.contains(.active) || states.contains(.held)
+        let setUp = states.contains(.dialing) ? 2 : states.contains(.incoming) || states.contains(.waiting) ? 1 : 0
+        let held = states.contains(.held) ? states.contains(.active) ? 1 : 2 : 0
+        return "+CIND: 1,\(isUp ? 1 : 0),\(setUp),\(held),5,0,5"
+    }
+
+    private var threeWayOptions: [String] {
+        guard has(0) else { return ["0", "1"] }
+        return has(7) ? ["0", "1", "1x", "2", "2x", "3", "4"] : ["0", "1", "2", "3", "4"]
+    }
+
+    private var threeWayList: String { "+CHLD: (\(threeWayOptions.joined(separator: ",")))" }
 
     // MARK: A command at random
 
@@ -154,36 +156,35 @@ struct CommandModel {
             let wrong = model.pick(
                 ["AT+BRSF=", "AT+BRSF", "AT+BRSF?", "AT+BRSF=x", "AT+BRSF=-1", "AT+BRSF=1,2"], &random)
             guard random.below(2) == 0 else { return (wrong, .error) }
-            model.knowsHeadset = true
-            return ("AT+BRSF=\(model.headset)", .ok(["+BRSF: \(model.gateway)"]))
+            return model.hello()
         }
     }
 
     private var indicators: (inout Self, inout SeededGenerator) -> Case {
         { model, random in
-            let states = Set(model.calls.calls.map(\.state))
-            let isUp = states.contains(.active) || states.contains(.held)
-            let setUp = states.contains(.dialing) ? 2 : states.contains(.incoming) || states.contains(.waiting) ? 1 : 0
-            let held = states.contains(.held) ? states.contains(.active) ? 1 : 2 : 0
             let names =
                 "(\"service\",(0,1)),(\"call\",(0,1)),(\"callsetup\",(0-3)),(\"callheld\",(0-2)),(\"signal\",(0-5)),"
                 + "(\"roam\",(0,1)),(\"battchg\",(0-5))"
+            guard random.below(4) > 0 else {
+                model.heard(.values)
+                return ("AT+CIND?", .ok([model.indicatorValues]))
+            }
             return model.pick(
-                [
-                    ("AT+CIND?", .ok(["+CIND: 1,\(isUp ? 1 : 0),\(setUp),\(held),5,0,5"])),
-                    ("AT+CIND=?", .ok(["+CIND: " + names])), ("AT+CIND=1", .error), ("AT+CIND", .error),
-                ], &random)
+                [("AT+CIND=?", .ok(["+CIND: " + names])), ("AT+CIND=1", .error), ("AT+CIND", .error)], &random)
         }
     }
 
     private var reporting: (inout Self, inout SeededGenerator) -> Case {
         { model, random in
-            model.pick(
+            let (line, answer): Case = model.pick(
                 [
                     ("AT+CMER=3,0,0,1", .ok), ("AT+CMER=3,0,0,0", .ok), ("AT+CMER=3,,,1", .ok), ("AT+CMER=0", .ok),
-                    ("AT+CMER=3,0,0,1,0", .ok), ("AT+CMER=3,0,0,2", .error), ("AT+CMER=4,0,0,1", .error),
-                    ("AT+CMER=", .error), ("AT+CMER?", .error), ("AT+CMER=3,0,0,1,0,0", .error),
+                    ("AT+CMER=1,0,0,1", .ok), ("AT+CMER=3,0,0,1,0", .ok), ("AT+CMER=3,0,0,2", .error),
+                    ("AT+CMER=4,0,0,1", .error), ("AT+CMER=", .error), ("AT+CMER?", .error),
+                    ("AT+CMER=3,0,0,1,0,0", .error),
                 ], &random)
+            if answer.isOK { model.heard(.reporting) }
+            return (line, answer)
         }
     }
 
@@ -198,17 +199,15 @@ struct CommandModel {
 
     private var threeWay: (inout Self, inout SeededGenerator) -> Case {
         { model, random in
-            let isByIndex = model.has(7)
-            let offered =
-                !model.has(0)
-                ? ["0", "1"] : isByIndex ? ["0", "1", "1x", "2", "2x", "3", "4"] : ["0", "1", "2", "3", "4"]
             if random.below(5) == 0 {
-                return ("AT+CHLD=?", .ok(["+CHLD: (\(offered.joined(separator: ",")))"]))
+                model.heard(.threeWay)
+                return ("AT+CHLD=?", .ok([model.threeWayList]))
             }
             let value = model.pick(
                 ["0", "1", "2", "3", "4", "11", "12", "17", "21", "22", "5", "18", "x", ""], &random)
             let kind = value.count == 2 ? "\(value.first ?? "x")x" : value
-            let isPossible = offered.contains(kind) && model.calls.threeWay.contains(value)
+            let isPossible =
+                model.isConnected && model.threeWayOptions.contains(kind) && model.calls.threeWay.contains(value)
             return ("AT+CHLD=\(value)", isPossible ? .ask("chld \(value)") : .error)
         }
     }
@@ -217,10 +216,12 @@ struct CommandModel {
         { model, random in
             switch random.below(4) {
             case 0:
-                let list = [[1], [2], [1, 2], [2, 9]][random.below(4)]
+                let list = [[1], [2], [1, 2], [2, 9], [65535]][random.below(5)]
+                model.heard(.theirs)
                 return ("AT+BIND=" + list.map(String.init).joined(separator: ","), .ok)
             case 1: return ("AT+BIND=?", model.has(10) ? .ok(["+BIND: (1,2)"]) : .ok)
             case 2:
+                model.heard(.ours)
                 return ("AT+BIND?", model.has(10) ? .ok(["+BIND: 1,1", "+BIND: 2,1"]) : .ok)
             default: return (["AT+BIND", "AT+BIND=x", "AT+BIND=1,,2"][random.below(3)], .error)
             }
@@ -247,28 +248,33 @@ struct CommandModel {
         }
     }
 
+    /// Before the service level connection nothing is done to calls.
+    private func usable(_ request: String?) -> String? { isConnected ? request : nil }
+
     private var callControl: (inout Self, inout SeededGenerator) -> Case {
         { model, random in
             switch random.below(3) {
-            case 0: return ("ATA", model.calls.answer.map { .ask($0) } ?? .error)
+            case 0: return ("ATA", model.usable(model.calls.answer).map { .ask($0) } ?? .error)
             case 1: return (["ATA1", "AT+CHUP?", "AT+CHUP=1"][random.below(3)], .error)
             default:
                 let isRefused = model.calls.rejects && !model.has(5)
-                return ("AT+CHUP", isRefused ? .error : model.calls.hangUp.map { .ask($0) } ?? .error)
+                return ("AT+CHUP", isRefused ? .error : model.usable(model.calls.hangUp).map { .ask($0) } ?? .error)
             }
         }
     }
 
     private var dialling: (inout Self, inout SeededGenerator) -> Case {
         { model, random in
-            if random.below(4) == 0 { return ("AT+BLDN", model.lastDialed.map { .ask("dial \($0)") } ?? .error) }
+            func dialled(_ number: String?) -> Answer {
+                model.usable(number).map { .ask("dial \($0)") } ?? .error
+            }
+            if random.below(4) == 0 { return ("AT+BLDN", dialled(model.lastDialed)) }
             return model.pick(
                 [
-                    ("ATD5551;", .ask("dial 5551")), ("ATD+49*#0;", .ask("dial +49*#0")),
-                    ("ATD>1;", .ask("dial 5551000")),
-                    ("ATD>23;", .ask("dial *#")), ("ATD>2;", .error), ("ATD>;", .error), ("ATD5551", .error),
-                    ("ATD;", .error), ("ATDx;", .error), ("ATD\(String(repeating: "1", count: 81));", .error),
-                    ("ATD", .error),
+                    ("ATD5551;", dialled("5551")), ("ATD+49*#0;", dialled("+49*#0")), ("ATD>1;", dialled("5551000")),
+                    ("ATD>23;", dialled("*#")), ("ATD>2;", .error), ("ATD>;", .error), ("ATD5551", .error),
+                    ("ATD;", .error), ("ATDx;", .error), ("ATD", .error),
+                    ("ATD\(String(repeating: "1", count: 81));", .error),
                 ], &random)
         }
     }
@@ -309,7 +315,7 @@ struct CommandModel {
             let tone = model.pick(["0", "9", "*", "#", "A", "D"], &random)
             let bad = model.pick(["", "E", "12", "1,x", "1,2,3"], &random)
             guard random.below(2) == 0 else { return ("AT+VTS=\(bad)", .error) }
-            return ("AT+VTS=\(tone)", model.calls.isTalking ? .ask("dtmf \(tone)") : .error)
+            return ("AT+VTS=\(tone)", model.isConnected && model.calls.isTalking ? .ask("dtmf \(tone)") : .error)
         }
     }
 
@@ -342,7 +348,7 @@ struct CommandModel {
                 [
                     ("AT+CGMI", .ok(["btcall"])), ("AT+GMM", .ok(["btcall"])), ("AT+CGMR", .ok(["1"])),
                     ("AT+CGMI?", .error),
-                    ("AT+CKPD=200", .ok), ("AT+CKPD=1", .error),
+                    ("AT+CKPD=200", model.isConnected ? .ok : .error), ("AT+CKPD=1", .error),
                 ], &random)
         }
     }

@@ -11,6 +11,8 @@ import Testing
     {
         var random = SeededGenerator(seed: UInt64(seed) &+ 7000)
         var course = CommandCourse(random: &random)
+        // The others come to the service level connection by chance, or never.
+        if seed % 3 > 0 { course.connect() }
         for _ in 0..<60 { course.heap(&random) }
     }
 }
@@ -28,6 +30,17 @@ private struct CommandCourse {
         model = CommandModel(random: &random)
         gateway = AudioGateway(configuration: model.configuration, calls: CallSnapshot(model.calls.calls))
         note(gateway.start(at: now))
+    }
+
+    /// The commands that a headset begins with.
+    mutating func connect() {
+        let commands = model.connect()
+        for command in commands {
+            note(gateway.bytesReceived(Array(command.line.utf8) + [0x0D], at: now))
+            check(command.answer, command.line, true, model.hasExtendedErrors)
+        }
+        #expect(said.isEmpty, "\(said) after \(commands.map(\.line))")
+        #expect(gateway.isEstablished)
     }
 
     /// A few commands in one piece or in many; the requests among them are completed as they come.

@@ -31,10 +31,10 @@ extension AudioGateway {
         return finish()
     }
 
-    /// The headset is opening the link: `acceptAudio` with the codec agreed on, else CVSD, or `rejectAudio` when a link
-    /// is there or on its way already.
+    /// The headset is opening the link: `acceptAudio` with the codec agreed on, else CVSD, or `rejectAudio` before the
+    /// service level connection and when a link is there or on its way already.
     package mutating func audioIncoming() -> [Action] {
-        guard isOpen else { return [.rejectAudio] }
+        guard isOpen, connection.isEstablished else { return [.rejectAudio] }
         perform(audio.incoming())
         return finish()
     }

@@ -157,6 +157,7 @@ extension AudioGateway {
     // MARK: Commands
 
     mutating func respondAboutCalls(_ name: CommandName, _ command: ATCommand) throws(ATSyntaxError) -> Reply {
+        guard connection.isEstablished || isForSetUp(name, command) else { return .refuse(.notAllowed) }
         switch (name, command.form) {
         case (.answer, .action):
             guard command.parameters.isAtEnd else { throw .excess }
@@ -179,6 +180,12 @@ extension AudioGateway {
         case (.tone, .set): return try tone(command.parameters)
         default: return .refuse(.notSupported)
         }
+    }
+
+    /// Before the service level connection a headset may ask about calls, but do nothing to them. Response and hold stays
+    /// open: a headset that comes back to a call on hold asks AT+BTRH? and acts on the answer.
+    private func isForSetUp(_ name: CommandName, _ command: ATCommand) -> Bool {
+        name == .responseAndHold || command.form == .test || command.form == .read
     }
 
     /// What follows the OK of a request.

@@ -74,6 +74,7 @@ extension AudioGateway {
         case .microphoneVolume: return try respondAboutVolume(.microphone, command, at: now)
         case .keyPress:
             try takeKey(command)
+            guard connection.isEstablished else { return .refuse(.notAllowed) }
             tell(.button(.callKey))
             return .done
         case .manufacturer, .manufacturerShort: return identify(configuration.manufacturer, command)
