@@ -26,7 +26,7 @@ public struct DialFailure: Error, Hashable, Sendable, CustomStringConvertible {
         public static let refused = Cause(description: "refused")
         /// The application did not answer within five seconds.
         public static let timedOut = Cause(description: "timedOut")
-        /// No more calls fit, or the one that is up cannot be held.
+        /// No more calls fit, the one that is up cannot be held, or one is being dialled.
         public static let noRoom = Cause(description: "noRoom")
         /// The call ended before it was begun.
         public static let canceled = Cause(description: "canceled")

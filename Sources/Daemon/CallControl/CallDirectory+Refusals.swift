@@ -45,6 +45,8 @@ extension CallDirectory {
             throw APIError(.notSupported, "the call's provider did not register this capability")
         case .failed(.noProvider): throw noDialer(dialer)
         case .failed(.tooManyCalls): throw Self.tooManyCalls
+        case .failed(.dialing):
+            throw APIError(.wrongState, "a call is being dialled: wait for its answer, or end it first")
         case .failed(.provider(.refused)): throw APIError(.providerFailed, result.refusal)
         case .failed(.provider(.timedOut)): throw APIError(.timedOut, result.refusal)
         case .failed(.provider(.gone)): throw APIError(.providerFailed, "the call's provider has left the bus")

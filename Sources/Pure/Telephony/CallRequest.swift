@@ -109,6 +109,8 @@ package enum CallRequestFailure: Error, Hashable, Sendable {
     case noProvider
     /// Seven calls are up.
     case tooManyCalls
+    /// A call is being dialled already.
+    case dialing
     /// The provider said no, or did not answer in time.
     case provider(ProviderFailure)
 }

@@ -83,6 +83,8 @@ extension CallTable {
             provider.capabilities.contains(.dial) && (name.map { provider.name == $0 } ?? provider.dialsNumbers)
         }
         guard let provider = able else { throw .noProvider }
+        // A person dials one number at a time: a second one is a button pressed twice.
+        guard !calls.contains(where: { $0.isShown && $0.state.isOutgoingSetup }) else { throw .dialing }
         guard let room = holding(active) else { throw .notSupported }
         let details = CallDetails(number: number)
         guard let call = add(details, direction: .outgoing, state: .setup, provider: provider) else {

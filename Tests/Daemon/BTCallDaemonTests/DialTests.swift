@@ -4,6 +4,7 @@ import BTCallSimulator
 import BluetoothTypes
 import Configuration
 import ControlLoop
+import DBus
 import TestSupport
 import Testing
 
@@ -52,6 +53,25 @@ extension DaemonTests {
                 }
                 headset.press(.redial)
                 try await eventually("the later number is dialled") { box.telephone.requests.contains(.start("4712")) }
+            }
+        }
+
+        @Test func `While a call is dialled another number is refused, to a headset and on the bus`() async throws {
+            try await Box.run { box in
+                let headset = try await box.connect(Box.first).headset
+                let registration = try await box.register([.dial, .hold])
+                let call = try await box.bridge.calls.dial("4711")
+                headset.say("ATD4712;")
+                try await eventually("the headset is refused") { reply(of: headset, to: "ATD4712;") == "< ERROR" }
+                let error = await box.error(
+                    "/org/btcall/calls", "org.btcall.Calls1", "Place", [.string("4712"), .vardict([:])])
+                #expect(error == "org.btcall.Error.WrongState")
+                let (text, status) = try await Program(box.address)("dial", "4712")
+                #expect(status == 1 && text.contains("a call is being dialled"), "\(text)")
+                #expect(box.telephone.requests == [.start("4711")])
+                try await registration.update(call, .active)
+                _ = try await box.bridge.calls.dial("4712")
+                #expect(box.telephone.requests.last == .start("4712"))
             }
         }
 

@@ -180,7 +180,10 @@ struct GatewayWorld {
     private func check(_ request: CallRequest) throws(BrokenRule) {
         switch request {
         case .responseAndHold: return
-        case .dial, .answer, .reject, .hangUp, .end, .setHeld, .threeWay, .sendDTMF: break
+        case .dial:
+            let isFree = !calls.calls.contains { [.setup, .dialing, .alerting].contains($0.state) }
+            try require(isFree, "one number is dialled at a time")
+        case .answer, .reject, .hangUp, .end, .setHeld, .threeWay, .sendDTMF: break
         }
         try require(gateway.isEstablished, "nothing is done to calls before the service level connection")
     }

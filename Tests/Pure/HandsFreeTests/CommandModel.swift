@@ -265,8 +265,10 @@ struct CommandModel {
 
     private var dialling: (inout Self, inout SeededGenerator) -> Case {
         { model, random in
+            // One number at a time.
+            let isFree = !model.calls.calls.contains { $0.state == .dialing }
             func dialled(_ number: String?) -> Answer {
-                model.usable(number).map { .ask("dial \($0)") } ?? .error
+                (isFree ? model.usable(number) : nil).map { .ask("dial \($0)") } ?? .error
             }
             if random.below(4) == 0 { return ("AT+BLDN", dialled(model.lastDialed)) }
             return model.pick(

@@ -30,13 +30,14 @@ import Testing
         #expect(table.calls.count == 3)
     }
 
-    @Test func `What comes without a name is dialled by who takes plain numbers`() {
+    @Test func `What comes without a name is dialled by who takes plain numbers`() throws {
         var table = CallTable()
         table.register(CallProvider(name: "gate", capabilities: [.dial], dialsNumbers: false))
         let nobody = table.request(.dial(number: "1"), id: CallRequestID(1))
         #expect(nobody == [.completed(CallRequestID(1), .failed(.noProvider))])
-        table.register(CallProvider(name: "phone", capabilities: [.dial]))
+        table.register(CallProvider(name: "phone", capabilities: [.dial, .hold]))
         _ = table.request(.dial(number: "1"), id: CallRequestID(2))
+        _ = try table.update(CallID(1), .active, from: "phone")
         _ = table.request(.dial(number: "gate:1", provider: "gate"), id: CallRequestID(3))
         #expect(table.calls.map(\.provider) == ["phone", "gate"])
     }

@@ -18,6 +18,7 @@ import Testing
     @Test func `a request to dial names the call that it makes`() throws {
         var table = table()
         let first = table.begin(.dial(number: "1"), id: CallRequestID(1))
+        _ = try table.update(CallID(1), .active, from: "phone")
         let second = table.begin(.dial(number: "2"), id: CallRequestID(2))
         #expect(first.call == CallID(1) && second.call == CallID(2))
         #expect(table.call(try #require(second.call))?.details.number == "2")

@@ -174,14 +174,14 @@ private func outcomes(_ actions: [CallTable.Action]) -> [CallRequestOutcome] {
         #expect(box.indicators == [0, 0, 0])
         #expect(outcomes(box.fulfil(asked)) == [.done])
         #expect(box.indicators == [0, 2, 0])
-        let again = box.ask(.dial(number: "6"))
-        guard case .perform(_, _, let id) = again.last else {
+        var other = Box()
+        guard case .perform(_, _, let id) = other.ask(.dial(number: "6")).last else {
             Issue.record("nothing was asked")
             return
         }
-        #expect(outcomes(box.table.providerAnswered(id, .failed(.timedOut))) == [.failed(.provider(.timedOut))])
-        #expect(box.states == [.dialing])
-        #expect(outcomes(box.ask(.dial(number: "7", provider: "door"))) == [.failed(.noProvider)])
+        #expect(outcomes(other.table.providerAnswered(id, .failed(.timedOut))) == [.failed(.provider(.timedOut))])
+        #expect(other.states == [])
+        #expect(outcomes(other.ask(.dial(number: "7", provider: "door"))) == [.failed(.noProvider)])
     }
 
     @Test func `a second outgoing call holds the first`() {
@@ -275,6 +275,17 @@ private func outcomes(_ actions: [CallTable.Action]) -> [CallRequestOutcome] {
         var box = try conference()
         #expect(steps(box.fulfil(box.ask(.end(CallID(2))))) == [.hangUp(CallID(2))])
         #expect(box.states == [.active, .active, .held])
+    }
+
+    @Test func `while a call is being dialled, another one is not`() throws {
+        var box = Box()
+        let first = box.ask(.dial(number: "1"))
+        #expect(outcomes(box.ask(.dial(number: "2"))) == [.failed(.dialing)])
+        #expect(box.states == [.setup])
+        _ = box.fulfil(first)
+        #expect(outcomes(box.ask(.dial(number: "2"))) == [.failed(.dialing)])
+        _ = try box.table.update(CallID(1), .active, from: "phone")
+        #expect(steps(box.ask(.dial(number: "2"))) == [.setHeld(CallID(1), true)])
     }
 
     @Test func `0 rejects what waits, else releases what is held`() throws {

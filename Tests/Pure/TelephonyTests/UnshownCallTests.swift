@@ -52,6 +52,13 @@ import Testing
         #expect(steps(table.request(.answer(call), id: CallRequestID(1))) == [.setHeld(other, true)])
     }
 
+    @Test mutating func `an announcement that is about to begin keeps nobody from dialling`() {
+        table.register(CallProvider(name: "phone", capabilities: [.dial]))
+        #expect(table.isSpeakingUnshown)
+        let call = table.begin(.dial(number: "1"), id: CallRequestID(1)).call
+        #expect(call.flatMap { table.call($0) }?.provider == "phone")
+    }
+
     @Test mutating func `an announcement in a call holds nobody, and tones go to the call`() throws {
         table.register(CallProvider(name: "phone", capabilities: [.dtmf, .hold]))
         let call = try table.reportOutgoing(CallDetails(number: "1"), from: "phone").id

@@ -170,7 +170,7 @@ extension AudioGateway {
         case (.redial, .action):
             guard command.parameters.isAtEnd else { throw .excess }
             guard let lastDialed else { return .refuse(.notFound) }
-            return .ask(.dial(number: lastDialed))
+            return dial(number: lastDialed)
         case (.threeWay, .test):
             connection.heard(.threeWayList)
             send(.threeWayList(threeWayOptions))
@@ -228,11 +228,16 @@ extension AudioGateway {
             guard digits.count <= 9, digits.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }),
                 let location = Int(String(decoding: digits, as: UTF8.self)), let stored = configuration.memory[location]
             else { return .refuse(.invalidIndex) }
-            return .ask(.dial(number: stored))
+            return dial(number: stored)
         }
         guard !number.isEmpty, number.allSatisfy(ATText.isDialByte) else { return .refuse(.invalidDialString) }
         guard number.count <= 80 else { return .refuse(.dialStringTooLong) }
-        return .ask(.dial(number: String(decoding: number, as: UTF8.self)))
+        return dial(number: String(decoding: number, as: UTF8.self))
+    }
+
+    /// A second number while a call is being dialled is a button pressed twice.
+    private func dial(number: String) -> Reply {
+        calls.calls.contains(where: \.state.isOutgoingSetup) ? .refuse(.notAllowed) : .ask(.dial(number: number))
     }
 
     /// What +CHLD=? lists. A headset that asks although we have no three-way calling gets what ends calls, because an

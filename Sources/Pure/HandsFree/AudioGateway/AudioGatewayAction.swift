@@ -111,7 +111,7 @@ extension AudioGateway {
             case .failed(.noSuchCall): self = .failed(.notAllowed)
             case .failed(.notSupported): self = .failed(.notSupported)
             case .failed(.noProvider): self = .failed(.noNetwork)
-            case .failed(.tooManyCalls): self = .failed(.notAllowed)
+            case .failed(.tooManyCalls), .failed(.dialing): self = .failed(.notAllowed)
             case .failed(.provider(.refused)), .failed(.provider(.gone)): self = .failed(.gatewayFailure)
             case .failed(.provider(.timedOut)): self = .failed(.networkTimeOut)
             }
