@@ -147,7 +147,7 @@ extension DaemonTests {
         }
 
         @Test
-        func `S1.3 a headset that sends AT+NREC=0 keeps its own, for the connection, and AT+NREC=1 takes it back`()
+        func `S1.3 a headset that sends AT+NREC=0 keeps its own for the connection, and AT+NREC=1 is refused`()
             async throws
         {
             try await Box.run(configure: Self.processing()) { box in
@@ -162,9 +162,9 @@ extension DaemonTests {
                 headset.say("AT+NREC=0")
                 try await headset.hear("OK")
                 try await isOwn(true)
+                headset.forget()
                 headset.say("AT+NREC=1")
-                try await isOwn(false)
-                headset.say("AT+NREC=0")
+                try await headset.hear("ERROR")
                 try await isOwn(true)
                 headset.close()
                 box.bluez.disconnect(Box.first)

@@ -339,7 +339,10 @@ struct CommandModel {
                 let number = model.configuration.voiceTagNumber
                 return ("AT+BINP=1", model.has(4) ? number.map { .ok(["+BINP: \"\($0)\""]) } ?? .error : .error)
             case 3: return (["AT+BCC", "AT+BAC=1,2", "AT+BCS=1"][random.below(3)], .error)
-            default: return (["AT+NREC=2", "AT+BVRA=2", "AT+BVRA", "AT+BINP=2", "AT+BCS="][random.below(5)], .error)
+            default:
+                return (
+                    ["AT+NREC=1", "AT+NREC=2", "AT+BVRA=2", "AT+BVRA", "AT+BINP=2", "AT+BCS="][random.below(6)], .error
+                )
             }
         }
     }

@@ -228,7 +228,7 @@ extension Dialogue.Output {
         case .codecFailed(let codec, let failure): "codec failed \(codec) \(failure)"
         case .audioFailed(let failure): "audio failed \(failure)"
         case .audioRequested: "audio requested"
-        case .noiseReduction(let isOn): "nrec \(isOn ? "on" : "off")"
+        case .ownNoiseReduction: "nrec off"
         case .voiceRecognition(let isOn): "vr \(isOn ? "on" : "off")"
         case .vendor(let word): "vendor \(word)"
         }

@@ -260,9 +260,9 @@ package final class HeadsetSession {
             audioPolicy = policy
             logger.notice("\(address): says of calls: \(policy.text)")
             onEvent?(.wishesChanged)
-        case .noiseReduction(let isWanted):
-            logger.info("\(address): \(isWanted ? "wants" : "does its own") echo cancelling and noise reduction")
-            graph.setOwnVoiceProcessing(!isWanted, ofLink: address)
+        case .ownNoiseReduction:
+            logger.info("\(address): does its own echo cancelling and noise reduction")
+            graph.setOwnVoiceProcessing(true, ofLink: address)
             return
         case .voiceRecognition(let isOn):
             guard isOn else { return }

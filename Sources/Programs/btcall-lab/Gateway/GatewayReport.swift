@@ -27,7 +27,7 @@ enum GatewayReport: Hashable, Sendable {
         case volume(AudioGateway.VolumeDirection, Int)
         case battery(percent: Int)
         case tone(String)
-        case noiseReduction(Bool)
+        case ownNoiseReduction
         case voiceRecognition(Bool)
         case button(AudioGateway.Button)
         case audioAccepted(VoiceCodec)
@@ -70,7 +70,7 @@ extension GatewayReport.Effect {
             [("kind", "volume"), ("which", .string(which.rawValue)), ("value", JSON(value))]
         case .battery(let percent): [("kind", "battery"), ("percent", JSON(percent))]
         case .tone(let tone): [("kind", "dtmf"), ("tone", .string(tone))]
-        case .noiseReduction(let isOn): [("kind", "nrec"), ("on", JSON(isOn ? 1 : 0))]
+        case .ownNoiseReduction: [("kind", "nrec"), ("on", JSON(0))]
         case .voiceRecognition(let isOn): [("kind", "voice_recognition"), ("on", JSON(isOn ? 1 : 0))]
         case .button(.callKey): [("kind", "button"), ("key", 200)]
         case .button(.hangUp): [("kind", "button"), ("key", "hangup")]
@@ -106,7 +106,7 @@ extension GatewayReport.Effect {
         case .battery(let report): self = .battery(percent: report.percent)
         case .button(let button): self = .button(button)
         case .audioFailed: self = .audioFailed
-        case .noiseReduction(let isOn): self = .noiseReduction(isOn)
+        case .ownNoiseReduction: self = .ownNoiseReduction
         case .voiceRecognition(let isOn): self = .voiceRecognition(isOn)
         case .established, .powerSource, .hfIndicator, .codecs, .codecFailed, .audioRequested, .microphoneMuted,
             .audioPolicy, .vendor:

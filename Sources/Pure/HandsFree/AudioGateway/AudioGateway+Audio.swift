@@ -116,9 +116,10 @@ extension AudioGateway {
             afterReply = actions
             return isAccepted ? .done : .refuse(.notAllowed)
         case (.noiseReduction, .set):
-            let isOn = try flag(command)
+            // Off for the rest of the connection: nothing switches it on again (HFP 1.9 §4.34.2, AT+NREC).
+            guard try !flag(command) else { throw .malformed }
             guard features.contains(.echoCancelling) else { return .refuse(.notSupported) }
-            tell(.noiseReduction(isOn))
+            tell(.ownNoiseReduction)
             return .done
         case (.voiceRecognition, .set): return try respondToVoiceRecognition(command.parameters)
         case (.voiceTag, .set):

@@ -48,8 +48,8 @@ extension AudioGateway {
         case audioFailed(AudioFailure)
         /// AT+BCC: the headset asked for the audio connection; the codec is being agreed on.
         case audioRequested
-        /// AT+NREC: false when the headset does its own echo cancelling and noise reduction.
-        case noiseReduction(Bool)
+        /// AT+NREC=0: the headset does its own echo cancelling and noise reduction until it disconnects.
+        case ownNoiseReduction
         case voiceRecognition(Bool)
         /// The person muted the headset's microphone in the headset.
         case microphoneMuted(Bool)
