@@ -15,6 +15,8 @@ extension AudioGatewayConfiguration {
         // The ringer plays in the link when the policy opens one while it rings; that is not announced yet. The policy
         // opens none for a headset without the feature, so that one that was told of a ring tone would stay silent.
         features.remove(.inbandRing)
+        // Nor does the ringer play for the Headset Profile, whose headsets need RING, in an open link as well.
+        inbandRing = false
         // Whether the calls of the moment can be joined is said when it is asked for.
         threeWay.append(.join)
         if configuration.takesOutEcho { features.insert(.echoCancelling) }

@@ -82,6 +82,22 @@ extension DaemonTests {
             }
         }
 
+        @Test func `It goes on hearing RING in a link that it opened, because no ring tone is played there`()
+            async throws
+        {
+            try await run { box in
+                try await box.prefer(.bluetooth)
+                let headset = try await connect(box)
+                let registration = try await box.register()
+                _ = try await registration.reportIncoming(number: "1")
+                try await headset.hear("RING")
+                box.outside.openLink(Self.old)
+                try await eventually("the link is open") { box.outside.opened.contains("old headset") }
+                headset.forget()
+                try await headset.hear("RING")
+            }
+        }
+
         @Test func `Its volumes go both ways, with the profile's own result code`() async throws {
             try await run { box in
                 let headset = try await connect(box)

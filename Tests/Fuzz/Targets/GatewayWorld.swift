@@ -191,6 +191,8 @@ struct GatewayWorld {
     private mutating func hear(_ code: ATResultCode) throws(BrokenRule) {
         if code == .ring {
             try require(calls.ringing != nil, "nothing rings")
+            let isToneHeard = configuration.profile == .headset && configuration.inbandRing && link == .open
+            try require(!isToneHeard || view.hasRingPolicy, "no RING over the ring tone")
             if let lastRing {
                 try require(
                     lastRing.advanced(by: configuration.ringInterval) <= now, "RING twice within \(lastRing)…\(now)")

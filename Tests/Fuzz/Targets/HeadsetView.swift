@@ -22,6 +22,8 @@ struct HeadsetView {
     private(set) var offered: [VoiceCodec]?
     /// All lines, also those that get no answer.
     private(set) var linesSaid = 0
+    /// It has said when it wants a ring tone in the link.
+    private(set) var hasRingPolicy = false
     private var reader = ATReader()
     private var commands: CommandLines
     private var wantsCallerIdentification = false
@@ -48,6 +50,11 @@ struct HeadsetView {
     mutating func say(_ bytes: [UInt8]) {
         for input in reader.read(bytes) {
             linesSaid += 1
+            if case .line(let line) = input,
+                String(decoding: line, as: UTF8.self).uppercased().contains("SINKAUDIOPOLICY")
+            {
+                hasRingPolicy = true
+            }
             if commands.isAnswered(input) { unanswered.append(input) }
         }
     }

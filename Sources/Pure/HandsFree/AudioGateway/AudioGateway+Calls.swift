@@ -147,11 +147,19 @@ extension AudioGateway {
     mutating func ringIfDue(at now: Instant) {
         guard let due = ringAt, due <= now, !isReplyDue, isOpen, let call = calls.ringing else { return }
         ringAt = now.advanced(by: configuration.ringInterval)
+        guard !isRingToneHeard else { return }
         sendUnsolicited(.ring)
         let details = call.details
         if wantsCallerIdentification, details.number != nil || details.name != nil {
             sendUnsolicited(.callerIdentification(number: details.number, type: details.numberType, name: details.name))
         }
+    }
+
+    /// A headset of the Headset Profile would play its own tone for RING over the ring tone in the link: the profile has no
+    /// +BSIR that tells it of that tone.
+    private var isRingToneHeard: Bool {
+        guard isHeadsetProfile, inbandRing, allowsInbandRing else { return false }
+        return if case .connected = audio.state { true } else { false }
     }
 
     // MARK: Commands
