@@ -223,7 +223,7 @@ struct CommandModel {
             case 2:
                 model.heard(.ours)
                 return ("AT+BIND?", model.has(10) ? .ok(["+BIND: 1,1", "+BIND: 2,1"]) : .ok)
-            default: return (["AT+BIND", "AT+BIND=x", "AT+BIND=1,,2"][random.below(3)], .error)
+            default: return (["AT+BIND", "AT+BIND=x", "AT+BIND=1,,2", "AT+BIND=1,65536"][random.below(4)], .error)
             }
         }
     }
@@ -275,7 +275,7 @@ struct CommandModel {
                 [
                     ("ATD5551;", dialled("5551")), ("ATD+49*#0;", dialled("+49*#0")), ("ATD>1;", dialled("5551000")),
                     ("ATD>23;", dialled("*#")), ("ATD>2;", .error), ("ATD>;", .error), ("ATD5551", .error),
-                    ("ATD;", .error), ("ATDx;", .error), ("ATD", .error),
+                    ("ATD;", .error), ("ATDx;", .error), ("ATD5a;", .error), ("ATD", .error),
                     ("ATD\(String(repeating: "1", count: 81));", .error),
                 ], &random)
         }
@@ -365,7 +365,8 @@ struct CommandModel {
                     ("AT+XAPL=AB-12-0100,2", .ok(["+XAPL=iPhone,6"])), ("AT+IPHONEACCEV=2,1,4,2,0", .ok),
                     ("AT+IPHONEACCEV=1,1,10", .error), ("AT+IPHONEACCEV=17", .error),
                     ("AT+APLSIRI?", .ok(["+APLSIRI: 0"])),
-                    ("AT+APLEFM=1", .ok), ("AT+XAPL?", .error),
+                    ("AT+APLEFM=1", .ok), ("AT+XAPL?", .error), ("AT+XAPL=AB-12,2", .error),
+                    ("AT+XAPL=A-B-C-D,2", .error),
                 ], &random)
         }
     }

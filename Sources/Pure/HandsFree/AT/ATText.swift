@@ -67,7 +67,7 @@ package enum ATText {
     package static func isDialByte(_ byte: UInt8) -> Bool {
         switch byte {
         case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "A")...UInt8(ascii: "D"),
-            UInt8(ascii: "a")...UInt8(ascii: "d"), UInt8(ascii: "*"), UInt8(ascii: "#"), UInt8(ascii: "+"),
+            UInt8(ascii: "*"), UInt8(ascii: "#"), UInt8(ascii: "+"),
             UInt8(ascii: "p"), UInt8(ascii: "P"), UInt8(ascii: "w"), UInt8(ascii: "W"), UInt8(ascii: "T"),
             UInt8(ascii: "t"), UInt8(ascii: "!"), UInt8(ascii: ","):
             true

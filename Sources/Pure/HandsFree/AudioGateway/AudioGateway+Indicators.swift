@@ -106,7 +106,9 @@ extension AudioGateway {
         switch command.form {
         case .set:
             var parameters = command.parameters
-            let list = try parameters.numbers(limit: 32).compactMap { HFIndicator(rawValue: $0) }
+            let numbers = try parameters.numbers(limit: 32)
+            guard numbers.allSatisfy({ $0 <= UInt16.max }) else { throw .malformed }
+            let list = numbers.compactMap { HFIndicator(rawValue: $0) }
             connection.heard(.hfIndicators(list))
         case .test:
             connection.heard(.hfIndicatorList)

@@ -7,7 +7,8 @@ extension AudioGateway {
         switch (name, command.form) {
         case (.appleAccessory, .set):
             // Vendor, product and version; not always in hexadecimal, and nothing here depends on it (INTEROP.md A12).
-            guard parameters.text() != nil else { throw .missing }
+            guard let identity = parameters.text() else { throw .missing }
+            guard identity.split(separator: "-", omittingEmptySubsequences: false).count == 3 else { throw .malformed }
             let name = configuration.quirks.appleName ?? configuration.appleName
             send(.appleAccessory(name: name, features: configuration.appleFeatures))
             return .done
