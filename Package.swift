@@ -2,7 +2,7 @@
 import PackageDescription
 
 // Every target is written in language mode 6 with warnings as errors. Pure targets add strict memory safety: nothing in
-// them may touch a pointer. Docs: Sources/Daemon/BTCallDaemon/BTCallDaemon.docc/Architecture.md.
+// them may touch a pointer. Docs: docs/inside/Architecture.md.
 let common: [SwiftSetting] = [
     .swiftLanguageMode(.v6),
     .enableUpcomingFeature("ExistentialAny"),

@@ -12,7 +12,7 @@ import Testing
     }
 
     private static func rows() throws -> [[String]] {
-        try RepositoryTests.contents("Sources/Daemon/BTCallDaemon/BTCallDaemon.docc/Faults.md").split(separator: "\n")
+        try RepositoryTests.contents("docs/operate/Faults.md").split(separator: "\n")
             .filter { $0.hasPrefix("| `") }
             .map { line in
                 line.replacing("\\|", with: "/").split(separator: "|").map { $0.trimmingCharacters(in: .whitespaces) }

@@ -9,7 +9,7 @@ import Testing
             atPath: RepositoryTests.root.appending(path: folder).path)
         let library = try files.filter { $0.hasSuffix(".swift") }
             .map { try RepositoryTests.contents("\(folder)/\($0)") }.joined()
-        let page = try RepositoryTests.contents("Sources/Daemon/BTCallDaemon/BTCallDaemon.docc/Names.md")
+        let page = try RepositoryTests.contents("docs/inside/Names.md")
         var names: [String] = []
         for line in page.split(separator: "\n") where line.hasPrefix("| `") {
             let cell = line.split(separator: "|").first ?? ""

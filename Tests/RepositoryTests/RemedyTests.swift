@@ -22,8 +22,8 @@ import Testing
     }
 
     @Test func `The pages for users say one way to install the plug-in`() throws {
-        for page in ["Handbook", "Tutorial", "Troubleshooting", "Doctor"] {
-            let text = try RepositoryTests.contents("Sources/Daemon/BTCallDaemon/BTCallDaemon.docc/\(page).md")
+        for page in ["docs/Handbook.md", "docs/Start.md", "docs/operate/Messages.md", "docs/operate/Doctor.md"] {
+            let text = try RepositoryTests.contents(page)
             #expect(!text.contains("build-pcm-plugin"), "\(page)")
         }
         #expect(try !RepositoryTests.contents("README.md").contains("build-pcm-plugin"))

@@ -4,8 +4,8 @@ import Testing
 /// What the README and the pages say of the programs' sizes, against those that scripts/package has measured.
 @Suite struct SizesTests {
     private static let pages = [
-        "README.md", "Sources/Daemon/BTCallDaemon/BTCallDaemon.docc/Architecture.md",
-        "Sources/Daemon/BTCallDaemon/BTCallDaemon.docc/Handbook.md",
+        "README.md", "docs/inside/Architecture.md",
+        "docs/Handbook.md",
     ]
 
     /// Bytes by program, on amd64, where the pages have their numbers from.

@@ -6,7 +6,7 @@ import Testing
 @Suite struct TroubleshootingTests {
     /// What is printed on the page as a heading: `**`…`**`, in which words in capitals stand for others and … for anything.
     static func headings() throws -> [String] {
-        let page = try RepositoryTests.contents("Sources/Daemon/BTCallDaemon/BTCallDaemon.docc/Troubleshooting.md")
+        let page = try RepositoryTests.contents("docs/operate/Messages.md")
         return page.components(separatedBy: "**`").dropFirst().compactMap { part in
             guard let heading = part.components(separatedBy: "`**").first, !heading.contains("\n") else { return nil }
             return heading.replacing("` `", with: "")

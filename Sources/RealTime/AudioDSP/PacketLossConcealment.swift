@@ -8,7 +8,7 @@ import Glibc
 /// and is worse than silence. Each made-up frame is then what was a period before, the period gliding on.
 ///
 /// How loud it is follows from how well speech can be foretold at all: the longer ago the last good frame, the quieter, for
-/// the least error (Sources/Daemon/BTCallDaemon/BTCallDaemon.docc/Audio.md has the figures), the more so where periods are unlike each
+/// the least error (docs/inside/Audio.md has the figures), the more so where periods are unlike each
 /// other or the voice was getting quieter. After 60 ms it is silent. The first good frames after a loss are faded over from the
 /// made-up ones.
 package struct PacketLossConcealment: ~Copyable {

@@ -9,7 +9,7 @@ import Glibc
 ///
 /// Files are samples and nothing else: 16 bit, mono, at the rate before the `=`. What is heard of them goes to DIRECTORY,
 /// as `NAME,CODEC,PATTERN,METHOD,RATE.raw`, for measures that others have written (Tests/Benchmarks/hearing.py).
-/// Fails when the concealment does not keep what Sources/Daemon/BTCallDaemon/BTCallDaemon.docc/Audio.md promises of it.
+/// Fails when the concealment does not keep what docs/inside/Audio.md promises of it.
 @main struct ConcealmentBench {
     private static let patterns: [LossPattern] = [
         .random(5), .random(10), .bursts(5, of: 2...3), .bursts(10, of: 2...3), .bursts(10, of: 4...6),

@@ -23,7 +23,7 @@ extension DaemonTests {
 
         private static func page() throws -> String {
             let root = URL(filePath: #filePath).appending(path: "../../../..").standardized
-            let page = root.appending(path: "Sources/Daemon/BTCallDaemon/BTCallDaemon.docc/Conformance.md")
+            let page = root.appending(path: "docs/inside/Conformance.md")
             let text = String(decoding: try Data(contentsOf: page), as: UTF8.self)
             return text.components(separatedBy: "\n## ").first { $0.hasPrefix("What is announced") } ?? ""
         }

@@ -11,7 +11,7 @@ import Testing
 extension DaemonTests {
     /// The tutorial, done on a simulated board: what it says is printed is printed.
     @Suite(.serialized) @ControlPlane struct TutorialTests {
-        private static let path = "Sources/Daemon/BTCallDaemon/BTCallDaemon.docc/Tutorial.md"
+        private static let path = "docs/Start.md"
 
         /// What stands behind a prompt, and the lines below it.
         struct Step {

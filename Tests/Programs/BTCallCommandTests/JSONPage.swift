@@ -11,7 +11,7 @@ struct JSONPage {
 
     init() throws {
         let root = URL(filePath: #filePath).appending(path: "../../../..").standardized
-        let file = root.appending(path: "Sources/Daemon/BTCallDaemon/BTCallDaemon.docc/JSON.md")
+        let file = root.appending(path: "docs/reference/JSON.md")
         text = try String(contentsOf: file, encoding: .utf8)
         var section = ""
         for line in text.split(separator: "\n") {

@@ -12,14 +12,12 @@ import Testing
 
     /// Pages of changes name verbs as they were.
     private static func files() throws -> [String] {
-        let folders = ["", "dbus", "docs", "man", "udev", "etc", "Examples"]
-        let catalogs = [
-            "Sources/Daemon/BTCallDaemon/BTCallDaemon.docc", "Sources/Client/BTCall/BTCall.docc",
-        ]
-        return try (folders + catalogs).flatMap { folder in
+        let folders = ["", "dbus", "man", "udev", "etc", "Examples", "Sources/Client/BTCall/BTCall.docc"]
+        let pages = ["docs", "docs/configure", "docs/inside", "docs/operate", "docs/questions", "docs/reference"]
+        return try (folders + pages).flatMap { folder in
             try FileManager.default.contentsOfDirectory(atPath: root.appending(path: folder).path())
                 .filter { name in
-                    let isPage = name.hasSuffix(".md") && name != "Changes.md"
+                    let isPage = name.hasSuffix(".md") && name != "CHANGELOG.md"
                     let isOther = ["man", "etc", "Examples"].contains(folder) && !name.hasSuffix(".wav")
                     return isPage || isOther
                 }

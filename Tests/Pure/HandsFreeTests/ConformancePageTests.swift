@@ -13,7 +13,7 @@ import Testing
     /// The rows of the table of cases.
     private static func rows() throws -> [Row] {
         let root = URL(filePath: #filePath).appending(path: "../../../..").standardized
-        let page = root.appending(path: "Sources/Daemon/BTCallDaemon/BTCallDaemon.docc/Conformance.md")
+        let page = root.appending(path: "docs/inside/Conformance.md")
         let text = String(decoding: try Data(contentsOf: page), as: UTF8.self)
         let section = text.components(separatedBy: "## ").first { $0.hasPrefix("Cases") } ?? ""
         return section.split(separator: "\n").compactMap { line in

@@ -155,7 +155,7 @@ extension ReplayTests {
 
     @Test func `the scenario of the handbook holds`() throws {
         let root = URL(filePath: #filePath).appending(path: "../../../..").standardized
-        let page = root.appending(path: "Sources/Daemon/BTCallDaemon/BTCallDaemon.docc/Handbook.md")
+        let page = root.appending(path: "docs/Handbook.md")
         let text = try String(contentsOf: page, encoding: .utf8)
         let block = try #require(text.split(separator: "```").first { $0.hasPrefix("json\n{\"format\"") })
         let scenario = try #require(try ScenarioFile(Data(block.dropFirst(5).utf8)).scenarios.first)
