@@ -3,7 +3,7 @@ package import BluetoothTypes
 /// Lets one voice link be set up at a time, and keeps the pause between the close of a headset's link and its next set-up.
 ///
 /// Two set-ups at once break the kernel's good link (bluez/bluez#2562), and a connect right after a close fails on many
-/// headsets (HFP.md section 6). All voice links ask this queue before they open anything. Who asks first is first; a set-up
+/// headsets (docs/inside/Gateway.md, voice link). All voice links ask this queue before they open anything. Who asks first is first; a set-up
 /// that was given up keeps its turn until it has ended.
 package struct LinkQueue: Sendable {
     /// Who asks: one connection of a headset.

@@ -1,7 +1,7 @@
 package import BluetoothTypes
 
 /// Whose music makes room for calls, and when it comes back: with the first audio link of a call, and some time after the
-/// last call (ROUTING.md section 11), so that calls which follow each other do not bounce it.
+/// last call (docs/inside/Routing.md §11), so that calls which follow each other do not bounce it.
 ///
 /// A value: facts and times in, actions out, which the caller runs in order.
 package struct MusicSuspension: Sendable {

@@ -1,6 +1,6 @@
 package import BluetoothTypes
 
-/// Decides when headsets that are known and away are paged (INTEROP.md section 1 no. 8, C8, C12, C16).
+/// Decides when headsets that are known and away are paged (docs/inside/Interop.md no. 8, C8, C12, C16).
 ///
 /// A value, one for all headsets: facts and times in, actions out, which the caller runs in order. Headsets that were lost are
 /// paged, one at a time, less often each time; those that somebody disconnected are left alone, and so are for a while those

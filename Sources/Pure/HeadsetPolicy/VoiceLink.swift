@@ -1,6 +1,6 @@
 package import BluetoothTypes
 
-/// One headset's voice link in one connection, from the request for it to its end (routing policy, sections 6 to 8).
+/// One headset's voice link in one connection, from the request for it to its end (docs/inside/Routing.md §6 to §8).
 ///
 /// It stands between four others and says to each what to do: the routing policy requests and closes the link and is told
 /// what became of it; the Audio Gateway agrees on a codec with the headset; `LinkQueue` gives the turn for a set-up; sockets

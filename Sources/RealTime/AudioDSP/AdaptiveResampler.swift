@@ -2,7 +2,7 @@ import CBTCall
 import Glibc
 import Synchronization
 
-/// Converts audio between two rates whose ratio drifts, because two clocks do (DESIGN.md section 5).
+/// Converts audio between two rates whose ratio drifts, because two clocks do (docs/inside/Audio.md).
 ///
 /// The ratio can change with every block, by up to 1000 ppm around the nominal one, without a step in the audio. At no
 /// drift whole 10 ms blocks give whole 10 ms blocks from the first call on. The delay is 24 frames of the lower rate (16

@@ -1,4 +1,4 @@
-/// Holds the queue between two clocks at its target by telling a resampler how much to give (DESIGN.md section 5).
+/// Holds the queue between two clocks at its target by telling a resampler how much to give (docs/inside/Audio.md).
 ///
 /// A slow loop: proportional to how far the smoothed level is off, plus what it has learned of the clocks. It settles in
 /// half a minute and stays within ±1000 ppm, which nobody hears. What it cannot hold, `excess` cuts off.

@@ -1,4 +1,4 @@
-/// Keeps a sound card's queue at its target although the clock that fills it is not the card's (DESIGN.md section 5): says
+/// Keeps a sound card's queue at its target although the clock that fills it is not the card's (docs/inside/Audio.md): says
 /// by how much the resampler before the card has to depart from its nominal ratio.
 ///
 /// Two things go in with each block: how much the card has queued, and when that was looked at. A block comes when its

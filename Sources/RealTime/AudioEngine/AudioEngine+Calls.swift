@@ -3,7 +3,7 @@ import CBTCall
 
 // Calls: their sockets, and which ways their audio goes.
 extension AudioEngine {
-    /// Adds the audio of a call: a SOCK_SEQPACKET socket, one message = 10 ms (INTERFACES.md section 2).
+    /// Adds the audio of a call: a SOCK_SEQPACKET socket, one message = 10 ms (docs/Applications.md).
     ///
     /// - Parameters:
     ///   - id: not that of another attached call.

@@ -93,7 +93,7 @@ extension AudioEngine {
         _ = send(.setMicrophoneGain(id, gain))
     }
 
-    /// After how long without a packet a link is reported silent; nil adapts to its jitter (ROUTING.md section 8).
+    /// After how long without a packet a link is reported silent; nil adapts to its jitter (docs/inside/Routing.md §8).
     package func setSilentLimit(_ id: UInt32, _ limit: Duration?) {
         _ = send(.setSilentLimit(id, nanoseconds: limit.map { max(0, $0.wholeNanoseconds) }))
     }

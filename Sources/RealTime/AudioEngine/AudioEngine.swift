@@ -3,8 +3,7 @@ import CBTCall
 import Glibc
 import RealTimeStorage
 
-/// Moves the audio between calls and the device where the person is, on a real-time thread of its own (DESIGN.md
-/// section 5).
+/// Moves the audio between calls and the device where the person is, on a real-time thread of its own (docs/inside/Audio.md).
 ///
 /// This is the control face: it may allocate, and is used from one thread only. It makes storage, hands it over by
 /// commands and takes it back by events. What it hands over is named by the caller's own numbers; an unknown number is

@@ -8,7 +8,7 @@ package struct AudioEngineConfiguration: Sendable {
     /// Blocks of 10 ms silence sent when a call's clocking starts. They come back as audio, so this many blocks are
     /// always in flight or queued, and a stall of one block less loses nothing.
     package var primeBlocks = 5
-    /// Most blocks of a call that wait for the device (INTERFACES.md section 2); the oldest is dropped beyond.
+    /// Most blocks of a call that wait for the device (docs/Applications.md); the oldest is dropped beyond.
     package var downlinkLimitBlocks = 6
     /// How full a sound card's playback buffer is kept. A stall of 10 ms less does not run it dry.
     package var playbackQueue = Duration.milliseconds(50)

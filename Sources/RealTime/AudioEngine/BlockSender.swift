@@ -3,7 +3,7 @@ import CBTCall
 import Glibc
 
 /// The thread's side of audio that goes out through a socket: 10 ms each tick, as one message or as a part of a stream
-/// (INTERFACES.md section 2). It never waits: what the other end has no room for is dropped.
+/// (docs/Applications.md). It never waits: what the other end has no room for is dropped.
 struct BlockSender: ~Copyable {
     /// In place of an errno: there was no room.
     static var dropped: Int32 { @_noLocks get { -1 } }

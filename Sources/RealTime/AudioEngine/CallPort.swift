@@ -2,7 +2,7 @@ import AudioDSP
 import CBTCall
 import Glibc
 
-/// The thread's side of one call: a packet socket to the provider, one message for each 10 ms (INTERFACES.md section 2).
+/// The thread's side of one call: a packet socket to the provider, one message for each 10 ms (docs/Applications.md).
 /// Its queue is one channel of 16 bit at the call's rate, whatever the messages are.
 ///
 /// The provider answers one block for each that it gets. So the blocks in flight and in the queue are always as many as

@@ -1,4 +1,4 @@
-/// Learns how regularly a link's packets come and says after what silence it must be thought dead (ROUTING.md section 8).
+/// Learns how regularly a link's packets come and says after what silence it must be thought dead (docs/inside/Routing.md §8).
 ///
 /// Keeps the latest 512 gaps in whole milliseconds as a histogram. Until 128 gaps are known the answer is the ceiling.
 struct GapWatch: ~Copyable {

@@ -204,7 +204,7 @@ struct LinkPort: ~Copyable {
         return frames
     }
 
-    /// The first packets of a link are often noise: their time counts, their sound does not (HFP.md section 6).
+    /// The first packets of a link are often noise: their time counts, their sound does not (docs/inside/Gateway.md, voice link).
     @_noLocks
     func isStarting() -> Bool { received <= Self.mutedPackets }
 

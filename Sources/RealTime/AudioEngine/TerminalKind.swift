@@ -90,7 +90,7 @@ package enum LinkCodec: Equatable, Sendable {
 /// Where the person is: a headset's link, a sound card, or a headset that is only listened to.
 package enum TerminalKind: Sendable {
     /// A packet socket. The descriptor is not owned; close it after `terminalRemoved`. The hint is the packet size to
-    /// use until the first packet is received (HFP.md section 6).
+    /// use until the first packet is received (docs/inside/Gateway.md, voice link).
     case link(descriptor: Int32, codec: LinkCodec, packetBytesHint: Int)
     case path(ALSAPath)
     /// A headset that plays what it is sent, over A2DP: as a path whose capture stream is attached, if it has one.

@@ -55,7 +55,7 @@ extension ProfileRegistration {
         }
 
         /// The Audio Gateway of HSP 1.2, for headsets that have nothing else. It does not connect with whatever connects the
-        /// device: of a headset that has both, HFP is wanted alone (INTEROP.md B17), and bluetoothd cannot tell them apart.
+        /// device: of a headset that has both, HFP is wanted alone (docs/inside/Interop.md B17), and bluetoothd cannot tell them apart.
         package static func headsetAudioGateway(path: String = "/org/btcall/profile/headset_ag") -> Self {
             var configuration = Configuration(
                 path: path, uuid: .headsetAudioGateway, name: "Headset Audio Gateway", version: 0x0102, features: 0)

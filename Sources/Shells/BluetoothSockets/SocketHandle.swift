@@ -108,7 +108,7 @@ struct SocketHandle: ~Copyable, Sendable {
         }
     }
 
-    /// The largest packet that the controller takes, in bytes; a hint for the first packet only (HFP.md section 7). 0 if
+    /// The largest packet that the controller takes, in bytes; a hint for the first packet only (docs/inside/Gateway.md, voice link). 0 if
     /// unknown.
     var packetBytesHint: Int {
         var options = sco_options()

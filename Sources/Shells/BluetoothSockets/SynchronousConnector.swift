@@ -5,7 +5,7 @@ import Glibc
 /// Opens synchronous connections to headsets, one at a time.
 ///
 /// The kernel steps through the packet types by itself and pages the headset when there is no link to it; it never
-/// changes the codec (HFP.md section 7). One set-up per adapter and the pause between two are the caller's business.
+/// changes the codec (docs/inside/Gateway.md, voice link). One set-up per adapter and the pause between two are the caller's business.
 @ControlPlane
 package final class SynchronousConnector {
     private var setup: LinkSetup?

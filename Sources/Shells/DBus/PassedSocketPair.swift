@@ -2,7 +2,7 @@ import CBTCall
 package import ControlLoop
 import Glibc
 
-/// The two ends of a socket, one of which a program on the bus is given: audio (INTERFACES.md section 2), or the log.
+/// The two ends of a socket, one of which a program on the bus is given: audio (docs/Applications.md), or the log.
 package struct PassedSocketPair {
     /// For the one that serves it here, who closes it. It does not block.
     package let ours: Int32

@@ -282,7 +282,7 @@ struct GatewayWorld {
         view.known[indicator].map { $0 != values[indicator] } ?? false
     }
 
-    /// Whoever is told is up to date, but for what changed while he was not (HFP.md section 3 rule 1).
+    /// Whoever is told is up to date, but for what changed while he was not (docs/inside/Gateway.md rule 1).
     private mutating func checkIndicators() throws(BrokenRule) {
         let isSimple = configuration.virtualCall == .never && !configuration.responseAndHold
         for indicator in Indicator.allCases where isSimple || !indicator.isMandatory {

@@ -2,7 +2,7 @@ import BluetoothTypes
 import HandsFree
 
 /// What a headset that keeps to the profile knows of the gateway: what it sent and what it heard, and nothing else.
-/// It finds fault with lines that must not come, or not now (HFP.md section 3).
+/// It finds fault with lines that must not come, or not now (docs/inside/Gateway.md).
 struct HeadsetView {
     let configuration: AudioGatewayConfiguration
     /// The event came, and so did the reply before it.

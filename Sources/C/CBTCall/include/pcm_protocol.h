@@ -1,4 +1,4 @@
-/// What the ALSA plug-in and the daemon say to each other (INTERFACES.md section 3): one SOCK_SEQPACKET connection to
+/// What the ALSA plug-in and the daemon say to each other: one SOCK_SEQPACKET connection to
 /// `BTCALL_PCM_SOCKET` for each open stream. The client sends `btcall_pcm_hello`, the daemon answers `btcall_pcm_answer`
 /// with two descriptors (SCM_RIGHTS): a sealed memfd that holds a `btcall_pcm_ring`, and a socket to
 /// which it sends 8 bytes after each advance; the client reads until nothing is left. From then on samples and positions are in the memfd; the connection carries `btcall_pcm_message` only.

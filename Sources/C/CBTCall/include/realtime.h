@@ -1,4 +1,4 @@
-/// What the real-time thread may call in C: the audited list (SWIFT.md: `@_noLocks`). A function stands here when it
+/// What the real-time thread may call in C: the audited list (`@_noLocks`). A function stands here when it
 /// neither allocates, locks nor waits, `btcall_poll` apart, which is where the thread sleeps. Adding a line is the audit.
 #ifndef BTCALL_REALTIME_H
 #define BTCALL_REALTIME_H

@@ -6,7 +6,7 @@ package import Diagnostics
 import Glibc
 package import Logging
 
-/// Serves the programs that use the ALSA PCM `btcall` (INTERFACES.md section 3): gives each its ring, and the engine those
+/// Serves the programs that use the ALSA PCM `btcall`: gives each its ring, and the engine those
 /// that run.
 @ControlPlane
 package final class PCMServer {

@@ -1,6 +1,6 @@
 package import HandsFree
 
-/// What is believed of a headset's battery when it tells it in several ways at once (INTEROP.md A15).
+/// What is believed of a headset's battery when it tells it in several ways at once (docs/inside/Interop.md A15).
 ///
 /// The latest report counts, unless it is a coarser one, from elsewhere, that says nothing else: ten levels do not replace 76
 /// per cent by 80.

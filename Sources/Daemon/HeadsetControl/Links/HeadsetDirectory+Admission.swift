@@ -11,7 +11,7 @@ extension HeadsetDirectory {
     package static let halfOpenLimit = 8
 
     /// The Headset Profile is for headsets that have nothing else: with both voice profiles at once some of them break, and
-    /// a fallback would hide why the other one fails (INTEROP.md B17, section 3.1).
+    /// a fallback would hide why the other one fails (docs/inside/Interop.md B17).
     package func checkHeadsetProfile(_ address: BluetoothAddress) throws(ConnectionRefusal) {
         guard servesHeadsetProfile else {
             throw ConnectionRefusal("the Headset Profile is off: `btcall config headsetProfile yes`")

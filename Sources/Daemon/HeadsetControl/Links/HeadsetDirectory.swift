@@ -215,7 +215,7 @@ package final class HeadsetDirectory: LinkOpening {
             audioPolicy: audioPolicy(of: session), media: media)
     }
 
-    /// As the headset says it; of one that does not, as bluetoothd has it from elsewhere (INTEROP.md A15).
+    /// As the headset says it; of one that does not, as bluetoothd has it from elsewhere (docs/inside/Interop.md A15).
     private func battery(of session: HeadsetSession) -> Int? {
         session.charge.report?.percent ?? registry.device(session.address)?.battery
     }

@@ -2,7 +2,7 @@ package import BlueZ
 package import BluetoothTypes
 
 /// Looks some seconds after a headset has connected whether all of its profiles are up that are wanted here, and has the
-/// missing ones asked for (INTEROP.md section 1 no. 9).
+/// missing ones asked for (docs/inside/Interop.md no. 9).
 ///
 /// A value, one for each headset: facts and times in, actions out, which the caller runs in order. What was up in this
 /// connection and went, or was disconnected by somebody, is let go: that is a wish.

@@ -152,7 +152,7 @@ package enum ThreeWayOption: String, Hashable, Sendable, CaseIterable {
     }
 
     /// What to offer for providers with `capabilities`, in the order of +CHLD. The first four are always there, because many
-    /// headsets give up without (INTEROP.md A9): one that a call cannot do is refused when it is asked for.
+    /// headsets give up without (docs/inside/Interop.md A9): one that a call cannot do is refused when it is asked for.
     package static func options(for capabilities: CallCapabilities) -> [ThreeWayOption] {
         allCases.filter { option in
             switch option {

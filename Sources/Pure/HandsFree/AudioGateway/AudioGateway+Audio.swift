@@ -59,7 +59,7 @@ extension AudioGateway {
         return finish()
     }
 
-    /// Voice recognition was switched here. Only a headset that has the feature is told (HFP.md section 3 rule 9), and only of
+    /// Voice recognition was switched here. Only a headset that has the feature is told (docs/inside/Gateway.md rule 9), and only of
     /// a change that it did not ask for itself.
     package mutating func setVoiceRecognition(_ isOn: Bool) -> [Action] {
         guard hasVoiceRecognition, isVoiceRecognitionOn != isOn else { return finish() }

@@ -249,7 +249,7 @@ extension AudioGateway {
     }
 
     /// What +CHLD=? lists. A headset that asks although we have no three-way calling gets what ends calls, because an
-    /// ERROR here makes some give up (INTEROP.md A9).
+    /// ERROR here makes some give up (docs/inside/Interop.md A9).
     private var threeWayOptions: [ThreeWayOption] {
         guard features.contains(.threeWay) else { return [.releaseHeldOrRejectWaiting, .releaseActiveAndAcceptOther] }
         return configuration.threeWay.filter { option in

@@ -122,7 +122,7 @@ extension AudioGateway {
         return .done
     }
 
-    /// AT+BIEV: ERROR for one that is unknown, switched off or out of range; the connection stays (INTEROP.md A16).
+    /// AT+BIEV: ERROR for one that is unknown, switched off or out of range; the connection stays (docs/inside/Interop.md A16).
     private mutating func takeHFIndicator(_ list: ATParameters) throws(ATSyntaxError) -> Reply {
         var parameters = list
         let id = try parameters.number()

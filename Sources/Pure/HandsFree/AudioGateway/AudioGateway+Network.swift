@@ -9,7 +9,7 @@ extension AudioGateway {
     ) throws(ATSyntaxError) -> Reply {
         switch (name, command.form) {
         case (.currentCalls, .action):
-            // Without the feature an empty list: some headsets ask anyway and need the OK (INTEROP.md A7).
+            // Without the feature an empty list: some headsets ask anyway and need the OK (docs/inside/Interop.md A7).
             if features.contains(.enhancedCallStatus) {
                 for call in listedCalls { send(.currentCall(call, isHeldByResponse: call.id == responseAndHold.call)) }
             }

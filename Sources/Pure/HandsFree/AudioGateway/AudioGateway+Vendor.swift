@@ -6,7 +6,7 @@ extension AudioGateway {
         var parameters = command.parameters
         switch (name, command.form) {
         case (.appleAccessory, .set):
-            // Vendor, product and version; not always in hexadecimal, and nothing here depends on it (INTEROP.md A12).
+            // Vendor, product and version; not always in hexadecimal, and nothing here depends on it (docs/inside/Interop.md A12).
             guard let identity = parameters.text() else { throw .missing }
             guard identity.split(separator: "-", omittingEmptySubsequences: false).count == 3 else { throw .malformed }
             let name = configuration.quirks.appleName ?? configuration.appleName

@@ -181,7 +181,7 @@ package struct AudioGateway: Sendable {
         return finish()
     }
 
-    /// The channel is gone. Calls are untouched (HFP.md section 3 rule 10); closing the audio link is the caller's.
+    /// The channel is gone. Calls are untouched (docs/inside/Gateway.md rule 10); closing the audio link is the caller's.
     package mutating func connectionLost() -> [Action] {
         isOpen = false
         queue = []

@@ -52,9 +52,9 @@ package struct AudioGatewayConfiguration: Hashable, Sendable {
     /// A request that nobody completes within this time is answered ERROR.
     package var requestTimeout = Duration.seconds(10)
     /// Least time between the service level connection or the answer of a call and the opening of the audio link: with many
-    /// headsets one that comes at once fails or pops (INTEROP.md B4). A quirk may say another.
+    /// headsets one that comes at once fails or pops (docs/inside/Interop.md B4). A quirk may say another.
     package var audioDelay = Duration.zero
-    /// How long after the audio link came up the volumes are sent again; nil: never (INTEROP.md B22).
+    /// How long after the audio link came up the volumes are sent again; nil: never (docs/inside/Interop.md B22).
     package var volumeResend: Duration?
     /// The loudest that the headset's speaker may be, 0…15; one that says more is told so.
     package var speakerCeiling = 15
@@ -95,7 +95,7 @@ package struct AudioGatewayConfiguration: Hashable, Sendable {
 }
 
 /// Whether a headset is shown a call while its audio link is in use without one: many stay muted, or close the link, unless
-/// the indicator `call` is on (INTEROP.md section 1, no. 1).
+/// the indicator `call` is on (docs/inside/Interop.md no. 1).
 package enum VirtualCall: String, Hashable, Sendable, CaseIterable {
     case never
     /// While `setVirtualCall` says so: somebody speaks who reports no calls.

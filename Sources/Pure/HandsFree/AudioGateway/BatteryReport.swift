@@ -1,6 +1,6 @@
 /// The charge of a headset as it said it itself.
 package struct BatteryReport: Hashable, Sendable {
-    /// Which of the ways it used; a headset that uses several may say several things (INTEROP.md A15).
+    /// Which of the ways it used; a headset that uses several may say several things (docs/inside/Interop.md A15).
     package enum Source: String, Hashable, Sendable, CaseIterable {
         /// AT+BIEV=2,…: 0…100
         case hfIndicator
@@ -32,7 +32,7 @@ package struct BatteryReport: Hashable, Sendable {
         self.isCharging = isCharging
     }
 
-    /// Ten levels, 0…9: a tenth each, and none is empty (INTEROP.md A13).
+    /// Ten levels, 0…9: a tenth each, and none is empty (docs/inside/Interop.md A13).
     package init(_ source: Source, ofTen level: Int, isCharging: Bool? = nil) {
         self.init(source, percent: (level + 1) * 10, level: level, levels: 10, isCharging: isCharging)
     }

@@ -5,7 +5,7 @@ package import BluetoothTypes
 ///
 /// The ladder is ours from best to CVSD, cut to what the headset offers. `start` picks a rung; what the headset agreed
 /// to last needs no +BCS again. A link that is refused is opened with CVSD at once, because all better codecs want the same
-/// of the radio (HFP.md section 3 rule 2); the next one begins a rung lower than the one that failed, and what failed is not
+/// of the radio (docs/inside/Gateway.md rule 2); the next one begins a rung lower than the one that failed, and what failed is not
 /// tried again until the headset sends another AT+BAC. A codec that the adapter cannot do is left for the next lower one.
 /// An unanswered +BCS is repeated once, then CVSD is proposed, then CVSD is connected unasked; the next connection skips all
 /// of that. `memory` carries the last two over to the next service level connection.

@@ -6,7 +6,7 @@ package import BluetoothTypes
 /// sides announced (three-way list, HF indicators). AT+CMER counts whatever it switches: a headset without use for
 /// indicators sends it with reporting off. A headset that leaves one of these out is taken as it is once it has sent
 /// AT+CMER and has been quiet for `settleTime`, or for twice its own longest pause so far, because some car kits take
-/// seconds for each command (INTEROP.md A8, A26). Until then nothing unsolicited may be sent.
+/// seconds for each command (docs/inside/Interop.md A8, A26). Until then nothing unsolicited may be sent.
 package struct ServiceLevelConnection: Sendable {
     package enum Step: Hashable, Sendable {
         case features(HandsFreeFeatures)

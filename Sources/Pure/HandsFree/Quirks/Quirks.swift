@@ -13,21 +13,21 @@ package struct Quirks: Hashable, Sendable {
     /// Time for the whole service level connection; nil: the configured one. Slow car kits.
     package var setUpSeconds: Int?
     /// Least time in milliseconds between the service level connection or the answer of a call and the audio link; nil: the
-    /// configured one. An audio link that comes too soon fails or pops; some want none at all (INTEROP.md B4).
+    /// configured one. An audio link that comes too soon fails or pops; some want none at all (docs/inside/Interop.md B4).
     package var audioDelayMilliseconds: Int?
-    /// Refuses the first audio link: the same codec is tried once more after `CodecNegotiation.retryTime` (INTEROP.md B3).
+    /// Refuses the first audio link: the same codec is tried once more after `CodecNegotiation.retryTime` (docs/inside/Interop.md B3).
     package var refusesFirstAudio = false
     /// Forgets its volume when the audio link comes up: it is sent again 1.5 s later, whatever the configuration says
-    /// (INTEROP.md B22).
+    /// (docs/inside/Interop.md B22).
     package var forgetsVolume = false
-    /// Does nothing with +VGS, or loses it at any time: none is sent, and the volume is made here (INTEROP.md B21).
+    /// Does nothing with +VGS, or loses it at any time: none is sent, and the volume is made here (docs/inside/Interop.md B21).
     package var softwareVolume = false
-    /// Talks only to a telephone of this name (+XAPL, INTEROP.md A12); nil: the configured one.
+    /// Talks only to a telephone of this name (+XAPL, docs/inside/Interop.md A12); nil: the configured one.
     package var appleName: String?
-    /// Takes a second call that is listed as incoming for the first: AT+CLCC lists it as waiting (INTEROP.md A25).
+    /// Takes a second call that is listed as incoming for the first: AT+CLCC lists it as waiting (docs/inside/Interop.md A25).
     package var secondCallWaits = false
     /// Forgets a call that waits when the active one ends: it is told of it once more, `AudioGateway.reminderTime` later
-    /// (INTEROP.md A25).
+    /// (docs/inside/Interop.md A25).
     package var forgetsWaitingCall = false
 
     package init() {}
