@@ -2,12 +2,13 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Who gets a message finds it in the page about messages.
+/// The pages about messages explain every message.
 @Suite struct TroubleshootingTests {
-    /// What is printed on the page as a heading: `**`…`**`, in which words in capitals stand for others and … for anything.
+    /// The messages that the pages `docs/operate/Messages*.md` explain: `**`…`**`, in which words in capitals stand for others and … for anything.
     static func headings() throws -> [String] {
-        let page = try RepositoryTests.contents("docs/operate/Messages.md")
-        return page.components(separatedBy: "**`").dropFirst().compactMap { part in
+        let paths = try Page.paths(withSuffix: ".md", under: ["docs/operate"]).filter { $0.contains("/Messages") }
+        let pages = try paths.map { try RepositoryTests.contents($0) }.joined(separator: "\n")
+        return pages.components(separatedBy: "**`").dropFirst().compactMap { part in
             guard let heading = part.components(separatedBy: "`**").first, !heading.contains("\n") else { return nil }
             return heading.replacing("` `", with: "")
         }

@@ -1,7 +1,7 @@
 import CommandTestSupport
 import Foundation
 
-/// The tables of the page JSON of btcall: which verb prints what, and which fields an object has.
+/// The tables of the pages `docs/reference/JSON*.md`: the object that each verb prints, and the fields of each object.
 struct JSONPage {
     let text: String
     /// What a verb prints, as the page writes types.
@@ -11,8 +11,10 @@ struct JSONPage {
 
     init() throws {
         let root = URL(filePath: #filePath).appending(path: "../../../..").standardized
-        let file = root.appending(path: "docs/reference/JSON.md")
-        text = try String(contentsOf: file, encoding: .utf8)
+        // The events of JSON.md refer to the objects of the other two.
+        text = try ["JSONObjects", "JSONReports", "JSON"].map { name in
+            try String(contentsOf: root.appending(path: "docs/reference/\(name).md"), encoding: .utf8)
+        }.joined(separator: "\n")
         var section = ""
         for line in text.split(separator: "\n") {
             if line.hasPrefix("#") { section = line.drop { $0 == "#" || $0 == " " }.description }
