@@ -5,7 +5,7 @@ package import Configuration
 package import Diagnostics
 package import HeadsetControl
 
-// What tests and the simulator reach into.
+// Parts of the daemon that tests and the simulator access.
 extension Daemon {
     package var configuration: Configuration { settings.configuration }
     package var state: ManagerDescription.State { life.state }

@@ -4,14 +4,14 @@ import BTCallAPI
 package import ControlLoop
 import Diagnostics
 
-// What a service manager is told.
+// The daemon's reports to a service manager.
 extension Daemon {
-    /// What the real-time thread has done, for the watchdog.
+    /// Whether the real-time thread plays, and how many steps it has made; read by the watchdog.
     package var audioProgress: WatchdogKeeper.Progress {
         .init(isPlaying: graph.routedTerminal != nil, ticks: graph.engine.counters().ticks)
     }
 
-    /// One line: what state it is in, where the calls are heard, how many problems there are.
+    /// One line for `systemctl status`: the state, the device that plays the calls, the number of problems.
     package var statusLine: String {
         var parts = [state.rawValue]
         if let endpoint = graph.routedTerminal.flatMap(graph.endpoint(ofTerminal:)) {
@@ -22,7 +22,7 @@ extension Daemon {
         return parts.joined(separator: "; ")
     }
 
-    /// What tells a service manager of this daemon from here on.
+    /// Creates the object that reports this daemon to a service manager from now on.
     package func serviceLife(_ notifier: ServiceNotifier) -> ServiceLife {
         let service = ServiceLife(
             notifier: notifier,

@@ -13,32 +13,32 @@ package import HeadsetControl
 package import Logging
 package import Routing
 
-/// The composition root: makes every part with what it needs, starts them and stops them.
+/// The composition root: creates the components, wires them together, starts and stops them.
 ///
-/// A part subscribes to what it needs in its initialiser. The order in which they are made is that of their needs: the audio
-/// graph, the policy that routes it, the calls, the headsets, what people and programs see of all that.
+/// Each component subscribes to what it needs in its initialiser, so they are created in the order of their dependencies:
+/// the audio graph, the policy that routes it, the calls, the headsets, then the bus objects that people and programs see.
 @ControlPlane
 package final class Daemon {
     package nonisolated static let version = ProductVersion.current
 
-    /// The outside that a test or the simulator replaces.
+    /// The environment of the daemon, which tests and the simulator replace.
     package struct Outside {
         package var paths: any PathOpening
-        /// Given the way to find the adapter of a headset.
+        /// Opens voice links; created with a way to find a headset's adapter.
         package var opener: any AudioLinkOpening
-        /// Begins to take links that headsets open; called again whenever an adapter appears.
+        /// Starts to accept links that headsets open; called again whenever an adapter appears.
         package var listen: @ControlPlane () -> (what: String, remedy: String)?
-        /// Jacks, hooks and mixers; nil has none.
+        /// Jacks, hooks and mixers; nil on a board without them.
         package var board: (any BoardOpening)?
-        /// What the kernel says of Bluetooth controllers.
+        /// The kernel's information about Bluetooth controllers.
         package var controllers = ControllerFacts()
         /// The program that tells a controller where to send voice.
         package var voiceRoutingHelper = VoiceRouting.installedHelper
-        /// Who says why radio links end; nil: only bluetoothd, where it does.
+        /// Reports why radio links end; nil: only bluetoothd does, if it can.
         package var radioLinkEnds: (any RadioLinkEnds)?
-        /// What the audio engine is asked for; the configuration adds its own.
+        /// Settings of the audio engine, completed from the configuration.
         package var engine = AudioEngineConfiguration()
-        /// What keeps the routing events; an empty one.
+        /// Storage for the routing events; must be empty.
         package var recording = RoutingRecording()
 
         package init(
@@ -71,14 +71,14 @@ package final class Daemon {
     private let pairingButton: PairingByButton?
     private let keeper: PreferenceKeeper
     private let face: BusFace
-    /// Writes what is kept in the state directory.
+    /// Writes the files in the state directory.
     private let writer: StateWriter
     private var sleepMonitor: SleepMonitor?
 
     /// - Parameters:
-    ///   - registry: the mirror of BlueZ on the same bus.
-    ///   - outside: sound cards and voice links.
-    /// - Throws: what keeps the audio engine from starting.
+    /// - registry: the mirror of BlueZ on the same bus.
+    /// - outside: sound cards and voice links.
+    /// - Throws: `DaemonError` when the audio engine does not start.
     package init(
         configuration base: Configuration, bus: BusConnection, registry: DeviceRegistry, outside: Outside,
         logger: Logger
@@ -95,7 +95,7 @@ package final class Daemon {
         if configuration.logLevel != base.logLevel { LogThreshold.level = configuration.logLevel }
         settings.formerNames.subscribe(settings) { _, name in
             logger.warning(
-                "the setting \(name.given) is called \(name.current) now: a program still uses the former name")
+                "the setting \(name.given) is now called \(name.current): a program still uses the former name")
         }
         problems = ProblemList(logger: logger)
         board = Board(
@@ -144,7 +144,7 @@ package final class Daemon {
         settings.changes.subscribe(self) { $0.apply($1.new, replacing: $1.old) }
     }
 
-    /// Makes the graph, the policy that routes it, and what there is of audio beside.
+    /// Creates the graph, the policy that routes it, and the other audio components.
     private static func audio(
         _ settings: Settings, _ bus: BusConnection, _ outside: Outside, _ board: Board, _ problems: ProblemList,
         _ logger: Logger
@@ -183,8 +183,8 @@ package final class Daemon {
         return (parts, router)
     }
 
-    /// Hands a changed configuration to those who work by it: the policy first, so that what it closes and opens is done as the
-    /// rest was before.
+    /// Hands a changed configuration to the components: the policy first, so that it closes and opens routes while the
+    /// others still have the old settings.
     private func apply(_ new: Configuration, replacing old: Configuration) {
         if new.logLevel != old.logLevel { LogThreshold.level = new.logLevel }
         inputs.follow(new, replacing: old)
@@ -196,7 +196,7 @@ package final class Daemon {
 
     // MARK: Life
 
-    /// Takes the name on the bus and, with `autostart`, begins to work.
+    /// Takes the name on the bus and, with `autostart`, becomes active.
     package func start() async {
         keeper.restore()
         sleepMonitor = SleepMonitor(
@@ -212,7 +212,7 @@ package final class Daemon {
         await busName.take()
     }
 
-    /// Ends everything in order; calls of providers end with `providerGone`.
+    /// Stops everything in order; calls of providers end with `providerGone`.
     package func stop() async {
         headsetParts.reconnector.stop()
         await life.end()
@@ -245,7 +245,7 @@ extension Daemon.Outside {
     }
 }
 
-/// Why the daemon cannot start, and what to do.
+/// A reason why the daemon cannot start, with a remedy.
 package struct DaemonError: Error, CustomStringConvertible {
     package let what: String
     package let remedy: String

@@ -12,7 +12,7 @@ import HeadsetControl
 import Logging
 import Spelling
 
-/// The program `btcalld`: its arguments, its logs, its signals, its service manager.
+/// The program `btcalld`: arguments, logging, signals and service manager.
 package enum DaemonCommand {
     private struct Arguments {
         var configuration: String?
@@ -23,21 +23,21 @@ package enum DaemonCommand {
         var triesDevices = false
     }
 
-    /// What `--help` prints.
+    /// The text of `--help`.
     package static let usage = """
         usage: btcalld [--config FILE] [--bus system|session|ADDRESS] [--foreground]
                btcalld --check [FILE] [--devices]
-                                         reads a configuration with its quirks, or a quirks file, and says everything that is
-                                         wrong; --devices opens its sound cards for a moment
+                                         reads a configuration with its quirks, or a quirks file, and reports every mistake;
+                                         --devices opens its sound cards for a moment
                btcalld --example         prints a configuration with every key explained
                btcalld --version
         The configuration is /etc/btcall/btcalld.conf unless --config names another; without --config the daemon also
         starts when that file does not exist. --foreground logs to standard error, also under a service manager.
-        Exit status: 0 ended when told to, or the file is understood and its devices open; 1 could not start, a mistake in the
+        Exit status: 0 ended by a signal, or the file is valid and its devices open; 1 could not start, a mistake in the
         file, no file, or a device that does not open; 2 wrong arguments.
         """
     private static let standardConfiguration = "/etc/btcall/btcalld.conf"
-    /// Mistakes that are told at once.
+    /// The most mistakes listed at once.
     private static let mostShown = 50
     private static let hangUp = """
         SIGHUP: the configuration is not read again while btcalld runs: restart it (`systemctl restart btcalld`), or set keys \
@@ -48,16 +48,16 @@ package enum DaemonCommand {
         "--config", "--bus", "--foreground", "--check", "--devices", "--example", "--version", "--help",
     ]
 
-    /// Runs until SIGTERM or SIGINT; the exit status is 0 then, 1 when it could not start, 2 for wrong arguments.
+    /// Runs until SIGTERM or SIGINT; exits with 0 then, with 1 when it could not start, with 2 for wrong arguments.
     ///
     /// SIGHUP does not end it: the log says that the configuration is not read again. Only a daemon that was started at a
-    /// terminal ends with that terminal, as by SIGTERM.
+    /// terminal ends when that terminal closes, as by SIGTERM.
     package static func run(_ words: [String]) -> Never {
         StandardDescriptors.open()
         StandardDescriptors.detachErrors()
-        // Taken by the loop as soon as it runs; what comes before waits.
+        // Blocked until the control loop runs and handles it.
         _ = btcall_mask_signal(SIGHUP, 1)
-        // ALSA's plug-ins lock a mutex for every call unless told otherwise before the first of them.
+        // alsa-lib locks a mutex in every call unless this setting is made before its first call.
         ALSAEnvironment.prepare()
         signal(SIGPIPE, SIG_IGN)
         let arguments = parse(words)
@@ -109,7 +109,7 @@ package enum DaemonCommand {
         return value
     }
 
-    /// The configuration to start with; ends the program with all that is wrong with it.
+    /// The configuration to start with; exits after listing all mistakes when it is invalid.
     private static func read(_ file: String?) -> Configuration {
         let isAbsent = file == nil && access(standardConfiguration, F_OK) != 0
         let path = file ?? standardConfiguration
@@ -119,7 +119,7 @@ package enum DaemonCommand {
         exit(1)
     }
 
-    /// What a configuration that holds has to say.
+    /// Logs the warnings of a valid configuration, and that none was found.
     private static func tell(_ configuration: Configuration, of arguments: Arguments) {
         let logger = Logger(label: "btcalld")
         for warning in configuration.warnings { logger.warning("\(warning)") }
@@ -131,7 +131,7 @@ package enum DaemonCommand {
             """)
     }
 
-    /// Everything that is wrong, a line each, and how much it is.
+    /// Lists every mistake on a line of its own, then their number.
     private static func write(_ mistakes: [ConfigurationError], of file: String) {
         let shown = mistakes.prefix(mostShown)
         var text = shown.map { PrintableText.line("\($0)") + "\n" }.joined()
@@ -175,14 +175,14 @@ package enum DaemonCommand {
             board: LinuxBoard(logger: Logger(label: "btcalld")))
         let findings = trial.findings()
         if findings.isEmpty {
-            print("no sound card to try: \(PrintableText.line(file)) has no [device …] that is understood")
+            print("no sound card to try: \(PrintableText.line(file)) has no valid [device …] section")
         }
         for finding in findings { print(PrintableText.line(finding.text)) }
         return findings.allSatisfy(\.isWell)
     }
 
     private static func fail(_ status: Int32, _ message: String) -> Never {
-        // The usage has several lines, and a message may quote files of others.
+        // The usage has several lines, and a message may quote other people's files.
         LineWriter.standardError.write(PrintableText.document("btcalld: \(message)\n"))
         exit(status)
     }
@@ -223,11 +223,11 @@ package enum DaemonCommand {
         }
     }
 
-    /// From now on nobody can make the process start a program, neither through a library (alsa-lib's `|COMMAND`) nor through a
-    /// hole of our own. systemd cannot do that: it starts the daemon the same way.
+    /// Forbids the process to start programs, through a library (alsa-lib's `|COMMAND`) or through a vulnerability of
+    /// btcalld. systemd cannot do this: it starts the daemon with the same system call.
     private static func giveUpPrograms(_ logger: Logger) {
         guard btcall_forbid_programs(1) != 0 else { return }
-        logger.notice("the process could start programs, although none is configured: \(SystemError("seccomp"))")
+        logger.notice("the process can still start programs, although none is configured: \(SystemError("seccomp"))")
     }
 
     @ControlPlane

@@ -8,7 +8,7 @@ import Routing
 /// Opens the sound cards of a configuration for a moment, as the daemon would for a call: `btcalld --check --devices`.
 @ControlPlane
 package struct DeviceTrial {
-    /// One line of what came of it.
+    /// One line of the result.
     package struct Finding: Equatable {
         package let text: String
         package let isWell: Bool
@@ -24,7 +24,7 @@ package struct DeviceTrial {
         self.board = board
     }
 
-    /// - Returns: nothing when the configuration names no sound card.
+    /// - Returns: an empty list when the configuration names no sound card.
     package func findings() -> [Finding] {
         paths.setMixing(configuration.mixesWithOthers)
         var findings: [Finding] = []
@@ -53,7 +53,7 @@ package struct DeviceTrial {
         }
     }
 
-    /// What each direction got.
+    /// One line for each direction.
     private static func lines(_ path: ALSAPath) -> [String] {
         func line(
             _ direction: String, _ rate: Int, _ channels: Int, _ format: String, _ period: Int, _ buffer: Int
@@ -83,7 +83,7 @@ package struct DeviceTrial {
         do throws(BoardError) {
             let mixer = try board.openMixer(name, pcm: pcm)
             mixer.close()
-            return Finding(text: "\(section) mixer \(name) is there", isWell: true)
+            return Finding(text: "\(section) mixer \(name) exists", isWell: true)
         } catch {
             return Finding(text: "\(section) mixer \(name): \(error.what); \(error.remedy)", isWell: false)
         }

@@ -1,10 +1,11 @@
 package import BTCallAPI
 package import ControlLoop
 
-/// Whether the daemon is active: one change at a time, and the latest wish wins.
+/// The daemon's activation state: one change at a time, and the latest request wins.
 ///
-/// `inactive`, `activating`, `active`, `deactivating`, and so on round; who is wanted inactive while activating goes on to
-/// `deactivating`. Whoever asked is answered when the state was reached, or is out of reach by a later wish.
+/// The states are `inactive`, `activating`, `active`, `deactivating` and `inactive` again; a request to deactivate while
+/// `activating` leads to `deactivating`. A request completes when its state is reached, or fails when a later request makes
+/// that impossible.
 @ControlPlane
 package final class Activation {
     package typealias State = ManagerDescription.State
@@ -13,20 +14,20 @@ package final class Activation {
 
     private struct Waiter {
         let goal: Goal
-        /// Done in the very moment in which it is reached, before anybody can leave it again.
+        /// Runs at the moment the goal is reached, before anything can change the state again.
         let action: (@ControlPlane () -> Void)?
         let continuation: CheckedContinuation<Result<Void, APIError>, Never>
     }
 
     package private(set) var state = State.inactive { didSet { onState?(state) } }
     package var onState: (@ControlPlane (State) -> Void)?
-    /// Begins to serve; activating lasts until `isReady`.
+    /// Starts to serve; the state stays `activating` until `isReady`.
     package var open: (@ControlPlane () -> Void)?
-    /// Whether everybody who was asked has answered.
+    /// Whether every service that btcalld registered with has answered.
     package var isReady: (@ControlPlane () -> Bool)?
     /// Stops serving.
     package var close: (@ControlPlane () -> Void)?
-    /// Takes back what others were told; deactivating lasts until it returns.
+    /// Takes back the registrations with other services; the state stays `deactivating` until it returns.
     package var withdraw: (@ControlPlane () async -> Void)?
 
     private let patience: Duration
@@ -36,12 +37,12 @@ package final class Activation {
     private var isOpening = false
     private var isEnded = false
 
-    /// - Parameter patience: the longest that activating lasts.
+    /// - Parameter patience: the longest time to stay `activating`.
     package init(patience: Duration) {
         self.patience = patience
     }
 
-    /// Becomes active without waiting for anybody: when the daemon starts.
+    /// Becomes active when the daemon starts, without waiting for `isReady`.
     package func beginActive() {
         guard state == .inactive, !isEnded else { return }
         goal = .active
@@ -49,10 +50,10 @@ package final class Activation {
         finishActivating()
     }
 
-    /// Returns when the goal was reached.
+    /// Returns once the goal is reached.
     ///
-    /// - Parameter action: is done at that moment, with nobody in between.
-    /// - Throws: `wrongState` when it is not to be reached: somebody else wants the opposite meanwhile, or the daemon ends.
+    /// - Parameter action: runs at that moment, before anything can change the state again.
+    /// - Throws: `wrongState` when the goal cannot be reached: a later request asks for the opposite, or the daemon ends.
     package func reach(_ wanted: Goal, then action: (@ControlPlane () -> Void)? = nil) async throws(APIError) {
         guard !isEnded || wanted == .inactive else { throw Self.ending }
         goal = wanted
@@ -66,14 +67,14 @@ package final class Activation {
         try result.get()
     }
 
-    /// Nobody activates it any more.
+    /// Deactivates for good: later requests to activate fail.
     package func end() async {
         isEnded = true
-        // Being inactive is always to be reached.
+        // Never fails: `inactive` can always be reached.
         try? await reach(.inactive)
     }
 
-    /// `isReady` may be another than before.
+    /// `isReady` may have changed.
     package func readinessChanged() {
         guard state == .activating, !isOpening, isReady?() ?? true else { return }
         finishActivating()

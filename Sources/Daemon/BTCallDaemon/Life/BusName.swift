@@ -4,7 +4,7 @@ import DBus
 import Diagnostics
 import Logging
 
-/// Takes btcalld's name on the bus, and tries again while somebody else has it.
+/// Takes btcalld's name on the bus, and retries while another process owns it.
 @ControlPlane
 final class BusName {
     private let bus: BusConnection
@@ -13,7 +13,7 @@ final class BusName {
     private let logger: Logger
     private var retry: Timer?
 
-    /// - Parameter pause: between two attempts.
+    /// - Parameter pause: time between two attempts.
     init(bus: BusConnection, pause: Duration, problems: ProblemList, logger: Logger) {
         self.bus = bus
         self.pause = pause
@@ -30,7 +30,7 @@ final class BusName {
             let remedy =
                 error.hasName(BusError.Name.accessDenied)
                 ? "run it as user btcall or root; /usr/share/dbus-1/system.d/org.btcall.conf allows it to them: install btcall again where it is missing"
-                : "stop the other daemon; tried again every \(pause)"
+                : "stop the other daemon; btcalld retries every \(pause)"
             problems.begin("name", what: "the bus does not give us \(BTCallName.bus): \(error.message)", remedy: remedy)
             retry = ControlLoop.shared.schedule(after: pause) { [weak self] in
                 Task { @ControlPlane in await self?.take() }
@@ -38,7 +38,7 @@ final class BusName {
         }
     }
 
-    /// Tries no more.
+    /// Stops retrying.
     func stop() { retry?.cancel() }
 
     func release() { bus.releaseName(BTCallName.bus) }

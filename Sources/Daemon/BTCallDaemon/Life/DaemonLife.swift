@@ -8,7 +8,7 @@ package import ControlLoop
 import HeadsetControl
 import Logging
 
-/// Activating, deactivating and logging out: what is done in which order, and what may be changed meanwhile.
+/// Activates, deactivates and logs out in the right order, and decides which settings may change in which state.
 @ControlPlane
 package final class DaemonLife: Activating {
     package let stateChanges = Signal<Void>()
@@ -50,20 +50,20 @@ package final class DaemonLife: Activating {
 
     func end() async { await activation.end() }
 
-    /// Registers the profiles and accepts providers; returns when bluetoothd has answered.
+    /// Registers the profiles and accepts providers; returns once bluetoothd has answered.
     ///
-    /// - Throws: `wrongState` when somebody deactivates it meanwhile.
+    /// - Throws: `wrongState` when another client deactivates it meanwhile.
     package func activate() async throws(APIError) {
         try await activation.reach(.active)
     }
 
-    /// Ends all calls, releases the providers and takes the profiles back; returns when that is done.
+    /// Ends all calls, releases the providers and unregisters the profiles; returns once that is done.
     package func deactivate() async throws(APIError) {
         try await activation.reach(.inactive)
     }
 
     private func reached(_ state: Activation.State) {
-        // Clients hear of the state before of what it brings.
+        // Clients see the new state before its effects.
         stateChanges.send()
         headsets.setActive(state == .active)
         switch state {
@@ -90,10 +90,10 @@ package final class DaemonLife: Activating {
 
     // MARK: Logging out
 
-    /// Deactivates and drops who the box is: the account, the user, the name and the number. Pairings stay.
+    /// Deactivates, and clears the account, the user, the name and the number. Pairings stay.
     ///
-    /// - Parameter forgettingHeadsets: unpairs all headsets as well, whether they are connected or not.
-    /// - Throws: `unavailable` when a headset could not be forgotten; all the rest is done then.
+    /// - Parameter forgettingHeadsets: also unpairs all headsets, connected or not.
+    /// - Throws: `unavailable` when a headset could not be unpaired; everything else is done then.
     package func logout(forgettingHeadsets: Bool) async throws(APIError) {
         let identity: [ConfigurationDescription.Entry] = [.accountID, .userID, .displayName, .phoneNumber]
         try await activation.reach(.inactive) { [weak self] in
@@ -116,7 +116,7 @@ package final class DaemonLife: Activating {
             do throws(DeviceCallError) {
                 try await registry.remove(address)
             } catch {
-                // Somebody else was quicker.
+                // Another program has removed it already.
                 guard error != .unknownDevice else { continue }
                 kept.append("\(address) (\(error))")
             }

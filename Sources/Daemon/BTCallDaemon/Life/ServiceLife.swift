@@ -1,10 +1,10 @@
 package import ControlLoop
 package import Logging
 
-/// What the service manager is told of the daemon: that it is ready, that it is alive, one line of status, that it ends.
+/// Reports the daemon to the service manager: readiness, watchdog, one line of status, the end.
 @ControlPlane
 package final class ServiceLife {
-    /// Turns of the watchdog in the time after which the service manager acts: one that is withheld or late does no harm.
+    /// Watchdog notifications per watchdog interval of the service manager: one that is missing or late does no harm.
     package nonisolated static let turns = 4
 
     private let notifier: ServiceNotifier
@@ -18,8 +18,8 @@ package final class ServiceLife {
     private var timer: Timer?
 
     /// - Parameters:
-    ///   - progress: what the real-time thread has done, now.
-    ///   - status: the line that `systemctl status` shows.
+    /// - progress: the current progress of the real-time thread.
+    /// - status: the line that `systemctl status` shows.
     package init(
         notifier: ServiceNotifier, progress: @escaping @ControlPlane () -> WatchdogKeeper.Progress,
         status: @escaping @ControlPlane () -> String, logger: Logger
@@ -30,7 +30,7 @@ package final class ServiceLife {
         self.logger = logger
     }
 
-    /// The daemon serves: says so, and begins with the watchdog where the service manager watches.
+    /// Reports that the daemon serves, and starts the watchdog if the service manager asks for it.
     package func ready() {
         isReady = true
         notifier.ready()
@@ -38,7 +38,7 @@ package final class ServiceLife {
         if notifier.watchdogInterval != nil { turn() }
     }
 
-    /// Says the status when it is another one than the last time.
+    /// Reports the status line if it has changed.
     package func statusChanged() {
         guard isReady, notifier.isActive else { return }
         let line = status()
@@ -47,7 +47,7 @@ package final class ServiceLife {
         notifier.status(line)
     }
 
-    /// The daemon begins to end.
+    /// Reports that the daemon is stopping.
     package func stopping() {
         isReady = false
         timer?.cancel()
@@ -66,8 +66,8 @@ package final class ServiceLife {
             if !isStalled {
                 logger.error(
                     """
-                    the audio thread stands still in a call: the service manager is not told that all is well, and starts \
-                    btcalld anew when that lasts \(interval)
+                    the audio thread stands still in a call: the service manager is not told that all is well, and restarts \
+                    btcalld if that lasts \(interval)
                     """)
             }
             isStalled = true

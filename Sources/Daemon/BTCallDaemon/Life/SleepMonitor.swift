@@ -6,15 +6,15 @@ package import Logging
 
 /// Closes the audio before the board sleeps (`org.freedesktop.login1.Manager`: `PrepareForSleep`, `Inhibit`).
 ///
-/// While logind is there a delay lock is held; when logind announces sleep, an interruption begins, and the lock is let go
-/// as soon as every device and link is closed. Awake again, the interruption ends and the next lock is taken. Where there
-/// is no logind nothing happens.
+/// While logind runs, btcalld holds a delay lock. When logind announces sleep, an interruption begins, and btcalld releases
+/// the lock as soon as every device and link is closed. After the sleep the interruption ends and btcalld takes the next
+/// lock. Without logind nothing happens.
 @ControlPlane
 package final class SleepMonitor {
     private static let service = "org.freedesktop.login1"
     private static let path = "/org/freedesktop/login1"
     private static let interface = "org.freedesktop.login1.Manager"
-    /// What does not close within this time does not keep the board awake; logind itself waits 5 s.
+    /// The longest time to delay sleep while devices are still open; logind itself waits 5 s.
     private static let patience = Duration.seconds(2)
 
     private let bus: BusConnection
@@ -55,7 +55,7 @@ package final class SleepMonitor {
         self.owner = owner
         letGo()
         guard let owner else {
-            // Nobody is there any more who would say that the board is awake again.
+            // Without logind nothing reports the end of the sleep.
             prepare(false)
             return
         }
@@ -98,7 +98,7 @@ package final class SleepMonitor {
         do throws(BusError) {
             let descriptor = try await bus.call(expected, Self.path, Self.interface, "Inhibit", arguments).first?
                 .descriptorValue
-            // Meanwhile logind may have left, or announced sleep without waiting for us.
+            // Meanwhile logind may have left the bus, or announced sleep without waiting for btcalld.
             guard owner == expected, !isPreparing else { return }
             lock = descriptor
         } catch {
@@ -106,7 +106,7 @@ package final class SleepMonitor {
         }
     }
 
-    /// btcalld may have been started while the board was going to sleep.
+    /// Covers a btcalld that started while the board was going to sleep.
     private func askWhetherPreparing(_ expected: String) async {
         do throws(BusError) {
             let value = try await bus.call(

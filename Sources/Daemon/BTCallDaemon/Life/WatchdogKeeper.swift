@@ -1,14 +1,13 @@
-/// Decides when the service manager may hear that the daemon is alive (`WATCHDOG=1`, `sd_notify(3)`).
+/// Decides whether the daemon may report to the service manager that it is alive (`WATCHDOG=1`, `sd_notify(3)`).
 ///
-/// That the control loop turns is not enough while a call is heard: the audio is made by the real-time thread, and a caller
-/// who hears nothing is not helped by a control loop that is well. So while a path plays, the steps that the thread has made
-/// must have grown since the last look. It makes a hundred a second then, by the system's clock if no device gives one, so
-/// that standing still for a whole interval has no innocent reason. Without a path the thread sleeps, and the loop's own
-/// turn is the proof.
+/// During a call a running control loop is not enough: the real-time thread makes the audio. So while a path plays, the
+/// thread's step counter must have grown since the last check. The thread makes 100 steps a second then (by the system's
+/// clock if no device gives one), so a whole interval without a step is always a failure. Without a path the thread sleeps,
+/// and the control loop's own turn is enough.
 package struct WatchdogKeeper: Equatable, Sendable {
-    /// What the real-time thread has done, at one moment.
+    /// Progress of the real-time thread at one moment.
     package struct Progress: Equatable, Sendable {
-        /// The audio of calls is on a device.
+        /// Whether a device plays the audio of calls.
         package var isPlaying: Bool
         /// Steps of 10 ms since the daemon started; only grows.
         package var ticks: Int
@@ -21,7 +20,7 @@ package struct WatchdogKeeper: Equatable, Sendable {
 
     package enum Verdict: Equatable, Sendable {
         case alive
-        /// Not a single step since the last look.
+        /// No step since the last check.
         case stalled
     }
 
@@ -29,7 +28,7 @@ package struct WatchdogKeeper: Equatable, Sendable {
 
     package init() {}
 
-    /// To be asked once in each turn of the watchdog. A path that began since the last look is given its first interval.
+    /// Called once in each turn of the watchdog. A path that started since the last check passes its first one.
     package mutating func look(_ now: Progress) -> Verdict {
         defer { last = now }
         guard let last, last.isPlaying, now.isPlaying else { return .alive }

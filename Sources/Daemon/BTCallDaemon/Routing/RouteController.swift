@@ -7,7 +7,7 @@ package import HeadsetControl
 package import Logging
 package import Routing
 
-/// Feeds the policy and carries out what it decides; takes no decision of its own.
+/// Feeds the policy with events and carries out its decisions; makes no decision of its own.
 @ControlPlane
 package final class RouteController: RouteDeciding {
     package private(set) var policy: RoutingPolicy
@@ -15,9 +15,9 @@ package final class RouteController: RouteDeciding {
     package let ringing = Signal<Ringing>()
     package let musicReturns = Signal<BluetoothAddress>()
     private weak var links: (any LinkOpening)?
-    /// The same for headsets that are used without their microphone.
+    /// Opens the links of headsets that are used without their microphone.
     private weak var streams: (any StreamLinkOpening)?
-    /// Headsets whose link is a stream, or was the last time.
+    /// Headsets whose present or last link is a stream.
     private var streamed: Set<BluetoothAddress> = []
     package let recorder: FlightRecorder
     package let incidents: IncidentMonitor?
@@ -26,7 +26,7 @@ package final class RouteController: RouteDeciding {
     private let logger: Logger
     private var timer: Timer?
     private var queue: [RoutingEvent] = []
-    /// What is told when the audio has been moved.
+    /// Notices to send once the audio has been moved.
     private var untold: [RouteNotice] = []
     private var isHandling = false
 
@@ -42,21 +42,21 @@ package final class RouteController: RouteDeciding {
         self.logger = logger
     }
 
-    /// Who opens links and streams from here on: they are made with this router, and after it.
+    /// Sets who opens links and streams; both are created after this router, and need it.
     package func serve(links: any LinkOpening, streams: any StreamLinkOpening) {
         self.links = links
         self.streams = streams
     }
 
-    /// Events that arise while one is being carried out are taken after it, so that no effect is overtaken.
+    /// An event that arises while another one is carried out is queued, so that effects keep their order.
     package func handle(_ event: RoutingEvent) {
         queue.append(event)
         guard !isHandling else { return }
         isHandling = true
-        // The end of a change of the graph may report something, too.
+        // The end of a change of the graph may report another event.
         while !queue.isEmpty { graph.change { takeQueue() } }
         isHandling = false
-        // The sound first: whoever is told wakes up and wants the processor, too.
+        // The audio comes first: each notified client wakes up and competes for the processor.
         let told = untold + [.stateChanged]
         untold = []
         for notice in told { notices.send(notice) }
@@ -66,7 +66,7 @@ package final class RouteController: RouteDeciding {
         while !queue.isEmpty {
             let event = queue.removeFirst()
             logger.trace("routing event: \(event)")
-            // What a recording can hold exactly; so are all deadlines.
+            // Recordings store whole milliseconds, and so do all deadlines.
             let now = ControlLoop.now.wholeMilliseconds
             let old = policy.current
             recorder.willHandle(at: now, policy)
@@ -80,7 +80,7 @@ package final class RouteController: RouteDeciding {
 
     package var choiceSequence: Int? { policy.choiceSequence }
 
-    /// Says why a selection would be refused, before it is made.
+    /// The reason why the policy would refuse a selection; nil when it would accept it.
     package func refusal(ofSelecting device: AudioDevice) -> RoutingError? { policy.refusal(ofSelecting: device) }
 
     private func perform(_ effect: RoutingEffect) {
@@ -115,7 +115,7 @@ package final class RouteController: RouteDeciding {
         case .devicesChanged: untold.append(.devicesChanged)
         case .activationFailed(let address):
             logger.about(headset: address).warning(
-                "no audio link to \(address) after all attempts: tried again after a pause, or when selected")
+                "no audio link to \(address) after all attempts: btcalld retries after a pause, or when it is selected")
             incidents?.activationFailed(address)
             untold.append(.activationFailed(address))
         case .selectionRefused(let device, let error): logger.notice("\(device) was not selected: \(error.rawValue)")
@@ -129,12 +129,12 @@ package final class RouteController: RouteDeciding {
         graph.route(to: Self.endpoint(route))
     }
 
-    /// Headphones without microphone are used with the board's.
+    /// Headphones without microphone are used with the board's microphone.
     private func setWiredMicrophone() { graph.setWiredMicrophone(policy.input != .builtinMic) }
 
     private func close(_ route: Route) {
         if case .local(let kind) = route { graph.closePath(kind) }
-        // What replaces it has been opened before; nothing has when the policy wants silence.
+        // The route that replaces it is open already; there is none when the policy wants silence.
         if policy.current == nil { graph.route(to: nil) }
     }
 

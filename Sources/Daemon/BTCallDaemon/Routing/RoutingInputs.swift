@@ -5,8 +5,8 @@ import Configuration
 import ControlLoop
 import Routing
 
-/// What the policy is told of the board and of local devices, and how it is to route: as the configuration says, unless a
-/// program renders the audio or excludes devices.
+/// Feeds the policy with events of the board and of local devices, and with the routing configuration; a program that
+/// renders the audio or excludes devices changes that configuration.
 @ControlPlane
 final class RoutingInputs {
     private let router: RouteController
@@ -38,35 +38,35 @@ final class RoutingInputs {
     }
 
     private func take(_ event: RoutingEvent) {
-        // The policy takes the handset before the call is answered on it.
+        // The policy routes to the handset before the call is answered on it.
         router.handle(event)
         if event == .handsetOffHook { calls.directory.handsetLifted() }
     }
 
     private func found(_ device: LocalDevice) {
-        // With its jack empty the wired headset is not there, whatever its card says.
+        // With an empty jack the wired headset is absent, whatever its sound card reports.
         let isJacksToSay = device == .wiredHeadset && board.managesWired && router.policy.jack == .empty
         if !isJacksToSay { router.handle(.localFound(device)) }
     }
 
-    /// A local device cannot be opened, or has died: the policy looks for another one first, and only where there is none has
-    /// the program that has it interrupted the call.
+    /// A local device cannot be opened, or has failed. The policy looks for another device first; only if there is none does
+    /// the program that holds the device interrupt the call.
     private func failed(_ error: PathError) {
         audio.locals.lost(error)
         router.handle(.localLost(error.device))
         calls.access.deviceFailed(error)
     }
 
-    /// The wired headset leaves before it is asked whether there is any device.
+    /// Reports the loss of the wired headset before anything asks whether a device is left.
     private func devicesChanged() {
-        // The jack says that it is there, and its sound card cannot be opened.
+        // The jack reports a headset, but its sound card cannot be opened.
         if router.policy.jack != .empty, !audio.locals.present.contains(.wiredHeadset) {
             router.handle(.localLost(.wiredHeadset))
         }
         calls.access.devicesChanged()
     }
 
-    /// Hands over a changed configuration.
+    /// Applies a changed configuration.
     func follow(_ new: Configuration, replacing old: Configuration) {
         guard new.routing != old.routing else { return }
         audio.graph.setSilentLimit(new.routing.silentLimit > .zero ? new.routing.silentLimit : nil)
@@ -83,11 +83,11 @@ final class RoutingInputs {
             board.isPaused = true
             audio.locals.isPaused = true
         } else {
-            // First what there is, then what to use of it.
+            // The available devices first, then the configuration that selects among them.
             board.isPaused = false
             audio.locals.isPaused = false
             router.handle(.configure(routing))
-            // What rings would be in the way of those who look what there is.
+            // An open ring output would get in the way of device detection, so access is updated last.
             calls.access.update()
         }
     }
