@@ -2,7 +2,7 @@ package import AudioDSP
 import CBTCall
 import Glibc
 
-/// What the control side knows of manual rendering.
+/// State of manual rendering on the control side.
 struct ManualRecord {
     let id: UInt32
     let counters: UnsafeMutablePointer<ManualCounters>
@@ -25,15 +25,15 @@ struct ManualRecord {
     }
 }
 
-// What applications add to the microphone, an application in place of a device, and copies of calls for recorders.
+// Injections, manual rendering and taps.
 extension AudioEngine {
     // MARK: Injections
 
-    /// Adds what an application says to what goes to the far end, as soon as it is there; while no call is clocked, the
+    /// Mixes an application's audio into what the far end hears, starting when data arrives. While no call is clocked, the
     /// application waits.
     ///
     /// - Parameters:
-    ///   - id: not that of another injection whose `injectionEnded` has not come.
+    ///   - id: not in use by an injection whose `injectionEnded` has not arrived yet.
     ///   - descriptor: owned by the engine from now on, also when this throws. SOCK_SEQPACKET, one message = at most 10 ms,
     ///     or SOCK_STREAM (`isStream`) with the same bytes.
     ///   - rate: one of `rates`, in frames per second.
@@ -74,14 +74,15 @@ extension AudioEngine {
 
     // MARK: Manual rendering
 
-    /// Makes an application the device, while no terminal is routed: it hears all calls, and the far end of each hears it.
+    /// Makes an application the device while no terminal is routed: it hears all calls, and the far end of each call hears
+    /// it.
     ///
-    /// There is one at a time, until its `manualEnded`.
+    /// Only one at a time, until its `manualEnded`.
     ///
     /// - Parameters:
-    ///   - uplink: what the application writes to; SOCK_SEQPACKET, one message = at most 10 ms, or SOCK_STREAM
-    ///     (`isStream`) with the same bytes. Owned by the engine from now on, also when this throws.
-    ///   - downlink: what it reads from; the same. What it does not read is dropped.
+    ///   - uplink: the application writes to it; SOCK_SEQPACKET, one message = at most 10 ms, or SOCK_STREAM (`isStream`)
+    ///     with the same bytes. Owned by the engine from now on, also when this throws.
+    ///   - downlink: the application reads from it; same socket types and ownership. Unread data is dropped.
     ///   - rate: one of `rates`, in frames per second.
     ///   - layout: of the samples, both ways.
     package func attachManual(
@@ -125,13 +126,13 @@ extension AudioEngine {
 
     // MARK: Taps
 
-    /// Copies a call for a recorder, from its next block on, also when the call is attached later or attached again.
+    /// Copies a call to a recorder, starting with the call's next block; the call may be attached later, or again.
     ///
     /// - Parameters:
-    ///   - id: not that of another tap whose `tapEnded` has not come.
-    ///   - call: its number.
+    ///   - id: not in use by a tap whose `tapEnded` has not arrived yet.
+    ///   - call: number of the call.
     ///   - side: `stereo` only with a layout of two channels.
-    ///   - descriptor: owned by the engine from now on, also when this throws. What is not read is dropped.
+    ///   - descriptor: owned by the engine from now on, also when this throws. Unread data is dropped.
     ///   - rate: one of `rates`, in frames per second.
     package func attachTap(
         _ id: UInt32, ofCall call: UInt32, _ side: TapSide, descriptor: Int32, rate: Int, layout: SampleLayout,

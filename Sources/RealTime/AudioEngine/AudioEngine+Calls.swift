@@ -1,16 +1,16 @@
 package import AudioDSP
 import CBTCall
 
-// Calls: their sockets, and which ways their audio goes.
+// Calls: their sockets and the directions of their audio.
 extension AudioEngine {
     /// Adds the audio of a call: a SOCK_SEQPACKET socket, one message = 10 ms (docs/Applications.md).
     ///
     /// - Parameters:
-    ///   - id: not that of another attached call.
+    ///   - id: not in use by another attached call.
     ///   - descriptor: owned by the engine from now on, also when this throws.
     ///   - rate: one of `rates`, in frames per second.
     ///   - layout: of the samples in a message.
-    ///   - active: clocked: the provider gets a block each 10 ms and answers each with one.
+    ///   - active: clocked: the provider receives a block every 10 ms and answers each with one block.
     package func attachCall(
         _ id: UInt32, descriptor: Int32, rate: Int, layout: SampleLayout = SampleLayout(), active: Bool
     ) throws(AudioEngineError) {
@@ -43,23 +43,23 @@ extension AudioEngine {
         _ = send(.setCallActive(id, active))
     }
 
-    /// Which ways a call's audio goes; digital silence within 20 ms where it does not.
+    /// Sets the directions in which a call's audio flows; a closed direction is digital silence within 20 ms.
     ///
     /// - Parameters:
-    ///   - id: of a call that is attached, or that has the PCM.
+    ///   - id: of a call that is attached or uses the PCM.
     ///   - hears: the person hears the far end.
-    ///   - speaks: the far end hears what every call is sent.
+    ///   - speaks: the far end hears the uplink that all calls share.
     package func setCallGates(_ id: UInt32, hears: Bool, speaks: Bool) {
         _ = send(.setCallGates(id, hears: hears, speaks: speaks))
     }
 
-    /// Takes a call's audio away; its descriptor is closed soon after. The number may be used again at once.
+    /// Detaches a call's audio; its descriptor is closed soon after. The number may be reused at once.
     package func detachCall(_ id: UInt32) {
         guard calls.removeValue(forKey: id) != nil else { return }
         _ = send(.detachCall(id))
     }
 
-    /// Blocks of silence sent when a call's clocking starts, for calls that start from now on.
+    /// Sets how many blocks of silence are sent when a call's clocking starts; applies to calls that start from now on.
     package func setPrimeBlocks(_ blocks: Int) {
         _ = send(.setPrimeBlocks(min(max(blocks, 0), CallPort.ringBlocks / 2)))
     }

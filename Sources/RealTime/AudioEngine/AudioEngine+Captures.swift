@@ -1,13 +1,13 @@
 import CBTCall
 import Glibc
 
-// Capture streams by themselves.
+// Capture streams that are added separately from paths.
 extension AudioEngine {
-    /// Adds a capture stream that a path is given while it plays, and that is taken from it again.
+    /// Adds a capture stream that can be attached to a path and detached from it while the path plays.
     ///
     /// - Parameters:
-    ///   - id: not that of a stream whose `captureRemoved` has not come.
-    ///   - runsAlone: it runs at once, without a path too, and what it captures then is thrown away.
+    ///   - id: not in use by a stream whose `captureRemoved` has not arrived yet.
+    ///   - runsAlone: the stream starts at once and also runs without a path; its samples are then discarded.
     package func addCapture(_ id: UInt32, _ stream: ALSACapture, runsAlone: Bool) throws(AudioEngineError) {
         guard !captures.contains(id) else { throw .duplicate(id) }
         guard captures.count < RealtimeThread.maximumCaptures else {
@@ -26,25 +26,25 @@ extension AudioEngine {
         captures.insert(id)
     }
 
-    /// Gives a path a capture stream; a path that had it goes without. A path that has another one keeps that.
+    /// Attaches a capture stream to a path, detaching it from any other. A path that already has a capture stream keeps it.
     package func attachCapture(_ id: UInt32, to terminal: UInt32) {
         guard captures.contains(id), terminals[terminal] != nil else { return }
         _ = send(.attachCapture(id, terminal: terminal))
     }
 
-    /// Whether a capture stream runs without a path, too.
+    /// Sets whether a capture stream also runs without a path.
     package func setCaptureAlone(_ id: UInt32, _ runsAlone: Bool) {
         guard captures.contains(id) else { return }
         _ = send(.setCaptureAlone(id, runsAlone))
     }
 
-    /// Takes a capture stream away, also from a path that plays, which goes on: `captureRemoved` within 20 ms.
+    /// Removes a capture stream, also from a playing path, which continues: `captureRemoved` follows within 20 ms.
     package func removeCapture(_ id: UInt32) {
         guard captures.contains(id) else { return }
         _ = send(.removeCapture(id))
     }
 
-    /// Prepares a capture stream and finds what to poll.
+    /// Prepares a capture stream and determines the descriptors to poll.
     func watch(
         _ stream: ALSACapture
     ) throws(AudioEngineError) -> (descriptors: UnsafeMutablePointer<pollfd>, count: Int) {

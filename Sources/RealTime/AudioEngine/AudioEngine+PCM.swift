@@ -1,13 +1,13 @@
 import CBTCall
 
-// Streams of the ALSA PCM: rings that programs share with the thread.
+// Streams of the ALSA PCM: rings that client programs share with the thread.
 extension AudioEngine {
-    /// Streams at once, of all kinds.
+    /// Maximum number of simultaneous streams of all kinds.
     package static var maximumPCMStreams: Int { RealtimeThread.maximumPCMs }
 
-    /// Adds a running stream of the PCM of calls. While a call has the PCM for its audio the thread is its clock.
+    /// Adds a running stream of the PCM of calls. While a call uses the PCM for its audio, the thread clocks the stream.
     ///
-    /// - Parameter id: not that of another stream that is running.
+    /// - Parameter id: not in use by another running stream.
     package func addPCM(_ id: UInt32, _ memory: PCMMemory) throws(AudioEngineError) {
         guard pcms[id] == nil else { throw .duplicate(id) }
         guard heldPCMs.count < RealtimeThread.maximumPCMs else { throw .tooMany(limit: RealtimeThread.maximumPCMs) }
@@ -20,7 +20,7 @@ extension AudioEngine {
         }
     }
 
-    /// Stops a stream; the client is its own clock from then on. The number may be used again at once.
+    /// Stops a stream; from then on the client clocks itself. The number may be reused at once.
     package func removePCM(_ id: UInt32) {
         guard pcms.removeValue(forKey: id) != nil else { return }
         _ = send(.removePCM(id))
@@ -38,7 +38,7 @@ extension AudioEngine {
         return port
     }
 
-    /// The thread has let go of it.
+    /// Frees a port that the thread has released.
     func free(pcm port: PCMPointer) {
         port.pointee.disengage()
         port.deinitialize(count: 1).deallocate()

@@ -2,30 +2,30 @@ package import AudioDSP
 import CBTCall
 import Glibc
 
-/// What the person hears beside the calls.
+/// Source of audio that the user hears beside the calls.
 package enum PlaybackSource: Sendable {
     case tone(ToneSpecification)
-    /// Frames at the rate of the bus; from the beginning again when they `loop`.
+    /// Samples at the rate of the bus; repeated from the beginning if `loops`.
     case samples([Int16], loops: Bool)
-    /// What an application writes, as for `AudioEngine.attachInjection`. The descriptor becomes the engine's.
+    /// An application's socket, as for `AudioEngine.attachInjection`. The engine owns the descriptor.
     case application(descriptor: Int32, rate: Int, layout: SampleLayout, isStream: Bool)
-    /// What a program plays on the ALSA PCM; it is its own clock where nobody hears it.
+    /// A program's stream on the ALSA PCM; it clocks itself while it is heard nowhere.
     case stream(PCMMemory)
 }
 
-/// How it is heard beside others.
+/// Volume, priority and ducking of a playback.
 package struct PlaybackManner: Hashable, Sendable {
     /// Linear, 0 is silence.
     package var volume: Float = 1
-    /// 0 and more; at the same place a higher one silences lower ones.
+    /// 0 and higher; at the same target, a higher priority silences lower ones.
     package var priority = 5
-    /// Heard together with others of its priority; else it silences those that can be.
+    /// Mixed with others of its priority; if false, it silences the mixable ones.
     package var isMixable = true
-    /// What is left of the far end of the calls meanwhile; 1 leaves it alone.
+    /// Gain of the far end of the calls meanwhile; 1 leaves it unchanged.
     package var duckGain: Float = 1
     /// Ends as soon as the calls have something to say.
     package var yieldsToCalls = false
-    /// What is left of something that is heard on a terminal by itself while calls are routed elsewhere.
+    /// Gain on a terminal that plays alone while calls are routed elsewhere.
     package var gainBesideCalls: Float = 1
 
     package init() {}
@@ -33,12 +33,12 @@ package struct PlaybackManner: Hashable, Sendable {
     var rank: Int { max(priority, 0) * 2 + (isMixable ? 0 : 1) }
 }
 
-/// Where it is heard.
+/// Where a playback is heard.
 package enum PlaybackTarget: BitwiseCopyable, Hashable, Sendable {
     case nowhere
-    /// Where the calls are routed.
+    /// The terminal to which calls are routed.
     case routed
-    /// A terminal that was added to play alone.
+    /// A terminal added with `isAlone`.
     case terminal(UInt32)
 
     var number: Int64 {
@@ -53,12 +53,12 @@ package enum PlaybackTarget: BitwiseCopyable, Hashable, Sendable {
 }
 
 extension AudioEngine {
-    /// Frames per second of the internal mix.
+    /// Sample rate of the internal mix in Hz.
     package var busRate: Int { configuration.busRate }
 
-    /// Lets the person hear something beside the calls; `playbackEnded` says when it is over, or was ended.
+    /// Plays a source to the user beside the calls; `playbackEnded` follows when it has finished or was ended.
     ///
-    /// - Parameter id: not that of another playback whose `playbackEnded` has not come.
+    /// - Parameter id: not in use by a playback whose `playbackEnded` has not arrived yet.
     package func addPlayback(
         _ id: UInt32, _ source: PlaybackSource, _ manner: PlaybackManner, at target: PlaybackTarget
     ) throws(AudioEngineError) {
@@ -113,13 +113,13 @@ extension AudioEngine {
         }
     }
 
-    /// Has it heard at another place from its next 10 ms on.
+    /// Moves a playback to another target, starting with its next 10 ms.
     package func movePlayback(_ id: UInt32, to target: PlaybackTarget) {
         guard playbacks[id] != nil else { return }
         _ = send(.movePlayback(id, target))
     }
 
-    /// Fades it out; `playbackEnded` comes after that.
+    /// Fades a playback out; `playbackEnded` follows.
     package func endPlayback(_ id: UInt32) {
         guard playbacks[id] != nil else { return }
         _ = send(.endPlayback(id))

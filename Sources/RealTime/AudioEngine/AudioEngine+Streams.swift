@@ -5,20 +5,20 @@ import Glibc
 
 // Streams to headsets over A2DP.
 extension AudioEngine {
-    /// How long it takes from the socket of a stream to the ear, as the headset tells: programs that play are told, and the
-    /// echo canceller.
+    /// Sets the delay from a stream's socket to the ear as the headset reports it, for playing programs and the echo
+    /// canceller.
     package func setStreamDelay(_ id: UInt32, milliseconds: Int) {
         _ = send(.setStreamDelay(id, milliseconds: max(0, milliseconds)))
     }
 
-    /// Whether a stream that was added to play alone also hears the calls, both sides of them, wherever they are routed.
+    /// Sets whether a stream that plays alone also hears both sides of the calls, wherever they are routed.
     package func setListening(_ id: UInt32, _ isOn: Bool) {
         _ = send(.setListening(id, isOn))
     }
 
-    /// Packets that the socket of a stream may keep: what is in there is late already, and cannot be made smaller.
+    /// Maximum number of packets in a stream's socket: they are already late and their bitpool cannot be lowered any more.
     private static var socketPackets: Int { 4 }
-    /// The highest that anybody may ask for; the radio serves it before others.
+    /// Highest priority without privileges; the kernel sends it before other traffic.
     private static var socketPriority: Int32 { 6 }
 
     func makeStream(_ stream: MediaStream, speakerGain: Float) throws(AudioEngineError) -> StreamPointer {

@@ -7,10 +7,10 @@ extension AudioEngine {
     /// Adds a device. A link is read and kept alive with silence from now on; a path starts when it is routed.
     ///
     /// - Parameters:
-    ///   - id: not that of a terminal whose `terminalRemoved` has not come.
+    ///   - id: not in use by a terminal whose `terminalRemoved` has not arrived yet.
     ///   - speakerGain: linear, 0 is silence.
     ///   - microphoneGain: linear, 0 is silence.
-    ///   - isAlone: it is never routed, and plays what is given it with `addPlayback` from now on.
+    ///   - isAlone: never routed; plays what `addPlayback` gives it from now on.
     package func addTerminal(
         _ id: UInt32, _ kind: TerminalKind, speakerGain: Float = 1, microphoneGain: Float = 1, isAlone: Bool = false
     ) throws(AudioEngineError) {
@@ -35,7 +35,7 @@ extension AudioEngine {
             rates = (port.pointee.rate, port.pointee.rate)
             device = .link(port)
         case .path(var streams):
-            // What is said of a direction that there is not means nothing.
+            // The fields of a missing direction are ignored.
             if streams.playback == nil { streams.playbackRate = configuration.busRate }
             if streams.capture == nil { streams.captureRate = configuration.busRate }
             device = .path(try makePath(streams))
@@ -64,20 +64,21 @@ extension AudioEngine {
             free(terminal: terminal)
             throw .commandQueueFull
         }
-        // A link may die at any time: what takes long about opening a card then is ready, for the rate of most cards.
+        // A link may die at any time: prepare the slow part of opening a card now, for the rate of most cards.
         if link != nil { AdaptiveResampler.prepare(from: configuration.busRate, to: 48_000) }
     }
 
-    /// Cuts over to a terminal, or to none. Asynchronous: `routed` tells when it was done.
+    /// Switches to a terminal, or to none. Asynchronous: `routed` reports the switch.
     ///
-    /// A link is cut to once it receives packets, a path once it captures; until then the old terminal carries on.
+    /// The switch to a link happens once it receives packets, to a path once it captures; until then the old terminal
+    /// carries on.
     package func route(to id: UInt32?) {
         if let id, terminals[id] == nil { return }
         _ = send(.route(id))
     }
 
-    /// Fades a terminal out, lets it play what it has, and gives it back: `terminalRemoved`,
-    /// within 50 ms more than its queue holds.
+    /// Fades a terminal out, lets it play its queue and releases it: `terminalRemoved` follows within the length of its
+    /// queue plus 50 ms.
     package func removeTerminal(_ id: UInt32) {
         guard terminals[id] != nil else { return }
         _ = send(.removeTerminal(id))
@@ -93,12 +94,13 @@ extension AudioEngine {
         _ = send(.setMicrophoneGain(id, gain))
     }
 
-    /// After how long without a packet a link is reported silent; nil adapts to its jitter (docs/inside/Routing.md §8).
+    /// Sets the time without a packet after which a link is reported silent; nil adapts to its jitter
+    /// (docs/inside/Routing.md).
     package func setSilentLimit(_ id: UInt32, _ limit: Duration?) {
         _ = send(.setSilentLimit(id, nanoseconds: limit.map { max(0, $0.wholeNanoseconds) }))
     }
 
-    /// Prepares the streams, which may take long, and finds what to poll.
+    /// Prepares the streams, which may take long, and determines the descriptors to poll.
     private func makePath(_ path: ALSAPath) throws(AudioEngineError) -> PathPointer {
         if let playback = path.playback {
             try check(rate: path.playbackRate, channels: path.playbackChannels)
@@ -110,7 +112,7 @@ extension AudioEngine {
             descriptors.deallocate()
             (descriptors, count) = try watch(capture)
         }
-        // Room for one tick above the target has to stay.
+        // Leave room for one tick above the target.
         let wanted = Int(playbackQueue.wholeNanoseconds * Int64(path.playbackRate) / 1_000_000_000)
         let target = max(0, min(wanted, path.playbackBufferFrames - path.playbackRate / 50))
         let port = PathPointer.allocate(capacity: 1)

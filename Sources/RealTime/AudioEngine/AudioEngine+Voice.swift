@@ -1,16 +1,16 @@
 package import AudioDSP
 
-// What is done to the microphone of the routed terminal, whichever it is.
+// Processing of the routed terminal's microphone, whichever terminal it is.
 extension AudioEngine {
-    /// Has the microphone processed from here on, or left alone again; in the beginning it is left alone.
+    /// Starts, replaces or (nil) stops processing of the microphone; initially off.
     ///
-    /// In a call the far end hears a gap of some 40 ms: the microphone is so much later or earlier afterwards.
+    /// In a call the far end hears a gap of about 40 ms, because the microphone's delay changes by that much.
     ///
     /// - Parameters:
-    ///   - kind: whose echo canceller; `none` changes nothing and only listens for ``AudioEngineEvent/speakingWhileMuted``;
-    ///     nil does not even listen.
-    ///   - stages: as ``setVoiceStages(_:)``.
-    /// - Throws: `voiceProcessing` when it cannot be set up; what was there stays.
+    ///   - kind: which echo canceller; `none` changes nothing and only detects speech for
+    ///     ``AudioEngineEvent/speakingWhileMuted``; nil does not even detect.
+    ///   - stages: as for ``setVoiceStages(_:)``.
+    /// - Throws: `voiceProcessing` when it cannot be set up; the previous processing stays.
     package func setVoiceProcessing(
         _ kind: VoiceProcessingKind?, stages: VoiceStages = .all
     ) throws(AudioEngineError) {
@@ -31,17 +31,18 @@ extension AudioEngine {
         }
     }
 
-    /// Does these and no others to the microphone, without a gap. Nothing with `none`, nor for a terminal that does it itself.
+    /// Applies exactly these stages to the microphone, without a gap. No effect with `none` or on a terminal that processes
+    /// its own voice.
     package func setVoiceStages(_ stages: VoiceStages) {
         _ = send(.setVoiceStages(stages))
     }
 
-    /// Lets the microphone through as it is, as late as before and without a gap, while everything goes on adapting.
+    /// Passes the microphone unprocessed at unchanged delay and without a gap, while everything keeps adapting.
     package func setVoiceBypassed(_ isBypassed: Bool) {
         _ = send(.setVoiceBypassed(isBypassed))
     }
 
-    /// The device takes echo and noise out itself: nothing is done to its microphone here.
+    /// Sets whether the device removes echo and noise itself; if so, its microphone is left unprocessed.
     package func setOwnVoiceProcessing(_ id: UInt32, _ isOwn: Bool) {
         _ = send(.setOwnVoice(id, isOwn))
     }

@@ -3,16 +3,16 @@ import CBTCall
 import Glibc
 import RealTimeStorage
 
-/// Moves the audio between calls and the device where the person is, on a real-time thread of its own (docs/inside/Audio.md).
+/// Moves audio between the calls and the routed device on a dedicated real-time thread (docs/inside/Audio.md).
 ///
-/// This is the control face: it may allocate, and is used from one thread only. It makes storage, hands it over by
-/// commands and takes it back by events. What it hands over is named by the caller's own numbers; an unknown number is
-/// ignored, because the thing may have ended in the meantime.
+/// This is the control side: it may allocate, and is used from one thread only. It creates storage, hands it over by
+/// commands and receives it back by events. The caller names objects by its own numbers; an unknown number is ignored,
+/// because the object may have ended in the meantime.
 package final class AudioEngine: @unchecked Sendable {
     struct TerminalRecord {
         let counters: UnsafeMutablePointer<TerminalCounters>
         let isLink: Bool
-        /// Frames per second of what the device plays.
+        /// Playback sample rate of the device in Hz.
         let rate: Int
         let isFramed: Bool
     }
@@ -22,14 +22,14 @@ package final class AudioEngine: @unchecked Sendable {
         let storage: CallPointer
     }
 
-    /// The rates of calls and devices, in frames per second; each is converted to that of the internal mix.
+    /// Sample rates of calls and devices in Hz; each is converted to the rate of the internal mix.
     package static let rates = [8_000, 16_000, 24_000, 32_000, 44_100, 48_000]
 
-    /// Readable when there are events; then call `takeEvents`. Owned by the engine.
+    /// Readable when events are waiting; then call `takeEvents`. Owned by the engine.
     package let eventDescriptor: Int32
-    /// SCHED_FIFO was granted. Without it the thread keeps going, with a longer queue, but a busy machine may be heard.
+    /// SCHED_FIFO was granted. Without it the thread uses a longer queue, but audio may break up on a busy machine.
     package let isRealtime: Bool
-    /// How full the playback buffers of sound cards are kept, as far as they have room.
+    /// Fill level of sound cards' playback buffers, as far as they have room.
     package let playbackQueue: Duration
     package let isMemoryLocked: Bool
 
@@ -45,18 +45,18 @@ package final class AudioEngine: @unchecked Sendable {
     var isCodePresent = false
     var terminals: [UInt32: TerminalRecord] = [:]
     var calls: [UInt32: CallRecord] = [:]
-    /// Calls whose storage the thread still holds, with the detached ones.
+    /// Calls whose storage the thread still holds, including detached ones.
     var heldCalls: [CallRecord] = []
-    /// By their numbers, what the thread counts of each.
+    /// The thread's counters of each injection, by number.
     var injections: [UInt32: UnsafeMutablePointer<InjectionCounters>] = [:]
-    /// Capture streams by themselves whose storage the thread holds.
+    /// Separately added capture streams whose storage the thread holds.
     var captures: Set<UInt32> = []
-    /// What applications do in place of a device, and copies of calls: AudioEngine+Applications.swift.
+    /// Manual rendering and taps: AudioEngine+Applications.swift.
     var manual: ManualRecord?
     var taps: [UInt32: UnsafeMutablePointer<TapCounters>] = [:]
-    /// What the person hears beside the calls, until `playbackEnded`.
+    /// Playbacks until their `playbackEnded`.
     var playbacks: [UInt32: PlaybackPointer] = [:]
-    /// Running streams of the PCM of calls, and what those are made of whose storage the thread still holds.
+    /// Running streams of the PCM of calls, and the memory of those whose storage the thread still holds.
     var pcms: [UInt32: PCMPointer] = [:]
     var heldPCMs: [PCMPointer: PCMMemory] = [:]
 
@@ -108,11 +108,11 @@ package final class AudioEngine: @unchecked Sendable {
         state.deinitialize(count: 1).deallocate()
     }
 
-    /// Ends the thread and waits for it. Calls' descriptors are closed; terminals' handles may be closed by their owner.
+    /// Ends the thread and waits for it. Closes calls' descriptors; the owner of the terminals' handles may then close them.
     package func stop() {
         guard isRunning else { return }
         isRunning = false
-        // A full queue empties within milliseconds: the thread lives.
+        // The thread is alive, so a full queue empties within milliseconds.
         while !commands.pointee.push(.stop) { usleep(1_000) }
         btcall_eventfd_signal(commandDescriptor)
         btcall_realtime_thread_join(&thread)
@@ -129,24 +129,24 @@ package final class AudioEngine: @unchecked Sendable {
 
     // MARK: What the far end hears
 
-    /// Mutes what goes to all calls; digital silence within 20 ms.
+    /// Mutes what all calls are sent; digital silence within 20 ms.
     package func setMuting(_ muting: Muting) {
         _ = send(.mute(muting))
     }
 
-    /// How loud the microphone is to all calls, whichever device it belongs to.
+    /// Sets the volume of the microphone towards all calls, for every device.
     ///
     /// - Parameter gain: linear, 0 is silence; reached by a short ramp.
     package func setMicrophoneVolume(_ gain: Float) { _ = send(.setMicrophoneVolume(gain)) }
 
-    /// How loud what applications add is to all calls.
+    /// Sets the volume of injections towards all calls.
     ///
     /// - Parameter gain: linear, 0 is silence; reached by a short ramp.
     package func setApplicationVolume(_ gain: Float) { _ = send(.setApplicationVolume(gain)) }
 
     // MARK: Evidence
 
-    /// Takes all events and frees what the thread has given back.
+    /// Returns all waiting events and frees the storage that the thread has released.
     package func takeEvents() -> [AudioEngineEvent] {
         btcall_eventfd_clear(eventDescriptor)
         var result: [AudioEngineEvent] = []
@@ -156,7 +156,7 @@ package final class AudioEngine: @unchecked Sendable {
         return result
     }
 
-    /// What was counted of one terminal; nil when there is none of this number.
+    /// Counters of one terminal; nil if the number is unknown.
     package func counters(ofTerminal id: UInt32) -> EngineCounters.Terminal? {
         terminals[id].map { snapshot(id, $0) }
     }
@@ -189,14 +189,14 @@ package final class AudioEngine: @unchecked Sendable {
 
     // MARK: Storage
 
-    /// What the owner is told of it; storage that comes back is freed.
+    /// Frees returned storage and returns the event for the owner, if any.
     private func handle(_ event: Event) -> AudioEngineEvent? {
         switch event {
         case .happened(.callStarted(let id)): return calls[id] == nil ? nil : .callStarted(id)
         case .happened(let fact): return fact
         case .callClosed(let call, let code):
             let id = call.pointee.id
-            // The owner has detached it itself, and perhaps used the number again: nothing new.
+            // The owner has already detached it and perhaps reused the number: nothing to report.
             guard calls[id]?.storage == call else { return nil }
             calls[id] = nil
             return .callClosed(id, code: code)

@@ -1,45 +1,45 @@
 package import AudioDSP
 
-/// What is fixed for the life of an engine.
+/// Settings that are fixed for the lifetime of an engine.
 package struct AudioEngineConfiguration: Sendable {
-    /// Frames per second of the internal mix (8000, 16000, 32000 or 48000). Calls and terminals of this rate are not
+    /// Sample rate of the internal mix in Hz (8000, 16000, 32000 or 48000). Calls and terminals of this rate are not
     /// resampled.
     package var busRate = 16_000
     /// Blocks of 10 ms silence sent when a call's clocking starts. They come back as audio, so this many blocks are
     /// always in flight or queued, and a stall of one block less loses nothing.
     package var primeBlocks = 5
-    /// Most blocks of a call that wait for the device (docs/Applications.md); the oldest is dropped beyond.
+    /// Maximum blocks of a call that wait for the device (docs/Applications.md); beyond it the oldest is dropped.
     package var downlinkLimitBlocks = 6
-    /// How full a sound card's playback buffer is kept. A stall of 10 ms less does not run it dry.
+    /// Fill level of a sound card's playback buffer. It survives a stall of 10 ms less.
     package var playbackQueue = Duration.milliseconds(50)
-    /// The same where the thread has no real-time priority: among the others it is run up to 33 ms late on a busy machine.
-    /// Twice that in a row, once for the thread and once for the application that answers it, and the 10 ms of a block.
+    /// Fill level without real-time priority, where a busy machine runs the thread up to 33 ms late: twice that in a row,
+    /// once for the thread and once for the answering application, plus the 10 ms of a block.
     package var playbackQueueWithoutPriority = Duration.milliseconds(100)
-    /// A clock that has been silent for this long is replaced by a timer until it speaks again.
+    /// A timer replaces a clock that has been silent for this long, until it delivers again.
     package var fallbackAfter = Duration.milliseconds(50)
-    /// SCHED_FIFO priority to ask for; 0 does not ask.
+    /// SCHED_FIFO priority to request; 0 requests none.
     package var realtimePriority: Int32 = 20
-    /// Lock the process's memory, as it is touched, if nothing limits that.
+    /// Lock the process's memory as it is touched, if no limit prevents that.
     package var locksMemory = true
 
     package init() {}
 }
 
-/// Why the engine refused something; nothing was changed.
+/// Reason for a refused request; nothing was changed.
 package enum AudioEngineError: Error, Equatable, Sendable {
     /// A system or alsa-lib call failed. Not expected.
     case failed(call: String, code: Int32)
     /// None of `AudioEngine.rates`, or not 1 or 2 channels.
     case unsupportedFormat(rate: Int, channels: Int)
-    /// All places are taken.
+    /// All slots are taken.
     case tooMany(limit: Int)
-    /// A packet of a stream has no room for one codec frame at the lowest bitpool that was agreed on.
+    /// A stream's packet has no room for one codec frame at the lowest agreed bitpool.
     case packetTooSmall(writeMTU: Int, codecFrameBytes: Int)
     /// The identifier is in use.
     case duplicate(UInt32)
-    /// The real-time thread does not take commands: our own fault, to be logged.
+    /// The real-time thread does not accept commands: our own fault, to be logged.
     case commandQueueFull
-    /// What is to be done to the microphone cannot be set up.
+    /// Voice processing could not be set up.
     case voiceProcessing(VoiceProcessorError)
 }
 

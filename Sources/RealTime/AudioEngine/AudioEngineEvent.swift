@@ -1,42 +1,41 @@
-/// What the real-time thread reports, in the order in which it happened.
+/// Event of the real-time thread; events arrive in the order in which they happened.
 package enum AudioEngineEvent: BitwiseCopyable, Equatable, Sendable {
-    /// The first packet of a link came, or its size changed.
+    /// The first packet of a link arrived, or its packet size changed.
     case firstPacket(terminal: UInt32, packetBytes: Int)
-    /// No packet for longer than the limit (docs/inside/Routing.md §8).
+    /// No packet for longer than the limit (docs/inside/Routing.md).
     case linkSilent(terminal: UInt32, afterMilliseconds: Int)
     /// A packet after `linkSilent`; the argument is the length of the silence.
     case linkResumed(terminal: UInt32, afterMilliseconds: Int)
-    /// The terminal is dead: an errno, or 0 when its peer closed it. It is not routed any more, but still has to be
-    /// removed.
+    /// The terminal is dead: an errno, or 0 when its peer closed it. It is no longer routed, but still has to be removed.
     case terminalFailed(terminal: UInt32, code: Int32)
-    /// The thread has let go of the terminal: its owner may close the handles now.
+    /// The thread has released the terminal: its owner may close the handles now.
     case terminalRemoved(UInt32)
-    /// The cut was made. The gap is how long before it the far end was heard nowhere; 0 when the old terminal ran.
+    /// The switch was made. The gap is how long before it nobody heard the far end; 0 when the old terminal was running.
     case routed(UInt32?, gapMicroseconds: Int)
-    /// The provider's first block came, or it was given up waiting for: the call is clocked from now on.
+    /// The provider's first block arrived, or its timeout ended: the call is clocked from now on.
     case callStarted(UInt32)
     /// The provider closed the descriptor (0), or it failed (errno). The call is detached already.
     case callClosed(UInt32, code: Int32)
-    /// The application has closed its descriptor, and what it said has been said.
+    /// The application closed its descriptor, and all its audio has been played.
     case injectionEnded(UInt32)
-    /// The first samples of a capture stream have come, of those that were added by themselves.
+    /// The first samples of a separately added capture stream have arrived.
     case captureReady(UInt32)
     /// A capture stream that no path reads is dead: an errno. It still has to be removed.
     case captureFailed(UInt32, code: Int32)
-    /// The thread has let go of the capture stream: its owner may close the handle now.
+    /// The thread has released the capture stream: its owner may close the handle now.
     case captureRemoved(UInt32)
-    /// Samples of a microphone leave for somebody from now on, or do no more.
+    /// A microphone's samples started or stopped leaving the process.
     case microphoneLive(Bool)
-    /// Manual rendering is over: asked for, or its application has closed a descriptor. Both are closed.
+    /// Manual rendering ended: on request, or because its application closed a descriptor. Both descriptors are closed.
     case manualEnded(UInt32)
-    /// The tap is over: asked for, or its recorder has closed the descriptor. It is closed.
+    /// The tap ended: on request, or because its recorder closed the descriptor. It is closed.
     case tapEnded(UInt32)
-    /// What the person heard beside the calls is over.
+    /// A playback ended.
     case playbackEnded(UInt32)
-    /// The thread woke more than 20 ms late, this often since the last such report; one report a second at most.
+    /// The thread woke more than 20 ms late; count since the last such report, at most one report a second.
     case deadlineMissed(count: Int)
-    /// The person speaks while everything is muted; one report in some seconds at most.
+    /// The user speaks while everything is muted; at most one report every few seconds.
     case speakingWhileMuted
-    /// The event queue was full, because nobody took events.
+    /// The event queue overflowed because its events were not taken.
     case eventsLost(count: Int)
 }

@@ -2,32 +2,32 @@ import AudioDSP
 import CBTCall
 import Glibc
 
-/// The thread's side of audio that goes out through a socket: 10 ms each tick, as one message or as a part of a stream
-/// (docs/Applications.md). It never waits: what the other end has no room for is dropped.
+/// The thread's side of audio sent through a socket: 10 ms each tick, as one message or as part of a stream
+/// (docs/Applications.md). It never waits: audio for which the socket has no room is dropped.
 struct BlockSender: ~Copyable {
-    /// In place of an errno: there was no room.
+    /// Returned in place of an errno: the socket had no room.
     static var dropped: Int32 { @_noLocks get { -1 } }
 
     let descriptor: Int32
-    /// Frames of 10 ms.
+    /// Frames in 10 ms.
     let blockFrames: Int
 
     private let layout: SampleLayout
     private let isStream: Bool
     private let blockBytes: Int
     private var fromBus: Resampler
-    /// Of the right channel, where the two are not the same.
+    /// Resampler of the right channel when the channels differ.
     private var rightFromBus: Resampler
     private let block: UnsafeMutablePointer<Int16>
     private let right: UnsafeMutablePointer<Int16>
-    /// The block where its samples are not those of `block`, or where the rest of it may have to wait; else empty.
+    /// Buffer for the block when its samples differ from `block` or its rest may have to wait; otherwise empty.
     private let message: UnsafeMutableRawPointer
-    /// Bytes at the end of `message` that a stream still has to take: a block is never cut short.
+    /// Bytes at the end of `message` that a stream has not accepted yet: a block is never cut short.
     private var restBytes = 0
 
     /// - Parameters:
-    ///   - descriptor: stays the owner's.
-    ///   - rate: frames per second of what goes out.
+    ///   - descriptor: remains the owner's.
+    ///   - rate: sample rate of the output in Hz.
     init(descriptor: Int32, rate: Int, layout: SampleLayout, isStream: Bool = false, busRate: Int) {
         self.descriptor = descriptor
         self.layout = layout
@@ -59,7 +59,7 @@ struct BlockSender: ~Copyable {
         return send(isPair: false)
     }
 
-    /// The same, with each channel of its own. The layout has two.
+    /// Sends 10 ms with separate left and right channels; requires a layout with two channels.
     @_noLocks
     mutating func send(
         left input: UnsafePointer<Int16>, right other: UnsafePointer<Int16>, _ frames: Int
@@ -69,7 +69,7 @@ struct BlockSender: ~Copyable {
         return send(isPair: true)
     }
 
-    /// Sends 10 ms of nothing.
+    /// Sends 10 ms of silence.
     @_noLocks
     mutating func sendSilence() -> Int32 {
         clear(block, blockFrames)
@@ -102,7 +102,7 @@ struct BlockSender: ~Copyable {
         }
         restBytes = blockBytes
         let code = sendRest()
-        // None of it has gone, so that it may go missing; else the rest goes first the next time.
+        // If no byte was sent, the block may be dropped; otherwise its rest is sent first next time.
         if code == Self.dropped && restBytes == blockBytes {
             restBytes = 0
             return code
@@ -110,7 +110,7 @@ struct BlockSender: ~Copyable {
         return code == Self.dropped ? 0 : code
     }
 
-    /// Sends what is left of the message.
+    /// Sends the rest of the message.
     @_noLocks
     private mutating func sendRest() -> Int32 {
         while restBytes > 0 {

@@ -2,36 +2,36 @@ import AudioDSP
 import CBTCall
 import Glibc
 
-/// The thread's side of one call: a packet socket to the provider, one message for each 10 ms (docs/Applications.md).
-/// Its queue is one channel of 16 bit at the call's rate, whatever the messages are.
+/// The thread's side of one call: a packet socket to the provider, one message every 10 ms (docs/Applications.md). Its queue
+/// is one channel of 16 bit at the call's rate, whatever the message layout.
 ///
-/// The provider answers one block for each that it gets. So the blocks in flight and in the queue are always as many as
-/// were sent first (`prime`), however unevenly the clock ticks.
+/// The provider answers each received block with one. The blocks in flight and in the queue therefore always equal the
+/// number sent first (`prime`), however unevenly the clock ticks.
 struct CallPort: ~Copyable {
     enum Phase: UInt8 {
-        /// Not clocked; what comes is discarded.
+        /// Not clocked; received blocks are discarded.
         case inactive
         /// Primed; the provider has not answered yet.
         case waiting
         case clocked
-        /// Given back to the control side, or about to be.
+        /// Released to the control side, or about to be.
         case closed
     }
 
     static var ringBlocks: Int { @_noLocks get { 32 } }
-    /// A provider that has not answered for so long is clocked without.
+    /// Timeout for a provider's first answer; then the call is clocked without one.
     static var patience: Int64 { @_noLocks get { 1_000_000_000 } }
-    /// A provider that comes late answers everything at once; what is too much then is no loss.
+    /// A late provider answers all blocks at once; excess blocks within this time do not count as loss.
     static var settling: Int64 { @_noLocks get { 500_000_000 } }
-    /// Messages that a provider may send in 10 ms beside its answers. More wait in its socket until the 10 ms are over, so that
-    /// whoever writes without end wakes the thread no more often than this.
+    /// Unsolicited messages accepted in 10 ms beside the answers. More wait in the socket until the 10 ms have passed, so
+    /// that a provider that writes without end does not wake the thread more often.
     static var mostUnasked: Int { @_noLocks get { 8 } }
     static var unaskedNanoseconds: Int64 { @_noLocks get { 10_000_000 } }
 
     let id: UInt32
     let descriptor: Int32
     let rate: Int
-    /// Frames of 10 ms.
+    /// Frames in 10 ms.
     let blockFrames: Int
     let counters: UnsafeMutablePointer<CallCounters>
     private var phase = Phase.inactive
@@ -39,20 +39,21 @@ struct CallPort: ~Copyable {
     var isWaiting: Bool { @_noLocks get { if case .waiting = phase { true } else { false } } }
     var isClocked: Bool { @_noLocks get { if case .clocked = phase { true } else { false } } }
     var isClosed: Bool { @_noLocks get { if case .closed = phase { true } else { false } } }
-    /// When it was primed, and when the first answer came.
+    /// Times of priming and of the first answer.
     private var primedAt: Int64 = 0
     private(set) var startedAt: Int64 = 0
-    /// Where its descriptor stands in the poll set.
+    /// Index in the poll set.
     var pollIndex = -1
-    /// Blocks that were sent and have no answer yet, at most a queue.
+    /// Sent blocks without an answer yet, at most a queue.
     private var unanswered = 0
-    /// Messages that were no answers, until the time when they are counted anew.
+    /// Unsolicited messages, and when their count is reset.
     private var unasked = 0
     private var unaskedUntil: Int64 = 0
-    /// Nothing is taken from the provider for now, unless it has closed.
+    /// Nothing is read from the provider for now, unless it has closed.
     var isResting: Bool { @_noLocks get { unasked >= Self.mostUnasked } }
 
-    /// What the far end says, and what it hears, where the call goes one way only.
+    /// Gains of the far end's audio towards the user and of the uplink towards the far end, for calls with one direction
+    /// only.
     var hearing: Gain
     var speaking: Gain
 
@@ -62,7 +63,7 @@ struct CallPort: ~Copyable {
     private var toBus: Resampler
     private var sender: BlockSender
     private let block: UnsafeMutablePointer<Int16>
-    /// A message of the provider; one frame longer than a block, so that a message that is too long shows.
+    /// A received message; one frame longer than a block, so that an oversized message is detected.
     private let received: UnsafeMutableRawPointer
 
     /// - Parameter counters: owned by the control side, which frees it after this port.
@@ -94,7 +95,7 @@ struct CallPort: ~Copyable {
         received.deallocate()
     }
 
-    /// When something has to happen without an answer of the provider; `Int64.max` for never. A rest that is over ends here.
+    /// Next time to act without a provider's answer; `Int64.max` if never. Ends a rest whose time has passed.
     @_noLocks
     mutating func deadline(now: Int64) -> Int64 {
         if now >= unaskedUntil { unasked = 0 }
@@ -130,7 +131,7 @@ struct CallPort: ~Copyable {
         return 0
     }
 
-    /// Ends the clocking; the queue is emptied, answers on their way are discarded.
+    /// Ends the clocking; the queue is emptied and answers in flight are discarded.
     @_noLocks
     mutating func pause() {
         if isClosed { return }
@@ -145,7 +146,7 @@ struct CallPort: ~Copyable {
         phase = .closed
     }
 
-    /// Which ways the call's audio goes; at once while nothing goes.
+    /// Sets the directions of the call's audio; takes effect at once while no audio flows.
     @_noLocks
     mutating func setGates(hears: Bool, speaks: Bool) {
         hearing.setMuted(!hears)
@@ -155,7 +156,7 @@ struct CallPort: ~Copyable {
         speaking.settle()
     }
 
-    /// True once, when a provider that does not answer is clocked without.
+    /// Returns true once, when the timeout for the first answer ends and the call is clocked without it.
     @_noLocks
     mutating func startIfPatienceEnded(now: Int64) -> Bool {
         if !isWaiting || now < primedAt &+ Self.patience { return false }
@@ -164,8 +165,8 @@ struct CallPort: ~Copyable {
         return true
     }
 
-    /// Takes one message from the socket. Returns 1 when it took one, 2 when that started the clocking, 0 when there was
-    /// none, or -1 - errno when the descriptor is closed (-1) or broken.
+    /// Reads one message from the socket. Returns 1 after reading one, 2 if that started the clocking, 0 if none was
+    /// waiting, or -1 - errno when the descriptor is closed (-1) or broken.
     @_noLocks
     mutating func receive(now: Int64) -> Int {
         let bytes = btcall_receive_block(descriptor, received, blockBytes + layout.frameBytes)
@@ -196,7 +197,7 @@ struct CallPort: ~Copyable {
         return 2
     }
 
-    /// Drops the oldest blocks beyond the limit; they count as lost only when a device should have played them.
+    /// Drops the oldest blocks beyond the limit; they count as lost only if a device should have played them.
     @_noLocks
     mutating func enforceLimit(blocks: Int, isRouted: Bool, now: Int64) {
         let limit = blocks * blockFrames
@@ -211,13 +212,13 @@ struct CallPort: ~Copyable {
         counters.pointee.blocksQueued.set(downlink.available / blockFrames)
     }
 
-    /// True when the next `takeBlock` would have to be noise.
+    /// Whether the next `takeBlock` would have to produce noise.
     @_noLocks
     func isEmpty() -> Bool {
         isClocked && downlink.available < blockFrames
     }
 
-    /// Takes the oldest block, as `frames` of the bus; false when there is none, which counts as missing unless the
+    /// Takes the oldest block, as `frames` of the bus; false if the queue is empty, which counts as missing unless the
     /// provider has only just started.
     @_noLocks
     mutating func takeBlock(_ output: UnsafeMutablePointer<Int16>, _ frames: Int) -> Bool {
@@ -238,7 +239,7 @@ struct CallPort: ~Copyable {
         count(sender.send(input, frames))
     }
 
-    /// A provider that does not read is no failure.
+    /// A provider that does not read is not treated as failed.
     @_noLocks
     private mutating func count(_ code: Int32) -> Int32 {
         if code == 0 {

@@ -2,62 +2,62 @@ import AudioDSP
 import CBTCall
 import Glibc
 
-/// One sound card's capture stream: part of a path, or running alone between calls so that a path finds it warm.
+/// One sound card's capture stream: part of a path, or running alone between calls so that the next path starts quickly.
 struct CapturePort: ~Copyable {
-    /// Frames in the card's format; the most that a frame takes.
+    /// Maximum size of one frame in the card's format.
     static var maximumFrameBytes: Int { @_noLocks get { 8 } }
     /// `SND_PCM_TYPE_HW`.
     private static let hardware: Int32 = 0
-    /// After a removal is asked for, what is under way may fade to silence.
+    /// Time after a removal request in which the current audio may fade to silence.
     static var removalDelay: Int64 { @_noLocks get { 20_000_000 } }
 
-    /// Of a stream that goes with its path, and is not asked for by a number.
+    /// Number of a stream that belongs to its path.
     static var noNumber: UInt32 { UInt32.max }
 
-    /// The control side's number; `noNumber` of a stream that belongs to its path.
+    /// Number given by the control side; `noNumber` for a stream that belongs to its path.
     let id: UInt32
     let pcm: OpaquePointer
     let rate: Int
     let periodFrames: Int
     let bufferFrames: Int
     let layout: SampleLayout
-    /// What the stream is watched by.
+    /// Descriptors to poll for the stream.
     let descriptors: UnsafeMutablePointer<pollfd>
     let descriptorCount: Int
-    /// Its descriptors stay readable until alsa-lib has been asked what woke them: those of `dsnoop` are a timer's.
+    /// The descriptors stay readable until alsa-lib is asked about the event: those of `dsnoop` belong to a timer.
     private let mustBeAsked: Bool
 
-    /// It runs without a path, too.
+    /// Also runs without a path.
     var runsAlone: Bool
-    /// The path that it belongs to at present.
+    /// The path that the stream belongs to at present.
     var terminal: TerminalPointer?
     private(set) var isRunning = false
     private(set) var isFailed = false
-    /// Samples have come.
+    /// Samples have arrived.
     private(set) var isFlowing = false
     var isReported = false
-    /// The stream does not follow any clock.
+    /// The device does not follow any clock.
     private(set) var isUnclocked = false
-    /// When it is given back; `Int64.max`: it is not asked for.
+    /// When the stream is released; `Int64.max`: no removal requested.
     var removal = Int64.max
-    /// Where its descriptors stand in the poll set while it runs alone, and how many they are.
+    /// Position and number of its descriptors in the poll set while it runs alone.
     var pollIndex = -1
     var pollCount = 0
 
     private var needsPrepare = false
     private var startedAt: Int64 = 0
     private var capturedFrames = 0
-    /// Of whole periods, not read yet.
+    /// Unread frames of whole periods.
     private var unreadFrames = 0
     let interleaved: UnsafeMutableRawPointer
     private var toBus: Resampler
-    /// What `convert` has made, at the rate of the bus.
+    /// Output of `convert`, at the rate of the bus.
     let converted: UnsafeMutablePointer<Int16>
     private let convertedCapacity: Int
 
     /// - Parameters:
     ///   - stream: prepared.
-    ///   - descriptors: `descriptorCount` of them; owned from here.
+    ///   - descriptors: `descriptorCount` of them; owned by this port.
     init(
         _ id: UInt32, _ stream: ALSACapture, busRate: Int, runsAlone: Bool,
         descriptors: UnsafeMutablePointer<pollfd>, descriptorCount: Int
@@ -87,7 +87,7 @@ struct CapturePort: ~Copyable {
         converted.deallocate()
     }
 
-    /// Starts the stream, if it does not run yet. Returns 0 or -errno.
+    /// Starts the stream if it is not running yet. Returns 0 or -errno.
     @_noLocks
     mutating func start(now: Int64) -> Int32 {
         toBus.reset()
@@ -101,7 +101,7 @@ struct CapturePort: ~Copyable {
         return startPrepared(pcm)
     }
 
-    /// Stops the stream at once; it can be started again.
+    /// Stops the stream at once; it can be restarted.
     @_noLocks
     mutating func stop() {
         if !isRunning { return }
@@ -111,14 +111,13 @@ struct CapturePort: ~Copyable {
         _ = snd_pcm_drop(pcm)
     }
 
-    /// The device is gone: it is not read any more.
+    /// Stops reading the stream because its device is gone.
     @_noLocks
     mutating func fail() { isFailed = true }
 
-    /// Reads what there is of whole periods, at most `Terminal.chunkFrames`, to `interleaved`. Returns the frames, or -errno.
+    /// Reads available whole periods, at most `Terminal.chunkFrames`, to `interleaved`. Returns the frames, or -errno.
     ///
-    /// alsa-lib wakes when a whole period is there. Whoever is a moment late and takes some of the next one along is woken
-    /// every other time, for two.
+    /// Reading part of the next period makes alsa-lib wake us every second period only.
     @_noLocks
     mutating func read(now: Int64) -> Int {
         if unreadFrames == 0 {
@@ -137,15 +136,15 @@ struct CapturePort: ~Copyable {
         unreadFrames -= frames
         isFlowing = true
         capturedFrames += frames
-        // A device that gives more than time allows, such as `null`, is no clock.
+        // A device that delivers faster than real time, such as `null`, is no clock.
         let possible = (now &- startedAt) / 1_000_000 * Int64(rate) / 900
         if capturedFrames - bufferFrames - Terminal.chunkFrames > Int(possible) { isUnclocked = true }
         return frames
     }
 
-    /// There is nothing more to read: puts the descriptors to rest that do not come to rest by being read.
+    /// Called when no more can be read: quiets descriptors that stay readable after a read.
     ///
-    /// Returns true when another look is due, because what comes meanwhile wakes nobody.
+    /// Returns true when another read is needed, because samples that arrive meanwhile do not wake the thread.
     @_noLocks
     private func settle() -> Bool {
         if !mustBeAsked { return false }
@@ -158,11 +157,11 @@ struct CapturePort: ~Copyable {
         return snd_pcm_poll_descriptors_revents(pcm, descriptors, UInt32(descriptorCount), &events) >= 0
     }
 
-    /// Reads and forgets one tick's worth of a stream that is no clock.
+    /// Reads and discards one tick's worth of a stream that is no clock.
     @_noLocks
     func discardTick() { _ = snd_pcm_readi(pcm, interleaved, UInt(rate / 100)) }
 
-    /// Starts a stream anew that ran over or was suspended. Returns 0, or -errno when the device is gone.
+    /// Restarts a stream after an overrun or a suspend. Returns 0, or -errno when the device is gone.
     @_noLocks
     mutating func recover(_ code: Int) -> Int {
         unreadFrames = 0
@@ -172,14 +171,14 @@ struct CapturePort: ~Copyable {
         return Int(startPrepared(pcm))
     }
 
-    /// Converts to the rate of the bus, to `converted`; returns the frames there.
+    /// Converts frames to the rate of the bus, in `converted`; returns their number there.
     @_noLocks
     mutating func convert(_ samples: UnsafePointer<Int16>, _ frames: Int) -> Int {
         toBus.process(samples, frames, converted, convertedCapacity).made
     }
 }
 
-/// A stream ran dry or over, or was suspended: it can be prepared again.
+/// Whether the error is an underrun, an overrun or a suspend: the stream can be prepared again.
 @_noLocks
 func isRecoverable(_ code: Int) -> Bool {
     code == -Int(EPIPE) || code == -Int(ESTRPIPE) || code == -Int(EBADFD)
@@ -189,6 +188,6 @@ func isRecoverable(_ code: Int) -> Bool {
 @_noLocks
 func startPrepared(_ stream: OpaquePointer) -> Int32 {
     let code = snd_pcm_start(stream)
-    // Running already: the two streams of some cards start together.
+    // Already running: the two streams of some cards start together.
     return code == -EBADFD ? 0 : code
 }

@@ -1,25 +1,25 @@
 import AudioDSP
 
-/// What the control side asks of the real-time thread.
+/// Command from the control side to the real-time thread.
 ///
-/// A number says which terminal, call or stream is meant; an unknown one is ignored, because the thing may have ended in the
-/// meantime. A command with a pointer hands that storage over: it is the thread's until an ``Event`` gives it back.
+/// A number identifies the terminal, call or stream; an unknown one is ignored, because the object may have ended in the
+/// meantime. A command with a pointer hands that storage over: the thread owns it until an ``Event`` returns it.
 ///
-/// All payloads are plain bits, so that a command crosses the queue without allocation and without a reference being counted;
-/// the compiler holds the enumeration to that (`BitwiseCopyable`), and the code that reads it to `@_noLocks`.
+/// All payloads are plain bits, so that a command crosses the queue without allocation or reference counting. The compiler
+/// enforces that for the enumeration (`BitwiseCopyable`) and for the code that reads it (`@_noLocks`).
 enum Command: BitwiseCopyable {
     // Calls.
     case attachCall(CallPointer, isActive: Bool)
     case setCallActive(UInt32, Bool)
     case setCallGates(UInt32, hears: Bool, speaks: Bool)
     case detachCall(UInt32)
-    /// For calls that start from now on.
+    /// Applies to calls that start from now on.
     case setPrimeBlocks(Int)
 
     // The ALSA PCM of calls.
     case addPCM(PCMPointer)
     case removePCM(UInt32)
-    /// The call whose audio the PCM is; nil: nobody's.
+    /// The call whose audio the PCM is; nil for none.
     case setPCMCall(UInt32?)
 
     // Terminals.
@@ -34,13 +34,13 @@ enum Command: BitwiseCopyable {
     case setStreamDelay(UInt32, milliseconds: Int)
     case setListening(UInt32, Bool)
 
-    // Capture streams by themselves.
+    // Separately added capture streams.
     case addCapture(CapturePointer)
     case attachCapture(UInt32, terminal: UInt32)
     case setCaptureAlone(UInt32, Bool)
     case removeCapture(UInt32)
 
-    // What the far end hears.
+    // The uplink to the far end.
     case mute(Muting)
     case setMicrophoneVolume(Float)
     case setApplicationVolume(Float)
@@ -49,13 +49,13 @@ enum Command: BitwiseCopyable {
     case setVoiceBypassed(Bool)
     case attachInjection(InjectionPointer)
 
-    // An application in place of a device, and copies of calls.
+    // Manual rendering and taps.
     case attachManual(ManualPointer)
     case detachManual
     case attachTap(TapPointer)
     case detachTap(UInt32)
 
-    // What the person hears beside the calls.
+    // Audio for the user beside the calls.
     case addPlayback(PlaybackPointer)
     case movePlayback(UInt32, PlaybackTarget)
     case endPlayback(UInt32)
