@@ -5,7 +5,7 @@ package import Diagnostics
 import Routing
 import Telephony
 
-/// Notices calls that nobody hears, and says why: the problems `noDevice` and `callAudio`, and `Call1.AudioProblem`.
+/// Notices calls that nobody hears, and the reason: the problems `noDevice` and `callAudio`, and `Call1.AudioProblem`.
 @ControlPlane
 package final class CallAudibility {
     private static let noDevice = "noDevice"
@@ -14,7 +14,7 @@ package final class CallAudibility {
     private struct Lack {
         let what: String
         let remedy: String
-        /// There is a call; else there could be none that is heard.
+        /// Whether a call exists; otherwise the next one would be silent.
         let isInCall: Bool
     }
 
@@ -24,13 +24,13 @@ package final class CallAudibility {
     private let patience: Duration
     private let problems: ProblemList
     private var timer: Timer?
-    /// A device has been lacking for long enough to say so.
+    /// Whether a device has been missing for the whole of `patience`.
     private var isLacking = false
     private var isStopped = false
 
     /// - Parameters:
-    ///   - hasLocalDevices: the configuration has sections for devices of the board.
-    ///   - patience: how long a device has to be lacking before it is said.
+    /// - hasLocalDevices: whether the configuration has sections for devices of the board.
+    /// - patience: how long a device has to be missing before the problem is raised.
     package init(
         calls: CallDirectory, quality: CallQualityMonitor, router: any RouteDeciding, hasLocalDevices: Bool,
         patience: Duration, problems: ProblemList
@@ -107,7 +107,7 @@ package final class CallAudibility {
         switch policy.suspension {
         case .stopped, .interrupted, .manualRendering, .sessionInactive: return nil
         case .noCall:
-            // A headset that is paired may be switched on before the next call.
+            // A paired headset may be switched on before the next call.
             guard !isAnyAvailable, !policy.knowsHeadsets else { return nil }
             return Lack(
                 what: "no device could carry a call: nobody would hear it", remedy: remedy(policy), isInCall: false)

@@ -10,11 +10,11 @@ package import Logging
 package final class CallAudio: CallAudioExchange {
     private let engine: AudioEngine
     private let logger: Logger
-    /// Calls that the engine has, by the engine's number.
+    /// Calls attached to the engine, by the engine's number.
     private var records: [UInt32: CallRecord] = [:]
-    /// The same with their object paths.
+    /// Object paths of those calls, by the engine's number.
     package var paths: [UInt32: String] { records.mapValues(\.path) }
-    /// Calls whose audio is the ALSA PCM; one of them gives the recorders their copy.
+    /// Calls whose audio is the ALSA PCM; the last one supplies the copies for recorders.
     private var pcmCalls: [CallRecord] = []
 
     package init(graph: AudioGraph, logger: Logger) {
@@ -71,7 +71,7 @@ package final class CallAudio: CallAudioExchange {
         if let record { gate(record) }
     }
 
-    /// The provider closed its end: the audio is over, the call is not.
+    /// The provider closed its end: the audio ends, the call continues.
     private func closed(_ identifier: UInt32) {
         guard let record = records.removeValue(forKey: identifier) else { return }
         record.isAudioClosed = true

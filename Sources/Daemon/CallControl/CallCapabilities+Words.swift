@@ -7,7 +7,7 @@ extension CallCapabilities {
         for word in words { formUnion(CallCapabilities(word: word.rawValue) ?? []) }
     }
 
-    /// In the order of the alphabet; what the bus has no word for is left out.
+    /// The bus's words for the capabilities, in alphabetical order; a capability without a word is left out.
     package var words: [String] {
         ProviderOptions.Capability.allCases.map(\.rawValue).filter { word in
             CallCapabilities(word: word).map(isSuperset(of:)) ?? false
@@ -16,7 +16,7 @@ extension CallCapabilities {
 }
 
 extension ProviderOptions {
-    /// What a call can do of what is said of it: nothing that its application cannot do at all.
+    /// The capabilities of a call: those reported for it that its application registered.
     package func limit(_ words: Set<Capability>) -> CallCapabilities {
         CallCapabilities(words.intersection(capabilities))
     }

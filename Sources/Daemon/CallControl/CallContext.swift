@@ -3,16 +3,16 @@ package import BluetoothTypes
 import ControlLoop
 package import Telephony
 
-/// What a report, a request or an answer says that `CallTable` does not decide by: goes along with the actions that come
-/// of it.
+/// Details of a report, a request or an answer that do not affect the decisions of `CallTable`; passed along with the
+/// resulting actions.
 package struct CallContext: Sendable {
-    /// Of the call that appears; nil: as the configuration has it.
+    /// Media of the call that appears; nil: as configured.
     package var media: MediaState?
-    /// What a program knows of the other party of the call that appears.
+    /// Contact of the other party of the call that appears, if a program knows it.
     package var contact: ContactDescription?
-    /// Since when the call that becomes active has been so; nil: from now on.
+    /// When the call that becomes active was answered; nil: now.
     package var answeredSince: Instant?
-    /// Why the provider did not do what it was asked.
+    /// Why the provider did not carry out the request.
     package var refusal: String
 
     package init(
@@ -26,7 +26,7 @@ package struct CallContext: Sendable {
     }
 }
 
-/// How a request ended, with the reason in words where a provider gave one.
+/// The outcome of a request, with the provider's reason in words if it gave one.
 package struct CallRequestResult: Sendable {
     package let outcome: CallRequestOutcome
     package let refusal: String
@@ -39,7 +39,7 @@ package struct CallRequestResult: Sendable {
 
 /// A request that the table has not completed yet.
 package struct OpenRequest {
-    /// Which ways audio and video are to go once the call is answered; nil: as the configuration says.
+    /// The media directions to use once the call is answered; nil: as configured.
     package let answerMedia: MediaState?
     /// Called once.
     package let completion: @ControlPlane (CallRequestResult) -> Void

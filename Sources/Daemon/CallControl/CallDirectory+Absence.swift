@@ -4,13 +4,14 @@ import DBus
 import Logging
 import Telephony
 
-// The bus ends while calls are up. Everybody leaves it then, and nobody has gone: audio has its own way, and goes on.
+// The bus ends while calls are up. All applications lose their names then, but none has ended: audio has its own sockets,
+// and continues.
 extension CallDirectory {
-    /// An application has no name on the bus any more.
+    /// Called when an application's name has left the bus.
     package func left(_ busName: String) {
         guard bus.isConnected else { return keep(busName) }
         Task { @ControlPlane [weak self, bus] in
-            // While there is a bus, it has ended or has closed its connection.
+            // On a bus that still runs, the application has ended or closed its connection.
             if await bus.isBusThere() { self?.gone(busName) } else { self?.keep(busName) }
         }
     }
@@ -26,7 +27,7 @@ extension CallDirectory {
         }
     }
 
-    /// The bus is there again: whoever has not come back in time has gone.
+    /// The bus has returned: applications that do not come back within `absencePatience` count as gone.
     package func busReturned() {
         absence?.cancel()
         absence = ControlLoop.shared.schedule(after: absencePatience) { [weak self] in self?.endAbsence() }
@@ -42,7 +43,7 @@ extension CallDirectory {
         }
     }
 
-    /// An application that has come back says which calls it had; what they have stays as it is.
+    /// Registers an application that has come back and names the calls it had; its calls keep their state.
     package func takeBack(_ busName: String, _ path: String, _ options: ProviderOptions) throws(APIError) {
         for index in providers.indices {
             guard let proxy = providers[index].owner as? CallProviderProxy, proxy.isAbsent, proxy.path == path,

@@ -4,9 +4,9 @@ import Logging
 import Routing
 import Telephony
 
-// What clients may ask beside the requests of headsets.
+// Requests of clients that headsets do not have.
 extension CallDirectory {
-    /// Holds the active call and takes the held one up; a waiting call stays one.
+    /// Holds the active call and resumes the held one; a waiting call stays waiting.
     ///
     /// - Throws: `wrongState` without an active and a held call; `notSupported`, `providerFailed`, `timedOut`.
     package func swap() async throws(APIError) {
@@ -19,21 +19,21 @@ extension CallDirectory {
             isWaiting ? .setHeld(held.id, false) : .threeWay(.holdActiveAndAcceptOther), needs: .hold)
     }
 
-    /// Makes one conversation of the active and the held call.
+    /// Joins the active and the held call into one conversation.
     ///
-    /// - Throws: as `swap()`; `notSupported` also when the calls are not of one application that can do that.
+    /// - Throws: as `swap()`; `notSupported` also when the two calls do not belong to one application that can join them.
     package func conference() async throws(APIError) {
         try await performOnAll(.threeWay(.join), needs: .conference)
     }
 
-    /// Lifting the handset answers the call that rings.
+    /// Answers the ringing call when the handset is lifted.
     package func handsetLifted() {
         guard let call = snapshot.ringing else { return }
         logger.info("the handset is lifted: it answers")
         request(.answer(call.id), via: .handset)
     }
 
-    /// What the call's application can do with it from now on; nothing that it cannot do at all.
+    /// Sets the call's capabilities, limited to those that its application registered.
     package func setCapabilities(
         _ words: Set<ProviderOptions.Capability>, of record: CallRecord
     ) throws(APIError) {
@@ -49,7 +49,7 @@ extension CallDirectory {
         run(actions)
     }
 
-    /// It is not one call that is not there.
+    /// Performs a request that concerns two calls: `noSuchCall` becomes `wrongState`, since no single call is missing.
     private func performOnAll(
         _ request: CallRequest, needs capability: ProviderOptions.Capability
     ) async throws(APIError) {

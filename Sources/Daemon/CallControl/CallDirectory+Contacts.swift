@@ -3,9 +3,10 @@ import ControlLoop
 import Logging
 import Telephony
 
-// The names of those who call and are called, where their applications do not know them.
+// Names of the other parties, for calls whose applications do not know them.
 extension CallDirectory {
-    /// The options of a report with the name that somebody knows; returns within the budget of `contacts`.
+    /// Returns the options of a report, completed with a contact if a resolver knows one; waits at most for the budget of
+    /// `contacts`.
     ///
     /// A name that the application gave stays; a call that will be refused is not looked up.
     package func named(
@@ -21,14 +22,14 @@ extension CallDirectory {
         return options
     }
 
-    /// Looks up the name of a call that nobody has been asked about.
+    /// Looks up the name of a call for which `named` has not asked the resolvers.
     package func lookUp(_ record: CallRecord) {
         let wasAsked = record.call.direction == .incoming && record.provider.busName != nil
         guard !wasAsked, record.call.details.name == nil, let number = record.call.details.number else { return }
         contacts.ask(number)
     }
 
-    /// What came late; the name that an application gave stays.
+    /// Adds a contact that arrived late; a name that the application gave stays.
     package func take(_ contact: ContactDescription, of number: String) {
         for call in table.calls where call.details.number == number && call.details.name == nil {
             record(call.id)?.contact = contact
@@ -36,7 +37,7 @@ extension CallDirectory {
             do throws(CallReportError) {
                 run(try table.update(call.id, details, from: call.provider))
             } catch {
-                logger.error("a name does not get to its call: \(error)")
+                logger.error("call of a number with a known contact: the name cannot be set: \(error)")
             }
         }
     }

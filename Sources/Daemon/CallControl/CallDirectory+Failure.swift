@@ -5,13 +5,13 @@ package import ControlLoop
 import Logging
 package import Telephony
 
-// Calls that could not be made. They stay for as long as the tone that says so, and their route with them; whatever else
-// happens meanwhile ends them at once. Their applications have nothing to do with them any more.
+// Calls that could not be made. They stay, with their route, while the failure tone plays; any other event ends them at
+// once. Their applications no longer own them.
 extension CallDirectory {
-    /// Takes the end of an outgoing call that nobody has answered.
+    /// Handles the end of an outgoing call that nobody answered.
     ///
-    /// - Returns: true when the call is to end once the tone has been heard.
-    /// - Throws: `noSuchCall` for a call that has ended for its application already.
+    /// - Returns: true when the call is to end after the tone.
+    /// - Throws: `noSuchCall` for a call that has already ended for its application.
     package func isFailing(_ id: CallID, _ state: CallState) throws(APIError) -> Bool {
         guard let record = record(id) else { return false }
         guard record.failure == nil else { throw Self.refusal(.unknownCall) }
@@ -40,9 +40,9 @@ extension CallDirectory {
         }
     }
 
-    /// A request ends what could not be made before it is done itself.
+    /// Ends the failed calls before a request is carried out.
     ///
-    /// - Returns: true when that is all that it is for.
+    /// - Returns: true when that already fulfils the request.
     package func endFailed(by request: CallRequest) -> Bool {
         let failed = calls.filter { $0.failure != nil }.map(\.identifier)
         guard !failed.isEmpty else { return false }
@@ -58,7 +58,7 @@ extension CallDirectory {
     }
 
     /// - Parameter time: milliseconds of the monotonic clock.
-    /// - Throws: `invalidArgument` for a time to come.
+    /// - Throws: `invalidArgument` for a time in the future.
     package static func instant(_ time: UInt64?) throws(APIError) -> Instant? {
         guard let time else { return nil }
         let now = ControlLoop.now.nanoseconds / 1_000_000
@@ -71,7 +71,7 @@ extension CallDirectory {
 }
 
 extension WallClock {
-    /// What the clock on the wall showed at an instant that is over.
+    /// The wall clock's time at a past instant.
     package static func at(_ instant: Instant) -> WallClock {
         WallClock(milliseconds: now.milliseconds - instant.duration(to: ControlLoop.now).milliseconds)
     }

@@ -6,7 +6,7 @@ import Logging
 import Routing
 import Telephony
 
-/// Somebody has to say whether an application may let the media of its call go other ways.
+/// An open question to clients: may an application change the media of its call?
 @ControlPlane
 package final class MediaQuestion {
     package enum Answer { case accepted, declined, callOver, unanswered }
@@ -20,11 +20,11 @@ package final class MediaQuestion {
     }
 }
 
-// Which ways the audio and video of calls go, who is asked for it, and what follows from it.
+// The media directions of calls: who asks for a change, who allows it, and its effects.
 extension CallDirectory {
     // MARK: Beginning
 
-    /// - Throws: `notSupported` where the application that would be asked has no video.
+    /// - Throws: `notSupported` when the application that would dial has no video.
     package func mediaOfPlaced(_ options: MediaOptions, by name: String?) throws(APIError) -> MediaState {
         let media = MediaState(audio: configuredMedia.audio).changed(by: options, configured: configuredMedia)
         let provider = table.providers.first { $0.capabilities.contains(.dial) && (name == nil || $0.name == name) }
@@ -34,7 +34,7 @@ extension CallDirectory {
         return media
     }
 
-    /// What is offered, as far as the configuration goes with it.
+    /// The offered media, limited by the configuration.
     package func mediaOfAnswer(_ record: CallRecord) -> MediaState {
         var media = record.media
         media.audio = media.audio.limited(to: configuredMedia.audio)
@@ -42,9 +42,9 @@ extension CallDirectory {
         return media
     }
 
-    /// Answers with what `options` say; what they do not say is as the configuration has it.
+    /// Answers with the media in `options`; what they leave out is as configured.
     ///
-    /// - Throws: `notSupported` for video of a call that has none; as `perform`.
+    /// - Throws: `notSupported` for video in a call without video; as `perform`.
     package func answer(_ record: CallRecord, _ options: MediaOptions) async throws(APIError) {
         let media = try mediaOfAnswer(record, options)
         do throws(APIError) {
@@ -55,7 +55,7 @@ extension CallDirectory {
         }
     }
 
-    /// - Returns: nil when the options say nothing.
+    /// - Returns: nil when the options are empty.
     private func mediaOfAnswer(_ record: CallRecord, _ options: MediaOptions) throws(APIError) -> MediaState? {
         guard options != MediaOptions() else { return nil }
         let usual = mediaOfAnswer(record)
@@ -76,9 +76,9 @@ extension CallDirectory {
 
     // MARK: Changing
 
-    /// Asks the call's application to let its media go other ways, and follows it.
+    /// Asks the call's application to change its media, then applies the change.
     ///
-    /// - Throws: `wrongState` for a call that is not answered; `notSupported` for video where there is none;
+    /// - Throws: `wrongState` for a call that is not answered; `notSupported` for video in a call without video;
     ///   `noSuchCall` when it ended meanwhile; `providerFailed`, `timedOut`.
     package func changeMedia(of record: CallRecord, _ options: MediaOptions) async throws(APIError) {
         let media = record.media.changed(by: options, configured: configuredMedia)
@@ -87,10 +87,10 @@ extension CallDirectory {
         try await carryOut(media, of: record)
     }
 
-    /// The same, when the application itself wants it: by the rule at once, or when a client has said yes.
+    /// Changes the media when the application itself asks: at once or after a client has agreed, by the rule.
     ///
-    /// - Parameter busName: who asks.
-    /// - Throws: as `changeMedia`; `notProvider`; `accessDenied` when somebody says no, `timedOut` when nobody answers.
+    /// - Parameter busName: bus name of the application that asks.
+    /// - Throws: as `changeMedia`; `notProvider`; `accessDenied` when a client declines, `timedOut` when nobody answers.
     package func requestMediaChange(
         of record: CallRecord, _ options: MediaOptions, from busName: String
     ) async throws(APIError) {
@@ -112,9 +112,9 @@ extension CallDirectory {
         try await carryOut(media, of: record)
     }
 
-    /// Answers what the application of a call wants.
+    /// Answers a media change that the call's application asked for.
     ///
-    /// - Throws: `wrongState` when it wants nothing; `accessDenied` to the application itself.
+    /// - Throws: `wrongState` when it asked for none; `accessDenied` to the application itself.
     package func answerMediaChange(
         of record: CallRecord, _ isAccepted: Bool, from busName: String
     ) throws(APIError) {
@@ -176,14 +176,14 @@ extension CallDirectory {
 
     // MARK: The person's own side
 
-    /// Lets the far end hear the person, or not; the audio goes on.
+    /// Lets the far end hear the person, or not; the call's audio continues.
     package func setLocalAudio(_ isOn: Bool, of record: CallRecord) {
         var media = record.media
         media.isLocalAudioEnabled = isOn
         setMedia(media, of: record)
     }
 
-    /// The same for the camera, which is the application's: it is told, and the property comes back if it refuses.
+    /// Switches the camera, which belongs to the application: asks it, and restores the property if it refuses.
     ///
     /// - Throws: `wrongState` for a call without video.
     package func setLocalVideo(_ isOn: Bool, of record: CallRecord) throws(APIError) {
@@ -206,7 +206,7 @@ extension CallDirectory {
 
     // MARK: What follows
 
-    /// Takes what is so now: the audio, the policy and the clients follow.
+    /// Applies the new media: notifies the audio, the policy and the clients.
     package func setMedia(_ media: MediaState, of record: CallRecord) {
         let old = record.media
         guard media != old, !record.call.state.isEnded else { return }
@@ -228,7 +228,7 @@ extension CallDirectory {
 
     // MARK: Mute
 
-    /// The microphone is muted for all calls, or not any more: their applications are told if they want to know.
+    /// Mutes the microphone for all calls, or unmutes it, and notifies the applications that registered for it.
     package func setMuted(_ isMuted: Bool) {
         self.isMuted = isMuted
         tellMuted()

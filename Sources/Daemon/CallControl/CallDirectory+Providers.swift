@@ -4,9 +4,9 @@ import DBus
 import Logging
 import Telephony
 
-// The applications that own calls, and parts of the daemon that do.
+// Registrations of the applications, and of the parts of the daemon, that own calls.
 extension CallDirectory {
-    /// Registrations of applications at once, of all and of one.
+    /// The most registrations of applications at once, in total and for each program.
     private static let mostProviders = 64
     private static let mostProvidersPerClient = 8
 
@@ -29,14 +29,14 @@ extension CallDirectory {
         logger.notice("\(options.name) registered as call provider at \(path)")
     }
 
-    /// Takes a part of the daemon as the owner of calls; its name has to be its own.
+    /// Registers a part of the daemon as an owner of calls; its key is made unique.
     package func register(_ owner: any CallOwner) {
         let isTaken = providers.contains { $0.key == owner.name }
         add(owner, isTaken ? "\(owner.name) (btcalld)" : owner.name)
         logger.notice("\(owner.name) is a call provider")
     }
 
-    /// Its calls end.
+    /// Ends the registration and its calls.
     package func unregister(_ owner: any CallOwner) {
         if let index = index(of: owner) { remove(at: index) }
     }
@@ -50,7 +50,7 @@ extension CallDirectory {
     package func hasProvider(_ fits: (any CallOwner) -> Bool) -> Bool { providers.contains { fits($0.owner) } }
 
     private static func provider(_ key: String, _ options: ProviderOptions) -> CallProvider {
-        // `CallProvider1` has no method for a transfer, and no word: no headset is offered one.
+        // `CallProvider1` has no method and no word for a transfer, so headsets are not offered one.
         CallProvider(
             name: key, capabilities: CallCapabilities(options.capabilities), hasCallState: options.hasCallState,
             dialsNumbers: options.schemes.isEmpty || options.schemes.contains(CallAddress.numbers))
@@ -61,7 +61,7 @@ extension CallDirectory {
         remove(at: index)
     }
 
-    /// Ends all registrations: their applications are told.
+    /// Ends all registrations and notifies their applications.
     package func releaseProviders() {
         while let last = providers.indices.last {
             providers[last].owner.released()
@@ -76,7 +76,7 @@ extension CallDirectory {
         }
     }
 
-    /// No registration of this application is left.
+    /// Stops watching an application that has no registration left.
     package func unwatch(_ busName: String) { clients.removeValue(forKey: busName)?.cancel() }
 
     package func gone(_ busName: String) {
@@ -92,7 +92,7 @@ extension CallDirectory {
         remove { $0 === owner }
     }
 
-    /// Ends registrations, and the calls of their applications.
+    /// Ends registrations and the calls of their applications.
     package func remove(_ isLeaving: (any CallOwner) -> Bool) {
         finishFailures()
         var leaving: [(key: String, owner: any CallOwner)] = []

@@ -1,7 +1,7 @@
 package import BTCallAPI
 package import Telephony
 
-// What is wrong with a request or a report, and what would be right, in words.
+// The texts of refused requests and reports: what was wrong, and what is accepted.
 extension CallDirectory {
     package static func refusal(_ error: CallReportError) -> APIError {
         switch error {
@@ -19,12 +19,12 @@ extension CallDirectory {
         APIError(.wrongState, "\(CallTable.maximumCalls) calls are up, which is the most there can be: end one first")
     }
 
-    /// The active call is in the way of another one.
+    /// The active call cannot be held for another one.
     package static func cannotHold(_ code: APIError.Code, whileAnotherIs what: String) -> APIError {
         APIError(code, "the active call cannot be held while another one is \(what): end it first")
     }
 
-    /// A report that does not fit what was reported before.
+    /// A report that does not follow from the call's present state.
     package static func illegalTransition(_ old: CallState, _ new: CallState) -> APIError {
         let next: [(CallState, String)] = [
             (.alerting, "alerting"), (.active, "active"), (.held, "held"), (.ended(.remoteHangUp), "ended"),
@@ -33,9 +33,9 @@ extension CallDirectory {
         return APIError(.wrongState, "a call that is \(old) cannot become \(new); accepted: \(accepted)")
     }
 
-    /// Throws what a request that was not done says to a client on the bus.
+    /// Turns the result of a request into an error for a client on the bus.
     ///
-    /// - Parameter dialer: the provider that was to dial, where one was named.
+    /// - Parameter dialer: name of the provider that was asked to dial, if one was named.
     package func check(_ result: CallRequestResult, dialer: String? = nil) throws(APIError) {
         switch result.outcome {
         case .done: return
@@ -53,7 +53,7 @@ extension CallDirectory {
         }
     }
 
-    /// Nobody dials plain numbers, or not the one that was named.
+    /// No registered provider, or not the named one, can dial the number.
     package func noDialer(_ name: String?) -> APIError {
         let whose = name.map { "the provider \($0) cannot dial" } ?? "no registered provider can dial"
         let others = providers.isEmpty ? "" : "; registered: \(listOfSchemes)"
@@ -62,14 +62,14 @@ extension CallDirectory {
 }
 
 extension CallRecord {
-    /// A request that is for other states than the one that the call is in.
+    /// A request that the call's state does not allow.
     ///
-    /// - Parameter right: which calls it is for: `only an active call can be held`.
+    /// - Parameter right: the calls that accept it: `only an active call can be held`.
     package func refusal(_ right: String) -> APIError {
         APIError(.wrongState, "the call is \(description.state.rawValue), which does not allow this: \(right)")
     }
 
-    /// A request that its application cannot fulfil.
+    /// A request that the call's application cannot carry out.
     package func lacks(_ capability: ProviderOptions.Capability) -> APIError {
         let others = description.capabilities.joined(separator: ", ")
         return APIError(

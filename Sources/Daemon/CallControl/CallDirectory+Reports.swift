@@ -4,7 +4,7 @@ import ControlLoop
 import Logging
 package import Telephony
 
-// What the applications that own calls report of them.
+// Reports of the applications that own calls.
 extension CallDirectory {
     package func reportIncoming(
         busName: String, path: String, number: String, options: ReportOptions
@@ -20,7 +20,7 @@ extension CallDirectory {
         return try reportOutgoing(at: index, number, options)
     }
 
-    /// The same for a part of the daemon.
+    /// Reports an incoming call of a part of the daemon.
     package func reportIncoming(
         from owner: any CallOwner, number: String, options: ReportOptions
     ) throws(APIError) -> CallRecord {
@@ -35,9 +35,9 @@ extension CallDirectory {
         return try reportOutgoing(at: index, number, options)
     }
 
-    /// The call's own provider says what became of it.
+    /// Applies a state that the call's own provider reports.
     ///
-    /// - Parameter time: when, in milliseconds of the monotonic clock (`CLOCK_MONOTONIC`); nil: now.
+    /// - Parameter time: time of the change in milliseconds of the monotonic clock (`CLOCK_MONOTONIC`); nil: now.
     package func update(
         _ record: CallRecord, _ state: CallState, from busName: String, at time: UInt64? = nil
     ) throws(APIError) {

@@ -3,7 +3,7 @@ import ControlLoop
 package import Routing
 package import Telephony
 
-// What headsets and clients want done.
+// Requests of headsets and clients.
 extension CallDirectory {
     /// - Parameters:
     ///   - via: how the person answered, when the request is an answer.
@@ -15,9 +15,9 @@ extension CallDirectory {
         begin(request, via: via) { completion($0.outcome) }
     }
 
-    /// The same for clients on the bus, who get an error instead of an outcome.
+    /// Carries out a request of a client on the bus, which gets an error instead of an outcome.
     ///
-    /// - Parameter answerMedia: which ways audio and video are to go once the call is answered; nil: as configured.
+    /// - Parameter answerMedia: the media directions once the call is answered; nil: as configured.
     package func perform(
         _ request: CallRequest, via: AnsweredVia? = nil, answerMedia: MediaState? = nil
     ) async throws(APIError) {
@@ -30,8 +30,8 @@ extension CallDirectory {
     /// Asks a provider to dial.
     ///
     /// - Parameters:
-    ///   - provider: the name of the one to ask; nil lets the address's scheme and the table choose.
-    ///   - options: without them the configuration's audio, and no video.
+    /// - provider: name of the provider to ask; nil lets the address's scheme and the table choose.
+    /// - options: media of the call; empty: the configuration's audio, and no video.
     package func place(
         _ number: String, provider: String?, _ options: MediaOptions = MediaOptions()
     ) async throws(APIError) -> CallRecord {
@@ -54,9 +54,9 @@ extension CallDirectory {
     }
 
     /// - Parameters:
-    ///   - context: what the call that a request to dial makes has beside its number.
+    /// - context: details beside the number, for the call that a request to dial creates.
     ///   - completion: called once, possibly before this returns.
-    /// - Returns: the call that a request to dial makes.
+    /// - Returns: the call that a request to dial creates.
     @discardableResult
     private func begin(
         _ request: CallRequest, _ context: CallContext = CallContext(), via: AnsweredVia? = nil,
@@ -70,7 +70,7 @@ extension CallDirectory {
         if case .answer(let id) = request { answered = record(id) }
         answered?.answeredVia = via
         let open = OpenRequest(answerMedia: answerMedia) { [weak answered] result in
-            // The provider may answer by itself later: nobody here did.
+            // A later answer by the provider alone is not an answer by this request.
             if result.outcome != .done { answered?.answeredVia = nil }
             completion(result)
         }
@@ -79,7 +79,7 @@ extension CallDirectory {
         return begun.call
     }
 
-    /// The person at a headset wants to hear no more of what the headset is not shown as a call.
+    /// Hangs up the calls that the headset is not shown, when the person at the headset ends the audio.
     package func hangUpUnshown() {
         for call in table.calls where !call.isShown && (call.state == .active || call.state.isOutgoingSetup) {
             request(.hangUp(call.id))

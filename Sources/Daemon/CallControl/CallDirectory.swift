@@ -9,40 +9,40 @@ package import Logging
 package import Routing
 package import Telephony
 
-/// The calls of the box and the applications that own them: carries out what `CallTable` decides.
+/// The calls of the box and the applications that own them; carries out the decisions of `CallTable`.
 ///
-/// Reports of providers and requests of headsets and clients go in; the table's actions become calls to providers,
-/// events for the policy, snapshots for the gateways and objects on the bus, in that order. A
-/// call that appears is shown to the gateways before the policy opens a link for it.
+/// Its inputs are reports of providers and requests of headsets and clients. The table's actions become calls to providers,
+/// events for the policy, snapshots for the gateways and objects on the bus, in that order. A new call is shown to the
+/// gateways before the policy opens a link for it.
 @ControlPlane
 package final class CallDirectory {
-    /// What became of a call.
+    /// A change of a call.
     package enum Change {
         case added(CallRecord)
         case changed(CallRecord)
         case ended(CallRecord, CallEndReason)
     }
 
-    /// A call is over, and its audio and its object are still there: the time for its last figures.
+    /// A call has ended, but its audio and its object still exist: the time to read its last figures.
     package let endings = Signal<CallRecord>()
-    /// For the objects on the bus alone.
+    /// Changes for the objects on the bus, sent before `changes`.
     package let objectChanges = Signal<Change>()
-    /// For everybody else.
+    /// Changes for all other subscribers.
     package let changes = Signal<Change>()
-    /// What the policy is told.
+    /// Events for the routing policy.
     package let routing = Signal<RoutingEvent>()
-    /// What headsets are shown.
+    /// The calls as headsets see them.
     package let snapshots = Signal<CallSnapshot>()
-    /// Whether a call that headsets are not shown has audio, or is about to.
+    /// Whether a call that headsets do not see has audio, or is about to.
     package let unshownSpeech = Signal<Bool>()
-    /// A call that was reported and does not ring.
+    /// A reported call that was refused and does not ring.
     package let refusals = Signal<RefusedCall>()
-    /// Which incoming calls are taken; acts on the next report.
+    /// Which incoming calls are accepted; applies from the next report.
     package var policy: CallTable.Configuration {
         get { table.configuration }
         set { table.configuration = newValue }
     }
-    /// Every call's audio that has to exist is asked for here; false when it cannot be had.
+    /// Creates and ends the audio of calls; nil: no call has audio.
     package let audio: (any CallAudioExchange)?
 
     package let bus: BusConnection
@@ -50,44 +50,44 @@ package final class CallDirectory {
     package var table = CallTable()
     private var isSpeakingUnshown = false
     package var providers: [(key: String, owner: any CallOwner)] = []
-    /// Of applications on the bus, which may leave it; one for each, whatever it has registered.
+    /// Watches of the applications' bus names, one for each application, whatever it has registered.
     package var clients: [String: Subscription] = [:]
     package var records: [CallRecord] = []
     private var shown = CallSnapshot.empty
     private var lastRequest: UInt64 = 0
     private var openRequests: [CallRequestID: OpenRequest] = [:]
-    /// What audio and video of calls do unless it is said for one.
+    /// Default audio and video directions of calls.
     package var configuredMedia = MediaState(video: .sendReceive)
     package var mediaChangeRule = MediaChangeRule.accept
     package var mediaQuestions: [MediaQuestion] = []
-    /// For a client to answer for a change of media.
+    /// How long a client may take to answer a media change.
     package var mediaPatience = Duration.seconds(20)
-    /// Properties of a call that are others than before.
+    /// Properties of a call that have changed.
     package let properties = Signal<(CallRecord, [String])>()
     package let mediaRequests = Signal<(CallRecord, MediaState)>()
-    /// Says that a call could not be made.
+    /// Plays the tones for a call that could not be made.
     package let tones: CallTones?
-    /// Whether the microphone is muted, as applications are told.
+    /// Whether the microphone is muted, as applications see it.
     package var isMuted = false
-    /// New providers and calls are refused while the manager is inactive.
+    /// Whether new providers and calls are accepted; false while the manager is inactive.
     package var acceptsProviders = false {
         didSet { if acceptsProviders != oldValue { providerChanges.send() } }
     }
-    /// Providers have come or gone, or may come from now on.
+    /// A provider has come or gone, or `acceptsProviders` has changed.
     package let providerChanges = Signal<Void>()
     package let deadline: Duration
-    /// For applications to come back after the bus, and until when that is.
+    /// How long applications may take to come back after the bus, and the timer for it.
     package var absencePatience = Duration.seconds(15)
     package var absence: Timer?
 
-    /// Who knows names.
+    /// Looks up the names of callers.
     package let contacts: ContactResolvers
 
     /// - Parameters:
-    ///   - audio: gives every call its audio; nil: none has any.
-    ///   - tones: say why a call could not be made; nil: nobody does.
-    ///   - deadline: for a provider to do what it is asked.
-    ///   - contactBudget: for a contact resolver to know who calls.
+    /// - audio: creates the audio of calls; nil: no call has audio.
+    /// - tones: plays the tones for calls that could not be made; nil: none.
+    /// - deadline: how long a provider may take to carry out a request.
+    /// - contactBudget: how long a contact resolver may take to find a caller.
     package init(
         bus: BusConnection, audio: (any CallAudioExchange)?, tones: CallTones?, deadline: Duration,
         contactBudget: Duration = .milliseconds(500), logger: Logger
@@ -103,9 +103,9 @@ package final class CallDirectory {
 
     /// In order of appearance.
     package var calls: [CallRecord] { records }
-    /// What headsets are shown.
+    /// The calls as headsets see them.
     package var snapshot: CallSnapshot { table.snapshot }
-    /// When the calls were answered that are.
+    /// Answer times of the calls that have been answered.
     package var startTimes: [CallID: Instant] {
         Dictionary(
             uniqueKeysWithValues: records.compactMap { record in record.answeredAt.map { (record.identifier, $0) } })
@@ -116,7 +116,7 @@ package final class CallDirectory {
 
     // MARK: Carrying out
 
-    /// - Parameter context: what the report, request or answer that they come of says beside what the table decides by.
+    /// - Parameter context: details of the report, request or answer that do not affect the table's decisions.
     package func run(_ actions: [CallTable.Action], _ context: CallContext = CallContext()) {
         for action in actions {
             switch action {
@@ -133,9 +133,9 @@ package final class CallDirectory {
         tellSnapshot()
     }
 
-    /// Keeps what a request says until the table completes it.
+    /// Keeps the details of a request until the table completes it.
     ///
-    /// - Returns: the name of the request for the table.
+    /// - Returns: the identifier of the request for the table.
     package func open(_ request: OpenRequest) -> CallRequestID {
         lastRequest += 1
         let id = CallRequestID(lastRequest)
@@ -143,14 +143,14 @@ package final class CallDirectory {
         return id
     }
 
-    /// Which ways audio and video are to go, as the requests say that a provider is to answer a call for.
+    /// The media directions that the requests behind an answer ask for.
     private func answerMedia(of action: ProviderActionID) -> MediaState? {
         table.requests(for: action).compactMap { openRequests[$0]?.answerMedia }.last
     }
 
-    /// Tells what became of a call, in an order that others can build on:
-    /// 1. Its object: no client hears of what a call causes before it hears of the call.
-    /// 2. Everybody else.
+    /// Reports a change of a call in a fixed order:
+    /// 1. The call's object, so that clients see the call before its effects.
+    /// 2. All other subscribers.
     private func tell(_ change: Change) {
         objectChanges.send(change)
         changes.send(change)
@@ -182,7 +182,7 @@ package final class CallDirectory {
     }
 
     private func appeared(_ record: CallRecord) {
-        // Before the policy opens a link: headsets that see no call may refuse it, or be shown a virtual one.
+        // Done before the policy opens a link: headsets that see no call may refuse it, or see a virtual one.
         tellUnshownSpeech()
         tellSnapshot()
         let (video, audio) = (record.media.video != .off, record.media.audio)
@@ -216,7 +216,7 @@ package final class CallDirectory {
         guard let index = records.firstIndex(where: { $0.identifier == call.id }) else { return }
         let record = records.remove(at: index)
         record.call = call
-        // Its last figures, while there is audio and the object can still show them.
+        // The last figures, while the audio and the object still exist.
         endings.send(record)
         exchangeAudio(record)
         dropMediaQuestions(of: record)
@@ -227,7 +227,7 @@ package final class CallDirectory {
         tell(.ended(record, reason))
     }
 
-    /// Audio exists while the call is alerting (early media) or active.
+    /// Starts or ends the call's audio, which exists while the call is alerting (early media) or active.
     private func exchangeAudio(_ record: CallRecord) {
         let isWanted = record.hasSpeech
         guard isWanted != record.hasAudio else { return }
@@ -249,7 +249,7 @@ package final class CallDirectory {
         }
     }
 
-    /// Another program's words as a part of a sentence: not too long, and without a full stop.
+    /// Another program's message as part of a sentence: at most 256 characters, without a full stop.
     private static func sentence(_ message: String) -> String {
         var text = message.prefix(256)
         while text.last == "." { text.removeLast() }
@@ -280,7 +280,7 @@ package final class CallDirectory {
         _ step: ProviderAction, _ provider: any CallOwner, _ action: ProviderActionID
     ) async throws(APIError) {
         func known(_ id: CallID) throws(APIError) -> CallRecord {
-            guard let record = record(id) else { throw APIError(.noSuchCall, "the call has ended meanwhile") }
+            guard let record = record(id) else { throw APIError(.noSuchCall, "the call ended meanwhile") }
             return record
         }
         func path(_ id: CallID) throws(APIError) -> String { try known(id).path }
@@ -310,12 +310,13 @@ package final class CallDirectory {
     }
 }
 
-/// Where the audio of calls goes: the audio graph, or nothing in a test of calls alone.
+/// The audio of calls: the audio graph, or nothing in a test of calls alone.
 @ControlPlane
 package protocol CallAudioExchange: AnyObject {
-    /// - Returns: the provider's end of the descriptor of a call (one message is 10 ms in the provider's format); nil when there can be none (logged).
+    /// - Returns: the provider's end of the call's descriptor (one message is 10 ms in the provider's format); nil when
+    ///   there is none (failures are logged).
     func begin(_ record: CallRecord) -> PassedDescriptor?
     func end(_ record: CallRecord)
-    /// The ways that the call's audio goes are other ones.
+    /// The directions of the call's audio have changed.
     func gate(_ record: CallRecord)
 }

@@ -4,16 +4,16 @@ package import BTCallAPI
 package import BluetoothTypes
 package import ControlLoop
 
-/// What became of a call's audio: the devices that carried it one after the other, each with its quality.
+/// History of a call's audio: the devices that carried it one after the other, each with its quality.
 package struct CallHistory: Sendable {
-    /// What carries the audio of calls: one terminal of the engine.
+    /// The device that carries the audio of calls: one terminal of the engine.
     package struct Carrier: Equatable, Sendable {
         package var endpoint: AudioEndpoint
         /// Nil for a sound card.
         package var codec: VoiceCodec?
-        /// The controller's number of the link; nil for a sound card.
+        /// The controller's connection handle of the link; nil for a sound card.
         package var handle: UInt16?
-        /// Of what is received; 0 for a sound card and before the first packet.
+        /// Size of the received packets; 0 for a sound card and before the first packet.
         package var packetBytes = 0
 
         package init(_ endpoint: AudioEndpoint, codec: VoiceCodec? = nil, handle: UInt16? = nil) {
@@ -23,7 +23,7 @@ package struct CallHistory: Sendable {
         }
     }
 
-    /// A time that one device carried the call without interruption.
+    /// A period in which one device carried the call without interruption.
     package struct Stretch: Sendable {
         package var carrier: Carrier
         package let began: WallClock
@@ -32,25 +32,25 @@ package struct CallHistory: Sendable {
         package var quality = LinkQuality()
     }
 
-    /// Of a call that moves more often the latest stretches are kept.
+    /// The most stretches kept; of more, the latest are kept.
     package static let maximumStretches = 100
 
     package private(set) var meter: LinkQualityMeter
     package private(set) var stretches: [Stretch] = []
-    /// Stretches that were too many.
+    /// Number of stretches dropped because of `maximumStretches`.
     package private(set) var omittedStretches = 0
-    /// Attempts to set links up that have not carried the call yet.
+    /// Attempts to set up links that have not carried the call yet.
     private var earlyRetries: [AudioEndpoint: Int] = [:]
 
-    /// - Parameter window: over which the recent quality is.
+    /// - Parameter window: period covered by the recent quality.
     package init(window: Duration) {
         meter = LinkQualityMeter(window: window)
     }
 
-    /// Nothing has carried the call yet.
+    /// Whether no device has carried the call yet.
     package var isEmpty: Bool { meter.total.duration == .zero }
 
-    /// What carries the call; nil while nothing does.
+    /// The device that carries the call; nil while none does.
     package var carrier: Carrier? {
         guard let last = stretches.last, last.ended == nil else { return nil }
         return last.carrier
@@ -72,7 +72,7 @@ package struct CallHistory: Sendable {
         stretches[stretches.count - 1].ended = time
     }
 
-    /// Takes what the present carrier did since the last piece.
+    /// Adds the figures of the present carrier since the last call.
     package mutating func add(_ piece: LinkQuality, packetBytes: Int) {
         guard carrier != nil else { return }
         meter.add(piece)
@@ -80,7 +80,7 @@ package struct CallHistory: Sendable {
         stretches[stretches.count - 1].carrier.packetBytes = packetBytes
     }
 
-    /// The link of a device has to be set up once more.
+    /// Counts another attempt to set up a device's link.
     package mutating func retry(_ endpoint: AudioEndpoint) {
         var piece = LinkQuality()
         piece.retries = 1
@@ -103,7 +103,7 @@ extension QualityDescription {
         concealedMs = Self.milliseconds(quality.concealed)
         droppedMs = Self.milliseconds(quality.dropped)
         gaps = UInt64(clamping: quality.gaps)
-        // To the microsecond.
+        // Rounded to microseconds.
         jitterMs = (quality.jitter / .microseconds(1)).rounded() / 1000
         driftPPM = quality.driftPPM.isFinite ? quality.driftPPM : 0
         retries = UInt64(clamping: quality.retries)
@@ -116,7 +116,7 @@ extension QualityDescription {
 }
 
 extension CallLinkDescription {
-    /// Nil for an endpoint that the bus has no word for.
+    /// Nil for an endpoint without a word on the bus.
     package init?(_ carrier: CallHistory.Carrier) {
         guard let device = DeviceWord(carrier.endpoint.description) else { return nil }
         self.init(

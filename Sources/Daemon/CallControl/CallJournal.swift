@@ -10,27 +10,27 @@ package import Telephony
 
 /// The file of call records: one line of JSON for each call that has ended (`[calls] record`).
 ///
-/// The file is opened for each line, so that it may be moved away at any time, and a line is one write at its end, so that
-/// several writers do not mix. What fails is a problem until it works again; the calls do not notice.
+/// The file is opened for each line, so that it can be moved away at any time. A line is a single appending write, so that
+/// several writers do not mix. A failure raises a problem until writing works again; the calls are not affected.
 @ControlPlane
 package final class CallJournal {
     private static let problem = "record"
     private static let rotationProblem = "recordRotation"
-    /// `FILE.1`, the latest, to `FILE.4`.
+    /// Number of rotated files kept: `FILE.1`, the latest, to `FILE.4`.
     package static let oldFiles = 4
 
     private let path: String
     private let withNumbers: Bool
-    /// Bytes that the file may have; nil: any number.
+    /// Maximum size of the file in bytes; nil: unlimited.
     private let limit: Int?
     private let problems: ProblemList
-    /// The last line was not written to its end.
+    /// Whether the last line was written only in part.
     private var isTorn = false
 
     /// - Parameters:
-    ///   - path: absolute; made when it does not exist, its directory is not.
+    /// - path: absolute; created when it does not exist, but its directory is not.
     ///   - withNumbers: writes the other party's number and name.
-    ///   - limitKiB: the size at which the file is renamed and another one begun; 0: never.
+    /// - limitKiB: the size at which the file is renamed and a new one started; 0: never.
     package init(path: String, withNumbers: Bool, limitKiB: Int = 0, problems: ProblemList) {
         self.path = path
         self.withNumbers = withNumbers
@@ -52,22 +52,23 @@ package final class CallJournal {
         }
     }
 
-    /// Renames what is full, the oldest away. What cannot be renamed is written to all the same: it is better long than gone.
+    /// Renames the full file, and the rotated ones, of which the oldest goes. A file that cannot be renamed is written to
+    /// beyond its limit, so that no line is lost.
     private func rotate(for bytes: Int) {
         guard let limit else { return }
         var status = stat()
-        // A pipe or a device has no size to grow.
+        // A pipe or a device has no size.
         guard stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFREG, status.st_size > 0,
             Int(status.st_size) + bytes > limit
         else { return }
         for number in stride(from: Self.oldFiles - 1, through: 1, by: -1) {
-            // Not all of them are there at first.
+            // Some of them may not exist yet.
             _ = rename("\(path).\(number)", "\(path).\(number + 1)")
         }
         guard rename(path, path + ".1") == 0 else {
             let error = SystemError("rename")
             return problems.begin(
-                Self.rotationProblem, what: "the record of calls is full and is not begun anew: \(path): \(error)",
+                Self.rotationProblem, what: "the record of calls is full and cannot be rotated: \(path): \(error)",
                 remedy: "let btcalld write to its directory, or rotate it by other means ([calls] recordKiB = 0)")
         }
         isTorn = false
@@ -75,7 +76,7 @@ package final class CallJournal {
     }
 
     private func append(_ line: String) throws(FileRefusal) {
-        // Without waiting: a pipe that nobody reads must not hold up the calls.
+        // Opened without blocking: a pipe without a reader must not hold up the calls.
         let descriptor = try OwnFile.openToAppend(path)
         defer { close(descriptor) }
         let bytes = Array(line.utf8)
@@ -83,7 +84,7 @@ package final class CallJournal {
             let count = bytes.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
             if count < 0, errno == EINTR { continue }
             guard count >= 0 else { throw FileRefusal(path: path, reason: .failed(SystemError("write"))) }
-            // The rest would come after somebody else's line.
+            // The rest would follow another writer's line.
             guard count == bytes.count else {
                 isTorn = count > 0 || isTorn
                 throw FileRefusal(path: path, reason: .failed(SystemError(call: "write", code: ENOSPC)))
@@ -94,7 +95,7 @@ package final class CallJournal {
 
     // MARK: The line
 
-    /// Absent is null, never missing.
+    /// The JSON of one call; an absent value is `null`, never a missing key.
     package static func line(
         _ record: CallRecord, _ reason: CallEndReason, ended: WallClock, withNumbers: Bool
     ) -> String {

@@ -7,13 +7,13 @@ package import Diagnostics
 package import Logging
 package import Telephony
 
-/// The latest calls that are over, and those that were refused: `Calls1.Log`.
+/// The latest ended calls and the refused ones: `Calls1.Log`.
 ///
-/// Kept in memory; over restarts too where a record of calls is wanted (`[calls] record`), without numbers and names unless
-/// those are wanted as well (`recordNumbers`).
+/// Kept in memory. With a record of calls (`[calls] record`) it is also kept over restarts, without numbers and names unless
+/// `recordNumbers` is on.
 @ControlPlane
 package final class CallLog {
-    /// Of more calls the oldest are left out.
+    /// The most entries kept; the oldest are dropped.
     package static let maximumEntries = 100
     private static let problem = "callLog"
 
@@ -25,8 +25,8 @@ package final class CallLog {
     private let problems: ProblemList
 
     /// - Parameters:
-    ///   - file: nil keeps nothing over a restart.
-    ///   - withNumbers: the other party's number and name are in the file.
+    /// - file: nil keeps nothing over a restart.
+    /// - withNumbers: whether the file has the other party's number and name.
     package init(
         file: CallLogFile?, withNumbers: Bool, writer: StateWriter, problems: ProblemList, logger: Logger
     ) {
@@ -40,13 +40,13 @@ package final class CallLog {
             kept = Array(entries.suffix(Self.maximumEntries))
             if broken > 0 { logger.warning("\(file.file.path): \(broken) lines are not understood and left out") }
         } catch {
-            logger.warning("the log of calls begins anew: \(file.file.path) \(error.what)")
+            logger.warning("a new log of calls is started: \(file.file.path) \(error.what)")
         }
     }
 
     /// The latest first.
     ///
-    /// - Parameter maximum: 0 is all.
+    /// - Parameter maximum: the most entries returned; 0: all.
     package func entries(_ maximum: Int) -> [CallLogDescription] {
         Array(kept.reversed().prefix(maximum == 0 ? Self.maximumEntries : maximum))
     }

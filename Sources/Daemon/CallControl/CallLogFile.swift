@@ -2,22 +2,23 @@ package import BTCallAPI
 package import Configuration
 package import ControlLoop
 
-/// The file of the call log in the state directory: `calls.log`, a line a call, the oldest first.
+/// The file of the call log in the state directory: `calls.log`, one line for each call, the oldest first.
 ///
-/// A line is ten fields with tabs between; bytes of a field up to the space, `%` and DEL are `%XX`. What is no such line is left out.
+/// A line has ten fields separated by tabs; in a field, bytes up to the space, `%` and DEL are written as `%XX`. Other lines
+/// are skipped.
 package struct CallLogFile: Sendable {
-    /// No clock is there yet: the year 4199.
+    /// Accepted times, in milliseconds since 1970, up to the year 4199.
     private static let times: ClosedRange<Int64> = 0...1 << 46
-    /// Bytes of a field: names on the bus have 255 at most.
+    /// Longest field in bytes: names on the bus have at most 255.
     private static let longestField = 255
     package let file: StateFile
 
-    /// - Parameter directory: absolute; made when it does not exist.
+    /// - Parameter directory: absolute; created when it does not exist.
     package init(directory: String) {
         file = StateFile("calls.log", in: directory)
     }
 
-    /// - Returns: what is in the file, and how many of its lines are not understood.
+    /// - Returns: the entries of the file, and the number of invalid lines.
     package func load() throws(FileRefusal) -> (entries: [CallLogDescription], broken: Int) {
         guard file.exists else { return ([], 0) }
         var entries: [CallLogDescription] = []
@@ -41,7 +42,7 @@ package struct CallLogFile: Sendable {
         return fields.map(escaped).joined(separator: "\t") + "\n"
     }
 
-    /// Nil for what is no line of a log.
+    /// Nil for an invalid line.
     private static func entry(_ line: ArraySlice<UInt8>) -> CallLogDescription? {
         let fields = line.split(separator: UInt8(ascii: "\t"), omittingEmptySubsequences: false).map(unescaped)
         guard fields.count == 10, fields.allSatisfy(isAccepted), let began = time(fields[0]),
@@ -59,7 +60,7 @@ package struct CallLogFile: Sendable {
 
     private static func time(_ field: String) -> Int64? { Int64(field).flatMap { times.contains($0) ? $0 : nil } }
 
-    /// What the bus can carry: no text there has a NUL.
+    /// Whether the bus can carry the text: D-Bus strings have no NUL.
     private static func isAccepted(_ field: String) -> Bool {
         field.utf8.count <= longestField && !field.utf8.contains(0)
     }

@@ -2,11 +2,11 @@ package import BTCallAPI
 package import ControlLoop
 package import DBus
 
-/// Who owns calls, as `CallDirectory` asks for what headsets and clients want: an application on the bus
-/// (`CallProviderProxy`), or a part of the daemon that speaks for a program that knows nothing of us.
+/// An owner of calls, of which `CallDirectory` asks what headsets and clients request: an application on the bus
+/// (`CallProviderProxy`), or a part of the daemon that acts for a program without btcall support.
 ///
-/// Each method is one action: returning fulfils it, an error fails it. What becomes of the call then is reported like
-/// any other change. Calls are named by the paths of their objects.
+/// Each method is one action: returning fulfils it, an error fails it. The owner reports the resulting state of the call
+/// like any other change. Calls are named by their object paths.
 @ControlPlane
 package protocol CallOwner: AnyObject {
     var name: String { get }
@@ -17,26 +17,26 @@ package protocol CallOwner: AnyObject {
     /// Dials for a call object that exists already.
     func start(_ call: String, _ number: String) async throws(APIError)
     func answer(_ call: String) async throws(APIError)
-    /// The same, for an owner that knows of ways that audio and video go.
+    /// Dials with the given media, for an owner that supports it.
     func start(_ call: String, _ number: String, _ media: MediaState) async throws(APIError)
     func answer(_ call: String, _ media: MediaState) async throws(APIError)
-    /// Lets audio and video go other ways.
+    /// Changes the directions of audio and video.
     func changeMedia(_ call: String, _ media: MediaState) async throws(APIError)
-    /// - Parameter reason: `localHangUp` when somebody here hung up, `rejected` for a call that was ringing, `missed` for one that nobody
-    ///   answered.
+    /// - Parameter reason: `localHangUp` when the call is hung up here, `rejected` for a ringing call, `missed` for one that
+    ///   nobody answered.
     func end(_ call: String, reason: String) async throws(APIError)
     func setHeld(_ call: String, _ held: Bool) async throws(APIError)
-    /// - Parameter tones: all that one request has, in order.
+    /// - Parameter tones: all tones of one request, in order.
     func sendDTMF(_ call: String, _ tones: String) async throws(APIError)
-    /// The person cannot be heard, or can again; what the daemon sends is silent already.
+    /// Reports that the person is muted or audible again; btcalld already sends silence.
     func setMuted(_ call: String, _ muted: Bool) async throws(APIError)
-    /// Holds one call and takes the other one up, in one step.
+    /// Holds one call and resumes the other in one step.
     func swap(hold: String, resume: String) async throws(APIError)
-    /// Makes one conversation of several calls.
+    /// Joins several calls into one conversation.
     func conference(_ calls: [String]) async throws(APIError)
     /// Takes its end of a call's audio; not called for `audio="pcm"`.
     func audioReady(_ call: String, _ descriptor: PassedDescriptor, _ format: AudioFormat) async throws(APIError)
-    /// The registration is over.
+    /// The registration has ended.
     func released()
 }
 

@@ -9,7 +9,7 @@ package import Logging
 import Routing
 import Telephony
 
-/// The calls of the box: who owns them, what they are given, and what is kept of them.
+/// The components that handle calls: their owners, audio, limits and records.
 @ControlPlane
 package final class CallParts {
     package let directory: CallDirectory
@@ -77,7 +77,7 @@ package final class CallParts {
         directory.refusals.subscribe(log) { $0.add($1) }
     }
 
-    /// Hands over a changed configuration.
+    /// Applies a changed configuration.
     package func follow(_ new: Configuration, replacing old: Configuration) {
         taps.consent = new.recording
         holds.isOn = new.holdsInterrupted
@@ -104,7 +104,7 @@ package final class CallParts {
         log.add(record, reason)
     }
 
-    /// Without a call that sends audio no microphone is asked for.
+    /// Requests the microphone unless calls exist and none of them sends audio.
     private func followMedia() {
         let all = directory.calls
         microphone.setRequested(all.isEmpty || all.contains { $0.media.audio.sends })

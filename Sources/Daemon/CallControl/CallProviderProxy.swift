@@ -2,16 +2,16 @@ package import BTCallAPI
 package import ControlLoop
 package import DBus
 
-/// A registered telephony application, as the daemon calls it (`org.btcall.CallProvider1`).
+/// The proxy of a registered telephony application (`org.btcall.CallProvider1`).
 ///
-/// An application that takes longer than the deadline is answered for with `timedOut`.
+/// When the application takes longer than the deadline, the call fails with `timedOut`.
 @ControlPlane
 package final class CallProviderProxy: CallOwner {
-    /// The application's unique bus name; empty while it is absent: a new bus gives the old names to others.
+    /// The application's unique bus name; empty while it is absent, because a new bus gives the old names to others.
     package private(set) var sender: String
-    /// The bus has gone, and the application has not come back to the new one yet.
+    /// Whether the bus has gone and the application has not come back to the new one yet.
     package private(set) var isAbsent = false
-    /// The object that it registered.
+    /// Path of the object that the application registered.
     package let path: String
     package let options: ProviderOptions
     private let bus: BusConnection
@@ -95,7 +95,7 @@ package final class CallProviderProxy: CallOwner {
             [.objectPath(call), .unixDescriptor(descriptor), .vardict(format.fields)])
     }
 
-    /// Tells the application that its registration is over; nothing is expected back.
+    /// Notifies the application that its registration has ended; expects no reply.
     package func released() {
         if isAbsent { return }
         bus.post(sender, path, BTCallName.Interface.callProvider, BTCallName.CallProvider.released)

@@ -6,51 +6,51 @@ package import BluetoothTypes
 package import ControlLoop
 import Telephony
 
-/// Watches the audio of calls: reads the engine's counters once in a while, and whenever something changes.
+/// Measures the audio of calls: reads the engine's counters at an interval and after each change.
 ///
-/// One device carries the audio of all calls, so that what it did counts for each call that had audio at the time. While
-/// no call has audio nothing runs.
+/// One device carries the audio of all calls, so its figures count for each call that has audio at the time. No timer runs
+/// while no call has audio.
 @ControlPlane
 package final class CallQualityMonitor {
     private struct Watched {
         let record: CallRecord
         var score: Int?
         var carrier: CallHistory.Carrier?
-        /// What its application had given and taken when that was looked at last.
+        /// Blocks exchanged with the application at the last reading.
         var exchange = Exchange()
-        /// When it last gave and took some; never before the call was active.
+        /// When the application last exchanged blocks; at the earliest, when the call became active.
         var exchangedAt: Instant
         var hasExchanged = false
-        /// What the device did since then.
+        /// Figures of the device since then.
         var held = LinkQuality()
         var heldBytes = 0
     }
 
-    /// Blocks of a call's audio that its application has given and taken.
+    /// Blocks of a call's audio that its application has sent and received.
     private struct Exchange {
         var given = 0
         var taken = 0
     }
 
-    /// Properties of a call that are other than before.
+    /// Properties of a call that have changed.
     package let changes = Signal<(CallRecord, [String])>()
-    /// An application exchanges the audio of its call, or does so no more.
+    /// An application has started or stopped exchanging the audio of its call.
     package let exchanges = Signal<Void>()
     private let graph: AudioGraph
     private let interval: Duration
     private let window: Duration
     private let patience: Duration
     private var known: [CallRecord] = []
-    /// Those that have audio.
+    /// Calls that have audio.
     private var watched: [Watched] = []
     private var timer: Timer?
-    /// The terminal that carries the calls, and what was counted of it when it was read last.
+    /// The terminal that carries the calls, with its counters at the last reading.
     private var terminal: (identifier: UInt32, reading: LinkQuality, at: Instant)?
 
     /// - Parameters:
-    ///   - interval: between two readings.
-    ///   - window: over which the recent quality is.
-    ///   - patience: how long an application may exchange nothing before the quality counts as unknown.
+    /// - interval: time between two readings.
+    /// - window: period covered by the recent quality.
+    /// - patience: how long an application may exchange nothing before the quality counts as unknown.
     package init(
         graph: AudioGraph, calls: CallDirectory, interval: Duration, window: Duration, patience: Duration
     ) {
@@ -63,7 +63,7 @@ package final class CallQualityMonitor {
         graph.events.subscribe(self) { $0.take($1) }
     }
 
-    /// Whether a call has audio, and is looked at once in a while.
+    /// Whether a call has audio and is read at an interval.
     package var isWatching: Bool { timer != nil }
 
     private func take(_ event: AudioGraph.Event) {
@@ -92,7 +92,7 @@ package final class CallQualityMonitor {
         known.removeAll { $0 === record }
     }
 
-    /// Another device may carry the audio from here on, or none.
+    /// Called when another device, or none, may carry the audio from now on.
     private func follow() {
         guard !watched.isEmpty else { return }
         read()
@@ -110,14 +110,14 @@ package final class CallQualityMonitor {
         announce()
     }
 
-    /// Something happened that is to be seen at once.
+    /// Reads and announces at once, after an event.
     private func sample() {
         guard !watched.isEmpty else { return }
         read()
         announce()
     }
 
-    /// The link of a headset has to be set up once more.
+    /// Counts another attempt to set up a headset's link.
     package func retried(_ address: BluetoothAddress) {
         for record in known { record.history?.retry(.headset(address)) }
         announce()
@@ -129,7 +129,7 @@ package final class CallQualityMonitor {
 
     private func watch(_ record: CallRecord) {
         guard !watched.contains(where: { $0.record === record }) else { return }
-        // What was before is the others'.
+        // The figures so far belong to the other calls.
         read()
         if watched.isEmpty { terminal = graph.routedTerminal.flatMap(begin) }
         let now = ControlLoop.now
@@ -185,7 +185,7 @@ package final class CallQualityMonitor {
 
     private func read() {
         let now = ControlLoop.now
-        // One that is gone has been read when it went.
+        // A terminal that has gone was read when it went.
         if let before = terminal, let counters = graph.engine.counters(ofTerminal: before.identifier) {
             let reading = counters.quality
             var piece = reading.since(before.reading)
@@ -201,14 +201,14 @@ package final class CallQualityMonitor {
 
     // MARK: Exchange with the application
 
-    /// Nil for audio that does not go by blocks, and of an application that has closed it.
+    /// Nil for audio without blocks, and for an application that has closed its audio.
     private func exchange(of record: CallRecord) -> Exchange? {
         graph.engine.counters(ofCall: record.audioIdentifier).map {
             Exchange(given: $0.blocksReceived, taken: $0.blocksSent)
         }
     }
 
-    /// What a device does to the audio of a call says something only while its application exchanges any.
+    /// Counts the device's figures only while the application exchanges audio; without audio they mean nothing.
     private func followExchange(_ index: Int, at now: Instant) {
         let call = watched[index]
         let isExchanging = isExchanging(call)
@@ -230,7 +230,7 @@ package final class CallQualityMonitor {
         return (!audio.receives || now.given > call.exchange.given) && (!audio.sends || now.taken > call.exchange.taken)
     }
 
-    /// Counts what the device has done for the call.
+    /// Adds the device's figures to the call's history.
     private func keep(_ index: Int) {
         guard watched[index].held != LinkQuality() else { return }
         watched[index].record.history?.add(watched[index].held, packetBytes: watched[index].heldBytes)

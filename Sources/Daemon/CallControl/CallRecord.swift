@@ -10,46 +10,47 @@ package import Telephony
 @ControlPlane
 package final class CallRecord {
     package let identifier: CallID
-    /// The text of a random UUID: the same for the life of the call, never used again.
+    /// Text of a random UUID: constant for the lifetime of the call, never used again.
     package let uuid: String
     package let provider: any CallOwner
     package internal(set) var call: Call
     package internal(set) var appearedAt = WallClock.now
     /// Milliseconds since 1970 at which it became active; 0 before.
     package internal(set) var startedAt: UInt64 = 0
-    /// The same on the monotonic clock; nil before.
+    /// The same moment on the monotonic clock; nil before.
     package private(set) var answeredAt: Instant?
     /// How it was answered, for the policy; set when the request is made and used when the call becomes active.
     package var answeredVia: AnsweredVia?
     /// Whether the engine exchanges audio with the provider for it.
     package var hasAudio = false
-    /// As its application has told them.
+    /// RTP synchronisation sources, as reported by the application.
     package private(set) var ssrcs: [UInt32] = []
-    /// What became of its audio, for whoever watches it.
+    /// History of its audio, for `CallQualityMonitor`.
     package internal(set) var history: CallHistory?
-    /// Why nobody hears it, for people; nil: nothing is known to be in the way.
+    /// Why nobody hears the call, in words for people; nil: no obstacle is known.
     package internal(set) var audioProblem: String?
-    /// Its application exchanges no audio: what a device does to it is not known.
+    /// Whether its application exchanges no audio, so that the device's quality is unknown.
     package internal(set) var isUnexchanged = false
-    /// The application has closed its end of the audio.
+    /// Whether the application has closed its end of the audio.
     package internal(set) var isAudioClosed = false
-    /// What the application said when it was given the audio, where that failed.
+    /// The application's message when it refused the audio.
     package internal(set) var audioRefusal: String?
-    /// A program has a copy of it.
+    /// Whether a program records it.
     package internal(set) var isRecorded = false
-    /// What a program knows of the other party.
+    /// The other party, if a program knows it.
     package internal(set) var contact: ContactDescription?
-    /// What clients were told last.
+    /// The state that clients were last notified of.
     package var shownState: CallState?
-    /// With whom it is, as the bus had it last.
+    /// The other party's properties as last sent to the bus.
     package var shownIdentity: [String: Value] = [:]
 
-    /// Why it could not be made, while the tone says so: it has ended for its application, and soon for all.
+    /// Why the call could not be made; set while the failure tone plays: the call has ended for its application, but not for
+    /// the others yet.
     package internal(set) var failure: CallEndReason?
     package var failureTimer: Timer?
-    /// Which ways its audio and video go.
+    /// Directions of its audio and video.
     package internal(set) var media = MediaState()
-    /// As its application has been told.
+    /// Whether its application was last notified that it is muted.
     package var isToldMuted = false
 
     package init(call: Call, provider: any CallOwner) {
@@ -87,17 +88,17 @@ package final class CallRecord {
         return description
     }
 
-    /// - Returns: whether that is a change; a call that has ended keeps what it had.
+    /// - Returns: whether they changed; a call that has ended keeps its sources.
     package func setSynchronisationSources(_ sources: [UInt32]) -> Bool {
         guard sources != ssrcs, !call.state.isEnded else { return false }
         ssrcs = sources
         return true
     }
 
-    /// Whether there is audio to be heard: early media, and the call itself.
+    /// Whether the call has audio: early media, or the call itself.
     package var hasSpeech: Bool { (call.state == .active || call.state == .alerting) && failure == nil }
 
-    /// - Parameter since: nil: from now on.
+    /// - Parameter since: time of the answer; nil: now.
     package func markStarted(since: Instant?) {
         guard startedAt == 0 else { return }
         let instant = since ?? ControlLoop.now

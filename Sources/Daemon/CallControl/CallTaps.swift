@@ -7,20 +7,20 @@ package import ControlLoop
 package import DBus
 package import Logging
 
-/// Copies of calls for programs that record them, and whether they may (`[privacy] recording`).
+/// Copies of calls for programs that record them, and the consent to it (`[privacy] recording`).
 ///
-/// A tap lasts as long as its call, through hold and resumption, unless its program closes it before.
+/// A tap lasts as long as its call, through hold and resumption, unless its program closes it earlier.
 @ControlPlane
 package final class CallTaps {
     package enum Event {
         case denied(CallRecord, busName: String)
-        /// Somebody has to say whether this program may.
+        /// A client has to allow or deny this program's request.
         case requested(CallRecord, busName: String)
-        /// The first tap of the call has begun, or its last one has ended.
+        /// The first tap of the call has started, or its last one has ended.
         case changed(CallRecord)
     }
 
-    /// What an open tap is, for the counters.
+    /// An open tap, for the counters.
     package struct Tap {
         package let call: CallRecord
         /// The unique bus name of the program.
@@ -43,7 +43,7 @@ package final class CallTaps {
     private enum Outcome { case allowed, denied, unanswered, callOver }
 
     package let events = Signal<Event>()
-    /// A change to `deny` ends what is being recorded.
+    /// A change to `deny` ends all recordings.
     package var consent: RecordingConsent {
         didSet {
             guard consent != oldValue else { return }
@@ -60,13 +60,13 @@ package final class CallTaps {
     private var taps: [UInt32: Tap] = [:]
     private var questions: [Question] = []
     private var lastIdentifier: UInt32 = 0
-    /// Most programs that wait to be allowed at once.
+    /// The most requests that wait for consent at once.
     private static let mostQuestions = 8
-    /// Of one program, so that none keeps all others out.
+    /// The most for one program, so that it does not keep all others out.
     private static let mostQuestionsPerClient = 2
     private static let mostTapsPerClient = 4
 
-    /// - Parameter patience: for somebody to allow it.
+    /// - Parameter patience: how long a request waits for consent.
     package init(
         graph: AudioGraph, calls: CallDirectory, consent: RecordingConsent, patience: Duration, logger: Logger
     ) {
@@ -83,13 +83,13 @@ package final class CallTaps {
 
     package func tap(_ identifier: UInt32) -> Tap? { taps[identifier] }
 
-    /// Opens a copy of a call, when somebody has allowed it if that is asked for.
+    /// Opens a copy of a call; with consent `ask`, waits until a client allows it.
     ///
     /// - Parameters:
-    ///   - path: of the call.
-    ///   - busName: who asks.
-    /// - Throws: `noSuchCall`; `accessDenied` when it may not; `wrongState` when there are too many, of all or of this
-    ///   program.
+    /// - path: the call's object path.
+    /// - busName: bus name of the program that records.
+    /// - Throws: `noSuchCall`; `accessDenied` without consent; `wrongState` when there are too many taps, in total or of
+    ///   this program.
     package func open(
         _ path: String, _ options: TapOptions, of busName: String
     ) async throws(APIError) -> PassedDescriptor {
@@ -100,13 +100,13 @@ package final class CallTaps {
             throw denied(
                 call, busName, "calls may not be recorded here: [privacy] recording = allow or ask would let them be")
         case .ask:
-            // Nobody is asked in vain.
+            // Checked first, so that clients are not asked in vain.
             try checkShare(busName)
             switch try await ask(call, busName) {
             case .allowed:
-                // Recording may have been denied to everybody since.
+                // The setting may have changed to `deny` meanwhile.
                 guard consent != .deny else {
-                    throw denied(call, busName, "recording the call is not allowed any more")
+                    throw denied(call, busName, "recording the call is no longer allowed")
                 }
             case .callOver: throw APIError(.noSuchCall, "the call ended before somebody allowed to record it")
             case .denied: throw denied(call, busName, "recording the call was not allowed")
@@ -117,10 +117,11 @@ package final class CallTaps {
         return try attach(call, options, busName)
     }
 
-    /// Answers everybody who asks to record a call.
+    /// Answers all open requests to record a call.
     ///
-    /// - Parameter busName: who answers: a program does not allow itself, unless the call is its own.
-    /// - Throws: `noSuchCall`; `wrongState` when nobody asks; `accessDenied`.
+    /// - Parameter busName: bus name of the client that answers; a program cannot allow its own request, unless it owns the
+    ///   call.
+    /// - Throws: `noSuchCall`; `wrongState` when no request is open; `accessDenied`.
     package func allow(_ path: String, _ isAllowed: Bool, from busName: String) throws(APIError) {
         let call = try call(path)
         let asked = questions.filter { $0.call === call }
@@ -135,16 +136,16 @@ package final class CallTaps {
         for question in isAllowed ? others : asked { answer(question, isAllowed ? .allowed : .denied) }
     }
 
-    /// The call is over, and so are its taps.
+    /// The call has ended, and so do its taps.
     private func ended(_ call: CallRecord) {
         for question in questions where question.call === call { answer(question, .callOver) }
         for (identifier, tap) in taps where tap.call === call { engine.detachTap(identifier) }
     }
 
-    /// The engine has closed it.
+    /// The engine has closed the tap.
     private func ended(_ identifier: UInt32) {
         guard let tap = taps.removeValue(forKey: identifier) else { return }
-        logger.notice("call \(tap.call.uuid): \(tap.owner) records it no more")
+        logger.notice("call \(tap.call.uuid): \(tap.owner) stopped recording it")
         note(tap.call)
     }
 
@@ -201,7 +202,7 @@ package final class CallTaps {
     private func attach(
         _ call: CallRecord, _ options: TapOptions, _ busName: String
     ) throws(APIError) -> PassedDescriptor {
-        // It may have ended since it was allowed.
+        // The call may have ended since the request was allowed.
         _ = try self.call(call.path)
         try checkShare(busName)
         let pair: PassedSocketPair

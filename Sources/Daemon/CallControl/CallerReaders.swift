@@ -2,15 +2,16 @@ package import ControlLoop
 package import DBus
 import Glibc
 
-/// Who may know with whom a call is while `[privacy] callers` is `group`: root, the daemon's own user and the members of a group.
+/// The users who may see the other party of a call while `[privacy] callers` is `group`: root, the daemon's own user and the
+/// members of a group.
 @ControlPlane
 package final class CallerReaders {
-    /// Bytes of an entry of the system's databases with all its names.
+    /// Buffer size in bytes for an entry of the user and group databases with all its names.
     private static let bufferSize = 1 << 16
 
     private let bus: BusConnection
     private let group: String
-    /// Looked up once; nil: there is no such group.
+    /// Looked up once; nil: the group does not exist.
     private lazy var groupID: gid_t? = Self.identifier(of: group)
 
     package init(bus: BusConnection, group: String) {
@@ -29,7 +30,7 @@ package final class CallerReaders {
         do throws(BusError) {
             peer = try await bus.credentials(of: sender)
         } catch {
-            // It has left, or the bus does not say who it is.
+            // The sender has left the bus, or the bus does not know its credentials.
             return false
         }
         if peer.user == 0 || peer.user == geteuid() { return true }
@@ -48,7 +49,7 @@ package final class CallerReaders {
         }
     }
 
-    /// As the system's databases have them: for a bus that does not tell the groups (dbus-daemon before 1.13.20).
+    /// Groups from the user database, for a bus that does not report them (dbus-daemon before 1.13.20).
     private static func groups(of user: uid_t) -> [gid_t] {
         withUnsafeTemporaryAllocation(of: CChar.self, capacity: bufferSize) { buffer in
             var entry = passwd()
@@ -64,5 +65,5 @@ package final class CallerReaders {
     }
 }
 
-/// The structure, not the class's property of that name.
+/// The C structure; the class has a property of the same name.
 private typealias GroupEntry = Glibc.group

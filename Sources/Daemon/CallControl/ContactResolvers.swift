@@ -4,21 +4,23 @@ package import ControlLoop
 package import DBus
 package import Logging
 
-/// Programs that know the names of callers (`org.btcall.ContactResolver1`): all are asked at once, the first name counts.
+/// Programs that know the names of callers (`org.btcall.ContactResolver1`): all are asked at once, and the first name
+/// counts.
 ///
-/// An incoming call waits for the name, so that a headset announces it, but never longer than the budget. A program that was late or
-/// failed is still asked, and not waited for until it has answered in time again; a name that comes late is shown when it comes.
+/// An incoming call waits for the name, so that a headset can announce it, but never longer than the budget. A program that
+/// was late or failed is still asked, but no call waits for it until it has answered in time again; a late name is shown
+/// when it arrives.
 @ControlPlane
 package final class ContactResolvers {
-    /// Programs at a time.
+    /// The most resolvers at a time.
     private static let maximumResolvers = 8
-    /// Objects of one program, so that none keeps all others out.
+    /// The most objects of one program, so that it does not keep all others out.
     private static let maximumPerProgram = 2
 
-    /// A number that is looked up.
+    /// A number that is being looked up.
     private final class Question {
         let number: String
-        /// Programs that are waited for.
+        /// Programs whose answers the call waits for.
         var awaited: [AskedProgram] = []
         var answer: (@ControlPlane (ContactDescription?) -> Void)?
         var isNamed = false
@@ -26,7 +28,7 @@ package final class ContactResolvers {
         init(_ number: String) { self.number = number }
     }
 
-    /// A contact that nobody waits for any more.
+    /// Called with a contact that no call waits for.
     package var onContact: (@ControlPlane (_ number: String, _ contact: ContactDescription) -> Void)?
     private let bus: BusConnection
     private let budget: Duration
@@ -35,8 +37,8 @@ package final class ContactResolvers {
     private var resolvers: [AskedProgram] = []
 
     /// - Parameters:
-    ///   - budget: how long an incoming call waits at most.
-    ///   - patience: how long an answer is of use.
+    /// - budget: the longest that an incoming call waits.
+    /// - patience: how long an answer is still accepted.
     package init(bus: BusConnection, budget: Duration, patience: Duration, logger: Logger) {
         self.bus = bus
         self.budget = budget
@@ -44,7 +46,8 @@ package final class ContactResolvers {
         self.logger = logger
     }
 
-    /// A program at a path of its own; once more it changes nothing. It ends with its connection to the bus.
+    /// Registers a program's object; a second registration of the same path changes nothing. It ends when the program leaves
+    /// the bus.
     package func register(busName: String, path: String) throws(APIError) {
         guard index(busName, path) == nil else { return }
         guard resolvers.count(where: { $0.busName == busName }) < Self.maximumPerProgram else {
@@ -72,7 +75,7 @@ package final class ContactResolvers {
         resolvers.remove(at: index).watch?.cancel()
     }
 
-    /// Who calls, when that is known within the budget; at once when nobody could know it. It has a name.
+    /// The caller's contact with a name, if a resolver answers within the budget; returns at once when none can.
     package func contact(of number: String) async -> ContactDescription? {
         let question = Question(number)
         return await withCheckedContinuation { continuation in
@@ -84,7 +87,7 @@ package final class ContactResolvers {
         }
     }
 
-    /// Looks up a number that nobody waits for: the contact comes by `onContact`.
+    /// Looks up a number without waiting: `onContact` delivers the contact.
     package func ask(_ number: String) { ask(Question(number)) }
 
     private func ask(_ question: Question) {
@@ -95,7 +98,7 @@ package final class ContactResolvers {
             Task { @ControlPlane in
                 let contact = await call(resolver, question.number)
                 resolver.questions -= 1
-                // Where this daemon was held up, the answer may come before the end of the budget is acted on.
+                // After a delay in btcalld itself, an answer may be handled before the budget's timer.
                 let isWaitedFor = question.answer != nil || start.duration(to: ControlLoop.now) <= budget
                 let isInTime = contact != nil && isWaitedFor
                 note(resolver, isPrompt: isInTime)
@@ -105,14 +108,14 @@ package final class ContactResolvers {
         }
     }
 
-    /// - Returns: nil when it did not answer, or something else than a contact; without a name when it knows none.
+    /// - Returns: nil without an answer or with an invalid one; a contact without a name when the resolver knows none.
     private func call(_ resolver: AskedProgram, _ number: String) async -> ContactDescription? {
         typealias Name = BTCallName.ContactResolver
         if !resolver.missing.contains(Name.resolveContact) {
             switch await ask(resolver, Name.resolveContact, number) {
             case .success(let value):
                 guard let value, let fields = value.vardictValue else { return nil }
-                // What cannot be is nobody's.
+                // An invalid contact counts as no answer.
                 return try? ContactDescription(Fields(fields, of: Name.resolveContact))
             case .failure(let error):
                 guard error.hasName(BusError.Name.unknownMethod) else { return nil }
@@ -165,7 +168,7 @@ package final class ContactResolvers {
         logger.notice(
             isPrompt
                 ? "\(resolver.busName) answers in time again: calls wait for its names"
-                : "\(resolver.busName) has no name within \(budget): calls do not wait for it any more")
+                : "\(resolver.busName) has no name within \(budget): calls no longer wait for it")
     }
 
     private func remove(_ busName: String) {

@@ -2,9 +2,9 @@ package import BTCallAPI
 package import BluetoothTypes
 package import DBus
 
-/// Which ways the audio and video of a call go, and whether the person lets their own side through.
+/// Directions of a call's audio and video, and whether the person's own audio and video are enabled.
 ///
-/// Both are independent of hold: a call that is taken up again has what it had before.
+/// Independent of hold: a resumed call has the same media as before.
 package struct MediaState: Hashable, Sendable {
     package var audio = MediaDirection.sendReceive
     package var video = MediaDirection.off
@@ -16,7 +16,7 @@ package struct MediaState: Hashable, Sendable {
         self.video = video
     }
 
-    /// What an application reports of a call of its own.
+    /// The media that an application reports for its own call.
     package init(reported options: ReportOptions) {
         audio = options.media.audio ?? .sendReceive
         switch options.media.video {
@@ -26,17 +26,17 @@ package struct MediaState: Hashable, Sendable {
         }
     }
 
-    /// The person hears the far end.
+    /// Whether the person hears the far end.
     package var hears: Bool { audio.receives }
-    /// The far end hears the person.
+    /// Whether the far end hears the person.
     package var speaks: Bool { audio.sends && isLocalAudioEnabled }
 
-    /// As an application is asked for it.
+    /// The fields of a request to an application.
     package var fields: [String: Value] {
         ["audio": .string(audio.rawValue), "video": .string(video.rawValue)]
     }
 
-    /// The same with the parts of `options` that say something.
+    /// A copy with the values that `options` give.
     package func changed(by options: MediaOptions, configured: MediaState) -> MediaState {
         var media = self
         media.audio = options.audio ?? audio

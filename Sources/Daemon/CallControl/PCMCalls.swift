@@ -5,7 +5,7 @@ package import DBus
 package import Logging
 import Telephony
 
-/// Speaks for programs on the PCM of which nobody knows whose call they are in: the owner of the implied call.
+/// The owner of the implied call: acts for programs on the PCM that belong to no reported call.
 @ControlPlane
 package final class PCMCalls: CallOwner {
     package let options = ProviderOptions(name: "pcm", audio: .pcm, capabilities: [.hold])
@@ -39,18 +39,18 @@ package final class PCMCalls: CallOwner {
         perform(machine.streams(isPlaying: isPlaying, isCapturing: isCapturing, at: ControlLoop.now))
     }
 
-    /// Other calls, or who owns them, may have changed.
+    /// Called when other calls, or their owners, may have changed.
     private func callsChanged() {
         let isOccupied = calls.calls.contains { $0.hasSpeech && $0.provider.options.audio == .descriptor }
         let mayLast = calls.acceptsProviders && !calls.hasProvider { $0.options.audio == .pcm && $0 !== self }
         perform(machine.circumstances(mayBegin: !isOccupied, mayLast: mayLast, at: ControlLoop.now))
     }
 
-    /// A call is over.
+    /// Called when any call has ended.
     private func ended(_ ended: CallRecord) {
         guard let record, ended === record else { return }
         self.record = nil
-        // Its provider leaves when what is being carried out has been.
+        // The registration ends after the present actions have been carried out.
         ControlLoop.shared.perform { [weak self] in self?.leave() }
         perform(machine.ended(at: ControlLoop.now))
     }
@@ -89,7 +89,7 @@ package final class PCMCalls: CallOwner {
             try calls.update(record, .active, from: self)
             logger.notice("programs play and record on btcall:call: that is call \(record.uuid)")
         } catch {
-            logger.warning("programs play and record on btcall:call, and it is no call: \(error)")
+            logger.warning("programs play and record on btcall:call, but no call can be created for them: \(error)")
             perform(machine.ended(at: ControlLoop.now))
         }
     }
@@ -100,7 +100,7 @@ package final class PCMCalls: CallOwner {
         do throws(APIError) {
             try calls.update(record, .ended(.remoteHangUp), from: self)
         } catch {
-            logger.debug("call \(record.uuid) is over already: \(error)")
+            logger.debug("call \(record.uuid) has already ended: \(error)")
         }
         leave()
     }
@@ -117,13 +117,13 @@ package final class PCMCalls: CallOwner {
     package func answer(_ call: String) async throws(APIError) { throw Self.unable("answer") }
     package func sendDTMF(_ call: String, _ tones: String) async throws(APIError) { throw Self.unable("send tones") }
 
-    /// The programs are not asked, who could not know what is meant: nobody hears them any more.
+    /// The programs cannot be asked to hang up; from now on nobody hears them.
     package func end(_ call: String, reason: String) async throws(APIError) {
         logger.notice(
             "\(call) is hung up here; the programs on btcall:call do not know: they go on in silence until they stop")
     }
 
-    /// As for the end: they hear silence meanwhile.
+    /// The programs cannot be asked to hold either: they hear silence meanwhile.
     package func setHeld(_ call: String, _ held: Bool) async throws(APIError) {}
 
     package func audioReady(

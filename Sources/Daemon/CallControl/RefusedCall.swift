@@ -1,12 +1,12 @@
 package import ControlLoop
 package import Telephony
 
-/// An incoming call that its application reported, and that was refused: it has no object and rang nowhere.
+/// An incoming call that its application reported and btcalld refused: it had no object and never rang.
 package struct RefusedCall: Sendable {
     package enum Reason: String, Sendable {
         /// Do not disturb is on.
         case filtered
-        /// Another call is up, and a second one is not wanted.
+        /// Another call is up, and second calls are rejected.
         case busy
     }
 

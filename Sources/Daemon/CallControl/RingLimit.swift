@@ -7,7 +7,7 @@ import Telephony
 /// Ends incoming calls that nobody answers: `[calls] ringSeconds`.
 @ControlPlane
 package final class RingLimit {
-    /// Between two attempts, where an application does not end its call.
+    /// Time until the next attempt, when an application does not end its call.
     private static let retry = Duration.seconds(10)
 
     private struct Ringing {
@@ -16,7 +16,7 @@ package final class RingLimit {
         var timer: Timer?
     }
 
-    /// How long a call may ring; zero: for ever. A change counts from when the call began to ring.
+    /// How long a call may ring; zero: forever. A change applies from the moment the call began to ring.
     package var limit: Duration {
         didSet {
             guard limit != oldValue else { return }

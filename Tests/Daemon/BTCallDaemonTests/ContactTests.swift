@@ -92,7 +92,7 @@ extension DaemonTests {
                     contacts.isHolding = true
                     let first = try await registration.reportIncoming(number: "5550100")
                     #expect(try await names(box) == [nil])
-                    #expect(!box.log.containing("notice", "do not wait for it any more").isEmpty)
+                    #expect(!box.log.containing("notice", "no longer wait for it").isEmpty)
                     contacts.isHolding = false
                     try await eventually("the late name is shown") { try await names(box) == ["Alice"] }
                     try await registration.update(first, .ended)
@@ -129,7 +129,7 @@ extension DaemonTests {
                     let registration = try await box.register()
                     _ = try await registration.reportIncoming(number: "5550100")
                     #expect(try await box.bridge.calls.list().count == 1)
-                    #expect(!box.log.containing("notice", "do not wait for it any more").isEmpty)
+                    #expect(!box.log.containing("notice", "no longer wait for it").isEmpty)
                     _ = try await registration.reportIncoming(number: "5550101")
                     #expect(try await box.bridge.calls.list().count == 2)
                     // One that leaves the bus is nobody any more.

@@ -69,7 +69,7 @@ private struct Folder {
             file: CallLogFile(directory: folder.path), withNumbers: true, writer: writer, problems: problems,
             logger: log.logger)
         #expect(calls.entries(0).isEmpty)
-        #expect(log.containing("warning", "the log of calls begins anew", "is a FIFO").count == 1)
+        #expect(log.containing("warning", "a new log of calls is started", "is a FIFO").count == 1)
         let volumes = VolumeMemory(
             directory: folder.path, pause: .seconds(3600), writer: writer, problems: problems, logger: log.logger)
         #expect(log.containing("error", "volumes of headsets are not restored", "is a FIFO").count == 1)

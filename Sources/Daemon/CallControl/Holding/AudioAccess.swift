@@ -3,8 +3,8 @@ package import Configuration
 package import ControlLoop
 import Routing
 
-/// Who has the audio in place of the calls: programs that interrupt, a board that sleeps, a program that renders, or one that
-/// has the device that a call wants.
+/// Decides whether calls have the audio, or something else has: an interrupting program, a sleeping board, a program that
+/// renders, or one that uses the device that a call needs.
 @ControlPlane
 package final class AudioAccess {
     private let interruptions: Interruptions
@@ -31,39 +31,39 @@ package final class AudioAccess {
 
     private func take(_ event: RoutingEvent) {
         router.handle(event)
-        // The audio is gone, or back: now the far ends are told.
+        // The audio has gone or come back: now the far ends are notified by hold.
         switch event {
         case .interruptionBegan(let source):
-            // A program that renders the audio goes on doing so, but for a board that sleeps.
+            // A program that renders the audio continues to do so, unless the board sleeps.
             if !isManual || source == Interruptions.suspend { holds.began() }
         case .interruptionEnded(let resume): holds.ended(resume: resume)
         default: break
         }
     }
 
-    /// Nothing is opened while somebody else has the audio hardware, or a program has the audio.
+    /// Keeps all devices closed during an interruption and while a program renders the audio.
     package func update() {
         let sources = interruptions.sources
         audio.microphone.setGivenUp(isManual || !sources.isEmpty)
-        // That the devices of calls are busy says nothing of the one that rings.
+        // A busy device of the calls does not concern the ringer's device.
         audio.graph.setAllowsOutputs(!isManual && sources.allSatisfy { $0 == Interruptions.deviceBusy })
     }
 
-    /// No device has the audio, whoever wants one: a program may have it.
+    /// Whether manual rendering keeps the devices closed; a program may render the audio then.
     private var isManual: Bool {
         audio.manual.holder != nil || settings.configuration.routing.manualRendering
     }
 
     // MARK: Devices that others have
 
-    /// The device that a call wanted cannot be opened, which the policy knows: when it is in use and there is no other one, the
-    /// other program has interrupted the call.
+    /// The device that a call needs cannot be opened, and the policy knows it. If it is in use and no other device is
+    /// available, the program that uses it has interrupted the call.
     package func deviceFailed(_ error: PathError) {
         guard error.cause == .busy, !calls.calls.isEmpty, !hasDevice else { return }
         interruptions.begin(Interruptions.deviceBusy)
     }
 
-    /// The policy knows other devices than before.
+    /// The policy's devices have changed.
     package func devicesChanged() {
         if hasDevice { interruptions.end(Interruptions.deviceBusy) }
     }

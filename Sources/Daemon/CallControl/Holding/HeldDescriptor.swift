@@ -2,22 +2,22 @@ package import ControlLoop
 package import DBus
 import Glibc
 
-/// Something that lasts as long as somebody keeps a descriptor open.
+/// A lease that lasts as long as its holder keeps a descriptor open.
 ///
-/// The holder gets one end of a pipe, the control loop watches the other: when the last copy of the holder's end is closed,
-/// by its owner or by the owner's death, the hold is over. What is written into the pipe is thrown away. After `cancel` the
-/// holder sees its end broken (`POLLERR`).
+/// The holder gets one end of a pipe, and the control loop watches the other end. When the last copy of the holder's end is
+/// closed, by its owner or by the owner's death, the lease ends. Bytes written into the pipe are discarded. After `cancel`
+/// the holder sees its end broken (`POLLERR`).
 @ControlPlane
 package final class HeldDescriptor {
     private let descriptor: Int32
     private var source: DescriptorSource?
     private var onReleased: (@ControlPlane () -> Void)?
 
-    /// Makes a pipe.
+    /// Creates the pipe.
     ///
     /// - Parameter onReleased: called once, from the control loop, when the holder's end is closed; not after `cancel`.
-    /// - Returns: the hold, and the end that goes to the holder: the caller must not keep it.
-    /// - Throws: what `pipe` or `epoll_ctl` says (`EMFILE`: too many descriptors, also when only the reserve is left).
+    /// - Returns: the lease, and the holder's end; the caller must not keep that end.
+    /// - Throws: the error of `pipe` or `epoll_ctl` (`EMFILE`: too many descriptors, also when only the reserve is left).
     package static func make(
         onReleased: @escaping @ControlPlane () -> Void
     ) throws(SystemError) -> (held: HeldDescriptor, holdersEnd: PassedDescriptor) {
@@ -46,7 +46,7 @@ package final class HeldDescriptor {
 
     isolated deinit { cancel() }
 
-    /// Ends the hold from our side. A second call does nothing.
+    /// Ends the lease from btcalld's side. A second call does nothing.
     package func cancel() {
         guard onReleased != nil else { return }
         onReleased = nil
@@ -63,10 +63,10 @@ package final class HeldDescriptor {
         handler?()
     }
 
-    /// One read a turn: a holder that never stops writing does not keep the loop from its work.
+    /// Reads once a turn, so that a holder that never stops writing does not block the control loop.
     private func discard() {
         var bytes = [UInt8](repeating: 0, count: 4096)
-        // Nothing there, or the end: the hang-up says so.
+        // No data, or the end of the pipe: the hang-up reports it.
         _ = bytes.withUnsafeMutableBytes { read(descriptor, $0.baseAddress, $0.count) }
     }
 }

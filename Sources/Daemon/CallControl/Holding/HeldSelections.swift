@@ -4,12 +4,12 @@ package import ControlLoop
 package import DBus
 package import Routing
 
-/// Selections that end with their owner: each is taken back when its descriptor is closed, unless a later choice, of whoever,
-/// has taken its place.
+/// Selections that end with their owner: each is cleared when its descriptor is closed, unless a later selection by anyone
+/// has replaced it.
 @ControlPlane
 package final class HeldSelections {
     private final class Claim {
-        /// The number that the policy gave the choice.
+        /// The policy's sequence number of the selection.
         var sequence: Int?
     }
 
@@ -26,9 +26,9 @@ package final class HeldSelections {
 
     /// Makes a selection that the policy has not refused.
     ///
-    /// - Parameter busName: of the program that asks.
-    /// - Returns: the descriptor that the program gets.
-    /// - Throws: what `HolderList` throws; nothing is selected then.
+    /// - Parameter busName: bus name of the program that selects.
+    /// - Returns: the descriptor for the program.
+    /// - Throws: the errors of `HolderList`; nothing is selected then.
     package func select(_ device: AudioDevice, for busName: String) throws(APIError) -> PassedDescriptor {
         let claim = Claim()
         let descriptor = try holders.add(claim, of: busName)
@@ -37,6 +37,6 @@ package final class HeldSelections {
         return descriptor
     }
 
-    /// The daemon stops.
+    /// Ends all selections when the daemon stops.
     package func close() { holders.removeAll() }
 }

@@ -2,7 +2,7 @@ package import BTCallAPI
 package import ControlLoop
 package import DBus
 
-/// Everybody who holds the same thing at the moment, each by a descriptor of its own, in order of beginning.
+/// All current holders of a lease, each with a descriptor of its own, in order of beginning.
 @ControlPlane
 package final class HolderList<Claim> {
     package struct Holder {
@@ -15,22 +15,22 @@ package final class HolderList<Claim> {
     }
 
     package private(set) var holders: [Holder] = []
-    /// A holder has closed its descriptor, and is no longer in the list.
+    /// Called after a holder has closed its descriptor and left the list.
     package var onReleased: (@ControlPlane (Holder) -> Void)?
     private let limit: Int
     private let limitPerClient: Int
     private var lastIdentifier: UInt64 = 0
 
     /// - Parameters:
-    ///   - limit: most holders at once; each costs a descriptor.
-    ///   - limitPerClient: most of one program, so that none keeps all others out.
+    /// - limit: the most holders at once; each costs a descriptor.
+    /// - limitPerClient: the most for one program, so that it does not keep all others out.
     package init(limit: Int = 64, limitPerClient: Int = 16) {
         self.limit = limit
         self.limitPerClient = limitPerClient
     }
 
-    /// - Returns: the descriptor that the holder gets.
-    /// - Throws: `wrongState` when the list is full or the program has its share of it, `fault` without a descriptor to give.
+    /// - Returns: the descriptor for the holder.
+    /// - Throws: `wrongState` when the list is full or the program has its share, `fault` when no descriptor can be created.
     package func add(_ claim: Claim, of busName: String) throws(APIError) -> PassedDescriptor {
         guard holders.count(where: { $0.busName == busName }) < limitPerClient else {
             throw APIError(
@@ -52,9 +52,9 @@ package final class HolderList<Claim> {
         }
     }
 
-    /// Ends the holds of one program; `onReleased` is not called for them.
+    /// Ends the leases of one program; `onReleased` is not called for them.
     ///
-    /// - Returns: how many there were.
+    /// - Returns: the number of leases ended.
     package func remove(of busName: String) -> Int {
         let ended = holders.filter { $0.busName == busName }
         holders.removeAll { $0.busName == busName }
@@ -62,7 +62,7 @@ package final class HolderList<Claim> {
         return ended.count
     }
 
-    /// Ends all holds; `onReleased` is not called.
+    /// Ends all leases; `onReleased` is not called.
     package func removeAll() {
         for holder in holders { holder.held.cancel() }
         holders = []

@@ -4,20 +4,20 @@ package import Logging
 import Routing
 import Telephony
 
-/// Tells the far ends that nobody hears them: while somebody else has the audio, calls are held whose applications can do
-/// that, and taken up again when the audio comes back.
+/// Holds calls while something else has the audio, so that the far ends know that nobody hears them, and resumes them when
+/// the audio comes back. Only applications with the capability `hold` are asked.
 @ControlPlane
 package final class InterruptionHolds {
     private let calls: CallDirectory
     private let logger: Logger
     package var isOn: Bool
-    /// Held here, and not taken up by anybody since.
+    /// Calls held here that nobody has resumed since.
     private var held: [CallID] = []
-    /// Applications that have been asked to hold and have not answered.
+    /// Calls whose applications have not answered the request to hold.
     private var asked: [CallID] = []
-    /// Outgoing calls that were not answered when the interruption began: held when they are.
+    /// Outgoing calls not yet answered when the interruption began; held once they are.
     private var pending: [CallID] = []
-    /// Taken up again as soon as they are held: the interruption was over before.
+    /// Calls to resume as soon as they are held: the interruption ended before.
     private var late: [CallID] = []
 
     package init(calls: CallDirectory, isOn: Bool, logger: Logger) {
@@ -49,7 +49,8 @@ package final class InterruptionHolds {
         }
     }
 
-    /// A call is different. One that somebody answers here meanwhile is to be heard, and is no matter of ours.
+    /// Holds an outgoing call when it is answered. A call that somebody answers here meanwhile is meant to be heard, and is
+    /// not held.
     private func changed(_ record: CallRecord) {
         guard record.call.state == .active, pending.contains(record.identifier) else { return }
         pending.removeAll { $0 == record.identifier }
@@ -71,13 +72,13 @@ package final class InterruptionHolds {
         late.removeAll { $0 == id }
         guard outcome == .done else {
             held.removeAll { $0 == id }
-            logger.notice("call \(record.uuid) is not held while somebody else has the audio")
+            logger.notice("call \(record.uuid) cannot be held while something else has the audio")
             return
         }
         if isLate { calls.request(.setHeld(id, false)) }
     }
 
-    /// A held call was taken up again: if not from here, it is nothing to us any more.
+    /// A held call was resumed: if another client did it, it is no longer managed here.
     private func resumed(_ uuid: String) {
         held.removeAll { calls.record($0)?.uuid == uuid }
     }
@@ -87,7 +88,7 @@ package final class InterruptionHolds {
         let ended = held
         held = []
         pending = []
-        // A call that was answered meanwhile is the one to be heard: it would be held in turn.
+        // A call answered meanwhile is the one to hear: resuming another one would hold it.
         let others = calls.calls.filter { !asked.contains($0.identifier) }
         guard resume, !others.contains(where: { $0.call.state == .active }) else { return }
         for id in ended where calls.record(id) != nil {

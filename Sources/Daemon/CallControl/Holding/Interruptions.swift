@@ -3,11 +3,11 @@ package import ControlLoop
 package import DBus
 package import Routing
 
-/// Who has the audio hardware instead of the calls: programs that hold an interruption, and the board going to sleep.
+/// The interruptions that take the audio hardware from the calls: programs that hold one, and the board going to sleep.
 ///
-/// The policy knows one interruption: it begins with the first of these and ends with the last. The audio comes back by
-/// itself only if every one that ended in between wanted that: one "do not resume" among several means that somebody does
-/// not expect the room to be heard again.
+/// The policy knows one interruption: it begins with the first of these and ends with the last. The audio comes back
+/// automatically only if each of them asked for that: a single "do not resume" means that somebody does not expect the room
+/// to be heard again.
 @ControlPlane
 package final class Interruptions {
     private struct Claim {
@@ -15,17 +15,17 @@ package final class Interruptions {
         let resumes: Bool
     }
 
-    /// The word of the board's own sleep.
+    /// Source name of the board's own sleep.
     package static let suspend = "suspend"
-    /// The word of a device that another program has, when there is no other one for the call.
+    /// Source name for a device that another program uses, when no other device is available for the call.
     package static let deviceBusy = "device busy"
 
     /// `.interruptionBegan` and `.interruptionEnded`.
     package let events = Signal<RoutingEvent>()
-    /// The sources are others than before.
+    /// The sources have changed.
     package let changes = Signal<Void>()
     private let holders = HolderList<Claim>()
-    /// Those without a descriptor.
+    /// Interruptions of btcalld itself, without a descriptor.
     private var own: [String] = []
     private var resumes = true
 
@@ -33,7 +33,7 @@ package final class Interruptions {
         holders.onReleased = { [weak self] holder in self?.ended(resumes: holder.claim.resumes) }
     }
 
-    /// The sources in force, in order of beginning, each once.
+    /// The current sources, in order of beginning, each once.
     package var sources: [String] {
         var sources: [String] = []
         for source in own + holders.holders.map(\.claim.source) where !sources.contains(source) {
@@ -42,13 +42,13 @@ package final class Interruptions {
         return sources
     }
 
-    /// Begins an interruption that ends with the descriptor.
+    /// Begins an interruption that lasts until the descriptor is closed.
     ///
     /// - Parameters:
-    ///   - source: a word for people and logs, 1 to 64 printable bytes.
-    ///   - resumes: whether calls get the audio back at its end.
-    ///   - busName: of the program that asks.
-    /// - Throws: `invalidArgument` for another source; what `HolderList` throws.
+    /// - source: a name for people and logs, 1 to 64 printable bytes.
+    /// - resumes: whether calls get the audio back when it ends.
+    /// - busName: bus name of the program that interrupts.
+    /// - Throws: `invalidArgument` for an invalid source; the errors of `HolderList`.
     package func begin(_ source: String, resumes: Bool, of busName: String) throws(APIError) -> PassedDescriptor {
         guard (1...64).contains(source.utf8.count), source.utf8.allSatisfy({ $0 >= 0x20 && $0 != 0x7F }) else {
             throw APIError(.invalidArgument, "source has to be a word of 1 to 64 bytes without control characters")
@@ -61,21 +61,21 @@ package final class Interruptions {
         return descriptor
     }
 
-    /// Begins one of the daemon's own. It is no second one while it lasts.
+    /// Begins one of btcalld's own interruptions; does nothing while it lasts.
     package func begin(_ source: String) {
         guard !own.contains(source) else { return }
         own.append(source)
         began(source)
     }
 
-    /// Ends one of the daemon's own, if it lasts.
+    /// Ends one of btcalld's own interruptions, if it lasts.
     package func end(_ source: String) {
         guard let index = own.firstIndex(of: source) else { return }
         own.remove(at: index)
         ended(resumes: true)
     }
 
-    /// The daemon stops: nothing is told to anybody.
+    /// Ends all without notifying anyone, when the daemon stops.
     package func close() { holders.removeAll() }
 
     private var count: Int { own.count + holders.holders.count }
