@@ -157,7 +157,7 @@ import Testing
                     for command in try ShellReader.commands(in: text) {
                         guard let root = Self.roots[command[0]] else { continue }
                         // What has changed is told with the names of its time.
-                        let oldNames = page.path.hasSuffix("Changes.md") ? OldVerbs.names : []
+                        let oldNames = page.path.hasSuffix("CHANGELOG.md") ? OldVerbs.names : []
                         let words = CommandWords.arranged(Array(command.dropFirst()), of: root, oldNames)
                         try Self.checkWords(words[...], of: root)
                     }
