@@ -4,10 +4,11 @@ package import ControlLoop
 package import Diagnostics
 import Routing
 
-/// What bluetoothd says of itself, its adapters and its devices, for the parts that have to hear of it in an order.
+/// Passes on what bluetoothd reports about itself, its adapters and its devices, in the order in which the components need
+/// it.
 @ControlPlane
 package final class BluetoothWatch {
-    /// Begins to take links that headsets open, once an adapter is on: what is wrong with that, if anything.
+    /// Starts to accept links that headsets open, once an adapter is on; returns the problem, nil if it works.
     package typealias Listen = @ControlPlane () -> (what: String, remedy: String)?
 
     private let registry: DeviceRegistry
@@ -27,7 +28,7 @@ package final class BluetoothWatch {
 
     /// - Parameters:
     ///   - hasLocalDevices: the configuration has sections for devices of the board.
-    ///   - patience: for adapters, and then devices, to come to the bus.
+    ///   - patience: how long to wait for adapters, and then devices, to appear on the bus.
     package init(
         registry: DeviceRegistry, headsets: HeadsetDirectory, expectedProfiles: ExpectedProfiles,
         reconnector: Reconnector, voiceRouting: VoiceRouting, router: any RouteDeciding, listen: @escaping Listen,
@@ -65,7 +66,7 @@ package final class BluetoothWatch {
             headsets.closeSession(address, "bluetoothd has forgotten it")
             headsets.forget(address)
         case .deviceDisconnected(let address, let reason):
-            // Why the link ended decides whether the headset is paged again: that is known before its session is over.
+            // The reason why the link ended decides whether the headset is paged again: report it before the session ends.
             expectedProfiles.disconnected(address)
             if let reason { reconnector.disconnected(address, reason) }
             headsets.closeSession(address, "the radio link ended")
@@ -82,7 +83,8 @@ package final class BluetoothWatch {
         checkPairingsLater()
     }
 
-    /// Devices come to the bus after their adapter: which of them are missing shows later, counted from the last news of it.
+    /// Devices appear on the bus after their adapter. The missing ones are looked for some time after the last change of an
+    /// adapter.
     private func checkPairingsLater() {
         pairingCheck?.cancel()
         pairingCheck = ControlLoop.shared.schedule(after: patience) { [weak self] in
@@ -107,7 +109,7 @@ package final class BluetoothWatch {
         voiceRouting.adaptersChanged(registry.adapters)
         reconnector.adaptersChanged(registry.adapters)
         let powered = registry.adapters.contains(where: \.powered)
-        // bluetoothd comes to the bus before its adapters do. Links that outlived it are not over for that.
+        // bluetoothd appears on the bus before its adapters. Links that outlived its restart stay open meanwhile.
         if registry.adapters.isEmpty, adapterGrace != nil { return }
         if powered {
             problems.end("adapter")

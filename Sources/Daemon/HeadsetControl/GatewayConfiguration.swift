@@ -5,19 +5,20 @@ import HeadsetPolicy
 import Telephony
 
 extension AudioGatewayConfiguration {
-    /// What the configuration says of our side of HFP.
+    /// Takes our side of HFP from the configuration.
     package init(_ configuration: Configuration) {
         self.init()
         codecs = configuration.codecs
         networkOperator = configuration.networkName
         memory = configuration.memory
         subscriberNumbers = configuration.ownNumber.map { [SubscriberNumber(number: $0)] } ?? []
-        // The ringer plays in the link when the policy opens one while it rings; that is not announced yet. The policy
-        // opens none for a headset without the feature, so that one that was told of a ring tone would stay silent.
+        // The ringer plays in the link when the policy opens one while it rings, but the feature is not announced up front.
+        // The policy opens no ringing link for a headset without the feature, so a headset that was promised a ring tone
+        // would stay silent.
         features.remove(.inbandRing)
-        // Nor does the ringer play for the Headset Profile, whose headsets need RING, in an open link as well.
+        // The ringer does not play for the Headset Profile either: its headsets need RING, in an open link as well.
         inbandRing = false
-        // Whether the calls of the moment can be joined is said when it is asked for.
+        // The feature is fixed; whether the present calls can be joined is checked on each request.
         threeWay.append(.join)
         if configuration.takesOutEcho { features.insert(.echoCancelling) }
         volumeResend = AudioGateway.forgetfulness
@@ -26,7 +27,7 @@ extension AudioGatewayConfiguration {
         setUpTimeout = configuration.waits.setUp
         speakerCeiling = configuration.volumeCeiling
         if configuration.callDuration { features.insert(.callDuration) }
-        // What a headset that holds its key asks for.
+        // A headset that holds its key asks for voice recognition.
         if configuration.buttons[ButtonGesture(.callKey, .long)] != nil { features.insert(.voiceRecognition) }
     }
 }

@@ -11,12 +11,12 @@ import HeadsetPolicy
 package import Logging
 import Routing
 
-/// The headsets of the box: their connections and links, their music, pairing, and everything that keeps them at hand.
+/// The headsets of the box: connections, links, music, pairing and reconnection.
 @ControlPlane
 package final class HeadsetParts {
-    /// What a test or the simulator replaces.
+    /// Parts of the environment that a test or the simulator replaces.
     package struct Outside {
-        /// Given the way to find the adapter of a headset.
+        /// Opens links; built with a function that finds the adapter of a headset.
         package var opener: any AudioLinkOpening
         package var listen: BluetoothWatch.Listen
         package var controllers: ControllerFacts
@@ -138,7 +138,7 @@ package final class HeadsetParts {
 
     // MARK: Life
 
-    /// Whether the daemon is active: headsets are served and paged.
+    /// Whether the daemon is active, which means that headsets are served and paged.
     package func setActive(_ isActive: Bool) {
         observer.isActive = isActive
         guard isActive else { return }
@@ -146,7 +146,7 @@ package final class HeadsetParts {
         followA2DP()
     }
 
-    /// Takes back what bluetoothd was told; returns when it has heard of it.
+    /// Takes the registrations back from bluetoothd; returns when bluetoothd has confirmed it.
     package func withdraw() async {
         await profiles.stop()
         await music.source.stop()
@@ -163,7 +163,7 @@ package final class HeadsetParts {
 
     // MARK: What the graph reports
 
-    /// The headset's session is told before the policy, whose effects it has to be ready for.
+    /// The headset's session is notified before the policy, because it has to be ready for the policy's effects.
     private func take(_ event: AudioGraph.Event, _ router: (any RouteDeciding)?) {
         switch event {
         case .firstPacket(let address, let bytes):
@@ -194,7 +194,7 @@ package final class HeadsetParts {
 
     // MARK: Configuration
 
-    /// Hands over a changed configuration.
+    /// Applies a changed configuration.
     package func follow(_ new: Configuration, replacing old: Configuration) {
         if new.routing != old.routing { admission.pause = new.routing.reopenPause }
         boardBattery.source = new.boardBattery
@@ -224,10 +224,10 @@ package final class HeadsetParts {
         music.follow(isActive: observer.isActive)
     }
 
-    /// Hands the headsets what they are told, with the board's battery as it is now.
+    /// Passes the configuration on to the headsets' sessions, with the present charge of the board's battery.
     private func updateGateway() {
         var gateway = AudioGatewayConfiguration(settings.configuration)
-        // The service record says it too, and that is registered once.
+        // The service record announces it too, and the record is registered once.
         if directory.configuration.features.contains(.echoCancelling) {
             gateway.features.insert(.echoCancelling)
         } else {

@@ -10,7 +10,7 @@ package import Logging
 import Routing
 import Telephony
 
-/// What is counted for monitoring systems, and what is so at the moment, as OpenMetrics; serves it where that is configured.
+/// Counters and present values for monitoring systems, as OpenMetrics; serves them if that is configured.
 @ControlPlane
 package final class MetricsFeed {
     package let metrics = Metrics()
@@ -60,12 +60,12 @@ package final class MetricsFeed {
         }
     }
 
-    /// Serves them on this port; 0: nowhere.
+    /// Serves the metrics on this port; 0: on none.
     package func serve(on port: Int) { listener.follow(port) }
 
     package func stop() { listener.stop() }
 
-    /// As OpenMetrics.
+    /// The metrics as OpenMetrics.
     package var text: String {
         var present = Metrics.Present()
         present.version = version

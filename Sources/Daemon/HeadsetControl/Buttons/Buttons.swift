@@ -11,10 +11,10 @@ package import Logging
 import Routing
 import Telephony
 
-/// What buttons of headsets do: recognises presses and carries out what `[buttons]` has for them.
+/// Recognises presses of headset buttons and runs the actions that `[buttons]` gives them.
 @ControlPlane
 package final class Buttons {
-    /// A button was pressed, by the word that the bus has for it.
+    /// A button was pressed; with its name on the bus.
     package let presses = Signal<(BluetoothAddress, String)>()
     private let actions: [ButtonGesture: ButtonAction]
     private let commands: EventCommands
@@ -55,15 +55,15 @@ package final class Buttons {
     // MARK: Presses
 
     private func pressed(_ button: AudioGateway.Button, at address: BluetoothAddress) {
-        // Clients hear of the button before of what it does.
+        // Clients learn of the button before its action takes effect.
         presses.send((address, "\(button)"))
-        // What speaks to the headset is no call that the headset could end itself.
+        // The headset cannot end speech of an application that is not shown to it as a call: btcalld ends it.
         switch button {
         case .hangUp:
             calls.hangUpUnshown()
             recognise(.hangUp, at: address)
         case .callKey:
-            // In the Headset Profile it is about the call that there is, whatever is configured.
+            // In the Headset Profile the key acts on the present call, whatever is configured.
             guard headsets.isHeadsetProfile(address) else { return recognise(.callKey, at: address) }
             guard calls.snapshot.calls.isEmpty else { return }
             calls.hangUpUnshown()
@@ -71,7 +71,7 @@ package final class Buttons {
         }
     }
 
-    /// A button of A2DP.
+    /// A button of A2DP (AVRCP).
     private func pressed(_ word: String, at address: BluetoothAddress) {
         presses.send((address, word))
         if let key = ButtonKey(rawValue: word) { recognise(key, at: address) }
@@ -139,7 +139,7 @@ package final class Buttons {
         }
     }
 
-    /// The loudness of the headset, by one of its sixteen steps.
+    /// Changes the headset's volume by one of its sixteen steps.
     private func turn(_ address: BluetoothAddress, by step: Int) {
         guard let old = headsets.description(of: address)?.speakerVolume else {
             return nothing(address, "it is not connected for calls")

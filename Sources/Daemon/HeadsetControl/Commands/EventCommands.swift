@@ -10,7 +10,7 @@ package import Logging
 import Routing
 import Telephony
 
-/// Runs the commands of `[hooks]` for what happens, and those of `[buttons]`.
+/// Runs the commands of `[hooks]` on events, and those of `[buttons]`.
 @ControlPlane
 package final class EventCommands {
     /// A command has ended.
@@ -18,7 +18,7 @@ package final class EventCommands {
     private let hooks: [HookEvent: CommandWords]
     private let runner: HookRunner
     private let headsets: HeadsetDirectory
-    /// What a command was last run for, of each call.
+    /// The last event of each call that a command was run for.
     private var told: [CallID: HookEvent] = [:]
 
     package init(
@@ -48,7 +48,7 @@ package final class EventCommands {
                 ])
         }
         problems.begun.subscribe(self) { commands, problem in
-            // One about a command would run it again.
+            // A problem about a command would run that command again.
             guard !problem.id.hasPrefix(HookRunner.problemPrefix) else { return }
             commands.run(
                 .problem,
@@ -56,12 +56,12 @@ package final class EventCommands {
         }
     }
 
-    /// Kills what runs, and returns when that has ended.
+    /// Kills the running command and returns when it has ended.
     package func stop() async { await runner.stop() }
 
     /// Runs a command for a press of a button.
     ///
-    /// - Parameter command: of `[buttons]`; nil: that of `[hooks]`, if there is one.
+    /// - Parameter command: from `[buttons]`; nil runs the one of `[hooks]`, if it has one.
     package func run(_ gesture: ButtonGesture, at address: BluetoothAddress, _ command: CommandWords? = nil) {
         var values = values(of: address)
         values["BTCALL_BUTTON"] = gesture.key.rawValue
@@ -78,7 +78,7 @@ package final class EventCommands {
         }
     }
 
-    /// A call has changed: it rings, or was answered.
+    /// Handles a changed call: it rings, or was answered.
     private func take(_ record: CallRecord) {
         let known = told[record.identifier]
         switch record.call.state {
@@ -106,7 +106,7 @@ package final class EventCommands {
         ]
     }
 
-    /// - Parameter values: what the command is to know, by the names of its environment.
+    /// - Parameter values: environment of the command, by variable name.
     private func run(_ event: HookEvent, _ values: [String: String], _ given: CommandWords? = nil) {
         guard let command = given ?? hooks[event] else { return }
         var environment = values

@@ -3,18 +3,17 @@ package import ControlLoop
 package import Diagnostics
 package import Logging
 
-/// Runs the commands of `[hooks]` and `[buttons]`: without a shell, one at a time for an event, in the order in which things
-/// happened.
+/// Runs the commands of `[hooks]` and `[buttons]`: without a shell, one at a time for an event, in the order of the events.
 ///
-/// What a command writes goes to the log. One that takes longer than its time is killed with what it started.
+/// The output of a command goes to the log. A command that exceeds its time limit is killed with its children.
 @ControlPlane
 package final class HookRunner {
-    /// For one event; later ones are dropped, which is said.
+    /// Commands that may wait for one event; later ones are dropped with a warning.
     package nonisolated static let mostWaiting = 16
     private static let mostOutput = 4000
-    /// Of what a command writes, in bytes.
+    /// Longest logged line of a command's output, in bytes.
     private static let longestLine = 300
-    /// What every one of their problems begins with.
+    /// Prefix of the ids of all problems with commands.
     package nonisolated static let problemPrefix = "hook."
 
     /// A command has ended.
@@ -32,7 +31,7 @@ package final class HookRunner {
         commands = CommandRunner(within: limit, mostWaiting: Self.mostWaiting, keeping: Self.mostOutput)
     }
 
-    /// - Parameter environment: by name, beside what the daemon has in its own.
+    /// - Parameter environment: variables by name, added to the daemon's own.
     package func run(_ command: CommandWords, for event: HookEvent, _ environment: [String: String]) {
         guard !isStopped else { return }
         let hasRoom = commands.run(command.words, in: event.rawValue, adding: environment) { [weak self] outcome in
@@ -46,7 +45,7 @@ package final class HookRunner {
         }
     }
 
-    /// Kills what runs, and returns when that has ended.
+    /// Kills the running command and returns when it has ended.
     package func stop() async {
         isStopped = true
         await commands.stop()

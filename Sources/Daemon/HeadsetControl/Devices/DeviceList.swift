@@ -9,13 +9,13 @@ package import Diagnostics
 import HeadsetPolicy
 package import Routing
 
-/// The devices as clients see them: what the policy knows, with what only the headsets and the configuration know.
+/// The devices as clients see them: the policy's state, with what only the headsets and the configuration know.
 @ControlPlane
 package final class DeviceList {
-    /// Of the internal mix, which every local device is converted to.
+    /// Rates of local devices: those of the internal mix, to which every local device is converted.
     private static let localRates = [16_000]
 
-    /// What is shown of a device may be other than before. What the policy tells itself is not among it.
+    /// A device's description may have changed. The policy's own decisions are not reported here.
     package let changes = Signal<Void>()
     private let cards: [LocalDevice: Configuration.SoundCard]
     private let router: any RouteDeciding
@@ -58,14 +58,14 @@ package final class DeviceList {
         }
         reconnector.changes.subscribe(self) { $0.changes.send() }
         expectedProfiles.changes.subscribe(self) { list, _ in list.changes.send() }
-        // Why a device is not available is a problem as well.
+        // The reason why a device is unavailable may be a problem.
         problems.changes.subscribe(self) { $0.changes.send() }
     }
 
-    /// Of a headset's open link.
+    /// The codec of a headset's open link.
     package func codec(of address: BluetoothAddress) -> VoiceCodec? { graph.codec(ofLink: address) }
 
-    /// What the board has to add to an explanation of the route.
+    /// Remarks of the board for an explanation of the route.
     package var notes: [String] { board.notes }
 
     package var descriptions: [DeviceDescription] {
@@ -92,7 +92,7 @@ package final class DeviceList {
             codecs: headset?.codecs ?? [],
             category: headsets.category(of: address)?.rawValue)
         description.codecReason = headset?.codecReason
-        // That it is connected, and why it is of no use all the same.
+        // The headset is connected, but of no use: say why.
         if !description.isAvailable, headset?.hasVoice != true, let notice = expectedProfiles.notice(of: address) {
             description.unavailableBecause = notice
         }
@@ -135,7 +135,7 @@ package final class DeviceList {
         var description = DeviceDescription(
             device: word, name: word.description, isAvailable: listing.isAvailable,
             unavailableBecause: unavailability(listing, word, card))
-        // A direction without a card is not there, whatever the policy would like.
+        // A direction without a card does not exist, whatever the policy plans.
         if card?.playback != nil { description.output = listing.output?.description }
         description.input = input(word, listing, card)?.description
         description.state = router.policy.state(of: listing.device, at: ControlLoop.now).rawValue
@@ -144,7 +144,7 @@ package final class DeviceList {
         return description
     }
 
-    /// Headphones are used with the board's microphone, as is a wired headset whose card does not record.
+    /// Headphones use the board's microphone, and so does a wired headset whose card cannot record.
     private func input(
         _ word: DeviceWord, _ listing: RoutingPolicy.Listing, _ card: Configuration.SoundCard?
     ) -> AudioInput? {
@@ -154,7 +154,7 @@ package final class DeviceList {
         return word == .wiredHeadset && hasBuiltin ? .builtinMic : nil
     }
 
-    /// What keeps a local device away is known better here than by the policy.
+    /// Why a local device is unavailable; the problem list knows this better than the policy.
     private func unavailability(
         _ listing: RoutingPolicy.Listing, _ word: DeviceWord, _ card: Configuration.SoundCard?
     ) -> String? {

@@ -5,11 +5,11 @@ package import ControlLoop
 package import Logging
 import Routing
 
-/// What mixers of programs on the ALSA PCM show and set: how loud the device of the call is, how loud the microphone is, and
-/// whether it is heard.
+/// Values that mixers of programs on the ALSA PCM show and set: the volume of the call's device, the volume of the
+/// microphone, and whether the microphone is muted.
 @ControlPlane
 package final class PCMMixer: PCMMixing {
-    /// A mixer has set how loud the microphone is.
+    /// A mixer has set the microphone volume.
     package let microphoneTurns = Signal<Void>()
     private let pcm: PCMServer
     private let graph: AudioGraph
@@ -20,7 +20,7 @@ package final class PCMMixer: PCMMixing {
     private let headsets: HeadsetDirectory
     private let calls: CallDirectory
     private let logger: Logger
-    /// How loud calls are on local devices, in per cent, as a mixer has set it.
+    /// Call volume on local devices in per cent, as set by a mixer.
     private var localVolume = 100
 
     package init(
@@ -64,14 +64,14 @@ package final class PCMMixer: PCMMixing {
             let level = min((volume * 15 + 50) / 100, headsets.speakerCeiling(of: address))
             headsets.setSpeakerVolume(UInt8(clamping: level), of: address)
         case .capture(let volume):
-            // In range: the server has checked it.
+            // Always in range: the server has checked it.
             try? applications.setMicrophoneVolume(Double(volume) / 100)
             microphoneTurns.send()
         case .heard(let isHeard): setMuted(!isHeard)
         }
     }
 
-    /// As `Calls1.Muted` is set: only in a call, and not against a switch.
+    /// Follows the rules of `Calls1.Muted`: acts in a call only, and unmutes only if `checkUnmuting` allows it.
     private func setMuted(_ isMuted: Bool) {
         guard !calls.calls.isEmpty else { return }
         do throws(APIError) {

@@ -3,11 +3,11 @@ package import ControlLoop
 package import DBus
 package import Logging
 
-/// The charge of the board's own battery, which headsets are shown (+CIEV, indicator `battchg`).
+/// Charge of the board's own battery, which headsets are shown (+CIEV, indicator `battchg`).
 ///
-/// It comes from UPower's display device (`org.freedesktop.UPower.Device`: `Percentage`, `IsPresent`), or from a program that
-/// sets `Manager1.BoardBattery`, which goes before it. UPower is not started for this: where it does not run there is one
-/// watch of its name, and nothing else.
+/// The source is UPower's display device (`org.freedesktop.UPower.Device`: `Percentage`, `IsPresent`), or a program that
+/// sets `Manager1.BoardBattery`, which takes precedence. btcalld never starts UPower: where UPower does not run, the only
+/// cost is one watch of its name.
 @ControlPlane
 package final class BoardBattery {
     private static let service = "org.freedesktop.UPower"
@@ -18,7 +18,7 @@ package final class BoardBattery {
     package var source: BoardBatterySource {
         didSet { if source != oldValue { follow() } }
     }
-    /// 0…100; nil when there is no battery, or nobody says.
+    /// 0…100; nil without a battery, or while no source reports it.
     package private(set) var percent: Int?
     package let changes = Signal<Void>()
 
@@ -29,7 +29,7 @@ package final class BoardBattery {
     private var owner: String?
     private var isPresent = false
     private var percentage: Double?
-    /// What a program has set.
+    /// Charge set by a program.
     private var given: Int?
 
     package init(bus: BusConnection, source: BoardBatterySource, logger: Logger) {
@@ -41,16 +41,16 @@ package final class BoardBattery {
 
     isolated deinit { stop() }
 
-    /// The indicator's value for a charge: a fifth each, rounded.
+    /// Returns the indicator's value for a charge: one step per fifth, rounded.
     ///
-    /// - Parameter percent: 0…100; nil is what headsets are shown without a battery.
+    /// - Parameter percent: 0…100; nil (no battery) gives 5.
     package nonisolated static func level(_ percent: Int?) -> Int {
         percent.map { (min(max($0, 0), 100) + 10) / 20 } ?? 5
     }
 
-    /// Takes what a program says.
+    /// Sets the charge that a program reports.
     ///
-    /// - Parameter percent: 0…100; nil takes it back.
+    /// - Parameter percent: 0…100; nil withdraws it.
     package func give(_ percent: Int?) {
         given = percent
         update()
@@ -99,7 +99,7 @@ package final class BoardBattery {
         }
     }
 
-    /// Properties of another type than UPower documents are passed over.
+    /// Properties of another type than UPower documents are ignored.
     private func take(_ properties: Value) {
         if let value = properties["IsPresent"]?.boolValue { isPresent = value }
         if let value = properties["Percentage"]?.doubleValue { percentage = value }

@@ -1,9 +1,9 @@
 package import HandsFree
 
-/// What is believed of a headset's battery when it tells it in several ways at once (docs/inside/Interop.md A15).
+/// Charge of a headset that reports it in several ways at once (docs/inside/Interop.md A15).
 ///
-/// The latest report counts, unless it is a coarser one, from elsewhere, that says nothing else: ten levels do not replace 76
-/// per cent by 80.
+/// The latest report counts, unless it is coarser, comes from another source and agrees with the present one: a report in ten
+/// levels does not replace 76 per cent by 80.
 package struct HeadsetBattery: Hashable, Sendable {
     package private(set) var report: BatteryReport?
 
@@ -14,14 +14,14 @@ package struct HeadsetBattery: Hashable, Sendable {
         report = new
     }
 
-    /// Whether they differ by no more than one level of the coarser.
+    /// Whether two reports differ by no more than one level of the coarser one.
     private static func agree(_ coarse: BatteryReport, _ fine: BatteryReport) -> Bool {
         (coarse.percent - fine.percent).magnitude <= 100 / max(coarse.levels - 1, 1)
     }
 }
 
 extension BatteryReport.Source {
-    /// For people who ask bluetoothd where the value comes from (`org.bluez.BatteryProvider1.Source`).
+    /// Source for people who query bluetoothd (`org.bluez.BatteryProvider1.Source`).
     package var words: String {
         switch self {
         case .hfIndicator: "HFP AT+BIEV"

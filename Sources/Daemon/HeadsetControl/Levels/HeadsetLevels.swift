@@ -3,16 +3,16 @@ package import BluetoothTypes
 package import ControlLoop
 package import HandsFree
 
-/// What is remembered and passed on of each headset's volume and battery.
+/// Remembers each headset's volumes, and passes its battery on to bluetoothd.
 @ControlPlane
 package final class HeadsetLevels {
-    /// A microphone volume of 0 is a mute, and no volume to come back to.
+    /// Whether a microphone volume of 0 is a mute, which is not remembered as a volume.
     package var mutesByVolume = false
     private let memory: VolumeMemory
     private let ceilings: [BluetoothAddress: Int]
     private let provider: BatteryProvider
 
-    /// - Parameter ceilings: of headsets that have one of their own, 0…15.
+    /// - Parameter ceilings: highest speaker volumes of headsets with a setting of their own, 0…15.
     package init(
         memory: VolumeMemory, ceilings: [BluetoothAddress: Int], registry: DeviceRegistry, provider: BatteryProvider
     ) {
@@ -22,7 +22,7 @@ package final class HeadsetLevels {
         registry.events.subscribe(self) { levels, _ in levels.provider.refresh() }
     }
 
-    /// Puts what holds for this headset alone into the configuration of all.
+    /// Adds the settings of this headset alone to the common configuration.
     package func prepare(_ configuration: inout AudioGatewayConfiguration, for address: BluetoothAddress) {
         if let ceiling = ceilings[address] { configuration.speakerCeiling = ceiling }
     }
@@ -32,7 +32,7 @@ package final class HeadsetLevels {
         session.restore(memory.volumes(of: session.address))
     }
 
-    /// Something of a headset may have changed.
+    /// A headset's volumes or battery may have changed.
     package func changed(_ session: HeadsetSession) {
         var volumes = session.volumes
         if mutesByVolume, volumes.microphone == 0 { volumes.microphone = nil }
@@ -41,17 +41,17 @@ package final class HeadsetLevels {
             session.charge.report.map { .init(percent: $0.percent, source: $0.source.words) }, of: session.address)
     }
 
-    /// A headset's connection is over.
+    /// A headset's connection has ended.
     package func ended(_ address: BluetoothAddress) {
         provider.set(nil, of: address)
     }
 
-    /// A headset is not paired any more.
+    /// A headset is no longer paired.
     package func forget(_ address: BluetoothAddress) {
         memory.forget(address)
     }
 
-    /// Keeps what has not been written, and takes back what was given to bluetoothd.
+    /// Saves unwritten changes and withdraws the batteries from bluetoothd.
     package func stop() {
         memory.flush()
         provider.stop()

@@ -7,8 +7,8 @@ package import ControlLoop
 package import Logging
 import Routing
 
-/// Mutes the calls while the wearer of the headset that has them turns its microphone down to 0: how many headsets say that
-/// they are muted (`[bluetooth] mutesByHeadset`).
+/// Mutes the calls while the wearer of the headset that carries them turns its microphone down to 0, which is how many
+/// headsets report a mute (`[bluetooth] mutesByHeadset`).
 @ControlPlane
 package final class HeadsetMute {
     private let settings: Settings

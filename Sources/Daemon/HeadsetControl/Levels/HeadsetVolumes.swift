@@ -1,4 +1,4 @@
-/// The volumes of one headset, 0…15 each, where 15 is the loudest; nil: neither side has said it.
+/// Volumes of one headset, 0…15 each, where 15 is the loudest; nil until either side has set it.
 package struct HeadsetVolumes: Hashable, Sendable {
     package var speaker: Int?
     package var microphone: Int?

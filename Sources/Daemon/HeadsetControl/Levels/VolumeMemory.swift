@@ -7,10 +7,10 @@ package import Logging
 /// The volumes of headsets, kept over their connections and over restarts: one for each headset and role.
 ///
 /// The file `volumes.conf` of the state directory has a section for each headset. It is written some time after the first
-/// change, so that a person who turns the volume costs one write, and not before that time has passed again.
+/// change, and at most once per that time, so that a person who turns the volume causes a single write.
 @ControlPlane
 package final class VolumeMemory {
-    /// Headsets that are remembered; of more, the one whose volume was changed the longest ago is forgotten.
+    /// Most headsets that are remembered; beyond that, the one whose volume was changed the longest ago is forgotten.
     package static let limit = 64
 
     private let file: StateFile?
@@ -18,15 +18,15 @@ package final class VolumeMemory {
     private let writer: StateWriter
     private let problems: ProblemList
     private let logger: Logger
-    /// The one that was changed last comes last.
+    /// In the order of their last change, the latest last.
     private var entries: [(address: BluetoothAddress, volumes: HeadsetVolumes)] = []
-    /// What the writer was asked for last; nil: it could not write that.
+    /// Text last passed to the writer; nil after a failed write.
     private var written: String? = ""
     private var timer: Timer?
 
     /// - Parameters:
-    ///   - directory: absolute; nil remembers as long as the daemon runs.
-    ///   - pause: between a change and the write, and between two writes.
+    ///   - directory: absolute; nil keeps the volumes in memory only.
+    ///   - pause: time between a change and the write, and between two writes.
     package init(
         directory: String?, pause: Duration, writer: StateWriter, problems: ProblemList, logger: Logger
     ) {
@@ -43,7 +43,7 @@ package final class VolumeMemory {
         entries.first { $0.address == address }?.volumes ?? HeadsetVolumes()
     }
 
-    /// Remembers what is known of a headset's volumes; a role of which nothing is known stays as it was.
+    /// Remembers a headset's volumes; an unknown volume (nil) leaves the remembered one unchanged.
     package func note(_ volumes: HeadsetVolumes, of address: BluetoothAddress) {
         let index = entries.firstIndex { $0.address == address }
         let old = index.map { entries[$0].volumes } ?? HeadsetVolumes()
@@ -56,14 +56,14 @@ package final class VolumeMemory {
         writeLater()
     }
 
-    /// The headset is not paired any more.
+    /// The headset is no longer paired.
     package func forget(_ address: BluetoothAddress) {
         guard let index = entries.firstIndex(where: { $0.address == address }) else { return }
         entries.remove(at: index)
         writeLater()
     }
 
-    /// Has the writer write what has changed, without another pause.
+    /// Passes unsaved changes to the writer at once.
     package func flush() {
         timer?.cancel()
         timer = nil
@@ -97,8 +97,7 @@ package final class VolumeMemory {
         return text
     }
 
-    /// What is not understood is left out, with a line in the log: a volume that a person has to set again is no reason not
-    /// to start.
+    /// Skips invalid entries with a line in the log: a lost volume, which a person can set again, is no reason not to start.
     private func load() {
         guard let file, file.exists else { return }
         do throws(ConfigurationError) {

@@ -3,14 +3,14 @@ package import ControlLoop
 import DBus
 package import Logging
 
-/// Has the adapters called what the configuration says; whatever else somebody calls them afterwards is left alone.
+/// Gives the adapters the configured name, once; a later change by another program is left alone.
 @ControlPlane
 package final class AdapterNames {
-    /// Empty: as the system is called.
+    /// Empty: the system's name.
     package var name: String { didSet { if name != oldValue { follow() } } }
     private let registry: DeviceRegistry
     private let logger: Logger
-    /// What adapters were called here, by their paths.
+    /// Names that adapters were given here, by object path.
     private var given: [String: String] = [:]
 
     package init(_ name: String, registry: DeviceRegistry, logger: Logger) {
@@ -21,7 +21,7 @@ package final class AdapterNames {
         follow()
     }
 
-    /// Adapters may have come or gone.
+    /// Handles a change of the adapters or the name.
     private func follow() {
         let adapters = registry.adapters
         given = given.filter { path, _ in adapters.contains { $0.path == path } }

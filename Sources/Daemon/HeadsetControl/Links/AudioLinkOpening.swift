@@ -3,10 +3,10 @@ package import BluetoothSockets
 package import BluetoothTypes
 package import ControlLoop
 
-/// Where voice links come from: the kernel's synchronous connections, or the simulator's.
+/// Source of voice links: the kernel's synchronous connections, or the simulator's.
 @ControlPlane
 package protocol AudioLinkOpening: AnyObject {
-    /// A headset opens a link by itself; an unanswered request is rejected when it is let go.
+    /// A headset opens a link; an unanswered request is rejected when it is released.
     var onIncoming: (@ControlPlane (any IncomingAudioLink) -> Void)? { get set }
     /// Opens a link; one at a time.
     ///
@@ -14,7 +14,7 @@ package protocol AudioLinkOpening: AnyObject {
     func open(
         _ address: BluetoothAddress, codec: VoiceCodec, timeout: Duration
     ) async throws(AudioLinkError) -> OpenAudioLink
-    /// Ends the set-up that is under way, if one is.
+    /// Cancels the set-up in progress, if any.
     func cancel()
 }
 
@@ -39,9 +39,9 @@ package final class SynchronousLinkOpener: AudioLinkOpening {
         self.adapter = adapter
     }
 
-    /// Begins to take links that headsets open.
+    /// Starts to accept links that headsets open.
     ///
-    /// - Throws: when the kernel has no Bluetooth sockets or another program listens; tried again by calling it again.
+    /// - Throws: when the kernel has no Bluetooth sockets or another program listens; call it again to retry.
     package func listen() throws(AudioLinkError) {
         guard listener == nil else { return }
         let listener = try SynchronousConnectionListener()

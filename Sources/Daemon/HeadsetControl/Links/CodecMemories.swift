@@ -4,10 +4,10 @@ package import ControlLoop
 package import HandsFree
 package import Logging
 
-/// What was learnt of the codecs of headsets, by adapter, kept over restarts.
+/// What btcalld has learnt about the codecs of headsets, by adapter, kept over restarts.
 @ControlPlane
 package final class CodecMemories {
-    /// A headset may do better or worse on another adapter.
+    /// Adapter and headset: a headset may do better or worse on another adapter.
     package struct Key: Hashable, Comparable, Sendable {
         package let adapter: BluetoothAddress
         package let headset: BluetoothAddress
@@ -22,18 +22,18 @@ package final class CodecMemories {
         }
     }
 
-    /// What keeps them from being kept; nil: they are.
+    /// Saving failed, with the reason; nil once it works again.
     package let kept = Signal<String?>()
     private let store: CodecMemoryStore?
     private let writer: StateWriter
     private var codecs: [VoiceCodec]
     private var memories: [Key: CodecMemory]
-    /// Of headsets on an adapter that bluetoothd has not named: as long as the daemon runs.
+    /// Memories of headsets on an adapter that bluetoothd has not named; not saved.
     private var unplaced: [BluetoothAddress: CodecMemory] = [:]
 
     /// - Parameters:
-    ///   - store: nil keeps nothing.
-    ///   - codecs: ours; what was learnt with others is void.
+    ///   - store: nil saves nothing.
+    ///   - codecs: ours; memories learnt with other codecs are void.
     package init(store: CodecMemoryStore?, codecs: [VoiceCodec], writer: StateWriter, logger: Logger) {
         self.store = store
         self.writer = writer
@@ -79,7 +79,7 @@ package final class CodecMemories {
         save()
     }
 
-    /// We offer others: what was learnt is void.
+    /// Our codecs have changed, which voids all memories.
     package func codecsChanged(_ codecs: [VoiceCodec]) {
         self.codecs = codecs
         unplaced = [:]
@@ -95,6 +95,6 @@ package final class CodecMemories {
 }
 
 extension CodecMemory {
-    /// Nothing was learnt: what the headset offered says nothing by itself.
+    /// Whether nothing was learnt; the headset's offer alone is no lesson.
     fileprivate var isEmpty: Bool { lacking.isEmpty && ceiling == nil && failures == 0 && unanswered == 0 }
 }

@@ -5,23 +5,23 @@ package import HandsFree
 
 /// The file of `CodecMemories`: `codecs.conf` in the state directory.
 ///
-/// What was learnt is true of a kernel and of what we offer: with another kernel, or other codecs of ours, it is void.
+/// Its contents hold for one kernel and one set of our codecs; with others they are void.
 package struct CodecMemoryStore: Sendable {
     package var file: StateFile { sections.file }
-    /// The origin is what it was learnt with; the other sections are named ADAPTER HEADSET.
+    /// The origin section names kernel and codecs; the other sections are named ADAPTER HEADSET.
     private let sections: StateSections
     private let kernel: String
 
     /// - Parameters:
-    ///   - directory: absolute; made when it does not exist.
-    ///   - kernel: the release that runs.
+    ///   - directory: absolute; created if missing.
+    ///   - kernel: the running release.
     package init(directory: String, kernel: String = runningKernel) {
         sections = StateSections(
             StateFile("codecs.conf", in: directory), origin: "learnt with", writtenWhen: "it learns something")
         self.kernel = kernel
     }
 
-    /// The release of the kernel, as `uname -r` has it.
+    /// The release of the kernel, as `uname -r` prints it.
     package static var runningKernel: String {
         var names = utsname()
         guard uname(&names) == 0 else { return "" }
@@ -30,7 +30,7 @@ package struct CodecMemoryStore: Sendable {
         }
     }
 
-    /// What was kept; an absent file is nothing, and so is one of another kernel or of other codecs.
+    /// Reads the file; returns nothing if it is absent, or of another kernel or other codecs.
     ///
     /// - Parameter codecs: ours.
     /// - Throws: `ConfigurationError` for a file that cannot be read (edited by hand, or damaged).

@@ -1,7 +1,7 @@
 import BluetoothSockets
 import HandsFree
 
-// What the log says when a headset's connection is ended here: what was wrong, and what to do about it.
+// Log texts for headsets that btcalld disconnects: what was wrong, and what to do about it.
 
 extension AudioGateway.CloseReason {
     package var advice: String {
@@ -23,7 +23,7 @@ extension AudioGateway.CloseReason {
 }
 
 extension RFCOMMChannel.CloseReason {
-    /// Nil where nothing is wrong, or nothing can be done.
+    /// Nil if nothing is wrong, or nothing can be done.
     package var advice: String? {
         switch self {
         case .outputOverflow:
@@ -37,7 +37,7 @@ extension RFCOMMChannel.CloseReason {
 }
 
 extension CodecLimit {
-    /// For people, in one line: why a better codec is not used, and what to do where something can be done.
+    /// Explains in one line why a better codec is not used, and what to do if something can be done.
     ///
     /// - Parameter address: of the headset.
     package func text(_ address: String) -> String {

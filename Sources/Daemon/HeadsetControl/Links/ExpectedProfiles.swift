@@ -5,13 +5,14 @@ package import ControlLoop
 package import Diagnostics
 package import Logging
 
-/// Has bluetoothd connect what is missing of headsets that came back by half; carries out what `ProfileRepair` decides.
+/// Has bluetoothd connect the missing profiles of headsets that came back with only some of them; carries out what
+/// `ProfileRepair` decides.
 @ControlPlane
 package final class ExpectedProfiles {
-    /// Whether a profile is up of which the directory of headsets knows nothing (A2DP); nil: nobody here wants it. A test
-    /// replaces it.
+    /// Whether a profile that the headset directory does not know (A2DP) is up; nil: it is not wanted here. A test replaces
+    /// it.
     package var isUp: @ControlPlane (BluetoothAddress, ServiceUUID) -> Bool?
-    /// What is missing of a headset has changed.
+    /// The missing profiles of a headset have changed.
     package let changes = Signal<BluetoothAddress>()
 
     private struct Watch {
@@ -32,7 +33,7 @@ package final class ExpectedProfiles {
     private var isFollowing = false
     private var isStopped = false
 
-    /// - Parameter waits: a `check` of zero looks at nothing.
+    /// - Parameter waits: a `check` of zero switches the check off.
     package init(
         registry: DeviceRegistry, headsets: HeadsetDirectory, profiles: VoiceProfiles, music: MusicControl,
         calls: CallDirectory, admission: LinkAdmission, problems: ProblemList, waits: ProfileRepair.Waits,
@@ -64,11 +65,11 @@ package final class ExpectedProfiles {
 
     // MARK: What happens
 
-    /// Something may be different: a profile, a call, what bluetoothd knows, who serves what.
+    /// Schedules a check: a profile, a call, bluetoothd's devices or the served profiles may have changed.
     package func follow() {
         guard !isFollowing, !isStopped else { return }
         isFollowing = true
-        // Once for all that happens together, and when it has happened in full.
+        // Once for all simultaneous changes, after the last of them.
         ControlLoop.shared.perform { [weak self] in self?.look() }
     }
 
@@ -78,12 +79,12 @@ package final class ExpectedProfiles {
         follow()
     }
 
-    /// The radio link is gone, if only for a moment.
+    /// The radio link has ended, if only for a moment.
     package func disconnected(_ address: BluetoothAddress) {
         update(address, nil)
     }
 
-    /// Somebody disconnects the headset, or one of its profiles.
+    /// A user or program disconnects the headset, or one of its profiles.
     private func dismissed(_ address: BluetoothAddress) {
         guard let actions = watches[address]?.repair.dismissed() else { return }
         perform(actions, address)
@@ -95,7 +96,7 @@ package final class ExpectedProfiles {
         watches = [:]
     }
 
-    /// What does not come up of a connected headset, for people; nil: nothing.
+    /// Names the profiles of a connected headset that do not come up, for people; nil: none.
     package func notice(of address: BluetoothAddress) -> String? {
         guard let missing = watches[address]?.missing, !missing.isEmpty else { return nil }
         return "its \(missing.map(Self.word).joined(separator: " and ")) does not come up"
@@ -118,14 +119,14 @@ package final class ExpectedProfiles {
     private func facts(of device: DeviceRegistry.Device) -> [ProfileRepair.Fact] {
         var facts: [ProfileRepair.Fact] = []
         let isSettingUp = admission.isSettingUp
-        // Of both voice profiles the better one is wanted alone.
+        // Of the two voice profiles only the better one is wanted.
         let voice = device.isHandsFree ? ServiceUUID.handsFree : .headset
         if device.uuids.contains(voice), profiles.serves(voice) {
             facts.append(.init(voice, headsets.presence(of: device.address), isDisturbing: isSettingUp))
         }
         let address = device.address
         if device.uuids.contains(.audioSink), let isUp = isUp(address, .audioSink) {
-            // Of no use in a call, whose link it could disturb.
+            // A2DP is of no use in a call, and connecting it could disturb the call's link.
             let isDisturbing = isSettingUp || !calls.calls.isEmpty
             facts.append(.init(.audioSink, isUp ? .up : .down, isDisturbing: isDisturbing))
         }
@@ -181,7 +182,7 @@ package final class ExpectedProfiles {
                 }
                 logger.notice("\(name): its \(word): \(error)")
             }
-            // What has come up with it is known before it is judged.
+            // Take note of the profiles that came up with it before judging the outcome.
             look()
             guard let actions = watches[address]?.repair.answered(number, outcome, at: ControlLoop.now) else { return }
             perform(actions, address)

@@ -5,13 +5,13 @@ import Diagnostics
 import HandsFree
 import Logging
 
-// Which connections are taken: one profile for each headset, and a bounded number that is not set up yet.
+// Decides which connections are accepted: one profile for each headset, and a limited number without a finished set-up.
 extension HeadsetDirectory {
-    /// Connections without a service level connection that may be at once. Each ends by itself after the set-up time.
+    /// Most connections without a service level connection at once. Each of them ends after the set-up time.
     package static let halfOpenLimit = 8
 
-    /// The Headset Profile is for headsets that have nothing else: with both voice profiles at once some of them break, and
-    /// a fallback would hide why the other one fails (docs/inside/Interop.md B17).
+    /// Refuses the Headset Profile for headsets that have another voice profile: some break with both at once, and a fallback
+    /// would hide why the other one fails (docs/inside/Interop.md B17).
     package func checkHeadsetProfile(_ address: BluetoothAddress) throws(ConnectionRefusal) {
         guard servesHeadsetProfile else {
             throw ConnectionRefusal("the Headset Profile is off: `btcall config headsetProfile yes`")
@@ -21,13 +21,13 @@ extension HeadsetDirectory {
         }
     }
 
-    /// Its services became known only after it had connected.
+    /// Ends a Headset Profile connection of a headset whose Hands-Free Profile became known only afterwards.
     package func leaveHeadsetProfile(_ device: DeviceRegistry.Device) {
         guard device.isHandsFree, let session = sessions[device.address], session.profile == .headset else { return }
         session.close("it has the Hands-Free Profile, which is used instead of the Headset Profile")
     }
 
-    /// Ends the connection that has been half open for longest while there are too many.
+    /// Closes the oldest half-open connections while their number is at the limit.
     package func makeRoom() {
         while true {
             let waiting = sessions.values.filter { !$0.isEstablished }
@@ -43,7 +43,7 @@ extension HeadsetDirectory {
         }
     }
 
-    /// Disconnects a headset that seems to be dead while the kernel still holds its earlier voice link: some controllers never
+    /// Disconnects a headset that seems dead while the kernel still holds its earlier voice link: some controllers never
     /// notice that a headset is gone, and the kernel refuses each set-up (EBUSY) until they do.
     package func free(_ address: BluetoothAddress) {
         let logger = logger.about(headset: address)
@@ -62,13 +62,13 @@ extension HeadsetDirectory {
         }
     }
 
-    /// Whether a headset that is known stays so: not one that was unpaired, nor one whose only profile is not served.
+    /// Whether a known headset stays known: not when it was unpaired, nor when none of its profiles is served.
     package func isServed(_ address: BluetoothAddress) -> Bool {
         guard let device = registry.device(address), device.paired else { return false }
         return isServed(device) || !device.isHeadset
     }
 
-    /// Whether it has a profile that is served here.
+    /// Whether a profile of the device is served here.
     package func isServed(_ device: DeviceRegistry.Device) -> Bool {
         device.isHandsFree || servesHeadsetProfile && device.isHeadset || servesA2DP && device.isAudioSink
     }

@@ -3,15 +3,15 @@ import BlueZ
 package import BluetoothTypes
 import Logging
 
-// What was learnt of the codecs of headsets.
+// Learning and forgetting the codecs of headsets.
 extension HeadsetDirectory {
     package func learnCodecs(of session: HeadsetSession) {
         codecMemories.learn(session.codecMemory, of: session.address, on: session.adapter)
     }
 
-    /// A person wants all codecs to be tried again with a headset; the link that is open stays as it is.
+    /// Has all codecs tried again with a headset, on a person's request; the open link stays unchanged.
     ///
-    /// - Throws: `unavailable` for a headset of which nothing is known.
+    /// - Throws: `unavailable` for an unknown headset.
     package func forgetCodecs(of address: BluetoothAddress) throws(APIError) {
         guard sessions[address] != nil || described[address] != nil || codecMemories.knows(address) else {
             throw APIError(.unavailable, "no headset \(address) is known: see `btcall devices`")
@@ -21,7 +21,7 @@ extension HeadsetDirectory {
         logger.notice("\(address): what was learnt of its codecs is forgotten, as asked")
     }
 
-    /// Of headsets that are not paired any more with an adapter that is there.
+    /// Forgets headsets that are no longer paired with a present adapter.
     package func forgetCodecsOfUnpaired() {
         guard registry.isServicePresent else { return }
         let registry = registry

@@ -3,9 +3,9 @@ package import BlueZ
 package import BluetoothTypes
 import ControlLoop
 
-// What people and programs see of a headset that is away, and how they bring it back.
+// How clients see a disconnected headset, and how they connect it.
 extension HeadsetDirectory {
-    /// The headset as clients see it: connected, or paired and away; nil for one that is neither.
+    /// The headset as clients see it: connected, or paired and away; nil if it is neither.
     package func presentation(of address: BluetoothAddress) -> HeadsetDescription? {
         if let description = description(of: address) { return description }
         guard described[address] != nil else { return nil }
@@ -14,7 +14,7 @@ extension HeadsetDirectory {
 
     /// Connects a paired headset with all its profiles; does nothing when it is connected for calls.
     ///
-    /// - Throws: `unavailable` with the reason of bluetoothd.
+    /// - Throws: `unavailable` with bluetoothd's reason.
     package func connect(_ address: BluetoothAddress) async throws(APIError) {
         if sessions[address]?.isEstablished == true { return }
         do throws(DeviceCallError) {
@@ -28,7 +28,8 @@ extension HeadsetDirectory {
         }
     }
 
-    /// bluetoothd connects by itself what was registered to be, which the Headset Profile is not.
+    /// Connects the headset. `Device1.Connect` covers only profiles registered with AutoConnect, which the Headset Profile
+    /// is not.
     package func page(_ address: BluetoothAddress) async throws(DeviceCallError) {
         guard let device = registry.device(address) else { throw .unknownDevice }
         if device.isHandsFree || device.isAudioSink {

@@ -4,17 +4,17 @@ import ControlLoop
 import HandsFree
 import Routing
 
-// What headsets are shown beside calls, and what they wish.
+// What headsets are shown beside calls, and their requests.
 extension HeadsetDirectory {
-    /// An application without call state speaks to the headsets, or has ended (`virtualCall`).
+    /// Starts or ends the virtual call: an application without call state plays speech to the headsets (`virtualCall`).
     package func setVirtualCall(_ isOn: Bool) {
         guard isVirtualCallAsked != isOn else { return }
         isVirtualCallAsked = isOn
         for address in sessions.keys.sorted() { sessions[address]?.setVirtualCall(isOn) }
     }
 
-    /// Whether the button means a call that the headset is not shown: a headset with only the Headset Profile has no other
-    /// way to say that the person wants to hear no more.
+    /// Whether the headset has only the Headset Profile. Its button may mean speech that it is not shown as a call: the
+    /// wearer has no other way to stop it.
     package func isHeadsetProfile(_ address: BluetoothAddress) -> Bool { sessions[address]?.profile == .headset }
 
     package func takeWishes(of session: HeadsetSession) {

@@ -22,39 +22,39 @@ package final class HeadsetDirectory: LinkOpening {
         case vanished(BluetoothAddress)
         case changed(BluetoothAddress)
         case buttonPressed(BluetoothAddress, AudioGateway.Button)
-        /// The call key was held, for what headsets call voice recognition.
+        /// The call key was held, which headsets report as voice recognition.
         case buttonHeld(BluetoothAddress)
-        /// The wearer has turned the microphone: from what is known of before, to what.
+        /// The wearer has changed the microphone volume; `old` is nil if it was unknown.
         case microphoneTurned(BluetoothAddress, old: Int?, new: Int)
-        /// A connection has begun, been set up, or ended.
+        /// A connection has begun, finished its set-up, or ended.
         case session(BluetoothAddress)
-        /// Somebody wants the headset to be disconnected.
+        /// A user or program disconnects the headset.
         case dismissed(BluetoothAddress)
         /// btcalld disconnects it to free the controller: a loss, not a user's request.
         case freed(BluetoothAddress)
-        /// It is not paired any more.
+        /// The headset is no longer paired.
         case unpaired(BluetoothAddress)
     }
 
     package let changes = Signal<Change>()
-    /// A headset is known from now on, or no longer.
+    /// A headset has become known, or was forgotten.
     package let known = Signal<BluetoothAddress>()
-    /// What the policy is told.
+    /// Events for the policy.
     package let routing = Signal<RoutingEvent>()
-    /// What a headset that connects needs to be treated differently.
+    /// Finds special treatment for a headset that connects.
     private let quirks: HeadsetQuirks
-    /// What is known of the A2DP of a headset; nil while that is not up.
+    /// The A2DP state of a headset; nil while A2DP is down.
     package let media: @ControlPlane (BluetoothAddress) -> HeadsetDescription.Media?
-    /// Whether headsets that have only A2DP are taken.
+    /// Whether headsets that have only A2DP are served.
     package var servesA2DP = false
-    /// What is remembered and passed on of volumes and batteries.
+    /// Remembers volumes, and passes batteries on to bluetoothd.
     private let levels: HeadsetLevels
 
     package let registry: DeviceRegistry
     private let calls: CallDirectory
     private let graph: AudioGraph
     private let admission: LinkAdmission
-    /// Of connections from now on; those that are up take what they can.
+    /// Configuration of later connections; present ones adopt the parts that can change.
     package var configuration: AudioGatewayConfiguration {
         didSet {
             if oldValue.codecs != configuration.codecs { codecMemories.codecsChanged(configuration.codecs) }
@@ -63,19 +63,19 @@ package final class HeadsetDirectory: LinkOpening {
     }
     package let logger: Logger
     package var sessions: [BluetoothAddress: HeadsetSession] = [:]
-    /// Whether headsets that have only the Headset Profile are taken.
+    /// Whether headsets that have only the Headset Profile are served.
     package var servesHeadsetProfile = false
-    /// An application without call state speaks to the headsets.
+    /// Whether an application without call state plays speech to the headsets.
     package var isVirtualCallAsked = false
-    /// The headsets that the policy knows, each with the object path of its adapter where bluetoothd has said it.
+    /// The headsets known to the policy, each with its adapter's object path if bluetoothd has named it.
     package var described: [BluetoothAddress: String?] = [:]
-    /// Has music make room before a link is opened.
+    /// Pauses music before a link is opened.
     private let music: any MakingRoom
-    /// What was learnt of the codecs of headsets.
+    /// What was learnt about the codecs of headsets.
     package let codecMemories: CodecMemories
-    /// The number that was dialled last, here or by an application, since the start: for every headset's AT+BLDN.
+    /// The number dialled last, here or by an application, since the start: every headset's AT+BLDN dials it.
     package private(set) var lastDialed: String?
-    /// The outgoing call that it is the number of: an older one that is left when this one ends was not dialled later.
+    /// The outgoing call of that number. When it ends, an older call that remains does not count as dialled later.
     private var lastOutgoing: CallID?
 
     package init(
@@ -102,7 +102,7 @@ package final class HeadsetDirectory: LinkOpening {
 
     // MARK: Connections
 
-    /// bluetoothd hands over a headset's RFCOMM connection; a new one replaces an old one, which is dead then.
+    /// Accepts a headset's RFCOMM connection from bluetoothd; a new one replaces the old one, which is dead by then.
     ///
     /// - Throws: why the headset is not served by this profile.
     package func connected(
@@ -114,7 +114,7 @@ package final class HeadsetDirectory: LinkOpening {
         do throws(SystemError) {
             channel = try RFCOMMChannel(descriptor: descriptor.take())
         } catch {
-            // What the headset has goes on.
+            // The headset's present connection stays.
             throw ConnectionRefusal("the connection cannot be used: \(error)")
         }
         sessions[address]?.close("replaced by a new connection")
@@ -157,10 +157,11 @@ package final class HeadsetDirectory: LinkOpening {
         }
     }
 
-    /// bluetoothd asks for it, or reports that the radio link is gone.
+    /// Ends the session because bluetoothd requests it, or reports that the radio link has ended.
     package func closeSession(_ address: BluetoothAddress, _ reason: String) { sessions[address]?.close(reason) }
 
-    /// A user of this machine disconnects the headset: who pages it and who repairs it know that before the connection ends.
+    /// Ends the session because a user of this machine disconnects the headset. Reconnection and profile repair learn of it
+    /// before the connection ends.
     package func dismiss(_ address: BluetoothAddress) {
         changes.send(.dismissed(address))
         closeSession(address, "a user of this machine disconnected it")
@@ -189,14 +190,14 @@ package final class HeadsetDirectory: LinkOpening {
         sessions[address]?.setMicrophoneVolume(Int(volume))
     }
 
-    /// The loudest that a headset's speaker may be, 0…15.
+    /// Highest speaker volume of a headset, 0…15.
     package func speakerCeiling(of address: BluetoothAddress) -> Int {
         sessions[address]?.speakerCeiling ?? configuration(of: address).speakerCeiling
     }
 
     // MARK: What is known of them
 
-    /// How many are connected, for calls or for music.
+    /// Number of headsets that are connected, for calls or for music.
     package var connectedCount: Int {
         let others = registry.devices.map(\.address).filter { sessions[$0]?.isEstablished != true }
         return sessions.values.count { $0.isEstablished } + others.count { media($0) != nil }
@@ -215,7 +216,7 @@ package final class HeadsetDirectory: LinkOpening {
             audioPolicy: audioPolicy(of: session), media: media)
     }
 
-    /// As the headset says it; of one that does not, as bluetoothd has it from elsewhere (docs/inside/Interop.md A15).
+    /// Charge from the headset's own reports; without them, bluetoothd's value (docs/inside/Interop.md A15).
     private func battery(of session: HeadsetSession) -> Int? {
         session.charge.report?.percent ?? registry.device(session.address)?.battery
     }
@@ -226,7 +227,7 @@ package final class HeadsetDirectory: LinkOpening {
         return session.isEstablished && session.charge.report == nil
     }
 
-    /// Frames per second that a link to the headset can have, best first; empty while it is not connected.
+    /// Sample rates in Hz that a link to the headset can have, best first; empty while it is not connected.
     package func rates(of address: BluetoothAddress) -> [Int] {
         guard let session = sessions[address], session.isEstablished else { return [] }
         var rates: [Int] = []
@@ -234,7 +235,7 @@ package final class HeadsetDirectory: LinkOpening {
         return rates
     }
 
-    /// Whether a headset's hands-free or headset profile is up.
+    /// State of a headset's Hands-Free or Headset Profile.
     package func presence(of address: BluetoothAddress) -> ProfileRepair.Presence {
         guard let session = sessions[address] else { return .down }
         return session.isEstablished ? .up : .comingUp
@@ -248,7 +249,8 @@ package final class HeadsetDirectory: LinkOpening {
         registry.device(address)?.classOfDevice.category
     }
 
-    /// Headsets that are paired but not connected are shown to the policy too, so that `btcall devices` has them.
+    /// Makes the device known to the policy if it is paired, even while it is not connected, so that `btcall devices` lists
+    /// it.
     package func describe(_ device: DeviceRegistry.Device) {
         guard device.paired else { return forget(device.address) }
         leaveHeadsetProfile(device)
@@ -261,20 +263,20 @@ package final class HeadsetDirectory: LinkOpening {
         known.send(device.address)
     }
 
-    /// bluetoothd does not know the headset any more, or not as a paired one: it leaves the policy's facts when its connection
-    /// is over. That its adapter was pulled is no such case, because it comes back with that.
+    /// Handles a headset that bluetoothd no longer knows, or no longer as paired: the policy forgets it when its connection
+    /// has ended. A pulled adapter does not count, because its headsets come back with it.
     package func forget(_ address: BluetoothAddress) {
         guard described[address] != nil else { return }
         ControlLoop.shared.schedule(after: Self.adapterDelay) { [weak self] in self?.forgetIfUnpaired(address) }
     }
 
-    /// Headsets that were unpaired while bluetoothd or the adapter was away.
+    /// Forgets headsets that were unpaired while bluetoothd or the adapter was away.
     package func forgetUnpaired() {
         for address in described.keys.sorted() { forgetIfUnpaired(address) }
         forgetCodecsOfUnpaired()
     }
 
-    /// bluetoothd takes the devices away first, and then their adapter.
+    /// bluetoothd removes the devices before their adapter.
     private static let adapterDelay = Duration.milliseconds(100)
 
     package func forgetIfUnpaired(_ address: BluetoothAddress) {
@@ -328,7 +330,7 @@ package final class HeadsetDirectory: LinkOpening {
 
     private func linkEnded(_ address: BluetoothAddress, _ end: VoiceLink.End) {
         admission.linkClosed(address)
-        // The end of an earlier link says nothing about the one that the engine has now.
+        // The end of an earlier link says nothing about the link that the engine has now.
         if !graph.hasLink(address) { sessions[address]?.linkEnded(end) }
     }
 
@@ -372,7 +374,7 @@ package final class HeadsetDirectory: LinkOpening {
                 if session.audioPolicy != nil { routing.send(.headsetWish(address, takesCalls: true)) }
                 changes.send(.vanished(address))
             }
-            // It may be written to a file: the call moves first.
+            // Learning may write a file: move the call first.
             learnCodecs(of: session)
             forget(address)
         case .changed:
@@ -390,7 +392,7 @@ package final class HeadsetDirectory: LinkOpening {
         }
     }
 
-    /// What the policy is told of a link.
+    /// Translates the report of a link for the policy.
     private static func event(_ report: VoiceLink.Report, _ address: BluetoothAddress) -> RoutingEvent {
         switch report {
         case .opened: .linkOpened(address)

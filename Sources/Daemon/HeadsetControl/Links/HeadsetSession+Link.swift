@@ -6,9 +6,9 @@ import HandsFree
 package import HeadsetPolicy
 import Logging
 
-/// The voice link: tells the machine what happens, and carries out what that decides.
+/// The voice link: feeds events to the `VoiceLink` machine and carries out its actions.
 extension HeadsetSession: LinkContender {
-    /// What an action of the machine is about, beside the link itself.
+    /// Additional subject of an action.
     enum LinkSubject {
         case nothing
         case link(OpenAudioLink)
@@ -41,10 +41,10 @@ extension HeadsetSession: LinkContender {
     package func firstPacketCame() { act(voiceLink.firstPacketCame()) }
     package func linkSilent() { voiceLink.fellSilent() }
     package func linkResumed() { voiceLink.resumed() }
-    /// The engine has the link no more.
+    /// The engine has removed the link.
     package func linkEnded(_ end: VoiceLink.End) { act(voiceLink.linkEnded(end, at: ControlLoop.now)) }
 
-    /// What the kernel has made of a set-up.
+    /// Handles the kernel's result of a set-up.
     private func took(_ result: Result<OpenAudioLink, AudioLinkError>) {
         opening = nil
         switch result {
@@ -56,7 +56,7 @@ extension HeadsetSession: LinkContender {
 
     // MARK: What the machine decides
 
-    /// Actions that arise while one is being carried out are taken after those before.
+    /// Runs actions in order; actions that arise meanwhile are queued behind them.
     func act(_ actions: [VoiceLink.Action], on subject: LinkSubject = .nothing) {
         linkActions += actions.map { ($0, subject) }
         guard !isActing else { return }
@@ -169,7 +169,7 @@ extension HeadsetSession: LinkContender {
         case .waitsForSignOfLife:
             logger.info("\(address): silent since its link closed; its link is opened when it is heard of again")
         case .refused: if case .refusal(let error) = subject { logger.notice("\(address): \(error)") }
-        // A link whose other side has closed it says nothing about where the controller sends voice.
+        // A link that the other side has closed says nothing about where the controller sends voice.
         case .nothingCameIn(isUp: false, let isLast):
             logger.warning("\(address): the audio link ended before anything came in\(Self.next(isLast))")
         case .nothingCameIn(isUp: true, let isLast):

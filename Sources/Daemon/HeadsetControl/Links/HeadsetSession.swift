@@ -8,40 +8,40 @@ package import HeadsetPolicy
 package import Logging
 package import Telephony
 
-/// One headset's RFCOMM life: feeds its bytes to the Audio Gateway machine and carries out what that decides.
+/// RFCOMM session of one headset: feeds its bytes to the `AudioGateway` machine and carries out its actions.
 @ControlPlane
 package final class HeadsetSession {
-    /// What the directory has to know.
+    /// Events for the headset directory.
     package enum Event {
         case established
-        /// The connection is over; nothing follows.
+        /// The connection has ended; no event follows.
         case ended(reason: String)
         case changed
         case buttonPressed(AudioGateway.Button)
         /// The call key was held.
         case buttonHeld
-        /// It said how calls are to come to it.
+        /// The headset has said how it wants to receive calls.
         case wishesChanged
-        /// What became of its voice link.
+        /// The state of its voice link has changed.
         case link(VoiceLink.Report)
-        /// It does not answer, and the controller still holds its earlier voice link.
+        /// The headset does not answer, and the controller still holds its earlier voice link.
         case linkStuck
         case request(CallRequest, GatewayRequestID)
-        /// The wearer has turned the microphone: what was known of it, and what it is.
+        /// The wearer has changed the microphone volume: old (nil: unknown) and new.
         case microphoneVolume(Int?, Int)
     }
 
     package let address: BluetoothAddress
     package let profile: AudioGatewayConfiguration.Profile
-    /// The adapter that it is connected to; nil where bluetoothd has not said it.
+    /// The adapter that the headset is connected to; nil if bluetoothd has not named it.
     package let adapter: BluetoothAddress?
     package let connectedAt = ControlLoop.now
     package private(set) var isEstablished = false
     package private(set) var charge = HeadsetBattery()
     package private(set) var volumes = HeadsetVolumes()
-    /// What both sides can do, best first.
+    /// Codecs of both sides, best first.
     package private(set) var codecs: [VoiceCodec] = [.cvsd]
-    /// What it said of how calls are to come to it (AT+ANDROID); nil: nothing.
+    /// How the headset wants to receive calls (AT+ANDROID); nil if it has not said.
     package private(set) var audioPolicy: AudioGateway.SinkAudioPolicy?
     package var onEvent: (@ControlPlane (Event) -> Void)?
 
@@ -51,25 +51,25 @@ package final class HeadsetSession {
     let graph: AudioGraph
     private var ours: [VoiceCodec]
     package let quirks: Quirks
-    /// What the headset offered last.
+    /// The headset's last offer.
     private var theirs: [VoiceCodec]?
     let logger: Logger
     private var timer: Timer?
-    /// Has music make room before its link is opened.
+    /// Pauses music before the headset's link is opened.
     package weak var music: (any MakingRoom)?
 
-    // Its voice link: HeadsetSession+Link.swift.
+    // State of the voice link; see HeadsetSession+Link.swift.
     var voiceLink = VoiceLink()
     var linkActions: [(VoiceLink.Action, LinkSubject)] = []
     var isActing = false
     var linkTimer: Timer?
-    /// Its place in the controller's queue.
+    /// Place in the controller's queue.
     var ticket: LinkQueue.Ticket?
     /// The link that the headset opens, until the gateway has decided.
     var offered: (any IncomingAudioLink)?
-    /// The one that is being set up.
+    /// The headset's link while btcalld accepts it.
     var accepted: (any IncomingAudioLink)?
-    /// The kernel sets up a link.
+    /// The kernel's set-up of a link.
     var opening: Task<Void, Never>?
 
     package init(
@@ -91,22 +91,22 @@ package final class HeadsetSession {
         channel.onClosed = { [weak self] reason in self?.closed(reason) }
     }
 
-    /// Begins; set `onEvent` before. One of the Headset Profile is established with that.
+    /// Begins the session; set `onEvent` before. A Headset Profile session is established at once.
     package func start() { run(gateway.start(at: ControlLoop.now)) }
 
-    /// What was learnt of its codecs, for its next connection.
+    /// What was learnt about the headset's codecs, for its next connection.
     package var codecMemory: CodecMemory { gateway.codecMemory }
 
-    /// Why the best codec of ours is not used; nil while it is.
+    /// Why our best codec is not used; nil while it is.
     package var codecLimit: CodecLimit? { gateway.codecLimit }
 
-    /// All codecs are tried again from the next link on.
+    /// Tries all codecs again, from the next link on.
     package func forgetCodecs() {
         gateway.forgetCodecs()
         onEvent?(.changed)
     }
 
-    /// Takes the codecs, for the next link, the name of the network, the board's battery and the loudest volume.
+    /// Adopts codecs (for the next link), network name, numbers, the board's battery and the highest speaker volume.
     package func reconfigure(_ configuration: AudioGatewayConfiguration) {
         var configuration = configuration
         configuration.quirks = quirks
@@ -123,7 +123,7 @@ package final class HeadsetSession {
 
     // MARK: What the daemon tells the headset
 
-    /// - Parameter lastDialed: what AT+BLDN dials.
+    /// - Parameter lastDialed: the number that AT+BLDN dials.
     package func callsChanged(_ snapshot: CallSnapshot, lastDialed: String?) {
         gateway.setLastDialed(lastDialed)
         run(gateway.callsChanged(snapshot, at: ControlLoop.now))
@@ -145,7 +145,7 @@ package final class HeadsetSession {
         onEvent?(.changed)
     }
 
-    /// Takes the volumes of earlier connections, which the headset is told unless it says others first.
+    /// Restores the volumes of earlier connections; the headset receives them unless it sets its own first.
     package func restore(_ remembered: HeadsetVolumes) { tell(remembered) }
 
     private func tell(_ new: HeadsetVolumes) {
@@ -162,7 +162,7 @@ package final class HeadsetSession {
         }
     }
 
-    /// The loudest that its speaker may be, 0…15.
+    /// Highest speaker volume of the headset, 0…15.
     package var speakerCeiling: Int { gateway.configuration.speakerCeiling }
 
     // MARK: Life
@@ -186,7 +186,7 @@ package final class HeadsetSession {
         onEvent?(.ended(reason: reason))
     }
 
-    /// The connection is over, perhaps before its last set-up has ended.
+    /// Whether the connection has ended, perhaps before its last set-up.
     private var isOver: Bool { voiceLink.isOver }
 
     func fault(_ reason: String) {
@@ -267,7 +267,7 @@ package final class HeadsetSession {
         case .voiceRecognition(let isOn):
             guard isOn else { return }
             onEvent?(.buttonHeld)
-            // There is none to go on with; the headset has its answer first.
+            // btcalld has no voice recognition to run: end it, after the headset has received its answer.
             ControlLoop.shared.perform { [weak self] in
                 guard let self, !isOver else { return }
                 run(gateway.setVoiceRecognition(false))

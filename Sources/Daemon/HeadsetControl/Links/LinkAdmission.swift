@@ -6,32 +6,32 @@ import Diagnostics
 package import HeadsetPolicy
 package import Logging
 
-/// Sets up a voice link when its turn has come.
+/// Waits for its turn to set up a voice link.
 @ControlPlane
 package protocol LinkContender: AnyObject {
     func turnCame(_ ticket: LinkQueue.Ticket)
-    /// The set-ups of others took too long.
+    /// The other set-ups took too long.
     func turnRefused(_ ticket: LinkQueue.Ticket)
 }
 
-/// Carries out what the controller's queue decides: one voice link is set up at a time, with a pause after a close.
+/// Carries out the decisions of the controller's queue: one voice link is set up at a time, with a pause after a close.
 @ControlPlane
 package final class LinkAdmission {
-    /// Where links come from; used by whose turn it is.
+    /// Source of links, used by the contender whose turn it is.
     package let opener: any AudioLinkOpening
     package enum Event {
-        /// The set-up of a headset's link begins, whoever asked for it.
+        /// The set-up of a headset's link begins, whichever side requested it.
         case settingUp(BluetoothAddress)
-        /// The set-up of a headset's link has to be tried again.
+        /// The set-up of a headset's link has to be retried.
         case retried(BluetoothAddress)
-        /// The set-up of a link with a codec has ended; nil: it is up.
+        /// The set-up of a link with a codec has ended; nil: successfully.
         case ended(VoiceCodec, AudioFailure?)
         /// No link is being set up any more.
         case idle
     }
 
     package let events = Signal<Event>()
-    /// What may be wrong with a link that is up while nothing has come in.
+    /// Explains why a link may be up without incoming audio.
     package let advice: (@ControlPlane (BluetoothAddress) -> String)?
     private let logger: Logger
     private var queue: LinkQueue
@@ -58,19 +58,19 @@ package final class LinkAdmission {
         set { queue.pause = newValue }
     }
 
-    /// Whether a link is being set up, of whichever headset.
+    /// Whether a link of any headset is being set up.
     package var isSettingUp: Bool { queue.current != nil }
-    /// How many closed links are remembered.
+    /// Number of closed links that are remembered.
     package var pauseCount: Int { queue.pauseCount }
 
-    /// A place in the queue, for one set-up.
+    /// Returns a place in the queue for one set-up.
     package func ticket(for address: BluetoothAddress) -> LinkQueue.Ticket {
         ticketCount += 1
         return LinkQueue.Ticket(address, number: ticketCount)
     }
 
     /// - Parameters:
-    ///   - contender: told when its turn has come, perhaps at once; kept until it leaves.
+    ///   - contender: notified when its turn has come, perhaps at once; retained until it leaves.
     ///   - limit: how long it waits for the set-ups of others.
     package func enter(_ ticket: LinkQueue.Ticket, _ contender: any LinkContender, limit: Duration) {
         events.send(.settingUp(ticket.address))
@@ -78,16 +78,16 @@ package final class LinkAdmission {
         perform(queue.enter(ticket, limit: limit, at: ControlLoop.now))
     }
 
-    /// The set-up begins once more, after the pause.
+    /// Starts the set-up again after the pause.
     package func again(_ ticket: LinkQueue.Ticket) { perform(queue.again(ticket, at: ControlLoop.now)) }
 
-    /// The set-up has ended, or is not wanted any more.
+    /// The set-up has ended, or is no longer wanted.
     package func leave(_ ticket: LinkQueue.Ticket) {
         contenders[ticket] = nil
         perform(queue.leave(ticket, at: ControlLoop.now))
     }
 
-    /// A link of the headset is gone: the pause begins.
+    /// A link of the headset has closed: starts the pause.
     package func linkClosed(_ address: BluetoothAddress) { queue.closed(address, at: ControlLoop.now) }
 
     private func perform(_ new: [LinkQueue.Action]) {

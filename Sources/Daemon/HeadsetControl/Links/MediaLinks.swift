@@ -8,8 +8,8 @@ import HeadsetPolicy
 package import Logging
 package import Routing
 
-/// A2DP: acquires the streams to headsets for the route and for what is heard beside the calls, gives them back, and keeps
-/// them back while a voice link is in use. Tells each headset's `MediaLink` what happens, and carries out what that decides.
+/// A2DP: acquires streams to headsets for the route and for other sound, releases them, and suspends them while a voice link
+/// is in use. Feeds each headset's `MediaLink` machine with events and carries out its actions.
 @ControlPlane
 package final class MediaLinks {
     private final class Link {
@@ -23,25 +23,25 @@ package final class MediaLinks {
         init(_ address: BluetoothAddress) { self.address = address }
     }
 
-    /// What an action of the machine is about, beside the headset.
+    /// Additional subject of an action.
     private enum Subject {
         case nothing
         case refusal(MediaError)
-        /// `errno` of the socket; 0: by the headset.
+        /// `errno` of the socket; 0: ended by the headset.
         case loss(Int32)
     }
 
-    /// What the policy is told.
+    /// Events for the policy.
     package let routing = Signal<RoutingEvent>()
-    /// What is shown of a headset is another.
+    /// A headset's published state changed.
     package let changes = Signal<BluetoothAddress>()
-    /// Nothing is heard on a headset that something is to be heard on, and why; nil: it is.
+    /// Playback to a headset failed, with the reason; nil once it recovers.
     package let failures = Signal<(BluetoothAddress, MediaError?)>()
     private let source: MediaSource
     private let graph: AudioGraph
     private let logger: Logger
     private var links: [BluetoothAddress: Link] = [:]
-    /// Headsets that have A2DP up, in the order in which that came.
+    /// Headsets whose A2DP is up, in the order in which it came up.
     private var present: [BluetoothAddress] = []
 
     package init(source: MediaSource, graph: AudioGraph, logger: Logger) {
@@ -59,7 +59,7 @@ package final class MediaLinks {
 
     // MARK: What bluetoothd says
 
-    /// A2DP of a headset is up.
+    /// A headset's A2DP has come up.
     package func appeared(_ address: BluetoothAddress) {
         present.removeAll { $0 == address }
         present.append(address)
@@ -69,7 +69,7 @@ package final class MediaLinks {
         changed(address)
     }
 
-    /// A2DP of a headset is down: what was acquired is dead.
+    /// A headset's A2DP has gone down: an acquired stream is dead.
     package func vanished(_ address: BluetoothAddress) {
         present.removeAll { $0 == address }
         let link = link(address)
@@ -79,22 +79,22 @@ package final class MediaLinks {
         changed(address)
     }
 
-    /// The headset, or bluetoothd, has stopped what was acquired; the socket does not say so.
+    /// The headset or bluetoothd has stopped the acquired stream; the socket does not show this.
     package func stopped(_ address: BluetoothAddress) {
         if let link = links[address] { act(link, link.machine.stopped(at: ControlLoop.now), about: .loss(0)) }
     }
 
     package func isUp(_ address: BluetoothAddress) -> Bool { present.contains(address) }
 
-    /// Sound goes to the headset over A2DP, or is about to, or is just being ended.
+    /// Whether a stream to the headset is in use, being started or being ended.
     package func isStreaming(_ address: BluetoothAddress) -> Bool { links[address]?.machine.isInUse ?? false }
 
-    /// Sound goes to the headset at this moment.
+    /// Whether sound goes to the headset at this moment.
     package func isPlaying(_ address: BluetoothAddress) -> Bool { links[address]?.machine.user != nil }
 
     package var isAnyStreaming: Bool { links.values.contains { $0.machine.user != nil } }
 
-    /// Whose button it was that came from somewhere: the headset that plays, else the one that came last.
+    /// Best guess for an unattributed AVRCP key: the headset that is playing, otherwise the most recent one.
     package var likelySource: BluetoothAddress? { present.last { isPlaying($0) } ?? present.last }
 
     private func changed(_ address: BluetoothAddress) {
@@ -109,7 +109,7 @@ package final class MediaLinks {
         act(link, link.machine.openRequested())
     }
 
-    /// Closes the stream or cancels its set-up; `.linkClosed` comes back.
+    /// Closes the stream or cancels its set-up; reports `.linkClosed`.
     package func closeLink(_ address: BluetoothAddress) {
         let link = link(address)
         act(link, link.machine.closeRequested())
@@ -117,24 +117,25 @@ package final class MediaLinks {
 
     // MARK: Voice links
 
-    /// Ends what goes to the headset over A2DP beside the calls, and keeps it back until `resume`; `isStreaming` says how long it takes.
+    /// Ends what plays on the headset over A2DP beside the calls, and suspends it until `resume`; `isStreaming` shows when
+    /// it has ended.
     package func keepBack(_ address: BluetoothAddress) {
         let link = link(address)
         act(link, link.machine.keepBack())
     }
 
-    /// The headset may play again what was kept back.
+    /// Allows suspended playback on the headset again.
     package func resume(_ address: BluetoothAddress) {
         if let link = links[address] { act(link, link.machine.resume()) }
     }
 
     package func isSuspended(_ address: BluetoothAddress) -> Bool { links[address]?.machine.isKeptBack ?? false }
-    /// Headsets whose A2DP is kept back.
+    /// Headsets whose A2DP is suspended.
     package var suspended: [BluetoothAddress] { links.values.filter(\.machine.isKeptBack).map(\.address).sorted() }
 
     // MARK: What the machines decide
 
-    /// Actions that arise while one is being carried out are taken after those before.
+    /// Runs actions in order; actions that arise meanwhile are queued behind them.
     private func act(_ link: Link, _ actions: [MediaLink.Action], about subject: Subject = .nothing) {
         link.actions += actions.map { ($0, subject) }
         guard !link.isActing else { return }
@@ -172,7 +173,7 @@ package final class MediaLinks {
             "\(address): A2DP ended (\(code == 0 ? "by the headset" : "\(SystemError(call: "send", code: code))"))")
     }
 
-    /// What the policy is told of a stream.
+    /// Translates the report of a stream for the policy.
     private static func event(_ report: MediaLink.Report, _ address: BluetoothAddress) -> RoutingEvent {
         switch report {
         case .opened: .linkOpened(address)
@@ -213,7 +214,7 @@ package final class MediaLinks {
     }
 
     private func release(_ link: Link) {
-        // The engine has let go of the descriptor: the socket is closed with it.
+        // The engine has released the descriptor: this closes the socket.
         link.acquired = nil
         let address = link.address
         Task { @ControlPlane in
@@ -246,7 +247,7 @@ package final class MediaLinks {
         source.transport(of: address)?.delay.map { Int($0.milliseconds) } ?? 0
     }
 
-    /// Rate, mode and bitpool of what was acquired.
+    /// Rate, mode and bitpool of the acquired stream.
     private func describe(_ link: Link) -> String {
         guard let acquired = link.acquired else { return "" }
         return Self.text(acquired.configuration, bitpool: acquired.bitpool)
@@ -264,7 +265,7 @@ extension MediaLinks: StreamOpening {
 
     private func mayPlay(_ address: BluetoothAddress) -> Bool { links[address]?.machine.mayPlay ?? false }
 
-    /// Of any headsets the one that plays already, else the one that came last.
+    /// Default headset for output: the one that is playing, otherwise the most recent one.
     package var chosen: BluetoothAddress? {
         present.last { links[$0]?.machine.user == .output && mayPlay($0) } ?? present.last(where: mayPlay)
     }
@@ -274,7 +275,7 @@ extension MediaLinks: StreamOpening {
             let link = link(address)
             guard let actions = link.machine.setOutputWanted(addresses.contains(address)) else { continue }
             act(link, actions)
-            // Its next step may change the graph, which is just being changed.
+            // Its next step may change the graph, which is being changed right now.
             later { $0.act(link, link.machine.takeStep()) }
         }
     }

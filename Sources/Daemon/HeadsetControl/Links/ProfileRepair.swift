@@ -1,24 +1,24 @@
 package import BlueZ
 package import BluetoothTypes
 
-/// Looks some seconds after a headset has connected whether all of its profiles are up that are wanted here, and has the
-/// missing ones asked for (docs/inside/Interop.md no. 9).
+/// Checks some seconds after a headset has connected whether all wanted profiles are up, and has bluetoothd connect the
+/// missing ones (docs/inside/Interop.md no. 9).
 ///
-/// A value, one for each headset: facts and times in, actions out, which the caller runs in order. What was up in this
-/// connection and went, or was disconnected by somebody, is let go: that is a wish.
+/// A value, one for each headset: facts and times in, actions out, which the caller runs in order. A profile that was up in
+/// this connection and went down, or that somebody disconnected, is left alone: that was intended.
 package struct ProfileRepair: Sendable {
     package enum Presence: Equatable, Sendable {
         case up
-        /// Its connection is there, and its set-up is not over.
+        /// Connected, with its set-up not finished.
         case comingUp
         case down
     }
 
-    /// What is known of one profile that the headset promises and this daemon wants.
+    /// State of one profile that the headset announces and this daemon wants.
     package struct Fact: Equatable, Sendable {
         package let service: ServiceUUID
         package let presence: Presence
-        /// To ask for it now would be in the way of a call.
+        /// Connecting it now would disturb a call.
         package let isDisturbing: Bool
 
         package init(_ service: ServiceUUID, _ presence: Presence, isDisturbing: Bool = false) {
@@ -29,32 +29,32 @@ package struct ProfileRepair: Sendable {
     }
 
     package enum Outcome: Equatable, Sendable {
-        /// bluetoothd has connected it, or says that it is connected.
+        /// bluetoothd has connected it, or reports that it was connected already.
         case done
-        /// Somebody else has it connected at this moment.
+        /// Another program is connecting it at this moment.
         case inProgress
         case failed(DeviceCallError)
     }
 
     package enum Action: Equatable, Sendable {
-        /// The outcome comes back as `answered` with this number.
+        /// Connect the profile; the outcome comes back as `answered` with this number.
         case ask(ServiceUUID, number: Int, attempt: Int)
-        /// It is up after it was asked for.
+        /// The profile is up after a request.
         case repaired(ServiceUUID)
-        /// It was asked for in vain; nil: bluetoothd has no objection, and yet it is not there.
+        /// All requests failed; nil: bluetoothd reports success, but the profile is not up.
         case missing(ServiceUUID, DeviceCallError?)
         /// Ends `missing`.
         case over(ServiceUUID)
-        /// Replaces an earlier one.
+        /// Replaces an earlier deadline.
         case setDeadline(Instant)
     }
 
     package struct Waits: Equatable, Sendable {
-        /// From the connection to the first look.
+        /// From the connection to the first check.
         package var check: Duration
-        /// After a profile has come up, in which bluetoothd's policy may connect the others: it does so after 2 s (C12).
+        /// After a profile has come up: bluetoothd's policy may connect the others 2 s later (docs/inside/Interop.md C12).
         package var quiet: Duration
-        /// Between two attempts, and between the last one and the verdict.
+        /// Between two attempts, and between the last attempt and the verdict.
         package var pause: Duration
 
         package init(check: Duration, quiet: Duration, pause: Duration) {
@@ -68,10 +68,10 @@ package struct ProfileRepair: Sendable {
         let service: ServiceUUID
         var presence = Presence.down
         var isDisturbing = false
-        /// It was up in this connection, or somebody does not want it.
+        /// It was up in this connection, or somebody disconnected it.
         var isLetGo = false
         var attempts = 0
-        /// Attempts that did not count because somebody else made one.
+        /// Attempts that did not count because another program made one at the same time.
         var postponed = 0
         var failure: DeviceCallError?
         var isTold = false
@@ -88,7 +88,7 @@ package struct ProfileRepair: Sendable {
     }
 
     package static let attempts = 2
-    /// How often somebody else may be connecting it before that counts as an attempt.
+    /// How often an attempt of another program excuses a failure before the failure counts.
     package static let patience = 3
 
     package var waits: Waits
@@ -103,9 +103,9 @@ package struct ProfileRepair: Sendable {
         self.waits = waits
     }
 
-    /// Takes what is so now.
+    /// Takes the present facts.
     ///
-    /// - Parameter facts: of all profiles that are promised and wanted; nil while the headset is not connected.
+    /// - Parameter facts: of all profiles that are announced and wanted; nil while the headset is not connected.
     package mutating func update(_ facts: [Fact]?, at now: Instant) -> [Action] {
         guard let facts else { return leave() }
         if case .away = state { state = .settling(now.advanced(by: waits.check)) }
@@ -133,13 +133,13 @@ package struct ProfileRepair: Sendable {
         return actions + settle(now)
     }
 
-    /// Somebody has disconnected the headset, or one of its profiles: nothing is asked for until it connects again.
+    /// A user or program has disconnected the headset, or one of its profiles: requests stop until it connects again.
     package mutating func dismissed() -> [Action] {
         isDismissed = true
         return endAll()
     }
 
-    /// The outcome of `ask`.
+    /// Handles the outcome of `ask`.
     package mutating func answered(_ answered: Int, _ outcome: Outcome, at now: Instant) -> [Action] {
         guard case .asking(let service, let number) = state, number == answered else { return [] }
         state = .watching
@@ -155,7 +155,7 @@ package struct ProfileRepair: Sendable {
             }
         case .failed(let failure):
             items[index].failure = failure
-            // Nothing is awaited after the last one.
+            // After the last attempt there is nothing left to wait for.
             if items[index].attempts >= Self.attempts { items[index].notBefore = now }
         }
         return settle(now)
@@ -199,7 +199,7 @@ package struct ProfileRepair: Sendable {
     }
 
     private mutating func look(_ now: Instant) -> [Action] {
-        // One that comes up right now is waited for, and told of.
+        // Wait for a profile that is coming up; its set-up reports back.
         guard !isDismissed, !items.contains(where: { $0.presence == .comingUp }) else { return [] }
         var actions: [Action] = []
         var next: Instant?

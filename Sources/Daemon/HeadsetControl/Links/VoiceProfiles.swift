@@ -7,11 +7,11 @@ package import Diagnostics
 package import HandsFree
 package import Logging
 
-/// The two profiles that carry voice, registered with bluetoothd: the hands-free and the Headset Profile's audio gateway.
-/// What headsets connect by them goes to the directory.
+/// Registers the two voice profiles with bluetoothd: the audio gateways of the Hands-Free and the Headset Profile. Passes
+/// connections of headsets to the directory.
 @ControlPlane
 package final class VoiceProfiles {
-    /// One of them is registered, refused or taken back.
+    /// A profile was registered, refused or withdrawn.
     package let changes = Signal<Void>()
     private let handsFree: ProfileRegistration
     private let headset: ProfileRegistration
@@ -20,7 +20,7 @@ package final class VoiceProfiles {
     private let problems: ProblemList
     private let logger: Logger
 
-    /// - Parameter gateway: whose features the service record shows.
+    /// - Parameter gateway: source of the features in the service record.
     package init(
         _ configuration: Configuration, gateway: AudioGatewayConfiguration, bus: BusConnection,
         registry: DeviceRegistry, headsets: HeadsetDirectory, problems: ProblemList, logger: Logger
@@ -50,7 +50,7 @@ package final class VoiceProfiles {
         registration.onDisconnectionRequest = { [weak headsets] address in headsets?.dismiss(address) }
     }
 
-    /// Whether a headset's connection of the profile is taken now.
+    /// Whether connections of the profile are accepted now.
     package func serves(_ service: ServiceUUID) -> Bool {
         switch service {
         case .handsFree: handsFree.state == .registered
@@ -59,21 +59,21 @@ package final class VoiceProfiles {
         }
     }
 
-    /// Whether bluetoothd has said what becomes of the hands-free profile.
+    /// Whether bluetoothd has answered the registration of the Hands-Free Profile.
     package var isAnswered: Bool {
         switch handsFree.state {
         case .registered, .refused, .stopped: true
-        // Without Bluetooth there are the board's own devices.
+        // Without Bluetooth the board's own devices remain.
         case .waitingForService: !registry.isServicePresent
         }
     }
 
-    /// Registers the hands-free profile.
+    /// Registers the Hands-Free Profile.
     package func start() { handsFree.start() }
 
-    /// Registers the Headset Profile or takes it back. Headsets that are connected by it stay.
+    /// Registers or withdraws the Headset Profile. Headsets that are connected by it stay connected.
     ///
-    /// - Parameter isActive: registers nothing before that.
+    /// - Parameter isActive: while false, nothing is registered.
     package func serveHeadsetProfile(_ isWanted: Bool, isActive: Bool) {
         if headsets.servesHeadsetProfile != isWanted {
             headsets.servesHeadsetProfile = isWanted
@@ -88,7 +88,7 @@ package final class VoiceProfiles {
         }
     }
 
-    /// Takes both back; returns when bluetoothd has heard of it.
+    /// Withdraws both profiles; returns when bluetoothd has confirmed it.
     package func stop() async {
         await handsFree.stop()
         await headset.stop()

@@ -5,18 +5,18 @@ package import Diagnostics
 import Glibc
 package import Logging
 
-/// Where the controllers send voice: to the host, or past it to pins of their own, where nobody here hears it.
+/// Where the controllers send voice: to the host, or to their own PCM pins, where btcalld cannot hear it.
 ///
-/// A controller of Broadcom or Cypress is told, by a program of its own that has the privilege, each time it appears or was
-/// off: a reset forgets it. What is known of a controller whose links stay silent is put into words here as well.
+/// A helper program with the privilege for it configures controllers of Broadcom and Cypress each time they appear or are
+/// switched on, because a reset clears the setting. The advice for a controller with silent links is here as well.
 @ControlPlane
 package final class VoiceRouting {
     private struct Controller {
         let name: String
         let maker: Int?
-        /// A packet of a headset has come through it since it appeared.
+        /// Whether a headset's packet has come through it since it appeared.
         var isHeard = false
-        /// What the helper has said.
+        /// Result of the helper.
         var outcome: Outcome?
     }
 
@@ -28,12 +28,12 @@ package final class VoiceRouting {
     private let problems: ProblemList
     private let logger: Logger
     private var wish: VoiceRoutingWish
-    /// Those that are on, by the path of their adapter.
+    /// Controllers that are on, by the path of their adapter.
     private var controllers: [String: Controller] = [:]
-    /// Adapters whose helper runs; true: it has to run once more.
+    /// Adapters whose helper is running; true: run it again afterwards.
     private var running: [String: Bool] = [:]
 
-    /// - Parameter helper: the program and its first arguments; the controller's name follows.
+    /// - Parameter helper: program and first arguments; the controller's name follows.
     package init(
         _ wish: VoiceRoutingWish, helper: [String], facts: ControllerFacts, problems: ProblemList, logger: Logger
     ) {
@@ -44,7 +44,7 @@ package final class VoiceRouting {
         self.logger = logger
     }
 
-    /// The helper where it is installed, or else beside this program.
+    /// The installed helper, otherwise the one beside this program.
     package nonisolated static var installedHelper: [String] {
         let installed = "/usr/libexec/btcall-sco-routing"
         if access(installed, X_OK) == 0 { return [installed] }
@@ -58,7 +58,7 @@ package final class VoiceRouting {
         return [access(beside, X_OK) == 0 ? beside : installed]
     }
 
-    /// Takes all adapters that there are now.
+    /// Takes all present adapters.
     package func adaptersChanged(_ adapters: [DeviceRegistry.Adapter]) {
         let present = adapters.filter(\.powered)
         for path in controllers.keys.sorted() where !present.contains(where: { $0.path == path }) {
@@ -78,12 +78,12 @@ package final class VoiceRouting {
         }
     }
 
-    /// A headset was heard through this adapter: what it sends reaches the host.
+    /// A headset's packet came through this adapter: voice reaches the host.
     package func packetCame(through path: String?) {
         if let path { controllers[path]?.isHeard = true }
     }
 
-    /// Why a link through this adapter may be up without anything coming in, and what to do.
+    /// Explains why a link through this adapter may be up without incoming audio, and what to do.
     package func advice(_ path: String?) -> String {
         guard let controller = path.flatMap({ controllers[$0] }) else {
             return "if this is so for every headset, the controller sends voice to its PCM pins instead of the host"
@@ -119,7 +119,7 @@ package final class VoiceRouting {
             failed(
                 path, "\(name): the voice routing is not set: \(error)",
                 error.code == EPERM
-                    // Nothing was configured that starts a program when the daemon started.
+                    // No setting needed a program when the daemon started.
                     ? "restart btcalld: it gave up starting programs, and `scoRouting = host` needs one"
                     : "install btcall again, which has /usr/libexec/btcall-sco-routing")
             return
@@ -139,7 +139,7 @@ package final class VoiceRouting {
     }
 
     private func failed(_ path: String, _ what: String, _ remedy: String) {
-        // Gone or switched off meanwhile, or not wanted any more.
+        // The adapter is gone or off, or the setting has changed meanwhile.
         guard let name = controllers[path]?.name, running[path] == false, wish == .host else { return }
         controllers[path]?.outcome = .failed
         problems.begin(Self.problem(name), what: what, remedy: remedy)

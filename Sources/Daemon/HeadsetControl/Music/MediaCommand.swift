@@ -3,14 +3,14 @@ package import ControlLoop
 package import Diagnostics
 package import Logging
 
-/// The program that suspends and restores the music of a headset in place of what cannot be asked on the bus
-/// (`[bluetooth] mediaCommand`): run as `PROGRAM suspend ADDRESS` and `PROGRAM restore ADDRESS`.
+/// Runs the program that suspends and restores a headset's music where no bus call can (`[bluetooth] mediaCommand`): as
+/// `PROGRAM suspend ADDRESS` and `PROGRAM restore ADDRESS`.
 @ControlPlane
 package final class MediaCommand {
     private struct Headset {
         var isWanted: Bool
         var isSuspended = false
-        /// What runs the program and then does what is wanted by that time.
+        /// Runs the program, and again if the wanted state has changed by then.
         var work: Task<Void, Never>?
     }
 
@@ -18,13 +18,13 @@ package final class MediaCommand {
     private let limit: Duration
     private let problems: ProblemList
     private let logger: Logger
-    /// Those whose music is suspended, or about to be, or to be restored.
+    /// Headsets whose music is suspended, or is being suspended or restored.
     private var headsets: [BluetoothAddress: Headset] = [:]
     package var headsetCount: Int { headsets.count }
 
     /// - Parameters:
     ///   - program: nil does nothing.
-    ///   - limit: after which it is killed.
+    ///   - limit: time after which it is killed.
     package init(_ program: String?, limit: Duration, problems: ProblemList, logger: Logger) {
         self.program = program
         self.limit = limit
@@ -32,14 +32,15 @@ package final class MediaCommand {
         self.logger = logger
     }
 
-    /// It runs once at a time for a headset; what was taken back before it ran is not done.
+    /// Sets the wanted state. The program runs once at a time for a headset; a request that was reversed before it ran is
+    /// dropped.
     package func set(_ address: BluetoothAddress, isSuspended: Bool) {
         guard program != nil else { return }
         headsets[address, default: Headset(isWanted: isSuspended)].isWanted = isSuspended
         step(address)
     }
 
-    /// Returns when nothing runs any more.
+    /// Returns when the program has ended for all headsets.
     package func finish() async {
         while let work = headsets.values.lazy.compactMap(\.work).first { await work.value }
     }

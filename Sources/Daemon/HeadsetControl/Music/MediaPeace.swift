@@ -5,26 +5,26 @@ package import ControlLoop
 import HeadsetPolicy
 package import Logging
 
-/// Has other music make room before a headset's audio link is opened.
+/// Makes room among other music before a headset's audio link is opened.
 @ControlPlane
 package protocol MakingRoom: AnyObject {
-    /// - Parameter ready: called later, once, when the link may be opened; not after `cancel`.
-    /// - Returns: false when there is nothing to wait for; `ready` is not called then.
+    /// - Parameter ready: called once, later, when the link may be opened; not called after `cancel`.
+    /// - Returns: false if there is nothing to wait for; `ready` is not called then.
     func makeRoom(for address: BluetoothAddress, _ ready: @escaping @ControlPlane () -> Void) -> Bool
-    /// The link is not to be opened any more.
+    /// The link is no longer wanted.
     func cancel(_ address: BluetoothAddress)
 }
 
-/// Keeps the peace between calls and the music of other programs: players are paused and the configured program is run
-/// before a headset's audio link opens, a foreign stream to the headset has a moment to end, and all of it comes back
-/// some time after the last call.
+/// Coordinates calls with the music of other programs. Before a headset's audio link opens, it pauses players, runs the
+/// configured program, and gives a foreign stream to the headset a moment to end. It restores all of it some time after the
+/// last call.
 @ControlPlane
 package final class MediaPeace: MakingRoom {
     private static let interval = Duration.milliseconds(20)
 
-    /// Whether music is streamed to the headset at this moment (A2DP), from here or by another program. A test replaces it.
+    /// Whether music is streamed to the headset now (A2DP), by btcalld or another program. A test replaces it.
     package var isPlaying: @ControlPlane (BluetoothAddress) -> Bool
-    /// What is played to headsets from here.
+    /// btcalld's own streams to headsets.
     private let ownMusic: MediaLinks
     private let calls: CallDirectory
 
@@ -41,12 +41,12 @@ package final class MediaPeace: MakingRoom {
     private var machine: MusicSuspension
     private var timer: Timer?
     private var waits: [BluetoothAddress: Wait] = [:]
-    /// Headsets whose foreign stream did not end: waited for once.
+    /// Headsets whose foreign stream did not end: not waited for again.
     private var coping: Set<BluetoothAddress> = []
 
     /// - Parameters:
-    ///   - delay: from the end of the last call until the music comes back.
-    ///   - patience: for a foreign stream to end.
+    ///   - delay: from the end of the last call until the music is restored.
+    ///   - patience: how long to wait for a foreign stream to end.
     package init(
         players: MusicPlayers, command: MediaCommand, music: MusicControl, calls: CallDirectory,
         admission: LinkAdmission, router: any RouteDeciding, delay: Duration, patience: Duration, logger: Logger
@@ -74,20 +74,20 @@ package final class MediaPeace: MakingRoom {
 
     private var hasCalls: Bool { !calls.calls.isEmpty }
 
-    /// What a player on the bus says that it does, by its bus name.
+    /// `PlaybackStatus` of a player, by its bus name.
     package func status(ofPlayer name: String) -> String? { players.status(of: name) }
 
     // MARK: What happens
 
-    /// Of music that is suspended from now on.
+    /// Sets the delay for music that is suspended from now on.
     package func setDelay(_ delay: Duration) { machine.delay = delay }
 
     private func callsChanged() { perform(machine.callsChanged(hasCalls, at: ControlLoop.now)) }
 
-    /// The policy gives a headset back to its music.
+    /// The policy returns a headset to its music.
     private func restoreDue(_ address: BluetoothAddress) { perform(machine.restoreDue(address)) }
 
-    /// A link of a call is being set up, which nothing can hold up any more.
+    /// A call's link is being set up and can no longer be delayed.
     private func linkOpening(_ address: BluetoothAddress) {
         guard hasCalls else { return }
         perform(machine.linkOpening(address, hasCalls: true, at: ControlLoop.now))
@@ -98,7 +98,7 @@ package final class MediaPeace: MakingRoom {
         for address in waits.keys.sorted() { look(address) }
     }
 
-    /// Gives everything back; returns when that is done.
+    /// Restores everything; returns when that is done.
     package func stop() async {
         timer?.cancel()
         timer = nil

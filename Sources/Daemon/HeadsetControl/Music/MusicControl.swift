@@ -8,28 +8,28 @@ package import DBus
 package import Diagnostics
 package import Logging
 
-/// A2DP: what bluetoothd says of it goes to the streams, the audio graph and everybody who shows it.
+/// A2DP: passes bluetoothd's events on to the streams, the audio graph and everybody who shows them.
 @ControlPlane
 package final class MusicControl {
     package enum Change {
-        /// A stream of ours has begun or ended, or the profile has come or gone.
+        /// A stream of ours has begun or ended, or the profile has come up or gone down.
         case stream(BluetoothAddress)
-        /// Another program's stream to the headset has begun or ended.
+        /// A stream of another program to the headset has begun or ended.
         case foreignMusic(BluetoothAddress)
-        /// Another program has the headset's A2DP, or has it no more.
+        /// Another program has taken or released the headset's A2DP.
         case foreign(BluetoothAddress)
-        /// What is shown of it: its state, its volume.
+        /// Its shown state or volume has changed.
         case shown(BluetoothAddress)
-        /// bluetoothd takes headsets' streams for us from now on.
+        /// bluetoothd has registered us for headsets' streams.
         case registered
     }
 
     package let source: MediaSource
     package let links: MediaLinks
     package let changes = Signal<Change>()
-    /// A headset's A2DP is connected, and the policy is not told yet: headsets that have nothing else are made known before.
+    /// A headset's A2DP is connected, and the policy has not been notified yet: an A2DP-only headset is made known first.
     package let arrivals = Signal<BluetoothAddress>()
-    /// A button was pressed on what is likely the headset.
+    /// A button was pressed, most likely on this headset.
     package let presses = Signal<(BluetoothAddress, MediaButton)>()
     private let registry: DeviceRegistry
     private let graph: AudioGraph
@@ -57,16 +57,16 @@ package final class MusicControl {
 
     // MARK: What there is
 
-    /// Whether the headset's A2DP is up, ours or another program's; nil: nobody here wants it.
+    /// Whether the headset's A2DP is up, ours or another program's; nil: it is not wanted here.
     package func isUp(_ address: BluetoothAddress) -> Bool? {
         guard settings.configuration.a2dp, source.isRegistered else { return nil }
         return isConnected(address)
     }
 
-    /// Whether the headset's A2DP is up, whoever has it.
+    /// Whether the headset's A2DP is up, whichever program has it.
     package func isConnected(_ address: BluetoothAddress) -> Bool { links.isUp(address) || source.isForeign(address) }
 
-    /// Whether music is streamed to the headset at this moment, from here or by another program.
+    /// Whether music is streamed to the headset now, by btcalld or another program.
     package func isPlaying(_ address: BluetoothAddress) -> Bool {
         links.isStreaming(address) || source.isForeignPlaying(address)
     }
@@ -112,7 +112,7 @@ package final class MusicControl {
         case .delayChanged(let address, let delay):
             graph.setStreamDelay(Int(delay.milliseconds), of: address)
         case .buttonPressed(let button):
-            // bluetoothd does not say whose button it was: the headset's that plays, else of the one that came last.
+            // bluetoothd does not say which headset's button it was.
             if let address = links.likelySource { presses.send((address, button)) }
         case .foreignPlaying(let address, _): changes.send(.foreignMusic(address))
         case .foreign(let address, _), .foreignGone(let address):
@@ -123,9 +123,9 @@ package final class MusicControl {
 
     // MARK: Serving
 
-    /// Registers A2DP or takes it back, as the configuration says now.
+    /// Registers or withdraws A2DP as configured.
     ///
-    /// - Parameter isActive: follows nothing before that.
+    /// - Parameter isActive: while false, nothing is started.
     package func follow(isActive: Bool) {
         let isWanted = settings.configuration.a2dp
         source.quality = settings.configuration.a2dpQuality
@@ -135,7 +135,7 @@ package final class MusicControl {
             for part in MediaRefusal.Part.allCases { problems.end(Self.problem(part)) }
         }
         for device in registry.devices { noteForeign(device.address) }
-        // Without A2DP of our own, too: calls wait for the music of others.
+        // This runs without A2DP of our own, too: calls wait for the music of others.
         if isActive { source.start() }
     }
 
@@ -147,7 +147,7 @@ package final class MusicControl {
         registry.device(address)?.name ?? address.description
     }
 
-    /// Where A2DP is not wanted here, another program's is as it should be.
+    /// Reports another program that has the headset's A2DP, if A2DP is wanted here.
     private func noteForeign(_ address: BluetoothAddress) {
         let id = "a2dp.foreign.\(address)"
         guard settings.configuration.a2dp, source.isForeign(address) else { return problems.end(id) }

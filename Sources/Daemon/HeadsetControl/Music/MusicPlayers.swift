@@ -2,11 +2,11 @@ package import ControlLoop
 package import DBus
 package import Logging
 
-/// Pauses the players on the bus (MPRIS 2, `org.mpris.MediaPlayer2.Player`) for calls and has those go on that nobody else
-/// touched meanwhile.
+/// Pauses the players on the bus (MPRIS 2, `org.mpris.MediaPlayer2.Player`) for calls, and resumes those that nobody else
+/// has touched meanwhile.
 ///
-/// Signals are those of known players alone: the bus keeps away what others say at their path. Without a player on the bus there
-/// are two match rules, and nothing else.
+/// The match rules accept signals of known players only, so other senders at the players' path cause no work. Without a
+/// player on the bus the only cost is two match rules.
 @ControlPlane
 package final class MusicPlayers {
     private static let namespace = "org.mpris.MediaPlayer2"
@@ -15,14 +15,14 @@ package final class MusicPlayers {
     private static let properties = "org.freedesktop.DBus.Properties"
     private static let busName = "org.freedesktop.DBus"
     private static let busPath = "/org/freedesktop/DBus"
-    /// More than a box has.
+    /// More players than a box has.
     private static let limit = 64
     private static let timeout = Duration.seconds(5)
 
-    /// What a player has to do with us.
+    /// What btcalld has done to a player.
     private enum Part {
         case untouched
-        /// It was told to pause and has not said that it does.
+        /// btcalld has called Pause; the player has not confirmed it.
         case asked
         case paused
     }
@@ -34,7 +34,7 @@ package final class MusicPlayers {
         var part = Part.untouched
     }
 
-    /// Whether players are paused at all.
+    /// Whether players are paused for calls.
     package var isOn: Bool {
         didSet {
             guard isOn != oldValue else { return }
@@ -45,7 +45,7 @@ package final class MusicPlayers {
     private let bus: BusConnection
     private let logger: Logger
     private var subscriptions: [Subscription] = []
-    /// By their bus names.
+    /// By bus name.
     private var players: [String: Player] = [:]
     private var isQuiet = false
 
@@ -58,10 +58,10 @@ package final class MusicPlayers {
 
     isolated deinit { stop() }
 
-    /// What a player says that it does (`PlaybackStatus`); nil while nothing is known of it.
+    /// `PlaybackStatus` of a player; nil while it is unknown.
     package func status(of name: String) -> String? { players[name]?.status }
 
-    /// Pauses what plays now; what begins to play later is left alone.
+    /// Pauses the players that play now; a player that starts later is left alone.
     package func pause() {
         isQuiet = true
         for (name, player) in players.sorted(by: { $0.key < $1.key }) where player.status == "Playing" {
@@ -76,16 +76,16 @@ package final class MusicPlayers {
         }
     }
 
-    /// Has those go on that were paused here and still are.
+    /// Resumes the players that were paused here and still are.
     package func resume() {
         isQuiet = false
         for (name, player) in players.sorted(by: { $0.key < $1.key }) where player.part != .untouched {
-            // Not every player tells of its changes.
+            // Not every player signals its changes.
             readStatus(of: name, player.owner) { [weak self] in self?.resume(name) }
         }
     }
 
-    /// As `resume`, by what is known, before the connection is closed.
+    /// Like `resume`, from the known states only, before the connection is closed.
     package func resumeAtOnce() {
         isQuiet = false
         for (name, player) in players.sorted(by: { $0.key < $1.key }) where player.part != .untouched {
@@ -101,12 +101,12 @@ package final class MusicPlayers {
     }
 
     private func resume(_ name: String) {
-        // Another call has begun meanwhile, or another program had it play or stop.
+        // Another call has begun meanwhile, or another program has started or stopped the player.
         guard !isQuiet, let player = players[name], player.part != .untouched else { return }
         players[name]?.part = .untouched
         guard player.status == "Paused" else { return }
         logger.notice("\(name) goes on")
-        // Until it says so itself: a call that comes now finds it playing.
+        // Until the player confirms it: a call that comes now finds it playing.
         players[name]?.status = "Playing"
         bus.send(player.owner, Self.path, Self.interface, "Play", timeout: Self.timeout) { [weak self] result in
             guard case .failure(let error) = result, let self else { return }
@@ -138,7 +138,7 @@ package final class MusicPlayers {
                 else { return }
                 self?.owned(name, owner.isEmpty ? nil : owner)
             },
-            // After a restart of the bus they are others.
+            // After a restart of the bus the unique names differ.
             bus.watchName(Self.busName) { [weak self] owner in
                 self?.forgetAll()
                 if owner != nil { self?.list() }
@@ -201,7 +201,8 @@ package final class MusicPlayers {
         }
     }
 
-    /// - Parameter then: when it has said how it is, or does not say; not when it is another one, or may not be asked.
+    /// - Parameter then: called when the player has answered or failed to; not called when the player was replaced or access
+    ///   is denied.
     private func readStatus(of name: String, _ owner: String, then: @escaping @ControlPlane () -> Void) {
         let arguments: [Value] = [.string(Self.interface), "PlaybackStatus"]
         bus.send(owner, Self.path, Self.properties, "Get", arguments, timeout: Self.timeout) { [weak self] result in

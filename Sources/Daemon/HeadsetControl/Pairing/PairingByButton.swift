@@ -6,7 +6,7 @@ package import ControlLoop
 package import Diagnostics
 package import Logging
 
-/// The board's button for pairing: opens a window as `[pairing]` has it, or closes the one that is open.
+/// The board's pairing button: opens a window as `[pairing]` configures it, or closes the open one.
 @ControlPlane
 package final class PairingByButton {
     private let button: PairingButton
@@ -14,7 +14,7 @@ package final class PairingByButton {
     private let pairing: PairingControl
     private let logger: Logger
 
-    /// - Returns: nil where no button is configured, or there is no board.
+    /// - Returns: nil without a configured button, or without a board.
     package init?(
         _ configuration: PairingConfiguration, board: (any BoardOpening)?, pairing: PairingControl,
         problems: ProblemList, logger: Logger

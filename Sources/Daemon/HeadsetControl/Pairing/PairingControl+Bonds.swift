@@ -3,11 +3,12 @@ import BlueZ
 package import BluetoothTypes
 import ControlLoop
 
-// What is done with devices that are paired.
+// Operations on paired devices.
 extension PairingControl {
-    /// Lets a paired device connect by itself, or not any more.
+    /// Allows a paired device to connect of its own accord, or forbids it.
     ///
-    /// - Throws: `unavailable` for one that bluetoothd does not know or will not change, `wrongState` for one that is not paired.
+    /// - Throws: `unavailable` for a device that bluetoothd does not know or fails to change, `wrongState` for one that is
+    ///   not paired.
     package func trust(_ address: BluetoothAddress, _ isTrusted: Bool, by who: String) async throws(APIError) {
         guard try known(address).paired || !isTrusted else {
             throw APIError(.wrongState, "\(address) is not paired: `btcall headset pair --allow \(address)` first")
@@ -20,22 +21,22 @@ extension PairingControl {
         audit("\(address) is \(isTrusted ? "trusted" : "not trusted any more"), as \(who) asked")
     }
 
-    /// Drops the bond and everything that bluetoothd knows of a device; it is disconnected.
+    /// Removes the bond and all data that bluetoothd has on a device; bluetoothd disconnects it.
     ///
-    /// - Throws: `unavailable` for one that bluetoothd does not know or will not forget.
+    /// - Throws: `unavailable` for a device that bluetoothd does not know or fails to remove.
     package func forget(_ address: BluetoothAddress, by who: String) async throws(APIError) {
         _ = try known(address)
         do throws(DeviceCallError) {
             try await registry.remove(address)
         } catch {
-            // Somebody else was quicker.
+            // Another program has removed it first.
             guard error != .unknownDevice else { return }
             throw APIError(.unavailable, "\(address) is not forgotten: \(error)")
         }
         audit("\(address) is forgotten, as \(who) asked")
     }
 
-    /// Of a device that the window does not allow.
+    /// Removes the bond of a device that the window does not allow.
     package func dropBond(of address: BluetoothAddress) {
         Task { @ControlPlane [weak self] in
             do throws(DeviceCallError) {

@@ -7,10 +7,10 @@ package import DBus
 package import HeadsetPolicy
 package import Logging
 
-/// Pairing without a screen: carries out what `PairingWindow` decides, with bluetoothd's help.
+/// Pairing without a screen: carries out the decisions of `PairingWindow` with bluetoothd.
 ///
-/// While a window is open this process is bluetoothd's default agent, and the adapter is pairable and discoverable; afterwards
-/// they are as they were. Every step is a line in the log that begins with `pairing:`.
+/// While a window is open this process is bluetoothd's default agent, and the adapter is pairable and discoverable;
+/// afterwards the earlier settings are restored. Every step is a line in the log that begins with `pairing:`.
 @ControlPlane
 package final class PairingControl {
     /// A device that a search has found.
@@ -19,7 +19,7 @@ package final class PairingControl {
         package let name: String?
         /// dBm
         package let rssi: Int
-        /// Of `HFP`, `HSP`, `A2DP`; empty also when it has not said.
+        /// `HFP`, `HSP` and `A2DP`; empty also if the device has not announced its profiles.
         package let profiles: [String]
     }
 
@@ -37,14 +37,14 @@ package final class PairingControl {
     private let light: PairingLight
     private var window = PairingWindow()
     private var timer: Timer?
-    /// Of the window and of the search.
+    /// Adapter of the window and of the search.
     private var adapterPath: String?
-    /// What the adapter was like before the window.
+    /// The adapter's visibility before the window.
     private var before: (path: String, visibility: DeviceRegistry.Visibility)?
     private var closing: Task<Void, Never>?
     private var discovery: Task<Void, Never>?
     private var wantsDiscovery = false
-    /// The adapter that searches for us.
+    /// The adapter that is searching for us.
     private var discoveringPath: String?
     private var reported: [BluetoothAddress: Found] = [:]
     private var isFollowing = false
@@ -74,7 +74,7 @@ package final class PairingControl {
 
     package var state: PairingState { window.state }
 
-    /// Of the window that is open; 0 without one.
+    /// Time left in s until the open window closes; 0 without a window.
     package var secondsLeft: Int {
         guard let deadline = window.deadline else { return 0 }
         return max(0, Int((ControlLoop.now.duration(to: deadline).milliseconds + 999) / 1000))
@@ -93,7 +93,8 @@ package final class PairingControl {
     /// - Parameters:
     ///   - allow: addresses and patterns of names; empty: any audio device.
     ///   - who: for the log.
-    /// - Throws: `invalidArgument`, `wrongState` while one is open, `callsActive`, `unavailable` without bluetoothd or adapter.
+    /// - Throws: `invalidArgument`, `wrongState` while a window is open, `callsActive`, `unavailable` without bluetoothd or
+    ///   adapter.
     package func open(
         seconds: Int, allow: [String], pin: String? = nil, by who: String
     ) async throws(APIError) {
@@ -117,7 +118,7 @@ package final class PairingControl {
             let visibility = try await registry.visibility(ofAdapter: adapter.path)
             try await agent.register()
             before = (adapter.path, visibility)
-            // The time-out is for the case that this process does not live to put it back.
+            // The timeout ends discoverability if this process dies before it can restore the setting.
             try await registry.setVisibility(
                 .init(pairable: true, discoverable: true, discoverableTimeout: UInt32(clamping: seconds)),
                 ofAdapter: adapter.path)
@@ -142,7 +143,7 @@ package final class PairingControl {
         perform(window.close(by: who, at: ControlLoop.now))
     }
 
-    /// Searches, and tells what is found.
+    /// Searches for devices and reports them.
     ///
     /// - Throws: as `open`.
     package func scan(seconds: Int, by who: String) throws(APIError) {
@@ -178,7 +179,7 @@ package final class PairingControl {
 
     // MARK: What happens
 
-    /// Something may be different: a device, an adapter, a call.
+    /// Schedules a check: a device, an adapter or a call may have changed.
     private func follow() {
         guard !isFollowing, window.isSearching || before != nil else { return }
         isFollowing = true
@@ -195,7 +196,7 @@ package final class PairingControl {
         perform(window.lost("bluetoothd has left the bus", at: ControlLoop.now))
     }
 
-    /// Ends everything, and puts the adapter back.
+    /// Ends everything and restores the adapter.
     package func stop() async {
         perform(window.close(by: "btcalld, which ends", at: ControlLoop.now))
         perform(window.lost("btcalld ends", at: ControlLoop.now))
@@ -209,7 +210,7 @@ package final class PairingControl {
 
     private func look() {
         guard registry.isServicePresent else { return }
-        // What could not be put back while bluetoothd was away.
+        // Restore what could not be restored while bluetoothd was away.
         if let before, window.state == .closed, !isOpening, closing == nil,
             registry.adapter(path: before.path) != nil
         {
@@ -242,7 +243,7 @@ package final class PairingControl {
             .filter(\.0).map(\.1)
     }
 
-    /// Once for each device, and again when it has said more of itself.
+    /// Reports each device once, and again when its name or profiles become known.
     private func report(_ device: DeviceRegistry.Device) {
         guard let rssi = device.rssi else { return }
         let found = Found(
@@ -254,7 +255,7 @@ package final class PairingControl {
     }
 
     private func asked(_ address: BluetoothAddress, _ request: PairingRequest) -> PairingAnswer {
-        // What bluetoothd has said of the device before it asked counts.
+        // Take in what bluetoothd knew about the device when it asked.
         look()
         let (answer, actions) = window.asked(address, request, at: ControlLoop.now)
         perform(actions)
@@ -313,7 +314,7 @@ package final class PairingControl {
             try await registry.pair(address)
             return .done
         } catch {
-            // The device was quicker.
+            // The device was first.
             return error == .alreadyPaired ? .done : .failed("\(error)")
         }
     }
@@ -332,14 +333,14 @@ package final class PairingControl {
             try await registry.connect(address)
             return .done
         } catch {
-            // The device connects itself.
+            // The device connects of its own accord.
             return error == .alreadyDone || error == .inProgress ? .done : .failed("\(error)")
         }
     }
 
     // MARK: Searching
 
-    /// Has bluetoothd search, or not, as it is wanted now; one request at a time.
+    /// Starts or stops the search as wanted; one request at a time.
     private func followDiscovery() {
         guard discovery == nil, (discoveringPath != nil) != wantsDiscovery else { return }
         discovery = Task { @ControlPlane [weak self] in
@@ -362,7 +363,7 @@ package final class PairingControl {
                 if !wantsDiscovery {
                     logger.debug("the search was not ended: \(error)")
                 } else if error == .inProgress {
-                    // Ours, of an attempt that was given up.
+                    // Our own search, left from a cancelled attempt.
                     discoveringPath = adapterPath
                 } else {
                     wantsDiscovery = false
@@ -382,7 +383,7 @@ package final class PairingControl {
         }
     }
 
-    /// The agent goes, and the adapter is as it was; later when bluetoothd is away.
+    /// Removes the agent and restores the adapter; later if bluetoothd is away.
     private func restore() async {
         await agent.unregister()
         guard let before else { return }

@@ -8,7 +8,7 @@ package import Diagnostics
 /// The light that blinks while a pairing window is open, and is on while a headset is being paired (`[pairing] led`).
 @ControlPlane
 package final class PairingLight {
-    /// Between two changes.
+    /// Time between two changes.
     package static let period = Duration.milliseconds(500)
 
     private let output: PrivacyOutput
@@ -32,7 +32,7 @@ package final class PairingLight {
         }
     }
 
-    /// Puts it out and gives it back.
+    /// Switches the light off and releases it.
     package func stop() {
         timer?.cancel()
         timer = nil

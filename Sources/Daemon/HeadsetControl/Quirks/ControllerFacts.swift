@@ -3,14 +3,14 @@ import BluetoothTypes
 import Glibc
 package import HandsFree
 
-/// What the kernel says of a Bluetooth controller in sysfs.
+/// A Bluetooth controller's data in sysfs.
 package struct ControllerFacts: Sendable {
     private let directory: String
     private let manufacturer: @Sendable (String) -> Int?
 
     /// - Parameters:
-    ///   - directory: another one in tests.
-    ///   - manufacturer: who made a controller, where BlueZ does not say it (5.66 does not).
+    ///   - directory: replaced in tests.
+    ///   - manufacturer: finds a controller's manufacturer where BlueZ does not report it (5.66 does not).
     package init(
         directory: String = "/sys/class/bluetooth", manufacturer: @escaping @Sendable (String) -> Int? = { _ in nil }
     ) {
@@ -18,22 +18,22 @@ package struct ControllerFacts: Sendable {
         self.manufacturer = manufacturer
     }
 
-    /// The company that made the controller of an adapter, by its assigned number.
+    /// Assigned number of the company that made an adapter's controller.
     package func manufacturer(of adapter: DeviceRegistry.Adapter) -> Int? {
         adapter.manufacturer ?? manufacturer(adapter.controller)
     }
 
     /// - Parameters:
     ///   - name: `hci0`.
-    ///   - manufacturer: what BlueZ says of it.
-    /// - Returns: what can be read; a virtual controller has no more than its name.
+    ///   - manufacturer: as BlueZ reports it.
+    /// - Returns: all that can be read; a virtual controller has only its name.
     package func controller(_ name: String, manufacturer: Int?) -> QuirkSubject.Controller {
         let device = "\(directory)/\(name)/device"
         var controller = QuirkSubject.Controller(name: name, manufacturer: manufacturer)
-        // The name comes from an object path: it has no slash, and no dots.
+        // The name comes from an object path: it contains neither slashes nor dots.
         controller.modalias = contents("\(device)/modalias").map { Self.line($0) }
         controller.driver = link("\(device)/driver")
-        // The device is the USB interface for commands; the descriptors are those of the whole USB device above it.
+        // The device is the USB interface for commands; the descriptors belong to the whole USB device above it.
         controller.alternateSettings = contents("\(device)/../descriptors").map(USBDescriptors.voiceSettings) ?? []
         return controller
     }

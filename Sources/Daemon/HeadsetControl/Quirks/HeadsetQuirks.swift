@@ -5,7 +5,7 @@ package import ControlLoop
 package import HandsFree
 package import Logging
 
-/// What is done for each headset: the rows of the database, held against what BlueZ and the kernel know.
+/// Quirks of each headset: matches the database with what BlueZ and the kernel know.
 @ControlPlane
 package final class HeadsetQuirks {
     package let database: QuirksDatabase
@@ -23,7 +23,7 @@ package final class HeadsetQuirks {
         self.logger = logger
     }
 
-    /// For a headset that connects; says in the log what applies.
+    /// Returns the quirks of a headset that connects, and logs those that apply.
     package func quirks(of address: BluetoothAddress) -> Quirks {
         let explanation = explain(address)
         if let summary = explanation.summary { logger.notice("\(address): quirks: \(summary)") }
@@ -33,7 +33,7 @@ package final class HeadsetQuirks {
         return explanation.quirks
     }
 
-    /// Also for a headset that is not connected or not known.
+    /// Explains the quirks of any headset, even one that is not connected or not known.
     package func explain(_ address: BluetoothAddress) -> QuirksExplanation {
         let device = registry.device(address)
         let path = device?.adapterPath ?? registry.adapters.first(where: \.powered)?.path
@@ -53,6 +53,6 @@ package final class HeadsetQuirks {
     /// Whether bluetoothd has a radio link to it.
     package func isConnected(_ address: BluetoothAddress) -> Bool { registry.device(address)?.connected == true }
 
-    /// By the board's clock: one that was never set is in the past, where nothing has expired.
+    /// Today's date by the board's clock: a clock that was never set is in the past, where nothing has expired.
     package static var today: CalendarDate { CalendarDate(unixSeconds: WallClock.now.milliseconds / 1000) }
 }

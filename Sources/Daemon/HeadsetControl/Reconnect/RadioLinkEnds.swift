@@ -3,12 +3,12 @@ package import BluetoothSockets
 package import BluetoothTypes
 package import ControlLoop
 
-/// Who says why radio links end; a test says it itself.
+/// Source of the reasons why radio links end; replaced in tests.
 @ControlPlane
 package protocol RadioLinkEnds: AnyObject {
-    /// Of a device, with the reason as the controller says it.
+    /// Called with the device and the controller's reason.
     var onEnd: (@ControlPlane (BluetoothAddress, UInt8) -> Void)? { get set }
-    /// Watches these controllers (`hci0`) and no others; returns what keeps which from being watched.
+    /// Watches exactly these controllers (`hci0`); returns the error of each controller that cannot be watched.
     func follow(_ controllers: [String]) -> [String: SystemError]
     func stop()
 }
@@ -22,10 +22,10 @@ extension DisconnectionReason {
             switch code {
             // Supervision time-out, LMP response time-out.
             case 0x08, 0x22: .timeout
-            // The user of the other side, its resources, its being switched off.
+            // Ended by the user of the other side, for its lack of resources, or because it was switched off.
             case 0x13, 0x14, 0x15: .remote
             case 0x16: .local
-            // Authentication, a key that is missing, pairing that is not allowed, encryption that was refused.
+            // Authentication failed, missing key, pairing not allowed, encryption refused.
             case 0x05, 0x06, 0x18, 0x25: .authentication
             default: .unknown
             }

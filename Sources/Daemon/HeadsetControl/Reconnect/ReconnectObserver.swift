@@ -4,10 +4,10 @@ package import CallControl
 package import ControlLoop
 import HeadsetPolicy
 
-/// What `Reconnector` looks at: which headsets could be connected and are, and whether now is a time to page one.
+/// Facts for `Reconnector`: which headsets can be connected, which are, and whether this is a good time to page one.
 @ControlPlane
 package final class ReconnectObserver {
-    /// Something of it may be different. What bluetoothd says is not among it.
+    /// The facts may have changed. Changes that bluetoothd reports are not signalled here.
     package let changes = Signal<Void>()
     package let headsets: HeadsetDirectory
     /// Whether the daemon is active.
@@ -60,7 +60,7 @@ package final class ReconnectObserver {
             facts: facts, isActive: isActive && isAwake, isBusy: !calls.calls.isEmpty || admission.isSettingUp)
     }
 
-    /// Whether a profile of it is served here and now.
+    /// Whether one of its profiles is served now.
     private func isConnectable(_ device: DeviceRegistry.Device) -> Bool {
         if device.isHandsFree, profiles.serves(.handsFree) { return true }
         if device.isHeadset, profiles.serves(.headset) { return true }

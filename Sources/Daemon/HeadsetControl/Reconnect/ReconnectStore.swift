@@ -5,17 +5,17 @@ package import HeadsetPolicy
 
 /// The file of `ReconnectManager`: `reconnect.conf` in the state directory.
 ///
-/// Who was used last and who was disconnected by hand outlives the board's start. That a headset said good-bye, or rests
-/// because it came and went, does not: then it is paged again.
+/// The last use of headsets and disconnections by hand outlive a reboot of the board. A headset that disconnected itself, or
+/// rests because it came and went, is paged again after a reboot.
 package struct ReconnectStore: Sendable {
     package var file: StateFile { sections.file }
-    /// The origin is the start of the board in which it was written; the other sections are addresses.
+    /// The origin section names the boot in which the file was written; the other sections are addresses.
     private let sections: StateSections
     private let boot: String
 
     /// - Parameters:
-    ///   - directory: absolute; made when it does not exist.
-    ///   - boot: which start of the board this is.
+    ///   - directory: absolute; created if missing.
+    ///   - boot: id of the present boot.
     package init(directory: String, boot: String = presentBoot) {
         sections = StateSections(
             StateFile("reconnect.conf", in: directory), origin: "start of the board",
@@ -23,7 +23,7 @@ package struct ReconnectStore: Sendable {
         self.boot = boot
     }
 
-    /// What the kernel calls this start of the board; empty where it does not say.
+    /// The kernel's id of the present boot; empty if it cannot be read.
     package static var presentBoot: String {
         let descriptor = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { return "" }
@@ -34,7 +34,7 @@ package struct ReconnectStore: Sendable {
         return String(decoding: bytes[..<count].prefix { $0 > 0x20 }, as: UTF8.self)
     }
 
-    /// What was kept; an absent file is nothing.
+    /// Reads the file; returns nothing if it is absent.
     ///
     /// - Throws: `ConfigurationError` for a file that cannot be read (edited by hand, or damaged).
     package func load() throws(ConfigurationError) -> [BluetoothAddress: ReconnectManager.Memory] {
@@ -50,7 +50,7 @@ package struct ReconnectStore: Sendable {
         let all = memories.sorted { $0.key < $1.key }.map { address, memory in
             var values = [("used", "\(memory.used)")]
             if let left = memory.left { values.append(("left", left.rawValue)) }
-            // Of the monotonic clock, which goes on over restarts of the daemon.
+            // By the monotonic clock, which continues over restarts of the daemon.
             if let quarantine = memory.quarantine {
                 values.append(("quarantine", "\(quarantine.nanoseconds / 1_000_000)"))
             }
@@ -81,7 +81,7 @@ package struct ReconnectStore: Sendable {
         }
     }
 
-    /// Up to what milliseconds and counts reach without an overflow.
+    /// Limited to values whose milliseconds and counts do not overflow.
     private func number(_ entry: ConfigurationEntry) throws(ConfigurationError) -> Int64 {
         try sections.number(entry, upTo: 1_000_000_000_000)
     }

@@ -6,10 +6,10 @@ package import Diagnostics
 package import HeadsetPolicy
 package import Logging
 
-/// Brings headsets back that are known and away; carries out what `ReconnectManager` decides.
+/// Reconnects known headsets that are away; carries out what `ReconnectManager` decides.
 @ControlPlane
 package final class Reconnector {
-    /// What is so now.
+    /// The present facts.
     package struct Scene {
         package var facts: [ReconnectManager.Fact]
         package var isActive: Bool
@@ -22,11 +22,11 @@ package final class Reconnector {
         }
     }
 
-    /// What is to become of a headset is other than before.
+    /// A headset's standing has changed.
     package let changes = Signal<Void>()
 
     private let registry: DeviceRegistry
-    /// Asked when something may be different.
+    /// Queried when something may have changed.
     private let observer: ReconnectObserver
     private let problems: ProblemList
     private let store: ReconnectStore?
@@ -37,12 +37,12 @@ package final class Reconnector {
     private var timer: Timer?
     private var isFollowing = false
     private var isStopped = false
-    /// Controllers whose reasons are not known, and were told of.
+    /// Controllers whose disconnection reasons are unavailable, already logged.
     private var unheard: Set<String> = []
 
     /// - Parameters:
-    ///   - store: nil keeps nothing.
-    ///   - ends: nil: only bluetoothd says why radio links end.
+    ///   - store: nil saves nothing.
+    ///   - ends: nil leaves bluetoothd as the only source of reasons.
     package init(
         registry: DeviceRegistry, observer: ReconnectObserver, problems: ProblemList, store: ReconnectStore?,
         writer: StateWriter,
@@ -82,11 +82,11 @@ package final class Reconnector {
 
     // MARK: What happens
 
-    /// Something may be different: a connection, a call, what bluetoothd knows, who serves what.
+    /// Schedules a check: a connection, a call, bluetoothd's devices or the served profiles may have changed.
     private func follow() {
         guard !isFollowing, !isStopped else { return }
         isFollowing = true
-        // Once for all that happens together, and when it has happened in full.
+        // Once for all simultaneous changes, after the last of them.
         ControlLoop.shared.perform { [weak self] in self?.look() }
     }
 
@@ -94,7 +94,7 @@ package final class Reconnector {
         perform(manager.follow(settings, at: ControlLoop.now))
     }
 
-    /// The controllers that there are now.
+    /// Takes all present controllers.
     package func adaptersChanged(_ adapters: [DeviceRegistry.Adapter]) {
         guard !isStopped, let ends else { return }
         let failures = ends.follow(adapters.filter(\.powered).map(\.controller))
@@ -108,26 +108,26 @@ package final class Reconnector {
         unheard = Set(failures.keys)
     }
 
-    /// Why the radio link of a headset ended.
+    /// A headset's radio link has ended, with the reason.
     package func disconnected(_ address: BluetoothAddress, _ reason: DisconnectionReason) {
         guard !isStopped else { return }
         logger.debug("\(address): the radio link ended: \(reason.rawValue)")
         perform(manager.disconnected(address, reason, at: ControlLoop.now))
     }
 
-    /// Somebody disconnects the headset on this machine, or one of its profiles.
+    /// A user or program of this machine disconnects the headset, or one of its profiles.
     private func dismissed(_ address: BluetoothAddress) {
         guard !isStopped else { return }
         perform(manager.dismissed(address, at: ControlLoop.now))
     }
 
-    /// The daemon disconnects a headset to free the controller.
+    /// btcalld disconnects a headset to free the controller.
     private func freed(_ address: BluetoothAddress) {
         guard !isStopped else { return }
         manager.freed(address, at: ControlLoop.now)
     }
 
-    /// It is not paired any more.
+    /// The headset is no longer paired.
     private func forget(_ address: BluetoothAddress) {
         guard !isStopped else { return }
         perform(manager.forget(address, at: ControlLoop.now))
@@ -197,7 +197,7 @@ package final class Reconnector {
                 if outcome != .cancelled { logger.info("\(name): not connected: \(error)") }
             }
             guard !isStopped else { return }
-            // What has come up with it is known before it is judged.
+            // Take note of the profiles that came up with it before judging the outcome.
             look()
             perform(manager.answered(number, outcome, at: ControlLoop.now))
         }
@@ -214,7 +214,7 @@ package final class Reconnector {
         }
     }
 
-    /// bluetoothd answers at once, gives the connection up, and has the controller end the page.
+    /// bluetoothd answers at once, drops the connection, and has the controller end the page.
     private func cancel(_ address: BluetoothAddress) {
         logger.notice("\(title(address)): its page is given up")
         Task { @ControlPlane in
