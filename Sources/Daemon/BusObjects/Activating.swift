@@ -1,7 +1,7 @@
 package import BTCallAPI
 package import ControlLoop
 
-/// What `Manager1` needs from the daemon as a whole.
+/// The daemon's lifecycle as `Manager1` controls it.
 @ControlPlane
 package protocol Activating: AnyObject {
     var state: ManagerDescription.State { get }

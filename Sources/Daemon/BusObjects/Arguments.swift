@@ -2,8 +2,8 @@ import BTCallAPI
 import BluetoothTypes
 import DBus
 
-// Arguments of a method call. The bus connection has checked them against the declared signature before a handler runs,
-// so the fallbacks below are never seen by a client.
+// Arguments of a method call. The bus connection checks them against the declared signature before a handler runs, so a
+// client never sees the fallbacks below.
 extension MethodCall {
     private func argument(_ index: Int) -> Value { arguments.indices.contains(index) ? arguments[index] : .string("") }
 
@@ -11,23 +11,23 @@ extension MethodCall {
 
     func integer(_ index: Int) -> Int { argument(index).integerValue ?? 0 }
 
-    /// - Parameter what: the argument, for the message.
-    /// - Throws: `invalidArgument` for one that is longer than the limit.
+    /// - Parameter what: name of the argument, for the message.
+    /// - Throws: `invalidArgument` for a text longer than the limit.
     func text(_ index: Int, _ what: String, _ limit: TextLimit) throws(APIError) -> String {
         try limit.check(argument(index).stringValue ?? "", what)
     }
 
-    /// The path of an object.
+    /// The argument as an object path.
     func path(_ index: Int, _ what: String) throws(APIError) -> String { try text(index, what, .address) }
 
-    /// The entries of a dictionary.
+    /// The argument as a dictionary's entries.
     ///
-    /// - Throws: `invalidArgument` for an entry that the method does not take, and for a value of another type.
+    /// - Throws: `invalidArgument` for an entry that the method does not accept, or a value of the wrong type.
     func fields(_ index: Int, _ accepted: DictionaryArgument) throws(APIError) -> Fields {
         try Fields(argument(index), accepted)
     }
 
-    /// - Throws: `invalidArgument` for what is no Bluetooth address.
+    /// - Throws: `invalidArgument` for an invalid Bluetooth address.
     func address(_ index: Int) throws(APIError) -> BluetoothAddress {
         let word = try text(index, "address", .word)
         guard let address = BluetoothAddress(word) else {

@@ -4,7 +4,7 @@ package import CallControl
 import ControlLoop
 import DBus
 
-// Manual rendering and taps: what programs do in place of the devices, or hear beside them.
+// Manual rendering and taps: programs that replace the devices, or record calls.
 extension AudioObject {
     func openManual(_ call: MethodCall) throws(APIError) -> [Value] {
         let options = try call.fields(0, .openManual)
@@ -23,7 +23,7 @@ extension AudioObject {
         try taps.allow(call.path(0, "call"), call.flag(1), from: call.sender)
     }
 
-    /// Tells of somebody who may not record a call, or who asks to.
+    /// Reports a program that was refused to record a call, or that asks to.
     package func emitRecording(_ member: String, _ call: CallRecord, _ busName: String) {
         emit(member, [.objectPath(call.path), .string(busName)])
     }

@@ -5,13 +5,13 @@ import ControlLoop
 import DBus
 import Routing
 
-// The microphone: whether it is used, allowed, prepared, and heard by somebody now.
+// The microphone: whether it is enabled, allowed, prepared and in use.
 extension AudioObject {
     func allowMicrophone(_ call: MethodCall) throws(APIError) { try microphone.allow(call.flag(0)) }
 
     func microphoneEnabledValue() -> Value { .bool(settings.configuration.routing.microphoneEnabled) }
 
-    /// The key of the routing policy.
+    /// Sets the key of the routing policy.
     func setMicrophoneEnabled(_ value: Value) throws(APIError) {
         let name = "\(ConfigurationSection.routing.settingPrefix).\(RoutingKey.microphoneEnabled.rawValue)"
         try settings.set(name, value.boolValue == true ? "true" : "false")

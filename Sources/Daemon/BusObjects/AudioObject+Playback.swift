@@ -3,7 +3,7 @@ import BTCallAPI
 import ControlLoop
 import DBus
 
-// What programs let people hear, at the far end or here.
+// Audio that programs play to the far end, the ringer or the person.
 extension AudioObject {
     func openInjection(_ call: MethodCall) throws(APIError) -> [Value] {
         let options = try call.fields(0, .openInjection)

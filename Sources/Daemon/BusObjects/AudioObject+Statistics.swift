@@ -6,7 +6,7 @@ import CallControl
 import ControlLoop
 import DBus
 
-// How loud the calls are, and what the real-time thread has counted.
+// Levels of the calls and counters of the real-time thread.
 extension AudioObject {
     func levels(_: MethodCall) -> [Value] {
         [.vardict(graph.engine.levels().map { LevelsDescription($0).fields } ?? [:])]

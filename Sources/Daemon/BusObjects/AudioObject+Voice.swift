@@ -5,11 +5,11 @@ import Configuration
 import ControlLoop
 import DBus
 
-// What is done to the microphone.
+// Voice processing of the microphone.
 extension AudioObject {
     func voiceProcessingValue() -> Value { .bool(voice.isEnabled) }
 
-    /// `VoiceControl.changes` says that it has changed.
+    /// `VoiceControl.changes` reports the change.
     func setVoiceProcessing(_ value: Value) throws(APIError) { try voice.setEnabled(value.boolValue ?? false) }
 
     func bypassedValue() -> Value { .bool(voice.isBypassed) }
@@ -18,7 +18,7 @@ extension AudioObject {
 
     func voiceProcessorValue() -> Value { .string(voice.kind.rawValue) }
 
-    /// A key of the configuration, set as `Manager1.SetSetting` sets it.
+    /// A Boolean key of the configuration as a property, set in the same way as by `Manager1.SetSetting`.
     func setting(
         _ name: String, _ key: String, _ value: KeyPath<Configuration, Bool>
     ) -> ExportedInterface.Property {

@@ -6,7 +6,7 @@ package import ControlLoop
 package import DBus
 package import HeadsetControl
 
-/// `org.btcall.Audio1` at `/org/btcall/audio`: what goes to the far end beside the microphone, and what was counted.
+/// `org.btcall.Audio1` at `/org/btcall/audio`: programs' audio, the microphone, voice processing and counters.
 @ControlPlane
 package final class AudioObject {
     let graph: AudioGraph
@@ -20,7 +20,7 @@ package final class AudioObject {
     let microphone: MicrophoneControl
     let manual: ManualRendering
     let taps: CallTaps
-    /// Something that is kept over a restart has been set.
+    /// Called when a value that is kept over restarts has been set.
     private let onPreference: @ControlPlane () -> Void
 
     package init(
@@ -151,7 +151,7 @@ package final class AudioObject {
         preferenceSet(BTCallName.Audio.muteMode)
     }
 
-    /// Something that is kept over a restart has been set.
+    /// Reports a changed property that is kept over restarts.
     private func preferenceSet(_ property: String) {
         changed(property)
         onPreference()

@@ -8,10 +8,10 @@ package import DBus
 package import Diagnostics
 package import HeadsetControl
 
-/// The objects that the daemon has on the bus.
+/// The daemon's objects on the bus.
 @ControlPlane
 package final class BusFace {
-    /// For how long programs that ask for all objects get the same answer: what no signal tells of is as old at most.
+    /// How long requests for all objects get the same answer: properties without change signals are at most this old.
     private static let answerAge = Duration.milliseconds(100)
 
     private let bus: BusConnection
@@ -24,7 +24,7 @@ package final class BusFace {
     private let pairing: PairingObject
     private let logReaders: LogReaders
 
-    /// Everything that the objects show and change.
+    /// The components that the objects show and change.
     package struct Parts {
         package let settings: Settings
         package let problems: ProblemList
@@ -57,13 +57,13 @@ package final class BusFace {
         }
     }
 
-    /// - Parameter version: of the daemon.
+    /// - Parameter version: the daemon's version.
     package init(bus: BusConnection, version: String, life: any Activating, parts: Parts, logReaders: LogReaders) {
         self.bus = bus
         self.logReaders = logReaders
         let (devices, keeper, pcm) = (parts.devices, parts.keeper, parts.audio.pcm)
         bus.prefer(DeviceRegistry.serviceName)
-        // What bluetoothd calls (profile, media, agent, battery) is no business of clients.
+        // Objects for bluetoothd (profile, media, agent, battery) are hidden from clients.
         bus.exportObjectManager(at: BTCallPath.manager, of: BTCallName.Interface.prefix, answerAge: Self.answerAge)
         manager = ManagerObject(
             bus: bus, version: version, life: life, problems: parts.problems, settings: parts.settings,
@@ -85,7 +85,7 @@ package final class BusFace {
         parts.mixer.microphoneTurns.subscribe(keeper) { $0.keep() }
     }
 
-    /// The daemon stops: what clients hold ends, and nobody is told.
+    /// Ends everything that clients hold, without signals, when the daemon stops.
     package func close() {
         router.close()
         session.close()

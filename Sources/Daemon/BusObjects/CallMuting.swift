@@ -4,7 +4,7 @@ import CallControl
 import ControlLoop
 import DBus
 
-/// The property `Muted` of `Calls1`, which the object of each call shows as well.
+/// The property `Muted` of `Calls1`, which each call's object has as well.
 @ControlPlane
 struct CallMuting {
     let mute: MuteState
@@ -15,12 +15,12 @@ struct CallMuting {
 
     private func value() -> Value { .bool(mute.isMuted) }
 
-    /// - Throws: why the microphone cannot be muted, or not be opened.
+    /// - Throws: why the microphone cannot be muted or opened.
     private func set(_ value: Value) throws(APIError) {
         let isWanted = value.boolValue ?? false
-        // It would be forgotten with the next call's end, or, worse, not be.
+        // Without a call, the end of the next one would reset it, or it would silently stay in force.
         guard !isWanted || !calls.calls.isEmpty else {
-            throw APIError(.wrongState, "there is no call to mute; mute it when a call is there")
+            throw APIError(.wrongState, "there is no call to mute: mute it during a call")
         }
         if !isWanted { try microphone.checkUnmuting() }
         mute.set(isWanted)

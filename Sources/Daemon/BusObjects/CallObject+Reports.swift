@@ -4,7 +4,7 @@ import ControlLoop
 import DBus
 import Telephony
 
-// What the application that owns a call says of it.
+// Reports of the application that owns a call.
 extension CallObject {
     func update(_ call: MethodCall) throws(APIError) {
         let options = try call.fields(1, .update)
@@ -32,7 +32,7 @@ extension CallObject {
     }
 }
 
-/// What a provider tells of its RTP streams; nil when it tells nothing.
+/// The RTP synchronisation sources that a provider reports; nil when it reports none.
 private func synchronisationSources(_ options: Fields) throws(APIError) -> [UInt32]? {
     guard options.values["ssrcs"] != nil else { return nil }
     let numbers = try options.integers("ssrcs")
@@ -43,7 +43,7 @@ private func synchronisationSources(_ options: Fields) throws(APIError) -> [UInt
     return sources
 }
 
-/// The words that a provider may report.
+/// The state for a word that a provider reports.
 private func callState(_ word: String, _ options: Fields) throws(APIError) -> CallState {
     switch word {
     case "alerting": return .alerting

@@ -85,7 +85,7 @@ final class CallObject {
         ]
     }
 
-    /// A property as `CallDescription` has it.
+    /// A read-only property with its value from `CallDescription`.
     private func shown(
         _ name: String, _ signature: String, changes: ExportedInterface.Property.Changes = .signalled,
         isConfidential: Bool = false
@@ -108,7 +108,7 @@ final class CallObject {
 
     private func end(_: MethodCall) async throws(APIError) {
         let id = record.identifier
-        try await perform(record.call.state.isRinging ? .reject(id) : .end(id), "it is about to end by itself")
+        try await perform(record.call.state.isRinging ? .reject(id) : .end(id), "it is about to end")
     }
 
     private func setHeld(_ call: MethodCall) async throws(APIError) {
@@ -142,9 +142,9 @@ final class CallObject {
         }
     }
 
-    /// The call is there: what does not fit is its state.
+    /// Words an error for a call that exists: its state does not allow the request.
     ///
-    /// - Parameter right: which calls the request is for.
+    /// - Parameter right: the calls that accept the request.
     private func reworded(_ error: APIError, _ right: String) -> APIError {
         let isThere = calls.record(record.identifier) != nil
         switch error.code {

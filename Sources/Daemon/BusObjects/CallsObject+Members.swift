@@ -3,7 +3,7 @@ import CallControl
 import ControlLoop
 import DBus
 
-// Who owns calls, who makes and joins them, who knows the names of callers, and the calls that are over.
+// Members for providers, placing and joining calls, contact resolvers and the call log.
 extension CallsObject {
     // MARK: Providers
 

@@ -6,7 +6,7 @@ package import ControlLoop
 package import DBus
 import Telephony
 
-/// `org.btcall.Calls1` at `/org/btcall/calls`, and one `org.btcall.Call1` object a call.
+/// `org.btcall.Calls1` at `/org/btcall/calls`, and one `org.btcall.Call1` object for each call.
 @ControlPlane
 package final class CallsObject {
     let bus: BusConnection
@@ -30,7 +30,7 @@ package final class CallsObject {
         calls.mediaRequests.subscribe(self) { $0.mediaChangeRequested($1.0, $1.1) }
         parts.quality.changes.subscribe(self) { $0.changed($1.0, $1.1) }
         parts.taps.events.subscribe(self) { object, event in
-            // Of one that has ended nobody asks any more.
+            // A call that has ended has no object any more.
             guard case .changed(let call) = event, object.calls.record(at: call.path) != nil else { return }
             object.changed(call, [BTCallName.Call.recording])
         }
@@ -89,11 +89,11 @@ package final class CallsObject {
         try settings.set(name, value.boolValue == true ? "yes" : "no")
     }
 
-    // MARK: What became of calls
+    // MARK: Changes of calls
 
     private func callsValue() -> Value { .objectPaths(calls.calls.map(\.path)) }
 
-    /// Shows what became of a call.
+    /// Shows a change of a call on the bus.
     private func show(_ change: CallDirectory.Change) {
         switch change {
         case .added(let record):
@@ -114,7 +114,7 @@ package final class CallsObject {
         }
     }
 
-    /// Once for each incoming call, after `CallAdded`.
+    /// Sent once for each incoming call, after `CallAdded`.
     private func announceIncoming(_ record: CallRecord) {
         guard record.call.direction == .incoming else { return }
         emit(BTCallName.Calls.incomingCall, [.objectPath(record.path), .vardict(signalled(record.description))])
@@ -126,12 +126,12 @@ package final class CallsObject {
             [.vardict(media.fields)])
     }
 
-    /// Shows properties of a call that are other than before.
+    /// Signals changed properties of a call.
     private func changed(_ record: CallRecord, _ properties: [String]) {
         bus.propertiesChanged(path: record.path, interface: BTCallName.Interface.call, properties)
     }
 
-    /// What a signal that goes to everybody says of a call.
+    /// The properties of a call that a broadcast signal may contain.
     private func signalled(_ description: CallDescription) -> [String: Value] {
         bus.readers == nil ? description.properties : description.publicProperties
     }
@@ -142,7 +142,8 @@ package final class CallsObject {
 
     private func emitState(_ record: CallRecord, reason: String) {
         let identity = Self.identity(of: record.description)
-        // Where they come without their values, whoever may know them has to ask: only for those that are others.
+        // Confidential properties are signalled without their values, and clients that may read them have to ask; so only
+        // changed ones are signalled.
         let shown = bus.readers == nil ? [:] : record.shownIdentity
         record.shownIdentity = identity
         bus.propertiesChanged(
@@ -151,7 +152,7 @@ package final class CallsObject {
                 BTCallName.Call.state, BTCallName.Call.startedAt, BTCallName.Call.hasVideo,
                 BTCallName.Call.capabilities,
             ] + identity.keys.sorted().filter { identity[$0] != shown[$0] })
-        // A name that became known is no change of the state.
+        // A name that became known is not a change of the state.
         guard record.shownState != record.call.state else { return }
         record.shownState = record.call.state
         bus.emit(

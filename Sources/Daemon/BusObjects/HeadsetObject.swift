@@ -45,7 +45,7 @@ final class HeadsetObject {
             ])
     }
 
-    /// - Parameter empty: for a headset that has gone.
+    /// - Parameter empty: value for a headset that has gone.
     private func value(_ name: String, _ empty: Value) -> @ControlPlane () -> Value {
         { [headsets, address] in headsets.presentation(of: address)?.properties[name] ?? empty }
     }
@@ -71,7 +71,7 @@ final class HeadsetObject {
         headsets.setMicrophoneVolume(try volume(value, limit: 15), of: address)
     }
 
-    /// A volume is the headset's own: one that is away cannot be told.
+    /// A volume is kept in the headset, so it can be set only while the headset is connected.
     private func checkVoice() throws(APIError) {
         guard headsets.description(of: address)?.hasVoice == true else {
             throw APIError(.unavailable, "\(address) is not connected for calls: Connect it first")

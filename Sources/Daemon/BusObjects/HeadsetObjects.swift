@@ -5,12 +5,12 @@ package import ControlLoop
 package import DBus
 package import HeadsetControl
 
-/// `org.btcall.Headset1`: one object for each headset that is paired, or connected.
+/// The `org.btcall.Headset1` objects, one for each paired or connected headset.
 @ControlPlane
 package final class HeadsetObjects {
     private let bus: BusConnection
     private let headsets: HeadsetDirectory
-    /// The headsets that have an object, as they were shown last.
+    /// The headsets with an object, as last shown.
     private var exported: [BluetoothAddress: HeadsetDescription] = [:]
     private let mediaSource: MediaSource
     private weak var life: (any Activating)?
@@ -30,10 +30,10 @@ package final class HeadsetObjects {
             }
         }
         parts.registry.events.subscribe(self) { objects, event in
-            // bluetoothd knows the battery of headsets that do not tell it us.
+            // bluetoothd reports the battery of headsets that do not report it to btcalld,
             guard case .deviceChanged(let device) = event else { return }
             let isAway = objects.headsets.description(of: device.address) == nil
-            // And the names of those that are away.
+            // and the names of headsets that are away.
             guard isAway || objects.headsets.isSilentAboutBattery(device.address) else { return }
             objects.follow(device.address)
         }
@@ -47,7 +47,7 @@ package final class HeadsetObjects {
         }
     }
 
-    /// Something of a headset may be other than before, or it has come or gone.
+    /// Updates a headset's object after a possible change, creates or removes it.
     private func follow(_ address: BluetoothAddress) {
         guard let headset = headsets.presentation(of: address) else {
             if exported.removeValue(forKey: address) != nil { bus.unexport(path: BTCallPath.headset(address)) }

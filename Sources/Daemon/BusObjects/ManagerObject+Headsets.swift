@@ -5,7 +5,7 @@ import ControlLoop
 import DBus
 import HeadsetControl
 
-// What is remembered of headsets, connected or not, and the board's own battery, which some of them show.
+// Data kept for headsets, connected or not, and the board's own battery, which some headsets show.
 extension ManagerObject {
     func forgetCodecs(_ call: MethodCall) throws(APIError) {
         let word = try call.text(0, "address", .word)
@@ -17,7 +17,7 @@ extension ManagerObject {
 
     func boardBatteryValue() -> Value { .int32(Int32(clamping: boardBattery.percent ?? -1)) }
 
-    /// For boards whose battery UPower does not know.
+    /// Sets the charge on boards whose battery UPower does not know.
     func setBoardBattery(_ value: Value) throws(APIError) {
         let percent = value.integerValue ?? -2
         guard (-1...100).contains(percent) else {

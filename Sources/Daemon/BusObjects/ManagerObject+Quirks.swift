@@ -5,7 +5,7 @@ import DBus
 import HandsFree
 import HeadsetControl
 
-// The quirks database, and what it does for one headset.
+// The quirks database, and its effect on one headset.
 extension ManagerObject {
     func listQuirks(_: MethodCall) -> [Value] { [.vardict(quirks.description.fields)] }
 

@@ -3,7 +3,7 @@ import Configuration
 import ControlLoop
 import DBus
 
-// The configuration, read and changed at run time; who the box is, and logging out.
+// The configuration, read and changed at run time; the identity of the box, and logging out.
 extension ManagerObject {
     func listSettings(_: MethodCall) -> [Value] { [.vardicts(settings.list.map(\.fields))] }
 
@@ -30,14 +30,14 @@ extension ManagerObject {
 }
 
 extension Settings {
-    /// What `Manager1.Configuration` says.
+    /// The value of `Manager1.Configuration`.
     package var description: ConfigurationDescription {
         var values: [ConfigurationDescription.Entry: String] = [:]
         for entry in ConfigurationDescription.Entry.allCases { values[entry] = value(of: entry.setting) }
         return ConfigurationDescription(values)
     }
 
-    /// Changes the entries that are given, all or none.
+    /// Changes the given entries, all or none.
     package func take(_ description: ConfigurationDescription) throws(APIError) {
         let given = ConfigurationDescription.Entry.allCases.compactMap { entry in
             description.values[entry].map { (name: entry.setting, value: $0) }

@@ -19,7 +19,7 @@ package final class ManagerObject {
     private let logReaders: LogReaders
     private let figures: MetricsFeed
 
-    /// - Parameter version: of the daemon.
+    /// - Parameter version: the daemon's version.
     package init(
         bus: BusConnection, version: String, life: any Activating, problems: ProblemList, settings: Settings,
         headsets: HeadsetParts, logReaders: LogReaders, figures: MetricsFeed
@@ -74,7 +74,7 @@ package final class ManagerObject {
             ])
     }
 
-    // MARK: Life
+    // MARK: Lifecycle
 
     private func activate(_: MethodCall) async throws(APIError) { try await life?.activate() }
 
@@ -90,7 +90,7 @@ package final class ManagerObject {
 
     // MARK: Diagnostics
 
-    /// Who reads the log in place of the console.
+    /// Adds the caller as a reader of the log, which then no longer goes to the console.
     private func subscribeLog(_ call: MethodCall) throws(APIError) -> [Value] {
         [.unixDescriptor(try logReaders.add(call.sender))]
     }

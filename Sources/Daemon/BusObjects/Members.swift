@@ -2,11 +2,11 @@ import BTCallAPI
 import ControlLoop
 import DBus
 
-// Members of an object on the bus, each declared with the method of the object that answers it. The object refuses with
-// `APIError`; the caller gets the bus error of the same name. The bus keeps an object for as long as it is exported.
+// Members of an object on the bus, each declared with the object's method that handles it. The object refuses with an
+// `APIError`, and the caller gets the bus error of the same name. The bus keeps the object alive while it is exported.
 
 extension ExportedInterface.Method {
-    /// - Parameter answer: gives what `results` declare.
+    /// - Parameter answer: returns the values declared by `results`.
     init(
         _ name: String, in arguments: [(name: String, signature: String)] = [],
         out results: [(name: String, signature: String)], isReading: Bool = false,
@@ -21,7 +21,7 @@ extension ExportedInterface.Method {
         }
     }
 
-    /// The same for one that has nothing to answer.
+    /// Creates a method without results.
     init(
         _ name: String, in arguments: [(name: String, signature: String)] = [],
         by perform: @escaping @ControlPlane (MethodCall) async throws(APIError) -> Void
@@ -34,7 +34,7 @@ extension ExportedInterface.Method {
 }
 
 extension ExportedInterface.Property {
-    /// A property that clients may set.
+    /// Creates a property that clients may set.
     init(
         _ name: String, _ signature: String, get: @escaping @ControlPlane () -> Value,
         by set: @escaping @ControlPlane (Value) throws(APIError) -> Void

@@ -75,9 +75,9 @@ package final class PairingObject {
 
     private func secondsLeftValue() -> Value { .uint32(UInt32(clamping: pairing.secondsLeft)) }
 
-    /// Who asks, for the log.
+    /// The caller's bus name and process, for the log.
     private func caller(_ call: MethodCall) async -> String {
-        // One that has left already is known by its name alone.
+        // A caller that has already left has only its name.
         guard let process = try? await bus.processID(of: call.sender) else { return call.sender }
         return "\(call.sender) (process \(process))"
     }

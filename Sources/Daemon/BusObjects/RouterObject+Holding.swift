@@ -3,7 +3,7 @@ import CallControl
 import ControlLoop
 import DBus
 
-// What lasts as long as its owner keeps a descriptor open.
+// Requests that last as long as the caller keeps a descriptor open.
 extension RouterObject {
     func acquireSelection(_ call: MethodCall) throws(APIError) -> [Value] {
         _ = try call.fields(1, .acquireSelection)

@@ -6,9 +6,9 @@ import DBus
 import Diagnostics
 import Routing
 
-// What `org.btcall.Router1` says of its decisions, present and past.
+// The explanation of the router's present and past decisions.
 extension RouterObject {
-    /// The walk over the levels, now or with the option `time` as it was then.
+    /// Explains the decision level by level, now or at the option `time`.
     func explain(_ call: MethodCall) throws(APIError) -> [Value] {
         [.vardict(try explanation(call.fields(0, .explain)).fields)]
     }
@@ -30,7 +30,7 @@ extension RouterObject {
     func incident(_ call: MethodCall) throws(APIError) -> [Value] {
         let options = try call.fields(0, .incident)
         let includingAddresses = try options.optionalBool("addresses") ?? false
-        guard let text = router.recorder.incident(title: "asked for", includingAddresses: includingAddresses) else {
+        guard let text = router.recorder.incident(title: "on request", includingAddresses: includingAddresses) else {
             throw APIError(.wrongState, "nothing has been recorded yet: there was no routing event")
         }
         return [.string(text)]

@@ -17,16 +17,16 @@ package final class RouterObject {
     private let onPreference: @ControlPlane () -> Void
     let interruptions: Interruptions
     let selections: HeldSelections
-    /// When the state of a headset changes by itself.
+    /// Fires when a headset's state changes by time alone.
     private var timer: Timer?
     let notes: @ControlPlane () -> [String]
 
     /// - Parameters:
-    ///   - describe: the devices with what only the headsets' side knows (names, batteries, codecs).
-    ///   - codec: of a headset's open link.
-    ///   - onPreference: the preferred or the default device was set.
-    ///   - notes: what the board has to add to an explanation.
-    ///   - changes: what `describe` gives may be other than before.
+    /// - describe: the devices, with the headsets' own data (names, batteries, codecs).
+    /// - codec: the codec of a headset's open link.
+    /// - onPreference: called when the preferred or the default device was set.
+    /// - notes: the board's additions to an explanation.
+    /// - changes: sent when the result of `describe` may have changed.
     package init(
         bus: BusConnection, router: any RouteDeciding, interruptions: Interruptions,
         describe: @escaping @ControlPlane () -> [DeviceDescription],
@@ -106,14 +106,14 @@ package final class RouterObject {
             interruptions: interruptions.sources)
     }
 
-    /// The daemon stops.
+    /// Ends held selections and timers when the daemon stops.
     package func close() {
         timer?.cancel()
         timer = nil
         selections.close()
     }
 
-    /// Emits what differs from what was shown last.
+    /// Signals the properties that differ from those last shown.
     private func refresh() {
         followTime()
         let now = state()
@@ -210,7 +210,7 @@ package final class RouterObject {
             guard device != .none else {
                 throw APIError(
                     .unavailable,
-                    "none is no device to select: ClearSelection (btcall move --clear) takes a selection back")
+                    "none cannot be selected: ClearSelection (btcall move --clear) removes a selection")
             }
             throw APIError(.unavailable, "\(device) is not available now: `btcall devices` says why")
         }

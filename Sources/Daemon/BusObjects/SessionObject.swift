@@ -7,8 +7,8 @@ package import ControlLoop
 package import DBus
 import Routing
 
-/// `org.btcall.Session1` at `/org/btcall/session`: audio only while external call control wants it, and who says how local
-/// devices are to be opened.
+/// `org.btcall.Session1` at `/org/btcall/session`: gives the calls audio only while external call control holds the session,
+/// and registers programs that configure local devices.
 @ControlPlane
 package final class SessionObject {
     private let bus: BusConnection
@@ -52,7 +52,7 @@ package final class SessionObject {
 
     package var isActive: Bool { !holders.holders.isEmpty }
 
-    /// The daemon stops: nothing is told to anybody.
+    /// Ends the session without signals when the daemon stops.
     package func close() { holders.removeAll() }
 
     private func activate(_ call: MethodCall) throws(APIError) -> [Value] {
@@ -95,7 +95,7 @@ package final class SessionObject {
 
     // MARK: Local devices
 
-    /// The local device that was opened last for calls.
+    /// The local device last opened for calls.
     private var opened: OpenedAudioDescription? {
         didSet { if opened != oldValue { changed(BTCallName.Session.opened) } }
     }

@@ -1,18 +1,18 @@
 import BluetoothTypes
 
-/// Other addresses in place of those in a text, so that it can be shown to strangers.
+/// Replaces the Bluetooth addresses in a text by pseudonyms, so that it can be shown to strangers.
 ///
-/// They sort as the real ones do, because the policy settles ties by address; the last three octets are the same for the
-/// same address as long as the daemon runs, and say nothing about it without the daemon's memory.
+/// Pseudonyms sort like the real addresses, because the policy settles ties by address. The last three octets of an address
+/// stay the same while the daemon runs, and cannot be traced back without the daemon's memory.
 package struct AddressPseudonyms {
-    /// What the last octets are made with; never shown.
+    /// Seed of the last octets; never shown.
     private let salt: UInt64
 
     package init(salt: UInt64 = .random(in: .min ... .max)) {
         self.salt = salt
     }
 
-    /// Replaces everything in the text that is written like an address, `AA:BB:CC:DD:EE:FF` or with underscores.
+    /// Replaces every address in the text, written as `AA:BB:CC:DD:EE:FF` or with underscores.
     package func replacingAddresses(in text: String) -> String {
         let bytes = Array(text.utf8)
         let places = Self.places(in: bytes)
@@ -31,7 +31,7 @@ package struct AddressPseudonyms {
         return String(decoding: result, as: UTF8.self)
     }
 
-    /// `02:RANK:RANK:HASH:HASH:HASH`; 02 marks addresses that no manufacturer gives.
+    /// Pseudonyms of the form `02:RANK:RANK:HASH:HASH:HASH`; no manufacturer assigns addresses that begin with 02.
     private func pseudonyms(of addresses: [BluetoothAddress]) -> [BluetoothAddress: BluetoothAddress] {
         var pseudonyms: [BluetoothAddress: BluetoothAddress] = [:]
         for (index, address) in Set(addresses).sorted().enumerated() {
@@ -42,7 +42,7 @@ package struct AddressPseudonyms {
     }
 
     private func hash(_ address: BluetoothAddress) -> UInt64 {
-        // Seeded anew in each process, beside the salt.
+        // `Hasher` has its own random seed in each process, in addition to the salt.
         var hasher = Hasher()
         hasher.combine(salt)
         hasher.combine(address.value)

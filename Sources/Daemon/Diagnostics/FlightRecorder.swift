@@ -2,36 +2,35 @@ package import BluetoothTypes
 package import ControlLoop
 package import Routing
 
-/// Keeps the routing events of the last hours with what was decided, to explain a moment of the past and to replay it
-/// elsewhere (routing policy §15).
+/// Records the routing events of the last hours and the decisions, to explain a past moment and to replay it elsewhere.
 ///
-/// In memory only, and bounded there: see `RoutingRecording`.
+/// Kept in memory only, with a bounded size: see `RoutingRecording`.
 @ControlPlane
 package final class FlightRecorder {
-    /// A time of which nothing is known.
+    /// A time that the recording does not cover.
     package struct RangeError: Error, Hashable, CustomStringConvertible {
         package let description: String
     }
 
-    /// From an instant on, how far the time of day is ahead of the monotonic clock.
+    /// The difference between the time of day and the monotonic clock, from an instant on.
     private struct Offset {
         let start: Instant
         let milliseconds: Int64
     }
 
-    /// A clock that is set more often is not worth following.
+    /// The most offsets kept; the oldest are dropped.
     private static let offsetLimit = 64
 
     private var recording: RoutingRecording
-    /// One for each time that the clock was set, or the machine slept, while something was recorded.
+    /// One entry for each time that the clock was set or the machine slept while events were recorded.
     private var offsets: [Offset] = []
     private let pseudonyms = AddressPseudonyms()
     private let version: String
     private let wallClock: @ControlPlane () -> WallClock
 
     /// - Parameters:
-    ///   - version: of the program, for files.
-    ///   - recording: an empty one, with other limits for a test.
+    /// - version: the program's version, for files.
+    /// - recording: an empty recording; a test may give it other limits.
     package init(
         version: String, recording: RoutingRecording = RoutingRecording(),
         wallClock: @escaping @ControlPlane () -> WallClock = { WallClock.now }
@@ -43,7 +42,7 @@ package final class FlightRecorder {
 
     // MARK: Recording
 
-    /// To be told before each event.
+    /// Called before each event.
     ///
     /// - Parameter now: whole milliseconds of `CLOCK_MONOTONIC`.
     package func willHandle(at now: Instant, _ policy: RoutingPolicy) {
@@ -51,14 +50,14 @@ package final class FlightRecorder {
         recording.willHandle(at: now, policy)
     }
 
-    /// To be told after each event.
+    /// Called after each event.
     package func didHandle(_ event: RoutingEvent, at now: Instant, _ policy: RoutingPolicy) {
         recording.didHandle(event, at: now, policy)
     }
 
     private func noteOffset(at now: Instant) {
         let milliseconds = wallClock().milliseconds - now.nanoseconds / 1_000_000
-        // A clock that is only disciplined drifts by less between two events.
+        // Clock discipline alone (NTP) shifts the clock less between two events.
         if let last = offsets.last, (last.milliseconds - milliseconds).magnitude < 100 { return }
         if offsets.count == Self.offsetLimit { offsets.removeFirst() }
         offsets.append(Offset(start: now, milliseconds: milliseconds))
@@ -66,10 +65,10 @@ package final class FlightRecorder {
 
     // MARK: Looking back
 
-    /// The policy as it was at a time of day, and that time on the monotonic clock.
+    /// The policy at a time of day, and that time on the monotonic clock.
     ///
     /// - Parameter milliseconds: since 1970-01-01 00:00 UTC.
-    /// - Throws: for a time before the oldest event that is kept, or in the future; says what is kept.
+    /// - Throws: `RangeError` with the recorded period, for a time before the oldest event or in the future.
     package func policy(atUnixMilliseconds milliseconds: Int64) throws(RangeError) -> (RoutingPolicy, Instant) {
         let now = wallClock()
         guard let start = recording.start else {
@@ -80,16 +79,18 @@ package final class FlightRecorder {
         else {
             let asked = WallClock(milliseconds: milliseconds).iso8601
             throw RangeError(
-                description: "nothing is known of \(asked): kept is from \(timeOfDay(start).iso8601) to \(now.iso8601)")
+                description:
+                    "nothing is recorded for \(asked): the recording covers \(timeOfDay(start).iso8601) to \(now.iso8601)"
+            )
         }
         return (policy, instant)
     }
 
-    /// The events and decisions as a scenario file that `btcall-lab replay` takes; nil before the first event.
+    /// The events and decisions as a scenario file for `btcall-lab replay`; nil before the first event.
     ///
     /// - Parameters:
-    ///   - title: what happened, for people.
-    ///   - segmentCount: how many of the newest segments; nil for all.
+    /// - title: the incident in words for people.
+    /// - segmentCount: number of the newest segments to include; nil: all.
     package func incident(
         title: String, includingAddresses: Bool = false, last segmentCount: Int? = nil
     ) -> String? {
@@ -106,7 +107,7 @@ package final class FlightRecorder {
         return WallClock(milliseconds: instant.nanoseconds / 1_000_000 + (offset?.milliseconds ?? 0))
     }
 
-    /// The last instant at which it was that time of day; of a time that the clock left out, the instant before the leap.
+    /// The last instant with that time of day; for a time that the clock skipped, the instant before the leap.
     private func instant(of milliseconds: Int64) -> Instant? {
         var end: Instant?
         for offset in offsets.reversed() {

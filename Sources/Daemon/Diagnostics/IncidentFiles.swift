@@ -1,7 +1,7 @@
 package import ControlLoop
 import Glibc
 
-/// The newest incident files, in a directory of their own.
+/// The newest incident files, in their own directory.
 package struct IncidentFiles: Sendable {
     package static let limit = 8
 
@@ -9,32 +9,32 @@ package struct IncidentFiles: Sendable {
     private static let prefix = "incident-"
     private static let suffix = ".json"
 
-    /// - Parameter stateDirectory: absolute; it and the directory in it are made when they do not exist.
+    /// - Parameter stateDirectory: absolute; it and the directory in it are created when they do not exist.
     package init(stateDirectory: String) {
         directory = stateDirectory + "/incidents"
     }
 
-    /// Writes a file and removes the oldest beyond the limit. It is there as a whole or not at all.
+    /// Writes a file atomically and removes the oldest ones beyond the limit.
     ///
     /// - Parameter time: part of the name, `incident-20250301T170405Z.json`.
-    /// - Returns: the path.
+    /// - Returns: the path of the file.
     package func add(_ text: String, at time: WallClock) throws(SystemError) -> String {
         try OwnFile.makeDirectory(ForeignFile.directory(of: directory))
         try OwnFile.makeDirectory(directory)
         let digits = time.iso8601.prefix(19).filter { $0 != "-" && $0 != ":" }
         let name = Self.prefix + digits + "Z" + Self.suffix
         let path = directory + "/" + name
-        // It is of use while the board runs, and the disk is not waited for.
+        // Not synced to disk: the file is needed only while the board runs.
         try OwnFile.replace(path, with: Array(text.utf8), mode: 0o640, isSynced: false)
         removeOldest(but: name)
         return path
     }
 
-    /// The file just written stays, whatever the clock says.
+    /// Keeps the file just written, whatever the clock says.
     private func removeOldest(but newest: String) {
         let others = names().filter { $0 != newest }.sorted()
         for name in others.dropLast(Self.limit - 1) {
-            // One more file for a while is no harm.
+            // A failure only leaves one file too many.
             unlink(directory + "/" + name)
         }
     }

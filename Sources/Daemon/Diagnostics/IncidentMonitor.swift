@@ -3,14 +3,14 @@ package import ControlLoop
 package import Logging
 package import Routing
 
-/// Notices what should not happen to a call, and keeps the recording of it in a file.
+/// Notices failures of a call's audio, and saves the recording of them to a file.
 @ControlPlane
 package final class IncidentMonitor {
-    /// The longest silence that a call may have (routing policy §12, I2).
+    /// The longest time that a call may have no audio path while one is due.
     private static let silenceLimit = Duration.seconds(2)
-    /// At most one file in this time: a headset that fails again and again is one incident.
+    /// The shortest time between two files: a headset that fails repeatedly is one incident.
     private static let pause = Duration.seconds(60)
-    /// Of the recording, in segments: what led to it, and little enough to be written at once.
+    /// Newest segments of the recording to save: enough to show the cause, and few enough to write at once.
     private static let segmentCount = 2
 
     private let recorder: FlightRecorder
@@ -20,12 +20,12 @@ package final class IncidentMonitor {
     private var silence: Timer?
     private var writing: Timer?
     private var lastIncident: Instant?
-    /// How many files were begun.
+    /// Number of files started.
     package private(set) var count = 0
 
     /// - Parameters:
-    ///   - files: where files are kept; nil keeps none.
-    ///   - delay: before a file is written: what is done about an incident belongs to it, and is not to wait for it.
+    /// - files: where files are kept; nil keeps none.
+    /// - delay: time before a file is written, so that the reaction to the incident is part of it and is not held up by it.
     package init(recorder: FlightRecorder, files: IncidentFiles?, delay: Duration, logger: Logger) {
         self.recorder = recorder
         self.files = files
@@ -35,9 +35,9 @@ package final class IncidentMonitor {
 
     // MARK: What happens
 
-    /// To be told after each event.
+    /// Called after each event.
     ///
-    /// - Parameter old: the route before it.
+    /// - Parameter old: the route before the event.
     package func handled(_ event: RoutingEvent, old: Route?, _ policy: RoutingPolicy, at now: Instant) {
         if case .localLost(let kind) = event, old == .local(kind) {
             begin("\(kind.rawValue) failed while it carried the call")
@@ -45,7 +45,7 @@ package final class IncidentMonitor {
         watchSilence(policy, at: now)
     }
 
-    /// All attempts to reach a headset failed.
+    /// Called when all attempts to reach a headset have failed.
     package func activationFailed(_ address: BluetoothAddress) {
         begin("all attempts to open the link of bluetooth:\(address) failed")
     }

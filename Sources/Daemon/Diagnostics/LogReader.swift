@@ -3,21 +3,21 @@ package import ControlLoop
 import Glibc
 import Synchronization
 
-/// The socket of one program that reads the log. It never makes anybody wait: what the program does not read in time is lost, the
-/// oldest first, and it is told how much.
+/// The socket of one program that reads the log. It never blocks: when the program reads too slowly, the oldest waiting
+/// lines are dropped, and the program is sent their number.
 package final class LogReader: Sendable {
-    /// Lines that wait for room in the socket.
+    /// The most lines that wait for room in the socket.
     package static let mostWaiting = 256
-    /// Bytes that wait: all the lines with half a kilobyte each, as hardly any has, or any single one.
+    /// The most bytes that wait: 256 lines of half a kilobyte each (most are shorter), or any single line.
     package static let mostBytes = 128 << 10
 
     private struct State {
-        /// -1: closed.
+        /// -1 once closed.
         var descriptor: Int32
-        /// In order; not empty means that the loop waits for room.
+        /// Waiting lines in order; if there are any, the loop waits for room.
         var waiting: [[UInt8]] = []
         var waitingBytes = 0
-        /// Lines that came before the first that waits.
+        /// Number of lines dropped before the first waiting one.
         var lost = 0
         var isWaitingForRoom = false
     }
@@ -28,7 +28,7 @@ package final class LogReader: Sendable {
     @ControlPlane private var source: DescriptorSource?
     @ControlPlane private var onEnd: (@ControlPlane (LogReader) -> Void)?
 
-    /// - Parameter descriptor: a SOCK_SEQPACKET socket, which is closed here.
+    /// - Parameter descriptor: a SOCK_SEQPACKET socket; the reader closes it.
     package init(taking descriptor: Int32) { state = Mutex(State(descriptor: descriptor)) }
 
     deinit { Self.close(state.withLock(\.descriptor)) }
@@ -55,7 +55,7 @@ package final class LogReader: Sendable {
         }
     }
 
-    /// From any thread.
+    /// Sends or queues a line. May be called from any thread.
     package func take(_ line: LogLine) {
         let mustWait = state.withLock { state in
             guard state.descriptor >= 0 else { return false }
@@ -106,9 +106,9 @@ package final class LogReader: Sendable {
         if isDone { source?.update(.readable) }
     }
 
-    /// What a program writes is nothing to us; one packet a turn.
+    /// Discards what the program writes, one packet a turn.
     ///
-    /// - Returns: 0 when it will write no more, which is as if it had closed its end; below that for nothing to read.
+    /// - Returns: 0 when the program has closed its end or its sending direction; negative when there is nothing to read.
     @ControlPlane
     private func discard() -> Int {
         var bytes = [UInt8](repeating: 0, count: 4096)
@@ -116,12 +116,13 @@ package final class LogReader: Sendable {
         return bytes.withUnsafeMutableBytes { room in
             guard let start = room.baseAddress else { return 0 }
             let length = btcall_receive_block(descriptor, start, room.count)
-            // Descriptors are never wanted: its end.
+            // A packet with descriptors counts as the end.
             return length == -Int(EBADMSG) ? 0 : length
         }
     }
 
-    /// - Returns: false when there is no room. What cannot be sent at all is as if it were: that its reader has gone is told by the loop.
+    /// - Returns: false when the socket has no room. A packet that can never be sent counts as sent: the control loop
+    ///   reports the reader's end.
     private static func send(_ packet: [UInt8], on descriptor: Int32) -> Bool {
         while true {
             let sent = packet.withUnsafeBytes {

@@ -4,11 +4,11 @@ package import DBus
 import Glibc
 package import Logging
 
-/// The programs that have the daemon's log in place of its console (`Manager1.SubscribeLog`).
+/// The programs that read the daemon's log in place of the console (`Manager1.SubscribeLog`).
 @ControlPlane
 package final class LogReaders {
     private static let most = 8
-    /// Of one program, so that none keeps all others out.
+    /// The most for one program, so that it does not keep all others out.
     private static let mostPerClient = 2
 
     private struct Place {
@@ -23,7 +23,8 @@ package final class LogReaders {
     package init(logger: Logger) { self.logger = logger }
 
     /// - Returns: the program's end of the socket.
-    /// - Throws: `wrongState` when there are too many, of all or of this program, `fault` without a descriptor to give.
+    /// - Throws: `wrongState` when there are too many readers, in total or of this program, `fault` when no descriptor can
+    ///   be created.
     package func add(_ busName: String) throws(APIError) -> PassedDescriptor {
         guard places.count(where: { $0.busName == busName }) < Self.mostPerClient else {
             throw APIError(
@@ -45,7 +46,7 @@ package final class LogReaders {
         }
     }
 
-    /// The console has it again.
+    /// Ends all readers; the log goes to the console again.
     package func close() {
         for place in places {
             place.sink.end()
@@ -57,6 +58,6 @@ package final class LogReaders {
     private func left(_ reader: LogReader, _ busName: String) {
         guard let index = places.firstIndex(where: { $0.reader === reader }) else { return }
         places.remove(at: index).sink.end()
-        logger.notice("the log does not go to \(busName) any more")
+        logger.notice("the log no longer goes to \(busName)")
     }
 }

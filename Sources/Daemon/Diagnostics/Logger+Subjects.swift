@@ -1,14 +1,14 @@
 package import BluetoothTypes
 package import Logging
 
-/// What a line of the log is about, as fields of the journal: `BTCALL_CALL`, `BTCALL_HEADSET`, `BTCALL_ROUTE`.
+/// The subject of a log line, as fields of the journal: `BTCALL_CALL`, `BTCALL_HEADSET`, `BTCALL_ROUTE`.
 extension Logger {
     package func about(headset address: BluetoothAddress) -> Logger { with("headset", "\(address)") }
 
-    /// - Parameter call: the UUID, as `btcall calls --json` has it.
+    /// - Parameter call: the UUID, as in `btcall calls --json`.
     package func about(call: String) -> Logger { with("call", call) }
 
-    /// - Parameter route: a device, as `btcall status` has it, or `none`.
+    /// - Parameter route: a device, as in `btcall status`, or `none`.
     package func about(route: String) -> Logger { with("route", route) }
 
     private func with(_ key: String, _ value: String) -> Logger {

@@ -1,22 +1,22 @@
 package import ControlLoop
 package import Logging
 
-/// What is missing right now and what to do about it, as `btcall status` shows it.
+/// The current problems and their remedies, as `btcall status` shows them.
 ///
-/// A problem is logged once when it begins and once when it is over.
+/// A problem is logged once when it is raised and once when it is cleared.
 @ControlPlane
 package final class ProblemList {
     package struct Problem: Equatable, Sendable {
-        /// Stable word for programs, such as `bluetoothd` or `device.earpiece`.
+        /// A stable identifier for programs, such as `bluetoothd` or `device.earpiece`.
         package let id: String
         package let what: String
         package let remedy: String
     }
 
     package private(set) var problems: [Problem] = []
-    /// The list is another than before.
+    /// The list has changed.
     package let changes = Signal<Void>()
-    /// There is one that was not there before.
+    /// A new problem has been raised.
     package let begun = Signal<Problem>()
     private let logger: Logger
 

@@ -210,7 +210,7 @@ extension DaemonTests {
                 let calls = box.bridge.calls
                 let refused = await refusal { () throws(BridgeError) in try await calls.setMuted(true) }
                 #expect(refused?.code == .wrongState)
-                #expect(refused?.message == "there is no call to mute; mute it when a call is there")
+                #expect(refused?.message == "there is no call to mute: mute it during a call")
                 #expect(try await !calls.isMuted())
                 try await calls.setMuted(false)
                 let registration = try await box.register()

@@ -54,7 +54,7 @@ import Testing
         #expect(preferred(recorder, at: start + 3_604_000 - 86_400_000) == "none")
         #expect(
             preferred(recorder, at: start - 86_400_000).hasPrefix(
-                "nothing is known of 2025-02-28T17:04:05.678Z: kept is"))
+                "nothing is recorded for 2025-02-28T17:04:05.678Z: the recording covers"))
     }
 
     @Test func `A time that differs from the clock by the smallest number is refused`() {
@@ -64,7 +64,7 @@ import Testing
         record([.refresh], from: 100, &policy, recorder)
         for edge in [Int64.min, .min + ahead, .max, .max - ahead] {
             for time in [edge == .min ? edge : edge - 1, edge, edge == .max ? edge : edge + 1] {
-                #expect(preferred(recorder, at: time).hasPrefix("nothing is known of"), "\(time)")
+                #expect(preferred(recorder, at: time).hasPrefix("nothing is recorded for"), "\(time)")
             }
         }
     }
@@ -80,9 +80,9 @@ import Testing
         // The first two of five are dropped.
         #expect(
             preferred(recorder, at: 1_740_848_645_678)
-                == "nothing is known of 2025-03-01T17:04:05.678Z: kept is from 2025-03-01T17:04:07.678Z to "
+                == "nothing is recorded for 2025-03-01T17:04:05.678Z: the recording covers 2025-03-01T17:04:07.678Z to "
                 + "2025-03-01T17:04:10.678Z")
-        #expect(preferred(recorder, at: 1_740_848_650_679).hasPrefix("nothing is known of"))
+        #expect(preferred(recorder, at: 1_740_848_650_679).hasPrefix("nothing is recorded for"))
         #expect(preferred(recorder, at: 1_740_848_650_678) == "none")
     }
 

@@ -5,12 +5,12 @@ package import ControlLoop
 package import Routing
 package import Telephony
 
-/// What is counted since the daemon began, and the text of it for a monitoring system.
+/// Counters since the daemon started, and their text for a monitoring system.
 ///
-/// Only sums, and no addresses, numbers or names: who may read it learns nothing of people.
+/// Only sums, without addresses, numbers or names: they reveal nothing about people.
 @ControlPlane
 package final class Metrics {
-    /// What is so at the moment of the question.
+    /// Values at the moment of the request.
     package struct Present: Sendable {
         package var version = ""
         package var calls = 0
@@ -18,7 +18,7 @@ package final class Metrics {
         package var route: Route?
         package var isServicePresent = false
         package var problems = 0
-        /// By the device's kind, of all devices since the daemon began.
+        /// By kind of device, summed over all devices since the daemon started.
         package var audio: [String: LinkQuality] = [:]
         package var lateWakeUps = 0
         package var process = ProcessFigures()
@@ -38,14 +38,14 @@ package final class Metrics {
     private var setUps: [SetUp: Int] = [:]
     private var serviceAppearances = 0
     private var hooks: [HookEvent: (runs: Int, failures: Int)] = [:]
-    /// What was told last: a packet that comes late takes back what was counted, and a counter must not.
+    /// The highest values reported so far: a late packet reduces the count of lost ones, but a counter must never decrease.
     private var highest: [String: LinkQuality] = [:]
 
     package init() {}
 
     // MARK: What happens
 
-    /// - Parameter duration: since it was answered; zero for one that was not.
+    /// - Parameter duration: time since the answer; zero for a call that was not answered.
     package func callEnded(_ reason: CallEndReason, after duration: Duration) {
         callsEnded[reason, default: 0] += 1
         answered += max(duration, .zero)
@@ -55,7 +55,7 @@ package final class Metrics {
     package func routeChanged(_ reason: RouteChangeReason) { routeChanges[reason, default: 0] += 1 }
     package func serviceAppeared() { serviceAppearances += 1 }
 
-    /// A link was set up with a codec, or was not.
+    /// Counts an attempt to set up a link with a codec.
     package func linkSetUp(_ codec: VoiceCodec, _ failure: AudioFailure?) {
         setUps[SetUp(codec: codec, result: Self.word(failure)), default: 0] += 1
     }
@@ -93,13 +93,15 @@ package final class Metrics {
     }
 
     private func addCalls(_ present: Present, to text: inout OpenMetricsText) {
-        text.begin("btcall_calls", .gauge, "Calls that there are now.")
+        text.begin("btcall_calls", .gauge, "Current calls.")
         text.add(present.calls)
-        text.begin("btcall_calls_ended", .counter, "Calls that are over, by why they ended.")
+        text.begin("btcall_calls_ended", .counter, "Calls that have ended, by reason.")
         for reason in CallEndReason.allCases { text.add([("reason", reason.rawValue)], callsEnded[reason] ?? 0) }
         text.begin("btcall_calls_refused", .counter, "Incoming calls that were refused and did not ring.")
         text.add(callsRefused)
-        text.begin("btcall_calls_answered_seconds", .counter, unit: "seconds", "How long calls that are over lasted.")
+        text.begin(
+            "btcall_calls_answered_seconds", .counter, unit: "seconds",
+            "Total duration of answered calls that have ended.")
         text.add(answered)
     }
 
@@ -107,12 +109,12 @@ package final class Metrics {
         text.begin("btcall_headsets", .gauge, "Headsets whose calls or music are connected.")
         text.add(present.headsets)
         let word = AudioKind.word(present.route)
-        text.begin("btcall_route", .stateset, "Where the audio is; none of them: nowhere.")
+        text.begin("btcall_route", .stateset, "The device that has the audio; all 0: none.")
         for kind in AudioKind.routes { text.add([("btcall_route", kind)], kind == word ? 1 : 0) }
-        text.begin("btcall_route_changes", .counter, "Moves of the audio, by why it moved.")
+        text.begin("btcall_route_changes", .counter, "Route changes, by reason.")
         for reason in RouteChangeReason.allCases { text.add([("reason", reason.rawValue)], routeChanges[reason] ?? 0) }
         text.begin(
-            "btcall_link_setups", .counter, "Attempts to set up a headset's voice link, by codec and how they ended.")
+            "btcall_link_setups", .counter, "Attempts to set up a headset's voice link, by codec and result.")
         for codec in [VoiceCodec.cvsd, .mSBC] where setUps[SetUp(codec: codec, result: "up")] == nil {
             text.add(Self.labels(SetUp(codec: codec, result: "up")), 0)
         }
@@ -133,30 +135,32 @@ package final class Metrics {
             text.begin(name, .counter, unit: unit, help)
             for kind in AudioKind.all { text.add([("device", kind)], value(highest[kind] ?? LinkQuality())) }
         }
-        add("btcall_audio_packets_received", "Packets that came from headsets.") { Double($0.packetsReceived) }
-        add("btcall_audio_packets_lost", "Packets that came damaged, or not at all.") { Double($0.packetsLost) }
-        add("btcall_audio_concealed_seconds", unit: "seconds", "Audio that was made up for what was lost or late.") {
+        add("btcall_audio_packets_received", "Packets received from headsets.") { Double($0.packetsReceived) }
+        add("btcall_audio_packets_lost", "Packets received damaged, or not at all.") { Double($0.packetsLost) }
+        add("btcall_audio_concealed_seconds", unit: "seconds", "Audio concealed because packets were lost or late.") {
             $0.concealed / .seconds(1)
         }
-        add("btcall_audio_dropped_seconds", unit: "seconds", "Audio that was lost on this side.") {
+        add("btcall_audio_dropped_seconds", unit: "seconds", "Audio dropped by btcalld.") {
             $0.dropped / .seconds(1)
         }
-        add("btcall_audio_silences", "Times at which a link counted as silent.") { Double($0.gaps) }
-        add("btcall_audio_xruns", "Times at which a sound card's buffer ran dry or over.") { Double($0.xruns) }
-        text.begin("btcall_audio_late_wakeups", .counter, "Times at which the audio thread was more than 20 ms late.")
+        add("btcall_audio_silences", "Number of times a link counted as silent.") { Double($0.gaps) }
+        add("btcall_audio_xruns", "Number of sound card underruns and overruns.") { Double($0.xruns) }
+        text.begin("btcall_audio_late_wakeups", .counter, "Number of times the audio thread was more than 20 ms late.")
         text.add(present.lateWakeUps)
     }
 
     private func addService(_ present: Present, to text: inout OpenMetricsText) {
         text.begin("btcall_bluetoothd_up", .gauge, "Whether bluetoothd is on the bus.")
         text.add(present.isServicePresent ? 1 : 0)
-        text.begin("btcall_bluetoothd_appearances", .counter, "Times at which bluetoothd came to the bus.")
+        text.begin("btcall_bluetoothd_appearances", .counter, "Number of times bluetoothd appeared on the bus.")
         text.add(serviceAppearances)
-        text.begin("btcall_problems", .gauge, "What keeps the daemon from doing all it could, as btcall status has it.")
+        text.begin("btcall_problems", .gauge, "Current problems, as listed by btcall status.")
         text.add(present.problems)
         text.begin("btcall_hook_runs", .counter, "Commands of [hooks] and [buttons] that have ended.")
         for event in HookEvent.allCases { text.add([("event", event.rawValue)], hooks[event]?.runs ?? 0) }
-        text.begin("btcall_hook_failures", .counter, "Those of them that failed, were killed, or could not be started.")
+        text.begin(
+            "btcall_hook_failures", .counter,
+            "Commands of [hooks] and [buttons] that failed, were killed, or could not be started.")
         for event in HookEvent.allCases { text.add([("event", event.rawValue)], hooks[event]?.failures ?? 0) }
     }
 
@@ -174,11 +178,11 @@ package final class Metrics {
     }
 }
 
-/// The kinds of devices that audio is counted by.
+/// The kinds of devices by which audio is counted.
 package enum AudioKind {
     package static let headset = "headset"
     package static let a2dp = "a2dp"
-    /// What plays beside the calls.
+    /// Devices that play audio beside the calls.
     package static let other = "other"
     package static let routes = [headset, a2dp] + LocalDevice.allCases.map(\.rawValue)
     package static let all = routes + [other]

@@ -3,19 +3,20 @@ package import ControlLoop
 import Glibc
 package import Logging
 
-/// Answers monitoring systems on this machine: `GET /metrics` at a port of 127.0.0.1 (`[metrics] port`).
+/// Serves metrics to monitoring systems on this machine: `GET /metrics` on a port of 127.0.0.1 (`[metrics] port`).
 ///
-/// Nobody is waited for: a client that has not asked and taken the answer within `patience` is cut off. At most `mostClients`
-/// are connected; one more takes the place of one that has its answer, else of the one that has not asked for longest, else of
-/// the oldest.
+/// A client that has not completed its request and read the answer within `patience` is disconnected. At most `mostClients`
+/// are connected; a new client displaces one that has its answer, otherwise the one that has waited longest without a
+/// request, otherwise the oldest.
 @ControlPlane
 package final class MetricsListener {
     package nonisolated static let mostClients = 8
     private static let problem = "metrics"
-    /// Those that connect at the same moment; accepting them takes less time than their next attempt (TCP: a second).
+    /// Connections accepted from the backlog at once; accepting them takes less time than a client's next attempt (TCP: one
+    /// second).
     private static let backlog: Int32 = 64
 
-    /// Makes the text that is answered.
+    /// Creates the text of the answer.
     package var text: @ControlPlane () -> String = { "" }
     private let problems: ProblemList
     private let logger: Logger
@@ -24,17 +25,17 @@ package final class MetricsListener {
     private var accepting: Listener?
     /// The oldest first.
     private var clients: [Client] = []
-    /// What is asked for; 0: nothing.
+    /// The configured port; 0: none.
     private var wanted = 0
 
-    /// - Parameter patience: how long one question may take.
+    /// - Parameter patience: the longest time for one request.
     package init(problems: ProblemList, patience: Duration, logger: Logger) {
         self.problems = problems
         self.patience = patience
         self.logger = logger
     }
 
-    /// The port that it listens at; 0 while it does not.
+    /// The port that it listens on; 0 while it does not listen.
     package var port: Int {
         guard listener >= 0 else { return 0 }
         var address = sockaddr_in()
@@ -45,7 +46,7 @@ package final class MetricsListener {
         return result == 0 ? Int(UInt16(bigEndian: address.sin_port)) : 0
     }
 
-    /// Listens at a port from now on, or, for 0, nowhere.
+    /// Listens on a port from now on; 0: on none.
     package func follow(_ port: Int) {
         guard port != wanted else { return }
         stop()
@@ -110,19 +111,19 @@ package final class MetricsListener {
             clients.append(client)
             client.text = { [weak self] in self?.text() ?? "" }
             client.onEnd = { [weak self, weak client] in self?.clients.removeAll { $0 === client } }
-            // Who has asked already is answered before others come.
+            // A client that has already sent its request is answered before new clients are accepted.
             client.look(.readable)
         } catch {
             close(descriptor)
         }
     }
 
-    /// Who makes room for a newcomer; there are clients.
+    /// The client that a new one displaces; requires at least one client.
     private var displaced: Client {
         clients.first { $0.state == .answered } ?? clients.first { $0.state == .asking } ?? clients[0]
     }
 
-    /// One question and its answer.
+    /// One request and its answer.
     @ControlPlane
     private final class Client {
         enum State { case asking, answering, answered }
@@ -136,7 +137,7 @@ package final class MetricsListener {
         private var question: [UInt8] = []
         private var answer: ArraySlice<UInt8> = []
 
-        /// - Parameter descriptor: this one's from here on, unless it throws.
+        /// - Parameter descriptor: owned by this client from here on, unless the initialiser throws.
         init(taking descriptor: Int32, patience: Duration) throws(SystemError) {
             self.descriptor = descriptor
             source = try ControlLoop.shared.add(descriptor, .readable) { [weak self] readiness in
@@ -163,13 +164,13 @@ package final class MetricsListener {
             if state == .answering { write() }
         }
 
-        /// - Returns: false when there is nobody any more.
+        /// - Returns: false when the client has gone.
         private func take() -> Bool {
             var piece = [UInt8](repeating: 0, count: 2048)
             let count = piece.withUnsafeMutableBytes { recv(descriptor, $0.baseAddress, $0.count, Int32(MSG_DONTWAIT)) }
             guard count != 0 else { return false }
             guard count > 0 else { return errno == EAGAIN || errno == EINTR }
-            // What comes behind the question is read and dropped: closing over it would take the answer back.
+            // Further bytes are read and dropped: closing the socket with unread data would discard the answer.
             guard state == .asking else { return true }
             question += piece.prefix(count)
             if let request = MetricsRequest(question) {
@@ -192,7 +193,7 @@ package final class MetricsListener {
                 answer = answer.dropFirst(count)
             }
             state = .answered
-            // It closes its end, or its time is over.
+            // The client closes its end, or its time runs out.
             source?.update(.readable)
             shutdown(descriptor, Int32(SHUT_WR))
         }

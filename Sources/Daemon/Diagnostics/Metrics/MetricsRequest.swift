@@ -1,7 +1,8 @@
-/// A request to the port of metrics, as far as it is understood: `GET /metrics` of HTTP/1.0 or 1.1 (RFC 9112 §3).
+/// A request to the metrics port: `GET /metrics` of HTTP/1.0 or 1.1 (RFC 9112 §3).
 ///
-/// A web page that has its own name lead to 127.0.0.1 (DNS rebinding) makes a browser on this machine ask here, with that name as
-/// the host, and could read the answer: only the names of this machine's loopback are answered. Without a host it was no browser.
+/// A web page whose own name resolves to 127.0.0.1 (DNS rebinding) can make a browser on this machine send a request with
+/// that name as the host, and read the answer. So only the names of the loopback are accepted. A request without a host does
+/// not come from a browser.
 package enum MetricsRequest: Equatable, Sendable {
     case metrics
     case refused(Status)
@@ -19,7 +20,7 @@ package enum MetricsRequest: Equatable, Sendable {
             }
         }
 
-        /// One line for the person who asked.
+        /// One line of explanation for the person who asked.
         package var explanation: String {
             switch self {
             case .badRequest: "this is no request of HTTP/1.1"
@@ -31,10 +32,10 @@ package enum MetricsRequest: Equatable, Sendable {
         }
     }
 
-    /// In bytes, with all its fields.
+    /// Longest request in bytes, with all its fields.
     package static let longest = 4096
 
-    /// - Parameter bytes: all that has come so far.
+    /// - Parameter bytes: all bytes received so far.
     /// - Returns: nil while the end of the request is missing.
     package init?(_ bytes: [UInt8]) {
         guard bytes.count <= Self.longest else {
@@ -62,7 +63,7 @@ package enum MetricsRequest: Equatable, Sendable {
         self = words[0].elementsEqual("GET".utf8) ? .metrics : .refused(.methodNotAllowed)
     }
 
-    /// The values of the fields `Host`, without the spaces around them.
+    /// The values of the `Host` fields, without surrounding spaces.
     private static func hosts(_ bytes: [UInt8]) -> [[UInt8]] {
         let isSpace: (UInt8) -> Bool = { $0 == 0x20 || $0 == 0x09 || $0 == 0x0D }
         return bytes.split(separator: 0x0A).dropFirst().compactMap { line in
@@ -87,7 +88,7 @@ package enum MetricsRequest: Equatable, Sendable {
         text.map { (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains($0) ? $0 | 0x20 : $0 }
     }
 
-    /// An empty line ends the fields; there is no body.
+    /// Whether the request is complete: an empty line ends the fields; it has no body.
     private static func isWhole(_ bytes: [UInt8]) -> Bool {
         var isLineEmpty = false
         for byte in bytes {
@@ -102,7 +103,7 @@ package enum MetricsRequest: Equatable, Sendable {
         return false
     }
 
-    /// The whole answer.
+    /// The complete response.
     ///
     /// - Parameter text: the metrics.
     package func response(_ text: () -> String) -> [UInt8] {

@@ -1,9 +1,9 @@
-/// Text of the OpenMetrics format, version 1.0.0: families of samples in the order in which they are added, and the end.
+/// Text in the OpenMetrics format, version 1.0.0: families of samples in the order of addition, and the end marker.
 package struct OpenMetricsText: Sendable {
     package enum Kind: String, Sendable {
         case counter, gauge, info, stateset
 
-        /// What stands behind the family's name in the names of its samples (OpenMetrics 1.0.0 §"Overall Structure").
+        /// The suffix that the kind adds to the names of its samples (OpenMetrics 1.0.0 §"Overall Structure").
         fileprivate var suffix: String {
             switch self {
             case .counter: "_total"
@@ -13,7 +13,7 @@ package struct OpenMetricsText: Sendable {
         }
     }
 
-    /// What a client is told that it gets.
+    /// Value of the HTTP header `Content-Type`.
     package static let contentType = "application/openmetrics-text; version=1.0.0; charset=utf-8"
 
     private var body = ""
@@ -21,11 +21,11 @@ package struct OpenMetricsText: Sendable {
 
     package init() {}
 
-    /// Begins a family; the samples that follow are its.
+    /// Begins a family, to which the following samples belong.
     ///
     /// - Parameters:
-    ///   - name: without the suffix of its kind; ends with `_` and the unit where there is one.
-    ///   - help: what it means, one line.
+    /// - name: without the suffix of its kind; ends with `_` and the unit, if it has one.
+    /// - help: its meaning in one line.
     package mutating func begin(_ name: String, _ kind: Kind, unit: String? = nil, _ help: String) {
         family = name + kind.suffix
         body += "# TYPE \(name) \(kind.rawValue)\n"
@@ -35,7 +35,7 @@ package struct OpenMetricsText: Sendable {
 
     package mutating func add(_ labels: [(name: String, value: String)], _ value: Int) { add(labels, "\(value)") }
 
-    /// - Parameter value: what is no finite number counts as 0.
+    /// - Parameter value: a value that is not finite is written as 0.
     package mutating func add(_ labels: [(name: String, value: String)], _ value: Double) {
         add(labels, value.isFinite ? "\(value)" : "0")
     }
@@ -44,7 +44,7 @@ package struct OpenMetricsText: Sendable {
 
     package mutating func add(_ value: Double) { add([], value) }
 
-    /// In seconds.
+    /// Adds a duration in seconds.
     package mutating func add(_ value: Duration) { add([], value / .seconds(1)) }
 
     private mutating func add(_ labels: [(name: String, value: String)], _ value: String) {
@@ -55,7 +55,7 @@ package struct OpenMetricsText: Sendable {
         body += " \(value)\n"
     }
 
-    /// All of it.
+    /// The complete text.
     package var text: String { body + "# EOF\n" }
 
     private static func escaped(_ text: String) -> String {

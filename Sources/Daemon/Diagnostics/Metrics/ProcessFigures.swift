@@ -1,18 +1,18 @@
 package import ControlLoop
 import Glibc
 
-/// What the kernel says of this process, under the names that monitoring systems know.
+/// The kernel's figures for this process, under the names that monitoring systems know.
 package struct ProcessFigures: Equatable, Sendable {
     /// In bytes.
     package var residentMemory = 0
     package var openDescriptors = 0
     package var processorTime = Duration.zero
-    /// When the daemon was made.
+    /// Start time of the daemon.
     package var began = WallClock(milliseconds: 0)
 
     package init() {}
 
-    /// What cannot be read stays 0.
+    /// The current figures; one that cannot be read stays 0.
     package static func now(began: WallClock) -> ProcessFigures {
         var figures = ProcessFigures()
         figures.began = began
@@ -43,18 +43,18 @@ package struct ProcessFigures: Equatable, Sendable {
         while let entry = readdir(directory) {
             if entry.pointee.d_name.0 != CChar(bitPattern: UInt8(ascii: ".")) { count += 1 }
         }
-        // That of the directory is closed again.
+        // Without the descriptor of the directory itself.
         return max(0, count - 1)
     }
 
     package func add(to text: inout OpenMetricsText) {
-        text.begin("process_resident_memory_bytes", .gauge, unit: "bytes", "Memory that is in use.")
+        text.begin("process_resident_memory_bytes", .gauge, unit: "bytes", "Resident memory.")
         text.add(residentMemory)
-        text.begin("process_open_fds", .gauge, "Descriptors that are open.")
+        text.begin("process_open_fds", .gauge, "Open file descriptors.")
         text.add(openDescriptors)
-        text.begin("process_cpu_seconds", .counter, unit: "seconds", "Processor time, of all threads.")
+        text.begin("process_cpu_seconds", .counter, unit: "seconds", "Processor time of all threads.")
         text.add(processorTime)
-        text.begin("process_start_time_seconds", .gauge, unit: "seconds", "When the daemon began, since 1970.")
+        text.begin("process_start_time_seconds", .gauge, unit: "seconds", "Start time of the daemon, in seconds since 1970.")
         text.add(Double(began.milliseconds) / 1000)
     }
 }
