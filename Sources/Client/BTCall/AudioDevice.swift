@@ -1,6 +1,6 @@
 import BTCallAPI
 
-/// What can be asked of the audio device manager: a kind of device, one headset, or nothing.
+/// A choice of device for the audio device manager: a kind of device, one headset, or none.
 public struct DeviceChoice: Hashable, Sendable, CustomStringConvertible {
     let word: DeviceWord
 
@@ -14,7 +14,7 @@ public struct DeviceChoice: Hashable, Sendable, CustomStringConvertible {
 
     /// One headset.
     ///
-    /// - Parameter address: `AA:BB:CC:DD:EE:FF`, in either case; nil for anything else.
+    /// - Parameter address: `AA:BB:CC:DD:EE:FF`, in either case. Returns nil for anything else.
     public static func bluetooth(address: String) -> DeviceChoice? {
         DeviceChoice("bluetooth:" + address)
     }
@@ -38,7 +38,7 @@ public struct DeviceChoice: Hashable, Sendable, CustomStringConvertible {
 
 /// A device that calls can use, in both directions.
 public struct AudioDevice: Hashable, Sendable {
-    /// What to give to ``AudioDeviceManager/setAudioDevice(_:)`` to get exactly this one.
+    /// The choice that makes ``AudioDeviceManager/setAudioDevice(_:)`` use exactly this device.
     public let choice: DeviceChoice
     /// `speakerphone`, `wiredHeadset`, `earpiece` or `bluetooth`.
     public let kind: String
@@ -46,60 +46,60 @@ public struct AudioDevice: Hashable, Sendable {
     public let address: String?
     public let name: String
     public let isAvailable: Bool
-    /// Why not, in words; nil when it is available.
+    /// Reason why the device is not available, in words; nil when it is available.
     public let unavailableBecause: String?
     /// `speaker`, `earpiece`, `jack`, `sco:ADDRESS` or `a2dp:ADDRESS`; nil when it cannot play.
     public let output: String?
     /// `builtinMic`, `jackMic` or `sco:ADDRESS`; nil when it cannot record.
     public let input: String?
-    /// The charge in per cent; nil when unknown.
+    /// Battery charge in per cent; nil when unknown.
     public let battery: Int?
-    /// What a connected headset's own buttons set, 0…15; nil for everything else.
+    /// Volume set at the headset's own buttons, 0…15; nil unless this is a connected headset.
     public let speakerVolume: Int?
     public let microphoneVolume: Int?
-    /// The voice codecs of a headset, best first.
+    /// Voice codecs of a headset, best first.
     public let codecs: [String]
-    /// Why the best codec of the daemon's is not used with a connected headset, in words; nil while it is.
+    /// Reason why a connected headset does not use btcalld's best codec, in words; nil while it does.
     public let codecReason: String?
     /// `headset`, `speaker` or `watch`; nil for a local device.
     public let category: String?
-    /// What it is to the calls now.
+    /// State of the device for calls.
     ///
-    /// `active` (it carries the call), `pending` (its link is being set up), `silent` (nothing comes from its open link),
-    /// `available`, `settling` (not there for long enough to take a running call), `waiting` (another headset has just taken
-    /// the call, or this one has too often), `penalty` (it rests after failed attempts), `unsupported` (by the present call)
-    /// or `unavailable`.
+    /// `active` (carries the call), `pending` (its link is being set up), `silent` (its open link delivers no audio),
+    /// `available`, `settling` (available for too short a time to take over a running call), `waiting` (another headset has
+    /// just taken the call, or this one has done so too often), `penalty` (rests after failed attempts), `unsupported` (by
+    /// the present call) or `unavailable`.
     public let state: String
-    /// `hfp` or `a2dp`; nil for a local device and while it cannot be used.
+    /// `hfp` or `a2dp`; nil for a local device and while the device cannot be used.
     public let mode: String?
     /// Whether the device itself both plays and records.
     public let isDuplex: Bool
-    /// Frames per second of the voice path that is possible now, best first.
+    /// Sample rates in Hz of the currently possible voice path, best first.
     public let rates: [Int]
     /// Whether the headset plays our ring tone.
     public let hasInbandRing: Bool
-    /// The highest volumes; nil where the volume is not set here.
+    /// Highest volumes; nil where btcalld does not set the volume.
     public let speakerVolumeMax: Int?
     public let microphoneVolumeMax: Int?
-    /// The A2DP of a headset; nil while that is not up.
+    /// A2DP state of a headset; nil while A2DP is not connected.
     public let mediaState: MediaState?
-    /// `SBC 48000 Hz joint, bitpool 51`; nil while it is not up, or another program has it.
+    /// For example `SBC 48000 Hz joint, bitpool 51`; nil while A2DP is not connected or another program uses it.
     public let mediaCodec: String?
-    /// How loud the headset plays what comes over A2DP, 0…127; nil where that cannot be set.
+    /// Volume of the headset's A2DP playback, 0…127; nil where it cannot be set.
     public let mediaVolume: Int?
-    /// What becomes of a headset that is away.
+    /// Reconnection state of a headset that is away.
     ///
-    /// `waiting` (it is paged, less often each time), `paging` (at this moment), `leftAlone` (somebody disconnected it, or it
-    /// said good-bye: it is not paged), `quarantined` (it came and went too often: not paged for a while); nil for all other
-    /// devices.
+    /// `waiting` (btcalld pages it, at growing intervals), `paging` (right now), `leftAlone` (somebody disconnected it, or
+    /// it disconnected itself: btcalld does not page it), `quarantined` (it connected and disconnected too often: btcalld
+    /// does not page it for a while); nil for all other devices.
     public let reconnect: String?
 
-    /// What the A2DP of a headset is used for.
+    /// Use of a headset's A2DP.
     public enum MediaState: String, Hashable, Sendable, CaseIterable {
         case idle, playing
-        /// Kept back because of calls.
+        /// Paused because of calls.
         case suspended
-        /// Another program has it.
+        /// Another program uses it.
         case foreign
     }
 

@@ -1,6 +1,6 @@
-// What voice kits have on this object; here it belongs to others, or is a key of the configuration.
+// Names that voice kits have on this object; here they belong to other objects or are configuration keys.
 extension AudioDeviceManager {
-    /// From here on calls get audio only while the session is active: ``Session/setManual(_:)`` with true.
+    /// Makes calls get audio only while the session is active: ``Session/setManual(_:)`` with true.
     public func useManualAudioForCallKit() async throws(BridgeError) {
         try await Session(connection: connection).setManual(true)
     }
@@ -10,16 +10,16 @@ extension AudioDeviceManager {
         try await Session(connection: connection).activate()
     }
 
-    /// Takes it from them, and they stay up: ``Session/deactivate()``.
+    /// Takes the audio away from the calls, which stay up: ``Session/deactivate()``.
     ///
     /// - Throws: `.wrongState` when this connection does not hold the session.
     public func deactiveCallKitAudioSession() async throws(BridgeError) {
         try await Session(connection: connection).deactivate()
     }
 
-    /// The devices that never carry a call, whatever is chosen: the setting `routing.exclude`.
+    /// The devices that never carry a call, even when chosen: the setting `routing.exclude`.
     ///
-    /// - Throws: `.failed` for a word that this version does not know.
+    /// - Throws: `.failed` for a device word that this version does not know.
     public func excludedAudioDevices() async throws(BridgeError) -> [DeviceChoice] {
         let list = try await connection.setting(SettingKey.exclude).value
         var devices: [DeviceChoice] = []
@@ -32,10 +32,10 @@ extension AudioDeviceManager {
         return devices
     }
 
-    /// Sets ``excludedAudioDevices()``: kinds, or single headsets. A call on one of them leaves it at once. It is kept over
+    /// Sets ``excludedAudioDevices()``: kinds, or single headsets. A call on one of them leaves it at once. Kept over
     /// restarts.
     ///
-    /// - Throws: `.invalidArgument` for `.none`, which is no device.
+    /// - Throws: `.invalidArgument` for `.none`.
     public func setExcludedAudioDevices(_ devices: [DeviceChoice]) async throws(BridgeError) {
         guard !devices.contains(.none) else {
             throw BridgeError(
@@ -49,7 +49,7 @@ extension AudioDeviceManager {
 extension DeviceChoice {
     /// Reads a device word as ``init(_:)`` does.
     ///
-    /// - Throws: `.invalidArgument` for anything else; the message has the words that there are.
+    /// - Throws: `.invalidArgument` for anything else; the message lists the accepted words.
     public init(parsing text: String) throws(BridgeError) {
         guard let choice = DeviceChoice(text) else {
             throw BridgeError(.invalidArgument, "\"\(text)\" is no device; accepted: \(DeviceChoice.accepted)")

@@ -3,26 +3,26 @@ import ControlLoop
 import DBus
 
 extension AudioDeviceManager {
-    /// Which of a headset's two volumes.
+    /// A headset's volumes.
     public enum VolumeRole: String, Hashable, Sendable, CaseIterable {
-        /// What the person hears.
+        /// Loudness of the calls in the headset.
         case speaker
-        /// How loud the person is to the others.
+        /// Loudness of the person for the far end.
         case microphone
-        /// What the person hears over A2DP: announcements, and calls without the headset's microphone.
+        /// Loudness of A2DP: announcements, and calls without the headset's microphone.
         case media
 
-        /// The loudest.
+        /// The highest value.
         public var highest: Int { self == .media ? 127 : 15 }
     }
 
-    /// Sets a volume of a connected headset. It is kept for the headset, over its connections and over restarts.
+    /// Sets a volume of a connected headset. Kept for the headset, over its connections and over restarts.
     ///
     /// - Parameters:
-    ///   - volume: 0…15, for `media` 0…127, where the highest is the loudest.
+    ///   - volume: 0…15, for `media` 0…127; the highest is the loudest.
     ///   - headset: one headset, by its address.
-    /// - Throws: `.invalidArgument` for another volume, one above the configured ceiling, or a device that is no headset;
-    ///   `.unavailable` for a headset that is not connected, or whose volume of A2DP cannot be set.
+    /// - Throws: `.invalidArgument` for a volume out of range or above the configured ceiling, or a device that is not a
+    ///   headset; `.unavailable` when the headset is not connected, or its A2DP volume cannot be set.
     public func setVolume(
         _ volume: Int, of role: VolumeRole, on headset: DeviceChoice
     ) async throws(BridgeError) {
@@ -42,7 +42,7 @@ extension AudioDeviceManager {
             try await connection.setProperty(
                 BTCallPath.headset(address), BTCallName.Interface.headset, property, value)
         } catch {
-            // A headset has an object while it is paired.
+            // A headset has an object only while it is paired.
             throw error.code == .noSuchCall ? BridgeError(.unavailable, "\(address) is not paired") : error
         }
     }

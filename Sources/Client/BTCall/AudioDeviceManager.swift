@@ -2,7 +2,7 @@ import BTCallAPI
 import ControlLoop
 import DBus
 
-/// Decides which device carries the live call: preferred, default, explicit choice, with a reason for everything.
+/// Chooses the device that carries the live call (preferred, default or explicit choice) and explains each choice.
 public final class AudioDeviceManager: Sendable {
     let connection: BridgeConnection
 
@@ -10,17 +10,17 @@ public final class AudioDeviceManager: Sendable {
         self.connection = connection
     }
 
-    /// Lets the policy act. Preferences set before are kept and apply from here on; a second start changes nothing.
+    /// Lets the policy act. Preferences set earlier apply from now on; a second start changes nothing.
     public func start() async throws(BridgeError) {
         try await router(BTCallName.Router.start)
     }
 
-    /// Leaves the audio to the system's own device, without ending the call.
+    /// Leaves the audio to the system's own device without ending the call.
     public func stop() async throws(BridgeError) {
         try await router(BTCallName.Router.stop)
     }
 
-    /// All known devices, whether they are available or not.
+    /// All known devices, available or not.
     public func audioDevices() async throws(BridgeError) -> [AudioDevice] {
         let fields = try await connection.property(
             BTCallPath.router, BTCallName.Interface.router, BTCallName.Router.devices)
@@ -33,7 +33,7 @@ public final class AudioDeviceManager: Sendable {
         }
     }
 
-    /// The explicit choice; else the preferred device; else what would be used.
+    /// The explicit choice; otherwise the preferred device; otherwise the device that would be used.
     public func selectedAudioDevice() async throws(BridgeError) -> DeviceChoice {
         try await device(BTCallName.Router.selected)
     }
@@ -43,12 +43,12 @@ public final class AudioDeviceManager: Sendable {
         try await device(BTCallName.Router.activeRoute)
     }
 
-    /// Sets the preferred device. It is used as soon as it is available, now or later, and is kept over restarts.
+    /// Sets the preferred device. btcalld uses it whenever it is available. Kept over restarts.
     public func setAudioDevice(_ device: DeviceChoice) async throws(BridgeError) {
         try await set(BTCallName.Router.preferred, device)
     }
 
-    /// Sets the device to fall back to when the preferred one is not available. It is kept over restarts.
+    /// Sets the device to use while the preferred one is not available. Kept over restarts.
     public func setDefaultAudio(_ device: DeviceChoice) async throws(BridgeError) {
         try await set(BTCallName.Router.defaultDevice, device)
     }
@@ -68,37 +68,38 @@ public final class AudioDeviceManager: Sendable {
 
     /// Moves the present or the next call to a device, until the last call has ended.
     ///
-    /// - Throws: `.notStarted`, or `.unavailable` when the device is not there.
+    /// - Throws: `.notStarted`, or `.unavailable` when the device is not available.
     public func select(_ device: DeviceChoice) async throws(BridgeError) {
         try await router(BTCallName.Router.select, [.string(device.description)])
     }
 
-    /// Takes back ``select(_:)``.
+    /// Withdraws ``select(_:)``.
     public func clearSelection() async throws(BridgeError) {
         try await router(BTCallName.Router.clearSelection)
     }
 
-    /// Sets the hardware of the active device again, after something else changed it.
+    /// Sets the hardware of the active device again, after another program has changed it.
     public func refreshSpeakerphoneSetting() async throws(BridgeError) {
         try await router(BTCallName.Router.refresh)
     }
 
-    /// Why the audio is where it is.
+    /// Explains the present route.
     public func explain() async throws(BridgeError) -> RouteExplanation {
         try await explain([:])
     }
 
-    /// Why the audio was where it was.
+    /// Explains the route at an earlier time.
     ///
     /// - Parameter unixMilliseconds: since 1970-01-01 00:00 UTC.
-    /// - Throws: `.invalidArgument` for a time that the daemon does not remember; the message has those that it does.
+    /// - Throws: `.invalidArgument` for a time outside the daemon's record; the message gives the range of the record.
     public func explain(at unixMilliseconds: Int64) async throws(BridgeError) -> RouteExplanation {
         try await explain(["time": .int64(unixMilliseconds)])
     }
 
-    /// What the daemon remembers of its routing, as a scenario file that `btcall-lab replay` and `BTCallSimulator` run.
+    /// The daemon's record of its routing, as a scenario file that `btcall-lab replay` and `BTCallSimulator` run.
     ///
-    /// - Parameter includingAddresses: real Bluetooth addresses instead of others that sort in the same way.
+    /// - Parameter includingAddresses: true for real Bluetooth addresses; false for replacements that sort in the same
+    ///   order.
     /// - Throws: `.wrongState` before the first routing event.
     public func incident(includingAddresses: Bool = false) async throws(BridgeError) -> String {
         let options: [String: Value] = ["addresses": .bool(includingAddresses)]

@@ -1,18 +1,18 @@
 import BTCallAPI
 
-/// How loud the two directions of the calls are.
+/// Loudness of the two directions of the calls.
 public struct AudioLevels: Hashable, Sendable {
-    /// In decibels below full scale: -96, which is digital silence, to 0. A sine as loud as possible has an RMS of -3.
+    /// Decibels below full scale: -96 (digital silence) to 0. A sine at full scale has an RMS of -3.
     public struct Level: Hashable, Sendable {
-        /// The loudest sample; it falls by 14 dB a second.
+        /// Peak; decays by 14 dB a second.
         public let peakDecibels: Double
-        /// The mean over some 0.3 s.
+        /// Mean over about 0.3 s.
         public let rmsDecibels: Double
     }
 
-    /// What the person hears, before the device's own volume.
+    /// Audio for the person, before the device's own volume.
     public let heard: Level
-    /// What the far end hears, after muting and the microphone's volume.
+    /// Audio for the far end, after muting and the microphone volume.
     public let said: Level
 
     init(_ description: LevelsDescription) {
@@ -22,10 +22,10 @@ public struct AudioLevels: Hashable, Sendable {
 }
 
 extension BridgeAudio {
-    /// How loud the calls are now; nil while they exchange no audio.
+    /// Present loudness of the calls; nil while they exchange no audio.
     ///
-    /// Asking begins the measuring, which ends 2 s after the last time: the first answer is nil as well. Any number of programs
-    /// may look at the same time.
+    /// A request starts the measurement, which stops 2 s after the last request; the first answer is therefore nil, too. Any
+    /// number of programs may measure at the same time.
     public func levels() async throws(BridgeError) -> AudioLevels? {
         let name = BTCallName.Audio.levels
         let reply = try await connection.request(BTCallPath.audio, BTCallName.Interface.audio, name)

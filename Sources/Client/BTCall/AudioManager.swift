@@ -1,12 +1,12 @@
-/// ``BridgeAudio`` by the name that voice kits have for such an object.
+/// ``BridgeAudio`` under the name that voice kits use.
 public typealias AudioManager = BridgeAudio
 
 extension CallBridge {
-    /// The same object as ``audio``. There is one for each bridge, and none for all.
+    /// The same object as ``audio``. Each bridge has its own; none is shared by all.
     public var audioManager: AudioManager { audio }
 }
 
-// Names that voice kits have for what has another one here, and keys of the configuration that are their properties.
+// Voice kits' names for members with other names here, and for configuration keys that are properties there.
 extension BridgeAudio {
     /// ``isMicrophoneEnabled()``; ``setMicrophone(enabled:)`` sets it.
     public var microphoneEnabled: Bool {
@@ -38,41 +38,42 @@ extension BridgeAudio {
         try await setApplicationVolume(volume)
     }
 
-    /// Whether other programs can use the sound cards of calls, too: the setting `audio.mixWithOthers`.
+    /// Whether other programs can use the calls' sound cards at the same time: the setting `audio.mixWithOthers`.
     public var mixWithOthers: Bool {
         get async throws(BridgeError) { try await connection.isSet(SettingKey.mixWithOthers) }
     }
 
-    /// Sets ``mixWithOthers``, for each card when it is opened next. It is kept over restarts.
+    /// Sets ``mixWithOthers``; acts on each card when it is opened next. Kept over restarts.
     public func setMixWithOthers(_ isMixable: Bool) async throws(BridgeError) {
         try await connection.set(SettingKey.mixWithOthers, isMixable)
     }
 
-    /// Whether a headset that has A2DP is heard over that, with the board's microphone: the setting
-    /// `routing.allowBluetoothA2DP`. Else headsets are used over HFP, unless ``microphoneEnabled`` is false.
+    /// Whether a headset with A2DP plays calls over A2DP, with the board's microphone: the setting
+    /// `routing.allowBluetoothA2DP`. Otherwise headsets are used over HFP, unless ``microphoneEnabled`` is false.
     public var allowBluetoothA2DP: Bool {
         get async throws(BridgeError) { try await connection.isSet(SettingKey.allowBluetoothA2DP) }
     }
 
-    /// Sets ``allowBluetoothA2DP``, at once. It is kept over restarts.
+    /// Sets ``allowBluetoothA2DP``, at once. Kept over restarts.
     public func setAllowBluetoothA2DP(_ isAllowed: Bool) async throws(BridgeError) {
         try await connection.set(SettingKey.allowBluetoothA2DP, isAllowed)
     }
 
-    /// Whether no device is opened for calls at all: the setting `routing.manualRendering`.
+    /// Whether btcalld opens no device for calls at all: the setting `routing.manualRendering`.
     public var isManualRenderingMode: Bool {
         get async throws(BridgeError) { try await connection.isSet(SettingKey.manualRendering) }
     }
 
-    /// Sets ``isManualRenderingMode``, at once, with or without a program that renders. It is kept over restarts.
+    /// Sets ``isManualRenderingMode``, at once, with or without a rendering program. Kept over restarts.
     ///
-    /// To render, ``openManual(rate:sampleFormat:channels:isStream:)`` is enough: no device is opened while it lasts.
+    /// To render, ``openManual(rate:sampleFormat:channels:isStream:)`` is enough: btcalld opens no device while its socket
+    /// is open.
     public func setManualRenderingMode(_ isEnabled: Bool) async throws(BridgeError) {
         try await connection.set(SettingKey.manualRendering, isEnabled)
     }
 }
 
-/// Keys that have a name of their own here.
+/// Configuration keys that have their own member here.
 enum SettingKey {
     static let exclude = "routing.exclude"
     static let allowBluetoothA2DP = "routing.allowBluetoothA2DP"
@@ -81,9 +82,9 @@ enum SettingKey {
 }
 
 extension BridgeConnection {
-    /// Whether a key that is yes or no is yes.
+    /// Whether a yes-or-no key is yes.
     func isSet(_ key: String) async throws(BridgeError) -> Bool {
-        // Sections write it in one way or the other.
+        // Some sections write "yes", others "true".
         ["yes", "true"].contains(try await setting(key).value)
     }
 

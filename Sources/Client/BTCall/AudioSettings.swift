@@ -2,37 +2,37 @@ import BTCallAPI
 import ControlLoop
 import DBus
 
-/// How calls are to be heard and spoken on the devices of the board.
+/// Settings for how calls use the board's own devices.
 public struct AudioSettings: Hashable, Sendable {
     public enum Directions: String, Hashable, Sendable, CaseIterable {
         case playAndRecord
-        /// The microphone stays closed where it opens by itself; the far end hears silence.
+        /// The microphone stays closed where it is opened separately from playback; the far end hears silence.
         case play
     }
 
     public enum Mode: String, Hashable, Sendable, CaseIterable {
-        /// Echo and noise are taken out as the configuration says.
+        /// Echo and noise are removed as the configuration says.
         case voice
-        /// The microphone is left as it is.
+        /// The microphone is left unprocessed.
         case media
     }
 
     public enum Override: String, Hashable, Sendable, CaseIterable {
         /// The policy decides which device carries the calls.
         case none
-        /// The loudspeaker does, as with ``AudioDeviceManager/select(_:)``.
+        /// The loudspeaker carries the calls, as with ``AudioDeviceManager/select(_:)``.
         case speakerphone
     }
 
     public var directions: Directions
     public var mode: Mode
-    /// Devices that calls do not use, beside those that the configuration excludes.
+    /// Devices that calls do not use, in addition to those excluded by the configuration.
     public var excluded: [DeviceChoice]
-    /// What the sound card is asked for, 5…40; it takes the nearest that it can: ``Session/openedAudio()``.
+    /// Period requested from the sound card, 5…40; the card uses the nearest that it supports: ``Session/openedAudio()``.
     public var periodMilliseconds: Int
     public var override: Override
 
-    /// Whether calls use headsets: `bluetooth` is not among those excluded.
+    /// Whether calls use headsets: true unless `bluetooth` is excluded.
     public var allowsBluetooth: Bool {
         get { !excluded.contains(.bluetooth) }
         set {
@@ -70,26 +70,27 @@ public struct AudioSettings: Hashable, Sendable {
     }
 }
 
-/// A device of the board as it was opened for calls.
+/// A device of the board as btcalld opened it for calls.
 public struct OpenedAudio: Hashable, Sendable {
     public let device: DeviceChoice
-    /// The period that the sound card has taken.
+    /// Period that the sound card chose.
     public let periodMilliseconds: Double
-    /// Frames per second.
+    /// Sample rate in Hz.
     public let rate: Int
 }
 
 extension CallBridge {
-    /// Lets this program say how calls are heard and spoken, each time before a device of the board is opened for them.
+    /// Lets this program set how calls use the board's devices, each time before btcalld opens one for them.
     ///
-    /// One program at a time can. The daemon waits 200 ms for `configure`: a device that is opened then has what was said before, and the
-    /// next one does not wait until `configure` has returned in time again. What cannot be is ignored as a whole, with a line in
-    /// the daemon's log. What was said holds until something else is, or the configuration ends: with
-    /// ``AudioSessionConfiguration/end()`` or the connection. It lasts over a restart of the daemon.
+    /// One program at a time can do so. The daemon waits 200 ms for `configure`. If that is too slow, it opens the device
+    /// with the previous settings, and does not wait for the next one until `configure` has returned in time again. Settings
+    /// that are not accepted are ignored as a whole, with a line in the daemon's log. Settings hold until they are replaced
+    /// or the configuration ends, with ``AudioSessionConfiguration/end()`` or the connection. The configuration survives a
+    /// restart of the daemon.
     ///
-    /// - Parameter configure: gets the device that will be opened, and the settings in force to change them. It is called on the
-    ///   bridge's own thread unless it belongs to an actor.
-    /// - Throws: `.wrongState` when another program does so.
+    /// - Parameter configure: receives the device about to be opened and the settings in force, which it may change. It is
+    ///   called on the bridge's own thread unless it belongs to an actor.
+    /// - Throws: `.wrongState` while another program does so.
     public func configureAudioSession(
         _ configure: @escaping @Sendable (_ device: DeviceChoice, _ settings: inout AudioSettings) async -> Void
     ) async throws(BridgeError) -> AudioSessionConfiguration {
@@ -98,7 +99,8 @@ extension CallBridge {
 }
 
 extension Session {
-    /// The device of the board that was opened last for calls, with what its sound card has taken; nil before the first one.
+    /// The board's device that btcalld opened last for calls, with the parameters its sound card chose; nil before the first
+    /// one.
     public func openedAudio() async throws(BridgeError) -> OpenedAudio? {
         let name = BTCallName.Session.opened
         let reply = try await connection.property(BTCallPath.session, BTCallName.Interface.session, name)
@@ -111,13 +113,13 @@ extension Session {
     }
 }
 
-/// A program's place as the one that says how calls are heard.
+/// A program's registration as the one that sets how calls use the board's devices.
 public final class AudioSessionConfiguration: Sendable {
     private let object: RegisteredObject
 
     init(_ object: RegisteredObject) { self.object = object }
 
-    /// The daemon's configuration alone decides from here on.
+    /// Ends the registration: only the daemon's configuration decides from now on.
     public func end() async throws(BridgeError) { try await object.end() }
 }
 

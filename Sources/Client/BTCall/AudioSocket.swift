@@ -2,13 +2,13 @@ import BTCallAPI
 import DBus
 
 /// A socket that carries audio between an application and the daemon: one message for each 10 ms, or a stream of the same
-/// bytes; the channels are interleaved.
+/// bytes. Channels are interleaved.
 public final class AudioSocket: Sendable {
     /// One sample, little-endian.
     public enum SampleFormat: Hashable, Sendable, CaseIterable {
         /// Signed 16 bit.
         case s16
-        /// 32 bit floating point, from -1 to 1.
+        /// 32 bit floating point, -1 to 1.
         case f32
 
         init(_ sample: AudioFormat.Sample) {
@@ -26,14 +26,14 @@ public final class AudioSocket: Sendable {
         }
     }
 
-    /// Frames per second.
+    /// Sample rate in Hz.
     public let rate: Int
     public let sampleFormat: SampleFormat
     /// 1 or 2.
     public let channels: Int
-    /// Frames of 10 ms.
+    /// Frames in 10 ms.
     public let blockFrames: Int
-    /// `SOCK_STREAM`, without borders between the blocks, instead of `SOCK_SEQPACKET`.
+    /// `SOCK_STREAM`, without message boundaries between blocks, instead of `SOCK_SEQPACKET`.
     public let isStream: Bool
     private let descriptor: PassedDescriptor
 
@@ -46,9 +46,9 @@ public final class AudioSocket: Sendable {
         blockFrames = format.blockFrames
     }
 
-    /// The socket (`AF_UNIX`). The caller closes it; -1 when it was taken before.
+    /// Hands the socket (`AF_UNIX`) to the caller, who closes it; -1 when it was already handed over.
     ///
-    /// One that nobody takes is closed with this object.
+    /// A socket that was not handed over is closed with this object.
     public func takeDescriptor() -> Int32 {
         descriptor.take()
     }

@@ -1,28 +1,28 @@
 import BTCallAPI
 import DBus
 
-/// What an application in place of the devices has.
+/// The sockets of an application that replaces the devices.
 ///
-/// The daemon is the clock: write one block for each block that is read, one or two ahead. What is not there in time is
-/// silence, what is not read in time is lost; both are counted. Closing either ends it, and devices take the call.
+/// The daemon is the clock: write one block for each block read, one or two ahead. A block that is written late becomes
+/// silence, a block that is read late is lost; both are counted. Closing either socket ends it, and devices take the call.
 public struct ManualAudio: Sendable {
-    /// What is written goes to the far end of all calls.
+    /// Audio for the far end of all calls.
     public let uplink: AudioSocket
-    /// What the calls say.
+    /// Audio of the calls.
     public let downlink: AudioSocket
 }
 
-/// A copy of a call, one message for each 10 ms, or a stream: only to be read. What is not read in time is lost, and counted.
+/// A copy of a call, read-only: one message for each 10 ms, or a stream. Audio that is not read in time is lost and counted.
 ///
-/// It ends with the call. While the call is held nothing comes.
+/// It ends with the call. While the call is held, no audio arrives.
 public typealias AudioTap = AudioSocket
 
 extension BridgeAudio {
-    /// Which side of a call a tap is of.
+    /// The side of a call that a tap copies.
     public enum TapSide: String, Hashable, Sendable, CaseIterable {
-        /// Both, added up.
+        /// Both sides, mixed.
         case both
-        /// The near end, as it is sent to the far end.
+        /// The near end, as btcalld sends it to the far end.
         case local
         /// The far end.
         case remote
@@ -30,13 +30,13 @@ extension BridgeAudio {
         case stereo
     }
 
-    /// Puts this program in the place of the devices, none of which is opened meanwhile: it hears the calls, and the far end
-    /// of each hears it.
+    /// Replaces the devices with this program: it hears the calls, and the far end of each call hears it. btcalld opens no
+    /// device meanwhile.
     ///
     /// - Parameters:
-    ///   - rate: 8000, 16000, 24000, 32000, 44100 or 48000 frames per second, both ways.
-    ///   - channels: 1 or 2. Both get the same; of what is written their mean is taken.
-    ///   - isStream: the same bytes without borders between messages.
+    ///   - rate: 8000, 16000, 24000, 32000, 44100 or 48000 Hz, in both directions.
+    ///   - channels: 1 or 2. Both receive the same audio; of written audio btcalld uses their mean.
+    ///   - isStream: the same bytes without message boundaries.
     /// - Throws: `.invalidArgument` for another format, `.wrongState` while another program does so.
     public func openManual(
         rate: Int = 16000, sampleFormat: AudioSocket.SampleFormat = .s16, channels: Int = 1, isStream: Bool = false
@@ -52,12 +52,12 @@ extension BridgeAudio {
             downlink: try Self.socket(answer, 1, of: member, format, isStream: isStream))
     }
 
-    /// Opens a copy of a call. Where the daemon asks somebody first, this waits for the answer, at most half a minute.
+    /// Opens a copy of a call. Where the daemon has to ask for consent, this waits for the answer, at most 30 s.
     ///
     /// - Parameters:
-    ///   - rate: 8000, 16000, 24000, 32000, 44100 or 48000 frames per second.
-    ///   - isStream: the same bytes without borders between messages.
-    /// - Throws: `.accessDenied` where it may not, `.noSuchCall`, `.wrongState` when too many programs record.
+    ///   - rate: 8000, 16000, 24000, 32000, 44100 or 48000 Hz.
+    ///   - isStream: the same bytes without message boundaries.
+    /// - Throws: `.accessDenied` when recording is not allowed, `.noSuchCall`, `.wrongState` when too many programs record.
     public func openTap(
         call: Call.ID, side: TapSide = .both, rate: Int = 16000, sampleFormat: AudioSocket.SampleFormat = .s16,
         isStream: Bool = false
@@ -71,17 +71,17 @@ extension BridgeAudio {
         return try Self.socket(answer, 0, of: member, format, isStream: isStream)
     }
 
-    /// Answers the programs that ask to record a call (``BridgeEvent/recordingRequested(_:client:)``). None answers itself,
-    /// unless the call is its own.
+    /// Answers all programs that ask to record a call (``BridgeEvent/recordingRequested(_:client:)``). A program cannot
+    /// answer its own request, unless the call is its own.
     ///
-    /// - Throws: `.wrongState` when none asks.
+    /// - Throws: `.wrongState` when no request is pending.
     public func allowRecording(of call: Call.ID, _ isAllowed: Bool = true) async throws(BridgeError) {
         try await connection.request(
             BTCallPath.audio, BTCallName.Interface.audio, BTCallName.Audio.allowRecording,
             [.objectPath(call.path), .bool(isAllowed)])
     }
 
-    /// A descriptor of an answer, with the format that was asked for.
+    /// The socket in an answer, with the requested format.
     static func socket(
         _ answer: [Value], _ index: Int, of member: String, _ format: AudioFormat, isStream: Bool
     ) throws(BridgeError) -> AudioSocket {

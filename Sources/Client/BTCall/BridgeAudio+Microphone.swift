@@ -1,58 +1,59 @@
 import BTCallAPI
 import DBus
 
-// The microphone: whether it is used, allowed, prepared, and heard by somebody now.
+// The microphone: whether calls use it, whether it is allowed and prepared, and whether somebody hears it now.
 extension BridgeAudio {
     /// Whether the microphone may be heard.
     public enum MicrophoneAccess: String, Hashable, Sendable, CaseIterable {
         case allowed
-        /// By the configuration: calls only receive.
+        /// The configuration denies it: calls only receive.
         case denied
-        /// Until ``BridgeAudio/allowMicrophone(_:)``.
+        /// Denied until ``BridgeAudio/allowMicrophone(_:)``.
         case waiting
     }
 
-    /// The light or line that shows that a microphone is heard.
+    /// The light or line that shows that a microphone is in use.
     public enum PrivacyOutput: String, Hashable, Sendable, CaseIterable {
-        /// None is configured.
+        /// No output is configured.
         case none
         case off, on
-        /// It cannot be set: see the problems of the daemon.
+        /// The output cannot be set: see the daemon's problems.
         case failed
     }
 
-    /// Whether calls use a microphone: the setting `routing.microphoneEnabled`. Without one headsets are used over A2DP only.
+    /// Whether calls use a microphone: the setting `routing.microphoneEnabled`. When false, headsets are used over A2DP
+    /// only.
     public func isMicrophoneEnabled() async throws(BridgeError) -> Bool {
         try await flag(BTCallName.Audio.microphoneEnabled)
     }
 
-    /// Sets ``isMicrophoneEnabled()``. It is kept over restarts.
+    /// Sets ``isMicrophoneEnabled()``. Kept over restarts.
     public func setMicrophone(enabled: Bool) async throws(BridgeError) {
         try await set(BTCallName.Audio.microphoneEnabled, .bool(enabled))
     }
 
-    /// Whether the board's microphone is kept running between calls, so that unmuting takes no time.
+    /// Whether the board's microphone keeps running between calls, so that unmuting takes no time.
     public func isRecordingAlwaysPrepared() async throws(BridgeError) -> Bool {
         try await flag(BTCallName.Audio.recordingAlwaysPrepared)
     }
 
-    /// Sets ``isRecordingAlwaysPrepared()``, over calls and stops of the router until the daemon ends; the key
-    /// `audio.alwaysPrepared` says what holds at its start.
+    /// Sets ``isRecordingAlwaysPrepared()``. It holds over calls and stops of the router until the daemon ends; the key
+    /// `audio.alwaysPrepared` sets the value at the daemon's start.
     ///
-    /// - Throws: `.accessDenied` while the microphone is not allowed, `.notConfigured` where the board has none.
+    /// - Throws: `.accessDenied` while the microphone is not allowed, `.notConfigured` when the board has none.
     public func setRecordingAlwaysPreparedMode(_ isPrepared: Bool) async throws(BridgeError) {
         try await set(BTCallName.Audio.recordingAlwaysPrepared, .bool(isPrepared))
     }
 
-    /// Whether the prepared microphone gives samples by now.
+    /// Whether the prepared microphone already delivers samples.
     public func isPrepared() async throws(BridgeError) -> Bool { try await flag(BTCallName.Audio.prepared) }
 
-    /// Whether samples of a microphone leave the daemon for somebody now.
+    /// Whether samples of a microphone leave the daemon now.
     public func isMicrophoneInUse() async throws(BridgeError) -> Bool {
         try await flag(BTCallName.Audio.microphoneInUse)
     }
 
-    /// Whether the daemon sets mixer controls as well: the key `audio.autoConfigure`.
+    /// Whether the daemon also sets mixer controls: the key `audio.autoConfigure`.
     public func isAutomaticConfigurationEnabled() async throws(BridgeError) -> Bool {
         try await flag(BTCallName.Audio.automaticConfiguration)
     }
@@ -68,7 +69,7 @@ extension BridgeAudio {
 
     /// Answers for the person, where `privacy.microphone` is `ask-client`.
     ///
-    /// - Throws: `.accessDenied` where it is `deny`, `.wrongState` to withdraw what it allows.
+    /// - Throws: `.accessDenied` where it is `deny`, `.wrongState` when withdrawing where it is `allow`.
     public func allowMicrophone(_ isAllowed: Bool) async throws(BridgeError) {
         try await connection.request(
             BTCallPath.audio, BTCallName.Interface.audio, BTCallName.Audio.allowMicrophone, [.bool(isAllowed)])

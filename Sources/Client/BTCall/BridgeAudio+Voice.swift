@@ -1,22 +1,22 @@
 import BTCallAPI
 import DBus
 
-// What is done to the microphone before the far end hears it.
+// Processing of the microphone before the far end hears it.
 extension BridgeAudio {
-    /// Who takes echo and noise out of the microphone.
+    /// The component that removes echo and noise from the microphone.
     public enum VoiceProcessor: String, Hashable, Sendable, CaseIterable {
         case webrtc, speex
-        /// Nobody: the microphone stays as it is.
+        /// None: the microphone is left unprocessed.
         case none
     }
 
-    /// What of it is done; each comes and goes without a gap.
+    /// Steps of voice processing; each is switched without a gap.
     public enum VoiceStage: Hashable, Sendable, CaseIterable {
         case echoCancellation
         case noiseSuppression
         /// Quiet and loud speech become equally loud.
         case automaticGain
-        /// Hum below 100 Hz is taken out.
+        /// Removes hum below 100 Hz.
         case highPass
 
         var property: String {
@@ -29,31 +29,31 @@ extension BridgeAudio {
         }
     }
 
-    /// Whether anything is done to the microphone. Nothing is done to that of a headset that does it itself.
+    /// Whether the microphone is processed. A headset's own microphone is not processed when the headset does it itself.
     public func isVoiceProcessingEnabled() async throws(BridgeError) -> Bool {
         try await flag(BTCallName.Audio.voiceProcessing)
     }
 
-    /// Sets ``isVoiceProcessingEnabled()``, also in a call, with a gap of some 40 ms; it lasts until the daemon ends.
+    /// Sets ``isVoiceProcessingEnabled()``, also during a call, with a gap of about 40 ms. It holds until the daemon ends.
     ///
-    /// - Throws: `.wrongState` where the configuration names nobody who could do it.
+    /// - Throws: `.wrongState` where the configuration names no voice processor.
     public func setVoiceProcessingEnabled(_ isEnabled: Bool) async throws(BridgeError) {
         try await setFlag(BTCallName.Audio.voiceProcessing, isEnabled)
     }
 
-    /// Whether the microphone is let through as it is while everything goes on adapting.
+    /// Whether the microphone bypasses processing while the processor keeps adapting.
     public func isVoiceProcessingBypassed() async throws(BridgeError) -> Bool {
         try await flag(BTCallName.Audio.voiceProcessingBypassed)
     }
 
-    /// Sets ``isVoiceProcessingBypassed()`` without a gap; it lasts until the daemon ends.
+    /// Sets ``isVoiceProcessingBypassed()`` without a gap. It holds until the daemon ends.
     public func setVoiceProcessingBypassed(_ isBypassed: Bool) async throws(BridgeError) {
         try await setFlag(BTCallName.Audio.voiceProcessingBypassed, isBypassed)
     }
 
-    /// Who does it now; `none` while it is not enabled.
+    /// The processor in use; `none` while processing is disabled.
     ///
-    /// - Throws: `.failed` for one that this version does not know.
+    /// - Throws: `.failed` for a processor that this version does not know.
     public func voiceProcessor() async throws(BridgeError) -> VoiceProcessor {
         let name = BTCallName.Audio.voiceProcessor
         let fields = try await connection.property(BTCallPath.audio, BTCallName.Interface.audio, name)
@@ -64,12 +64,12 @@ extension BridgeAudio {
         return processor
     }
 
-    /// Whether this is done when voice processing is enabled.
+    /// Whether this step is done while voice processing is enabled.
     public func isVoiceStageEnabled(_ stage: VoiceStage) async throws(BridgeError) -> Bool {
         try await flag(stage.property)
     }
 
-    /// Sets ``isVoiceStageEnabled(_:)`` without a gap. It is kept over a restart of the daemon, as ``CallBridge`` keeps settings.
+    /// Sets ``isVoiceStageEnabled(_:)`` without a gap. Kept over restarts of the daemon, as ``CallBridge`` keeps settings.
     public func setVoiceStage(_ stage: VoiceStage, enabled: Bool) async throws(BridgeError) {
         try await setFlag(stage.property, enabled)
     }

@@ -1,15 +1,15 @@
 import BTCallAPI
 import DBus
 
-/// What is heard beside the calls: by their far end with the microphone, and how loud each of the two is; and by the person here.
+/// Audio beside the calls: for their far end, with the microphone and with a volume for each, and for the person here.
 public final class BridgeAudio: Sendable {
-    /// What muting takes from the far end.
+    /// The audio that muting takes from the far end.
     public enum MuteMode: String, Hashable, Sendable, CaseIterable {
         /// Everything: digital silence.
         case voiceProcessing
-        /// Everything, and a sound card's microphone is really closed meanwhile; a headset is sent silence.
+        /// Everything; a sound card's microphone is also closed meanwhile, and a headset is sent silence.
         case restart
-        /// The microphone; what applications add is still heard.
+        /// The microphone; the far end still hears what applications add.
         case inputMixer
     }
 
@@ -19,13 +19,13 @@ public final class BridgeAudio: Sendable {
         self.connection = connection
     }
 
-    /// Adds audio to the microphone until its descriptor is closed. While there is no active call, writing waits; what has been
-    /// written when the last call ends or is held is thrown away.
+    /// Adds audio to the microphone until its descriptor is closed. Writing blocks while there is no active call. Audio
+    /// still queued when the last call ends or is held is discarded.
     ///
     /// - Parameters:
-    ///   - rate: 8000, 16000, 24000, 32000, 44100 or 48000 frames per second.
-    ///   - channels: 1 or 2, of which the mean is taken.
-    ///   - isStream: the same bytes without borders between messages, for a program that writes to a pipe.
+    ///   - rate: 8000, 16000, 24000, 32000, 44100 or 48000 Hz.
+    ///   - channels: 1, or 2 whose mean is used.
+    ///   - isStream: the same bytes without message boundaries, for a program that writes to a pipe.
     /// - Throws: `.invalidArgument` for another format, `.wrongState` when too many programs do so.
     public func openInjection(
         rate: Int = 16000, sampleFormat: CallAudio.SampleFormat = .s16, channels: Int = 1, isStream: Bool = false
@@ -44,10 +44,10 @@ public final class BridgeAudio: Sendable {
         return try Self.socket(answer, 0, of: member, format, isStream: isStream)
     }
 
-    /// 0…1, linear; 1 leaves the microphone as it is.
+    /// Volume of the microphone: 0…1, linear; 1 leaves it unchanged.
     public func microphoneVolume() async throws(BridgeError) -> Double { try await volume(BTCallName.Audio.micVolume) }
 
-    /// Sets ``microphoneVolume()``; it is kept over restarts.
+    /// Sets ``microphoneVolume()``. Kept over restarts.
     ///
     /// - Parameter volume: 0…1, where 0 is digital silence.
     /// - Throws: `.invalidArgument` for another number.
@@ -55,10 +55,10 @@ public final class BridgeAudio: Sendable {
         try await set(BTCallName.Audio.micVolume, .double(volume))
     }
 
-    /// 0…1, linear; 1 leaves what applications add as it is.
+    /// Volume of the audio that applications add: 0…1, linear; 1 leaves it unchanged.
     public func applicationVolume() async throws(BridgeError) -> Double { try await volume(BTCallName.Audio.appVolume) }
 
-    /// Sets ``applicationVolume()``; it is kept over restarts.
+    /// Sets ``applicationVolume()``. Kept over restarts.
     ///
     /// - Parameter volume: 0…1, where 0 is digital silence.
     /// - Throws: `.invalidArgument` for another number.
@@ -77,7 +77,7 @@ public final class BridgeAudio: Sendable {
         return mode
     }
 
-    /// Sets ``muteMode()``; it is kept over restarts.
+    /// Sets ``muteMode()``. Kept over restarts.
     public func setMuteMode(_ mode: MuteMode) async throws(BridgeError) {
         try await set(BTCallName.Audio.muteMode, .string(mode.rawValue))
     }
@@ -92,8 +92,9 @@ public final class BridgeAudio: Sendable {
     }
 }
 
-/// A socket for what an application adds to the microphone: one message for each 10 ms at most, or a stream.
+/// A socket for the audio that an application adds to the microphone: at most one message for each 10 ms, or a stream.
 ///
-/// Write as fast as it takes: it makes the writer wait. When it is closed in a call, what was written is still said. After a
-/// shutdown of its writing direction a read returns 0 once the far end has heard everything, or the call is over.
+/// Write as fast as the socket accepts: it blocks the writer. When it is closed during a call, the written audio is still
+/// sent. After a shutdown of the writing direction, a read returns 0 once the far end has heard everything, or the call has
+/// ended.
 public typealias AudioInjection = AudioSocket

@@ -33,7 +33,7 @@ public enum BridgeBus: Hashable, Sendable, CustomStringConvertible {
         }
     }
 
-    /// How a sentence names it: "the system bus", "the bus at unix:path=…".
+    /// Name for use in a sentence: "the system bus", "the bus at unix:path=…".
     var phrase: String {
         switch self {
         case .system: "the system bus"

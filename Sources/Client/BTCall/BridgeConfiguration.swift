@@ -2,17 +2,17 @@ import BTCallAPI
 import ControlLoop
 import DBus
 
-/// Who the box is to the people who use it, and how the application wants to be shown.
+/// Identity of the box towards its users, and presentation of the application.
 ///
-/// What is nil is not set. Everything is kept over restarts of btcalld.
+/// A nil value is not set. All values are kept over restarts of btcalld.
 public struct BridgeConfiguration: Hashable, Sendable {
-    /// How calls show themselves. These change only while there is no call.
+    /// Presentation of calls. Changes only while there is no call.
     public struct CallOptions: Hashable, Sendable {
-        /// What a headset with a display shows as the network, before the display name; at most 16 bytes.
+        /// Network name on a headset with a display, used before the display name; at most 16 bytes.
         public var localizedName: String?
-        /// Absolute path of the WAV file that the box rings with.
+        /// Absolute path of the WAV file used as ring tone.
         public var ringtoneSound: String?
-        /// Absolute path of a picture, for programs that draw.
+        /// Absolute path of a picture, for programs with a display.
         public var iconFileName: String?
 
         public init(localizedName: String? = nil, ringtoneSound: String? = nil, iconFileName: String? = nil) {
@@ -22,13 +22,13 @@ public struct BridgeConfiguration: Hashable, Sendable {
         }
     }
 
-    /// The account that calls belong to. Changes only while the bridge is inactive.
+    /// The account of the calls. Changes only while the bridge is inactive.
     public var accountID: String?
     /// The user of that account. Changes only while the bridge is inactive.
     public var userID: String?
-    /// What others call this box: the alias of its Bluetooth adapters, and what headsets show as the network; at most 96 bytes.
+    /// Name of this box for others: alias of its Bluetooth adapters, and network name on headsets; at most 96 bytes.
     public var displayName: String?
-    /// This box's telephone number, which headsets ask for.
+    /// This box's telephone number, for headsets that ask for it.
     public var phoneNumber: String?
     public var callOptions: CallOptions
 
@@ -63,31 +63,31 @@ public struct BridgeConfiguration: Hashable, Sendable {
 }
 
 extension CallBridge {
-    /// Who the box is, as it holds now.
+    /// The configuration in force.
     public func configuration() async throws(BridgeError) -> BridgeConfiguration {
         let name = BTCallName.Manager.configuration
         let fields = try await connection.property(BTCallPath.manager, BTCallName.Interface.manager, name)
         return try decoding { () throws(APIError) in
             let known = Set(ConfigurationDescription.Entry.allCases.map(\.rawValue))
-            // A newer daemon may say more.
+            // A newer daemon may send more.
             let values = (fields.values[name]?.vardictValue ?? [:]).filter { known.contains($0.key) }
             return BridgeConfiguration(try ConfigurationDescription(Fields(values, of: name)))
         }
     }
 
-    /// Sets all of it at once, at any time: headsets that are connected show it without connecting again.
+    /// Sets the whole configuration at once, at any time: connected headsets show it without reconnecting.
     ///
-    /// - Throws: and changes nothing then: `.wrongState` for another account or user unless the bridge is inactive,
-    ///   `.callsActive` for other call options during a call, `.invalidArgument` for what is not accepted.
+    /// - Throws: without changing anything: `.wrongState` for another account or user unless the bridge is inactive,
+    ///   `.callsActive` for other call options during a call, `.invalidArgument` for a value that is not accepted.
     public func configure(_ configuration: BridgeConfiguration) async throws(BridgeError) {
         try await connection.setProperty(
             BTCallPath.manager, BTCallName.Interface.manager, BTCallName.Manager.configuration,
             .vardict(configuration.description.fields))
     }
 
-    /// Deactivates the bridge and drops who the box is: account, user, display name and telephone number.
+    /// Deactivates the bridge and removes account, user, display name and telephone number.
     ///
-    /// - Parameter forgettingHeadsets: unpairs every headset as well; otherwise pairings stay.
+    /// - Parameter forgettingHeadsets: also unpairs every headset; otherwise pairings stay.
     /// - Throws: `.unavailable` when a headset could not be forgotten; the rest is done then.
     public func logout(forgettingHeadsets: Bool = false) async throws(BridgeError) {
         try await connection.request(

@@ -2,14 +2,14 @@ import BTCallAPI
 import ControlLoop
 import DBus
 
-/// The connection to the daemon: requests with their errors put into words, and its signals.
+/// The connection to the daemon: its signals, and requests whose errors it puts into words.
 @ControlPlane
 final class BridgeConnection {
     let bus: BridgeBus
     let connection: BusConnection
-    /// The streams that were handed out, so that closing ends them.
+    /// The streams handed out, so that closing ends them.
     private var streams: [any StreamSource] = []
-    /// The daemon's part of the log, while the program wants one.
+    /// The daemon's part of the log, while the program receives the log.
     private(set) lazy var log = LogFollower(on: self)
     private var providers = 0
     private var objects = 0
@@ -50,7 +50,7 @@ final class BridgeConnection {
         }
     }
 
-    /// All properties of one interface.
+    /// All properties of one interface of an object.
     func properties(_ path: String, _ interface: String) async throws(BridgeError) -> Fields {
         let reply = try await request(path, Self.properties, "GetAll", [.string(interface)])
         return try fields(reply.first, of: interface)
@@ -68,7 +68,7 @@ final class BridgeConnection {
         try await request(path, Self.properties, "Set", [.string(interface), .string(name), .variant(value)])
     }
 
-    /// The properties of every object by path and interface, in one answer.
+    /// The properties of every object by path and interface, in one request.
     func managedObjects() async throws(BridgeError) -> [String: [String: Fields]] {
         let reply = try await request(BTCallPath.manager, Self.objectManager, "GetManagedObjects")
         var objects: [String: [String: Fields]] = [:]
@@ -82,13 +82,13 @@ final class BridgeConnection {
         return objects
     }
 
-    /// A path at which this connection has exported no provider yet.
+    /// A path without an exported provider on this connection.
     func nextProviderPath() -> String {
         providers += 1
         return "/org/btcall/client/provider\(providers)"
     }
 
-    /// A path at which this connection has exported no registered object yet.
+    /// A path without a registered object on this connection.
     func nextObjectPath() -> String {
         objects += 1
         return "/org/btcall/client/object\(objects)"
@@ -107,7 +107,7 @@ final class BridgeConnection {
     private static let objectManager = "org.freedesktop.DBus.ObjectManager"
 }
 
-/// Decodes an answer of the daemon.
+/// Decodes an answer from the daemon.
 func decoding<Result>(_ body: () throws(APIError) -> Result) throws(BridgeError) -> Result {
     do {
         return try body()

@@ -1,11 +1,11 @@
 import BTCallAPI
 import DBus
 
-/// Why something asked of the bridge did not happen.
+/// Reason why a request to the bridge failed.
 ///
-/// The message says what is wrong and what to do, in words for the person in front of the screen.
+/// The message says what is wrong and what to do, for a person to read.
 public struct BridgeError: Error, Hashable, Sendable, CustomStringConvertible {
-    /// What a program can tell apart. More may be added.
+    /// A cause that a program can distinguish. More may be added.
     public struct Code: Hashable, Sendable, CustomStringConvertible {
         public let description: String
 
@@ -13,11 +13,11 @@ public struct BridgeError: Error, Hashable, Sendable, CustomStringConvertible {
         public static let notRunning = Code(description: "notRunning")
         /// The bus itself cannot be reached.
         public static let noBus = Code(description: "noBus")
-        /// This user may not do that.
+        /// This user may not make the request.
         public static let accessDenied = Code(description: "accessDenied")
         /// The audio device manager is stopped.
         public static let notStarted = Code(description: "notStarted")
-        /// The device is not there, or does not fit the call.
+        /// The device is not available, or does not fit the call.
         public static let unavailable = Code(description: "unavailable")
         public static let invalidArgument = Code(description: "invalidArgument")
         public static let noSuchCall = Code(description: "noSuchCall")
@@ -25,25 +25,25 @@ public struct BridgeError: Error, Hashable, Sendable, CustomStringConvertible {
         public static let notProvider = Code(description: "notProvider")
         public static let wrongState = Code(description: "wrongState")
         public static let notSupported = Code(description: "notSupported")
-        /// Only while there is no call.
+        /// Possible only while there is no call.
         public static let callsActive = Code(description: "callsActive")
-        /// The configuration of the daemon names nothing that could be used for it.
+        /// The daemon's configuration names nothing to use for the request.
         public static let notConfigured = Code(description: "notConfigured")
         /// The application that owns the call refused.
         public static let providerFailed = Code(description: "providerFailed")
         /// Do not disturb is on: the reported call does not ring.
         public static let filtered = Code(description: "filtered")
-        /// A call is up, and a second one is not wanted.
+        /// A call is up, and the configuration refuses a second one.
         public static let busy = Code(description: "busy")
         public static let timedOut = Code(description: "timedOut")
         /// The task was cancelled.
         public static let cancelled = Code(description: "cancelled")
-        /// Anything else; the message has it.
+        /// Anything else; the message describes it.
         public static let failed = Code(description: "failed")
     }
 
     public let code: Code
-    /// The error's name on the bus, `org.btcall.Error.NotStarted` for example; nil for what did not come from there.
+    /// The error's name on the bus, for example `org.btcall.Error.NotStarted`; nil for an error from elsewhere.
     public let name: String?
     public let message: String
 
@@ -77,7 +77,7 @@ extension BridgeError {
         } else if error.hasName(BusError.Name.cancelled) {
             self.init(.cancelled, "cancelled", name: error.name)
         } else if error.hasName(BusError.Name.unknownObject) {
-            // Only calls are addressed by an object of their own.
+            // Only calls have their own object in a request.
             self.init(
                 .noSuchCall, "there is no such call, or it has ended: ask for the calls there are", name: error.name)
         } else if error.hasName(BusError.Name.unknownMethod) || error.hasName(BusError.Name.unknownInterface) {
@@ -89,7 +89,7 @@ extension BridgeError {
         }
     }
 
-    /// A bus that cannot be reached at all.
+    /// The bus cannot be reached at all.
     init(connecting error: BusError, to bus: BridgeBus) {
         let cause = error.message.isEmpty ? error.name : error.message
         let remedy =
@@ -101,7 +101,7 @@ extension BridgeError {
         self.init(.noBus, "cannot reach \(bus.phrase): \(cause): \(remedy)", name: error.name)
     }
 
-    /// An answer that does not have the shape that the interface promises.
+    /// An answer without the shape that the interface promises.
     init(decoding error: APIError) {
         self.init(.failed, "btcalld answered something unexpected: \(error.message)")
     }
@@ -115,7 +115,7 @@ extension BridgeError {
         return "btcalld is not running on \(bus.phrase): start it with `\(remedy)`"
     }
 
-    /// Nobody owns the name, and the bus could not start anybody who would.
+    /// Nobody owns the name, and the bus could not start the service.
     private static func isAbsence(_ error: BusError) -> Bool {
         error.hasName(BusError.Name.serviceUnknown) || error.hasName(BusError.Name.nameHasNoOwner)
             || error.name.hasPrefix("org.freedesktop.DBus.Error.Spawn.")

@@ -1,45 +1,45 @@
 /// Something that happened in the bridge.
 public enum BridgeEvent: Hashable, Sendable {
-    /// btcalld came to the bus, or was there when the stream began.
+    /// btcalld appeared on the bus, or was present when the stream began.
     case daemonAppeared
-    /// btcalld left the bus, or was not there when the stream began; what was known about it is void.
+    /// btcalld left the bus, or was absent when the stream began; everything known about it is void.
     case daemonVanished
     case routeChanged(old: DeviceChoice, new: DeviceChoice, reason: String)
     /// All attempts to open this device's link failed.
     case activationFailed(device: DeviceChoice)
-    /// Comes before any change of the call's state. A stream begins with the calls that are up, as if they were added then.
+    /// Precedes any change of the call's state. A stream begins with the present calls as if they had just been added.
     case callAdded(Call)
-    /// Once for each incoming call, after ``callAdded(_:)``; of those that are up when a stream begins, for the ringing ones.
+    /// Sent once for each incoming call, after ``callAdded(_:)``; at the beginning of a stream, for calls that ring then.
     case incomingCall(Call)
-    /// What the camera of a video call gives.
+    /// The camera settings of a video call changed.
     case cameraSettingsChanged(Call.ID, CameraSettings)
     case callStateChanged(Call.ID, Call.State, reason: String?)
-    /// The figure 0…100 of the last seconds; nil before the call has audio.
+    /// Quality of the last seconds, 0…100; nil before the call has audio.
     case callQualityChanged(Call.ID, Int?)
-    /// Comes after the state `ended`.
+    /// Follows the state `ended`.
     case callRemoved(Call.ID, reason: String?)
     case mutedChanged(Bool)
-    /// Incoming calls are refused from here on, or no more.
+    /// Incoming calls are refused from now on, or no longer.
     case doNotDisturbChanged(Bool)
     /// Somebody speaks into the muted microphone (``BridgeAudio/MuteMode/voiceProcessing``); at most one in 5 s.
     case speakingWhileMuted
-    /// Whether programs have a copy of the call.
+    /// Whether a program has a copy of the call.
     case callRecordedChanged(Call.ID, Bool)
-    /// A program wanted to record the call, and may not.
-    /// - client: its unique name on the bus.
+    /// A program asked to record the call and was refused.
+    /// - client: the program's unique name on the bus.
     case recordingDenied(Call.ID, client: String)
-    /// A program asks to record the call: ``BridgeAudio/allowRecording(of:_:)`` answers it.
+    /// A program asks to record the call. Answer with ``BridgeAudio/allowRecording(of:_:)``.
     case recordingRequested(Call.ID, client: String)
-    /// The application that owns the call wants its media to go these ways: ``Calls/answerMediaChange(of:_:)`` answers it.
+    /// The application that owns the call asks for these media directions. Answer with ``Calls/answerMediaChange(of:_:)``.
     case mediaChangeRequested(Call.ID, CallMedia)
     /// - address: the headset's.
     case buttonPressed(address: String, button: String)
     case devicesChanged([AudioDevice])
     case problemsChanged([BridgeProblem])
     case stateChanged(BridgeStatus.State)
-    /// A property of the audio device manager: `started` (`true` or `false`); `preferred`, `default`, `selected`, `pending`
-    /// (device words); `mode`, `codec` (nil without a link); `interruptions` (words with commas between, nil for none).
-    /// Of the session: `sessionManual`, `sessionActive`. Of what is done to the microphone: `voiceProcessing`,
+    /// A property changed. Of the audio device manager: `started` (`true` or `false`); `preferred`, `default`, `selected`,
+    /// `pending` (device words); `mode`, `codec` (nil without a link); `interruptions` (words separated by commas, nil when
+    /// there are none). Of the session: `sessionManual`, `sessionActive`. Of voice processing: `voiceProcessing`,
     /// `voiceProcessingBypassed`, `voiceProcessor`, `echoCancellation`, `noiseSuppression`, `automaticGain`, `highPass`.
     case settingChanged(name: String, value: String?)
 }

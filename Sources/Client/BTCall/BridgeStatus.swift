@@ -1,11 +1,11 @@
 import BTCallAPI
 
-/// What keeps the bridge from doing all it could.
+/// A problem that keeps the bridge from working fully.
 public struct BridgeProblem: Hashable, Sendable {
-    /// A fixed word for programs.
+    /// A stable identifier for programs.
     public let id: String
     public let what: String
-    /// What to do about it.
+    /// The action that solves the problem.
     public let remedy: String
 
     init(_ description: ProblemDescription) {
@@ -15,7 +15,7 @@ public struct BridgeProblem: Hashable, Sendable {
     }
 }
 
-/// The whole bridge at one moment.
+/// A snapshot of the whole bridge.
 public struct BridgeStatus: Hashable, Sendable {
     public enum State: String, Hashable, Sendable, CaseIterable {
         case inactive, activating, active, deactivating
@@ -24,7 +24,7 @@ public struct BridgeStatus: Hashable, Sendable {
     public let version: String
     public let state: State
     public let problems: [BridgeProblem]
-    /// Whether the audio device manager is started.
+    /// Whether the audio device manager has been started.
     public let isStarted: Bool
     public let preferred: DeviceChoice
     public let defaultDevice: DeviceChoice
@@ -39,9 +39,9 @@ public struct BridgeStatus: Hashable, Sendable {
     /// Why the route last changed; nil before any change.
     public let reason: String?
     public let isMuted: Bool
-    /// Whether calls use a microphone at all; muting is for the calls that there are.
+    /// Whether calls use a microphone at all; muting concerns the present calls only.
     public let isMicrophoneEnabled: Bool
-    /// Who has the audio instead of the calls; empty when nobody has.
+    /// Sources of the interruptions that have the audio instead of the calls; empty when there are none.
     public let interruptions: [String]
     public let devices: [AudioDevice]
     /// In order of appearance.
@@ -81,17 +81,17 @@ extension BridgeStatus.State {
     }
 }
 
-/// Why the audio is where it is: the walk over the levels of the policy.
+/// Explanation of the route: the evaluation of the policy's levels.
 public struct RouteExplanation: Hashable, Sendable {
     public struct Level: Hashable, Sendable {
         public let name: String
-        /// What the level asks for; nil when it asks for nothing.
+        /// Device that the level asks for; nil when it asks for none.
         public let spec: String?
-        /// The device that it would give.
+        /// Device that the level would select.
         public let candidate: String?
         public let verdict: String
         public let isEligible: Bool
-        /// What was measured and what it is compared with; nil when the verdict has no number.
+        /// The measured value and its limit; nil when the verdict has no number.
         public let value: String?
         public let limit: String?
 
@@ -106,13 +106,13 @@ public struct RouteExplanation: Hashable, Sendable {
         }
     }
 
-    /// What comes next by itself.
+    /// The next step that the policy takes without further input.
     public struct Next: Hashable, Sendable {
         /// `mayTakeCall`, `attempt`, `timeOut`, `standIn`, `takeCall`, `closeSilentLink`, `restoreMedia` or `believeJack`.
         public let action: String
-        /// The device that it is about; nil for the jack.
+        /// The device concerned; nil for the jack.
         public let device: String?
-        /// The time until then; nil when another link has to close first.
+        /// Time until then; nil when another link has to close first.
         public let remaining: Duration?
 
         init(_ next: ExplanationDescription.Next) {
@@ -123,13 +123,13 @@ public struct RouteExplanation: Hashable, Sendable {
     }
 
     public let chosen: DeviceChoice
-    /// The level that gave it; nil when none did.
+    /// The level that selected the device; nil when none did.
     public let level: String?
     public let reason: String?
     public let levels: [Level]
     /// Nil when nothing is due.
     public let next: Next?
-    /// The same for people, line by line.
+    /// The same explanation for people, line by line.
     public let text: [String]
 
     init(_ description: ExplanationDescription) {

@@ -1,8 +1,8 @@
 import BTCallAPI
 
-/// One call, as it is at a moment.
+/// A snapshot of one call.
 public struct Call: Hashable, Sendable, Identifiable {
-    /// The same for the life of the call: the text of a UUID.
+    /// Text of a UUID; the same for the whole call.
     public struct ID: Hashable, Sendable, CustomStringConvertible {
         let path: String
         public let description: String
@@ -26,7 +26,7 @@ public struct Call: Hashable, Sendable, Identifiable {
         case incoming, outgoing
     }
 
-    /// Why a call is over.
+    /// Reason why a call ended.
     public enum EndReason: String, Hashable, Sendable, CaseIterable {
         case localHangUp, remoteHangUp, rejected, missed, answeredElsewhere, cancelled
         case busy, notFound, timedOut, error, transferred, providerGone
@@ -35,44 +35,44 @@ public struct Call: Hashable, Sendable, Identifiable {
     public let id: ID
     public let state: State
     public let direction: Direction
-    /// Nil when it is withheld or unknown, and for programs that may not know it (`[privacy] callers`): neither root nor in the
-    /// group `btcall`. The same holds for ``name``, ``contact``, ``handle`` and ``remoteAddress``.
+    /// Nil when it is withheld or unknown, and for programs that may not see it (`[privacy] callers`): neither root nor in
+    /// the group `btcall`. The same holds for ``name``, ``contact``, ``handle`` and ``remoteAddress``.
     public let number: String?
     /// The other party's name; nil when unknown.
     public let name: String?
-    /// What a program knows of the other party (``CallBridge/resolveContactInfo(_:)``); nil when none does.
+    /// Contact data from a program (``CallBridge/resolveContactInfo(_:)``); nil when no program has any.
     public let contact: ContactInfo?
     /// The application that owns the call.
     public let provider: String
-    /// The number that headsets use for the call, from 1.
+    /// Index of the call for headsets, from 1.
     public let index: Int
     /// When it became active, in milliseconds since 1970-01-01 00:00 UTC; nil before that.
     public let startedAtMs: Int64?
-    /// The synchronisation sources of its RTP streams, as far as its application has told them.
+    /// Synchronisation sources of its RTP streams, as reported by its application.
     public let ssrcs: [UInt32]
-    /// What carries its audio; nil while nothing does.
+    /// The device that carries its audio; nil while none does.
     public let link: CallLink?
-    /// How good its audio was in the last five seconds that it had any; nil before.
+    /// Audio quality over the last five seconds that had audio; nil before.
     public let quality: CallQuality?
-    /// The same since the call has audio.
+    /// Audio quality since the call has had audio.
     public let totalQuality: CallQuality?
-    /// Why nobody hears it, for people; nil: nothing is known to be in the way.
+    /// Reason why nobody hears the call, for people; nil when no obstacle is known.
     public let audioProblem: String?
-    /// A program has a copy of it.
+    /// Whether a program has a copy of the call.
     public let isRecorded: Bool
-    /// The other party's address with its scheme, as `tel:+4930123456`; nil when the number is withheld or unknown.
+    /// The other party's address with its scheme, for example `tel:+4930123456`; nil when the number is withheld or unknown.
     public let handle: String?
-    /// The far end's address as the call's application knows it; the handle when it has told none.
+    /// The far end's address as reported by the call's application; otherwise the handle.
     public let remoteAddress: String?
     public let hasVideo: Bool
-    /// What its application can do with it.
+    /// Actions that its application supports.
     public let capabilities: Set<CallProviderDescription.Capability>
-    /// Which ways its audio and video go.
+    /// Directions of its audio and video.
     public let media: CallMedia
-    /// Whether the far end hears and sees the person, as far as `media` lets it.
+    /// Whether the far end hears and sees the person, within the limits of `media`.
     public let isLocalAudioEnabled: Bool
     public let isLocalVideoEnabled: Bool
-    /// The microphone is muted, for all calls.
+    /// Whether the microphone is muted, for all calls.
     public let isMuted: Bool
 
     init(_ description: CallDescription) {

@@ -2,10 +2,10 @@ import BTCallAPI
 import DBus
 
 extension CallBridge {
-    /// What btcalld has counted since it began, as text in the OpenMetrics format 1.0.0, for monitoring systems. It has no addresses,
-    /// numbers or names.
+    /// Counters of btcalld since its start, as text in the OpenMetrics format 1.0.0, for monitoring systems. It contains no
+    /// addresses, numbers or names.
     ///
-    /// - Throws: `.notRunning` when there is no btcalld.
+    /// - Throws: `.notRunning` without btcalld.
     public func metrics() async throws(BridgeError) -> String {
         let reply = try await connection.request(
             BTCallPath.manager, BTCallName.Interface.manager, BTCallName.Manager.metrics)

@@ -3,12 +3,12 @@ import ControlLoop
 import DBus
 
 extension CallBridge {
-    /// Whether the bridge is at work: `inactive`, `activating`, `active` or `deactivating`.
+    /// State of the bridge: `inactive`, `activating`, `active` or `deactivating`.
     public typealias State = BridgeStatus.State
 
-    /// What the bridge is doing now.
+    /// The present state.
     ///
-    /// - Throws: `.notRunning` when there is no btcalld.
+    /// - Throws: `.notRunning` without btcalld.
     public var state: State {
         get async throws(BridgeError) {
             let name = BTCallName.Manager.state
@@ -19,9 +19,9 @@ extension CallBridge {
         }
     }
 
-    /// The state, the present one first, then each change in its order; nil while btcalld is not on the bus.
+    /// The state: the present one first, then each change in order; nil while btcalld is not on the bus.
     ///
-    /// Each stream has its own copy of every value. One that is not read keeps the newest 64. It ends with ``close()``.
+    /// Each stream has its own copy of every value. A stream that is not read keeps the newest 64. It ends with ``close()``.
     public func states() async -> AsyncStream<State?> {
         let bridge = self
         return await connection.values(at: BTCallPath.manager, absent: .some(nil)) { _ throws(BridgeError) -> State? in

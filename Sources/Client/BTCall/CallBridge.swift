@@ -2,22 +2,22 @@ import BTCallAPI
 import ControlLoop
 import DBus
 
-/// A connection to btcalld: its devices, its calls, and the way to own calls oneself.
+/// A connection to btcalld: its devices, its calls, and registration as a telephony application.
 ///
 /// Everything may be called from any thread or actor; the work is done on one thread of its own. The connection outlives a
-/// restart of the daemon and of the bus: requests fail meanwhile, streams of events say so and go on.
+/// restart of the daemon and of the bus: requests fail meanwhile, event streams report it and continue.
 public final class CallBridge: Sendable {
-    /// Which device carries the calls.
+    /// Selection of the device that carries the calls.
     public let audioDeviceManager: AudioDeviceManager
-    /// The calls of the box, whoever owns them.
+    /// The calls of the box, of all applications.
     public let calls: Calls
     /// Audio under external call control.
     public let session: Session
-    /// What the far end hears beside the microphone.
+    /// Audio that the far end hears in addition to the microphone.
     public let audio: BridgeAudio
     let connection: BridgeConnection
 
-    /// - Throws: `.noBus` when the bus cannot be reached. Whether the daemon is there shows with the first request.
+    /// - Throws: `.noBus` when the bus cannot be reached. An absent daemon only shows with the first request.
     public init(bus: BridgeBus = .system) async throws(BridgeError) {
         connection = try await BridgeConnection(bus)
         audioDeviceManager = AudioDeviceManager(connection: connection)
@@ -27,43 +27,45 @@ public final class CallBridge: Sendable {
         await connection.log.start()
     }
 
-    /// Ends the connection: registered providers are gone, streams of events end.
+    /// Closes the connection: it unregisters its providers and ends its event streams.
     public func close() async {
         await connection.close()
     }
 
-    /// Registers the Bluetooth profiles and accepts providers; returns when the bridge is active, at once when it was.
+    /// Registers the Bluetooth profiles and accepts providers; returns when the bridge is active, at once when it already
+    /// was.
     ///
-    /// The daemon does it by itself unless configured otherwise. It may be done and undone as often as one likes.
+    /// The daemon activates itself unless configured otherwise. Activating and deactivating may be repeated at will.
     ///
-    /// - Throws: `.wrongState` when somebody deactivates the bridge meanwhile: it is inactive then. `.notRunning` without btcalld.
+    /// - Throws: `.wrongState` when the bridge is deactivated meanwhile, so that it is inactive; `.notRunning` without
+    ///   btcalld.
     public func activate() async throws(BridgeError) {
         try await connection.request(BTCallPath.manager, BTCallName.Interface.manager, BTCallName.Manager.activate)
     }
 
-    /// Ends all calls, releases the providers and takes the profiles back; returns when the bridge was inactive. btcalld
-    /// stays, and so do pairings and settings.
+    /// Ends all calls, releases the providers and unregisters the profiles; returns when the bridge is inactive. btcalld
+    /// keeps running; pairings and settings stay.
     ///
     /// - Throws: `.notRunning` without btcalld.
     public func deactivate() async throws(BridgeError) {
         try await connection.request(BTCallPath.manager, BTCallName.Interface.manager, BTCallName.Manager.deactivate)
     }
 
-    /// Everything at once.
+    /// A snapshot of the whole bridge.
     public func status() async throws(BridgeError) -> BridgeStatus {
         try await connection.status()
     }
 
-    /// What happens from now on, the daemon's presence first, then the calls that are up.
+    /// Events from now on: the daemon's presence first, then the present calls.
     ///
-    /// Each stream has its own copy of every event. One that is not read keeps the newest 1024.
+    /// Each stream has its own copy of every event. A stream that is not read keeps the newest 1024.
     public func events() async -> AsyncStream<BridgeEvent> {
         await connection.events()
     }
 
-    /// Makes this program a telephony application: it can report calls and is asked to answer and end them.
+    /// Registers this program as a telephony application: it can report calls, and receives requests to answer and end them.
     ///
-    /// - Throws: what the daemon refuses with.
+    /// - Throws: the daemon's refusal.
     public func register(_ provider: some CallProvider, as description: CallProviderDescription)
         async throws(BridgeError) -> ProviderRegistration
     {

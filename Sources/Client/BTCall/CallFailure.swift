@@ -1,36 +1,36 @@
-/// Why a call came to nothing that nobody wanted to end: the reasons of ``Call/EndReason`` that are failures.
+/// Failure of a call that nobody ended on purpose: the reasons of ``Call/EndReason`` that are failures.
 public enum CallFailure: String, Error, Hashable, Sendable, CaseIterable {
     case busy, notFound, timedOut, error, providerGone
 
-    /// Nil for an end that somebody wanted.
+    /// Returns nil for an end on purpose.
     public init?(_ reason: Call.EndReason) {
         self.init(rawValue: reason.rawValue)
     }
 
-    /// - Parameter reason: as ``BridgeEvent/callStateChanged(_:_:reason:)`` has it.
+    /// - Parameter reason: the reason in ``BridgeEvent/callStateChanged(_:_:reason:)``.
     public init?(reason: String?) {
         guard let reason else { return nil }
         self.init(rawValue: reason)
     }
 }
 
-/// Why no call was begun.
+/// Reason why no call was begun.
 public struct DialFailure: Error, Hashable, Sendable, CustomStringConvertible {
-    /// What a program can tell apart. More may be added.
+    /// A cause that a program can distinguish. More may be added.
     public struct Cause: Hashable, Sendable, CustomStringConvertible {
         public let description: String
 
-        /// Nobody can dial, or not in the way that was asked for.
+        /// No application can dial, or none in the requested way.
         public static let noProvider = Cause(description: "noProvider")
-        /// The application refused; the message is its own.
+        /// The application refused; the message comes from it.
         public static let refused = Cause(description: "refused")
         /// The application did not answer within five seconds.
         public static let timedOut = Cause(description: "timedOut")
-        /// No more calls fit, the one that is up cannot be held, or one is being dialled.
+        /// No further call fits, the present call cannot be held, or another call is being dialled.
         public static let noRoom = Cause(description: "noRoom")
         /// The call ended before it was begun.
         public static let canceled = Cause(description: "canceled")
-        /// The daemon could not be asked; the underlying error says why.
+        /// The request did not reach the daemon; the underlying error says why.
         public static let bridge = Cause(description: "bridge")
     }
 
@@ -54,9 +54,9 @@ public struct DialFailure: Error, Hashable, Sendable, CustomStringConvertible {
 }
 
 extension Calls {
-    /// As ``place(_:audio:video:provider:)``, with the failures that a program can tell apart.
+    /// Does the same as ``place(_:audio:video:provider:)``, with failures that a program can distinguish.
     ///
-    /// That the call comes to nothing later is its end: ``CallFailure/init(reason:)``.
+    /// A failure after this function has returned is an end of the call: ``CallFailure/init(reason:)``.
     public func dial(
         _ number: String, audio: CallMedia.Direction? = nil, video: CallMedia.Direction? = nil,
         provider: String? = nil

@@ -2,28 +2,29 @@ import BTCallAPI
 import ControlLoop
 import DBus
 
-/// A call that is over.
+/// A call that has ended.
 public struct LoggedCall: Hashable, Sendable {
-    /// The id that it had; nil for one that was refused and never had any.
+    /// Id of the call; nil when the call was refused and never had one.
     public let id: Call.ID?
     public let direction: Call.Direction
-    /// Nil when it was withheld or unknown, and over a restart unless the daemon's record of calls has numbers.
+    /// Nil when it was withheld or unknown; after a restart also unless the daemon's record of calls includes numbers.
     public let number: String?
     public let name: String?
     /// The application that owned it.
     public let provider: String
     /// Milliseconds since 1970-01-01 00:00 UTC.
     public let beganMs: Int64
-    /// Nil when it never was.
+    /// Nil for a call that was not answered.
     public let answeredMs: Int64?
     public let endedMs: Int64
     /// From answer to end; 0 for a call that was not answered.
     public let durationMs: Int64
-    /// The word of a ``Call/EndReason``; `filtered` for a call that do not disturb kept out, `busy` for one that was not to wait.
+    /// Raw value of a ``Call/EndReason``; `filtered` when do not disturb refused the call, `busy` when it was refused as a
+    /// second call.
     public let reason: String
-    /// Somebody called, and nobody here had a hand in its end.
+    /// Whether somebody called and nobody here caused the call's end.
     public let isMissed: Bool
-    /// The device that carried it last, as `bluetooth:AA:BB:CC:DD:EE:FF`; nil when none did.
+    /// The device that carried it last, for example `bluetooth:AA:BB:CC:DD:EE:FF`; nil when none did.
     public let device: String?
 
     init(_ call: CallLogDescription) {
@@ -47,9 +48,9 @@ public struct LoggedCall: Hashable, Sendable {
 }
 
 extension Calls {
-    /// The calls that are over, the latest first; the daemon has the latest hundred.
+    /// The calls that have ended, latest first; the daemon keeps the latest hundred.
     ///
-    /// - Parameter maximum: at most so many, 0 or more; nil is all.
+    /// - Parameter maximum: largest number of calls to return, 0 or more; nil for all.
     /// - Throws: `.invalidArgument` for a negative number.
     public func log(maximum: Int? = nil) async throws(BridgeError) -> [LoggedCall] {
         guard maximum != 0 else { return [] }

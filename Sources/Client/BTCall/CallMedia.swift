@@ -2,11 +2,11 @@ import BTCallAPI
 import BluetoothTypes
 import DBus
 
-/// Which ways the audio and video of a call go, as seen from this box.
+/// Directions of a call's audio and video, as seen from this box.
 public struct CallMedia: Hashable, Sendable {
     public enum Direction: String, Hashable, Sendable, CaseIterable {
         case sendReceive, sendOnly, receiveOnly
-        /// Neither way: the medium is off.
+        /// Neither direction: the medium is off.
         case off = "none"
     }
 
@@ -19,7 +19,7 @@ public struct CallMedia: Hashable, Sendable {
         self.video = video
     }
 
-    /// What cannot be read is as usual.
+    /// Directions that cannot be read get the usual value.
     init(_ fields: [String: Value]) {
         audio = fields["audio"]?.stringValue.flatMap(Direction.init(rawValue:)) ?? .sendReceive
         video = fields["video"]?.stringValue.flatMap(Direction.init(rawValue:)) ?? .off
@@ -41,7 +41,7 @@ extension CallMedia.Direction {
     }
 }
 
-/// The options `audio` and `video`; what is nil is not said.
+/// The options `audio` and `video`; a nil value is left out.
 func mediaOptions(_ audio: CallMedia.Direction?, _ video: CallMedia.Direction?) -> [String: Value] {
     var options: [String: Value] = [:]
     options["audio"] = audio.map { .string($0.rawValue) }
@@ -50,9 +50,9 @@ func mediaOptions(_ audio: CallMedia.Direction?, _ video: CallMedia.Direction?) 
 }
 
 extension Calls {
-    /// Answers the call with audio and video going these ways; what is nil goes as the daemon's configuration says.
+    /// Answers the call with these directions of audio and video; nil means as the daemon's configuration says.
     ///
-    /// - Throws: as ``answer(_:)``; `.notSupported` for video of a call that has none.
+    /// - Throws: as ``answer(_:)``; `.notSupported` for video of a call without video.
     public func answer(
         _ call: Call.ID, audio: CallMedia.Direction?, video: CallMedia.Direction? = nil
     ) async throws(BridgeError) {
@@ -60,9 +60,10 @@ extension Calls {
             call.path, BTCallName.Interface.call, BTCallName.Call.answer, [.vardict(mediaOptions(audio, video))])
     }
 
-    /// Asks the application that owns the call to let audio and video go these ways; what is nil stays.
+    /// Asks the application that owns the call to change the directions of audio and video; nil leaves a direction
+    /// unchanged.
     ///
-    /// - Throws: `.wrongState` for a call that is not answered yet, `.notSupported` for video where there is none,
+    /// - Throws: `.wrongState` for a call that is not answered yet, `.notSupported` for video of a call without video,
     ///   `.noSuchCall`, `.providerFailed` or `.timedOut` (five seconds).
     public func setMedia(
         of call: Call.ID, audio: CallMedia.Direction? = nil, video: CallMedia.Direction? = nil
@@ -73,19 +74,19 @@ extension Calls {
 
     /// Answers ``BridgeEvent/mediaChangeRequested(_:_:)``.
     ///
-    /// - Throws: `.wrongState` when nobody asks any more.
+    /// - Throws: `.wrongState` when no request is pending.
     public func answerMediaChange(of call: Call.ID, _ accepted: Bool) async throws(BridgeError) {
         try await connection.request(
             call.path, BTCallName.Interface.call, BTCallName.Call.answerMediaChange, [.bool(accepted)])
     }
 
-    /// Whether the call's far end hears the person; independent of hold and of the mute for all calls.
+    /// Sets whether the call's far end hears the person; independent of hold and of the mute for all calls.
     public func setLocalAudioEnabled(_ call: Call.ID, _ enabled: Bool) async throws(BridgeError) {
         try await connection.setProperty(
             call.path, BTCallName.Interface.call, BTCallName.Call.localAudioEnabled, .bool(enabled))
     }
 
-    /// Whether the call's far end sees the person; its application is told.
+    /// Sets whether the call's far end sees the person; btcalld notifies the call's application.
     ///
     /// - Throws: `.wrongState` for a call without video.
     public func setLocalVideoEnabled(_ call: Call.ID, _ enabled: Bool) async throws(BridgeError) {

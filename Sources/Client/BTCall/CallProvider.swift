@@ -1,38 +1,38 @@
 import BTCallAPI
 import DBus
 
-/// A telephony application's answers to what people ask for at a headset, a handset or a command line.
+/// The functions of a telephony application that carry out requests from headsets, handsets and command lines.
 ///
-/// Returning from a function fulfils the request; throwing refuses it, and the headset is told so. The daemon waits five
-/// seconds. The functions are called on the bridge's own thread unless an actor implements them: none may block. A request
-/// for a call may come before the report of that call has returned its id.
+/// Returning from a function fulfils the request; throwing refuses it, and btcalld tells the headset so. The daemon waits
+/// five seconds. The functions are called on the bridge's own thread unless an actor implements them; none may block. A
+/// request for a call may arrive before the report of that call has returned its id.
 public protocol CallProvider: Sendable {
-    /// Someone dialled: the call exists already; begin it, and report what becomes of it with
+    /// Begin a dialled call, which already exists, and report its progress with
     /// ``ProviderRegistration/update(_:_:reason:)``. When this returns, the call is dialling.
     func performStart(_ call: Call.ID, number: String) async throws(ProviderRefusal)
     /// Answer the call. When this returns, the daemon makes it active and sends its audio.
     func performAnswer(_ call: Call.ID) async throws(ProviderRefusal)
-    /// The same with the ways that audio and video are to go, as seen from here; by default ``performStart(_:number:)``.
+    /// The same with directions of audio and video, as seen from here; by default ``performStart(_:number:)``.
     func performStart(_ call: Call.ID, number: String, media: CallMedia) async throws(ProviderRefusal)
-    /// The same with the ways that audio and video are to go, as seen from here; by default ``performAnswer(_:)``.
+    /// The same with directions of audio and video, as seen from here; by default ``performAnswer(_:)``.
     func performAnswer(_ call: Call.ID, media: CallMedia) async throws(ProviderRefusal)
-    /// Let audio and video go these ways.
-    /// - isCameraOn: whether the far end is to see the person, as far as `media` lets it.
+    /// Change the directions of audio and video.
+    /// - isCameraOn: whether the far end may see the person, within the limits of `media`.
     func performMediaChange(_ call: Call.ID, _ media: CallMedia, isCameraOn: Bool) async throws(ProviderRefusal)
-    /// End or reject the call. When this returns, the daemon has it ended.
+    /// End or reject the call. When this returns, the daemon regards it as ended.
     func performEnd(_ call: Call.ID, reason: String) async throws(ProviderRefusal)
     func performSetHeld(_ call: Call.ID, _ held: Bool) async throws(ProviderRefusal)
     /// - tones: any of `0123456789ABCD*#`.
     func performDTMF(_ call: Call.ID, tones: String) async throws(ProviderRefusal)
-    /// The person cannot be heard, or can again: what comes as audio is silent already. Only with the capability `mute`.
+    /// The person was muted or unmuted; a muted call's audio arrives silent already. Only with the capability `mute`.
     func performSetMuted(_ call: Call.ID, _ muted: Bool) async throws(ProviderRefusal)
-    /// Hold one call and take the other one up. Only with the capability `swap`.
+    /// Hold one call and resume the other. Only with the capability `swap`.
     func performSwap(hold: Call.ID, resume: Call.ID) async throws(ProviderRefusal)
-    /// Make one conversation of these calls, all of which are active then. Only with the capability `conference`.
+    /// Join these calls into one conversation; all become active. Only with the capability `conference`.
     func performConference(_ calls: [Call.ID]) async throws(ProviderRefusal)
-    /// The call's audio begins, or begins again after it was held.
+    /// The call's audio begins, or resumes after hold.
     func audioReady(_ call: Call.ID, _ audio: CallAudio) async
-    /// The daemon has dropped the registration, or has gone; all calls are over.
+    /// The daemon has dropped the registration, or has gone; all calls have ended.
     func released() async
 }
 
@@ -77,22 +77,22 @@ extension CallProvider {
     public func released() async {}
 }
 
-/// Why an application does not do what it was asked.
+/// An application's reason for refusing a request.
 public struct ProviderRefusal: Error, Hashable, Sendable, CustomStringConvertible {
     let code: APIError.Code
     public let description: String
 
-    /// It cannot do that, ever.
+    /// The application never supports the request.
     public static func notSupported(_ message: String) -> ProviderRefusal {
         ProviderRefusal(code: .notSupported, description: message)
     }
 
-    /// It knows no such call.
+    /// The application does not know the call.
     public static func noSuchCall(_ message: String) -> ProviderRefusal {
         ProviderRefusal(code: .noSuchCall, description: message)
     }
 
-    /// It tried, and it did not work.
+    /// The application tried and failed.
     public static func failed(_ message: String) -> ProviderRefusal {
         ProviderRefusal(code: .providerFailed, description: message)
     }
@@ -100,36 +100,36 @@ public struct ProviderRefusal: Error, Hashable, Sendable, CustomStringConvertibl
     var busError: BusError { APIError(code, description).busError }
 }
 
-/// What a telephony application says about itself.
+/// A telephony application's description of itself.
 public struct CallProviderDescription: Hashable, Sendable {
     public enum Capability: String, Hashable, Sendable, CaseIterable {
         case hold, swap, conference, dtmf, mute, dial, video
     }
 
-    /// How the application gets the audio of its calls.
+    /// Transport of the calls' audio to the application.
     public enum Audio: Hashable, Sendable {
-        /// By ``CallProvider/audioReady(_:_:)``.
+        /// Through ``CallProvider/audioReady(_:_:)``.
         case socket
-        /// It plays and records on the ALSA PCM `btcall:call`; ``CallProvider/audioReady(_:_:)`` is never called, and rate,
-        /// format and channels mean nothing.
+        /// Through the ALSA PCM `btcall:call`, which the application plays and records on; btcalld never calls
+        /// ``CallProvider/audioReady(_:_:)`` and ignores rate, format and channels.
         case pcm
     }
 
-    /// What people call the application.
+    /// The application's name for people.
     public var name: String
     public var audio = Audio.socket
-    /// Frames per second of the call's audio: 8000, 16000, 24000, 32000, 44100 or 48000.
+    /// Sample rate of the call's audio in Hz: 8000, 16000, 24000, 32000, 44100 or 48000.
     public var rate: Int
     public var sampleFormat: CallAudio.SampleFormat
-    /// 1 or 2. Both get the same; of what comes back their mean is taken.
+    /// 1 or 2. Both receive the same audio; of returned audio btcalld uses their mean.
     public var channels: Int
     public var capabilities: Set<Capability>
-    /// False for announcements, and for an application that does not know what becomes of its calls: it reports an outgoing
-    /// call while it has audio. Headsets are not shown these calls; the daemon's setting `virtualCall` says what they are
-    /// shown instead.
+    /// Whether the application reports call states. False for announcements, and for an application that does not know the
+    /// state of its calls: it reports an outgoing call while it has audio. btcalld does not show these calls to headsets;
+    /// the daemon's setting `virtualCall` says what headsets see instead.
     public var hasCallState: Bool
-    /// The schemes of the addresses that it dials, as `sip`, `tel`, `intercom`; plain numbers are `tel`. Empty: it does not say,
-    /// and is asked for any address that nobody else takes.
+    /// Schemes of the addresses that it dials, for example `sip`, `tel`, `intercom`; plain numbers are `tel`. When empty,
+    /// btcalld asks it for any address that no other application claims.
     public var schemes: [String] = []
 
     public init(
@@ -156,13 +156,13 @@ public struct CallProviderDescription: Hashable, Sendable {
 }
 
 extension Set<CallProviderDescription.Capability> {
-    /// As the bus has them.
+    /// The capabilities as written on the bus.
     var words: Set<ProviderOptions.Capability> {
         Set<ProviderOptions.Capability>(compactMap { ProviderOptions.Capability(rawValue: $0.rawValue) })
     }
 }
 
-/// The audio of a call: a duplex socket, one message for each 10 ms, in the format that was asked for.
+/// The audio of a call: a duplex socket, one message for each 10 ms, in the requested format.
 ///
 /// The daemon is the clock: send one block for each block received. End of file is the end of the audio, not of the call.
 public typealias CallAudio = AudioSocket

@@ -1,27 +1,27 @@
 import BTCallAPI
 
-/// What the devices did to the audio of a call over a time, and the figure that comes of it.
+/// Quality of a call's audio over a period: what the devices lost or delayed, and a score.
 public struct CallQuality: Hashable, Sendable {
-    /// 0…100; nil when it is not known.
+    /// 0…100; nil when unknown.
     public let score: Int?
-    /// Over how long; a call on hold is not counted.
+    /// Length of the period; time on hold is not counted.
     public let durationMs: Int
-    /// Packets that came from headsets, and those that came damaged or not at all.
+    /// Packets received from headsets, and those that were damaged or missing.
     public let packets: Int
     public let lost: Int
-    /// Audio that was made up for what was lost or late.
+    /// Audio synthesised for lost or late packets.
     public let concealedMs: Int
-    /// Audio that did not get through on the daemon's side: a queue ran dry, or over.
+    /// Audio lost on the daemon's side: a queue ran empty or overflowed.
     public let droppedMs: Int
-    /// Times at which a link fell silent.
+    /// Number of times a link fell silent.
     public let gaps: Int
-    /// How irregularly packets came: the mean deviation of the times between them.
+    /// Irregularity of packet arrival: mean deviation of the intervals.
     public let jitterMs: Double
-    /// By how much faster the sound card's clock is; 0 for a link, which is the clock itself.
+    /// Excess speed of the sound card's clock; 0 for a link, which is the clock itself.
     public let driftPPM: Double
-    /// Set-ups of a link that had to be tried again.
+    /// Link set-ups that had to be repeated.
     public let retries: Int
-    /// Times at which a sound card's buffer ran dry or over.
+    /// Number of times a sound card's buffer ran empty or overflowed.
     public let xruns: Int
 
     init(_ description: QualityDescription) {
@@ -38,18 +38,18 @@ public struct CallQuality: Hashable, Sendable {
         xruns = Self.figure(description.xruns)
     }
 
-    /// At most 2^53, so that sums and products of what a daemon says are numbers still.
+    /// At most 2^53, so that sums and products of a daemon's figures cannot overflow.
     private static func figure(_ number: UInt64) -> Int { Int(min(number, 1 << 53)) }
 }
 
-/// What carries the audio of a call.
+/// The device that carries a call's audio.
 public struct CallLink: Hashable, Sendable {
     public let device: DeviceChoice
-    /// The controller's number of the synchronous connection; nil for a sound card, or when the kernel does not tell.
+    /// The controller's handle of the synchronous connection; nil for a sound card, or when the kernel does not report it.
     public let handle: Int?
     /// Nil for a sound card.
     public let codec: String?
-    /// Bytes of the packets received; nil for a sound card and before the first one.
+    /// Size of received packets in bytes; nil for a sound card and before the first packet.
     public let packetBytes: Int?
 
     init(_ description: CallLinkDescription) {

@@ -1,25 +1,25 @@
-/// The course of a call in one word, as kits for video calls name it: ``Call/State`` and how the call came out in one.
+/// Progress of a call in one value, as video call kits name it: ``Call/State`` combined with the outcome of the call.
 ///
-/// There is no `preparingBufferViews`: this bridge shows no pictures. A held call is `inCall`; ``Call/state`` tells it from an active
-/// one.
+/// `preparingBufferViews` does not exist: this bridge shows no pictures. A held call is `inCall`; ``Call/state``
+/// distinguishes it from an active one.
 public enum CallStatus: String, Hashable, Sendable, CaseIterable {
     /// An outgoing call is being set up.
     case setup
-    /// It rings at the other side.
+    /// The other side rings.
     case alerting
-    /// It rings here, or waits beside another call.
+    /// This side rings, or the call waits beside another call.
     case ringing
-    /// It is answered, and nothing carries its audio yet.
+    /// The call is answered, and no device carries its audio yet.
     case mediaPending
     case inCall
-    /// It came to nothing: nobody answered in time, the line is busy, nobody has this address, something broke.
+    /// The call failed: not answered in time, line busy, address unknown, or an error.
     case timedOut, busy, notFound, error
-    /// It is over in any other way.
+    /// The call ended in any other way.
     case ended
 
     /// - Parameters:
-    ///   - state: as ``BridgeEvent/callStateChanged(_:_:reason:)`` has it.
-    ///   - reason: the word of a ``Call/EndReason``; it counts for `ended` alone.
+    ///   - state: the state in ``BridgeEvent/callStateChanged(_:_:reason:)``.
+    ///   - reason: the raw value of a ``Call/EndReason``; used for `ended` only.
     public init(_ state: Call.State, reason: String? = nil) {
         switch state {
         case .dialing: self = .setup
@@ -40,7 +40,7 @@ public enum CallStatus: String, Hashable, Sendable, CaseIterable {
 }
 
 extension Call {
-    /// Its course in one word. How a call came out is not in it: a call that is over is no longer listed.
+    /// Progress of the call in one value. It never includes an outcome: a call that has ended is no longer listed.
     public var status: CallStatus {
         guard state == .active, link == nil, media.audio != .off else { return CallStatus(state) }
         return .mediaPending

@@ -1,13 +1,14 @@
-/// What one thing about a call is: its present value, then each that is another, in order, until the call is over or the daemon goes.
+/// The values of one property of a call: the present value, then each different one, in order, until the call ends or the
+/// daemon goes.
 ///
-/// Of a call that is over there is no value. It is read by one task; who does not read for long misses the oldest of 1024 events.
+/// It is empty for a call that has ended. One task reads it; a slow reader loses the oldest of 1024 events.
 public struct CallValues<Element: Hashable & Sendable>: AsyncSequence, Sendable {
     public typealias Failure = Never
 
     private let events: AsyncStream<BridgeEvent>
     private let value: @Sendable (BridgeEvent) -> Element?
 
-    /// - Parameter value: what an event says of it; nil for one that says nothing.
+    /// - Parameter value: the value in an event; nil for an event without one.
     init(_ events: AsyncStream<BridgeEvent>, _ value: @escaping @Sendable (BridgeEvent) -> Element?) {
         self.events = events
         self.value = value

@@ -2,7 +2,7 @@ import BTCallAPI
 import DBus
 
 extension Calls {
-    /// Holds the active call and takes the held one up; a call that waits stays one.
+    /// Holds the active call and resumes the held one; a waiting call keeps waiting.
     ///
     /// Returns when their applications have done so; each has five seconds.
     /// - Throws: `.wrongState` without an active and a held call; `.notSupported`, `.providerFailed` or `.timedOut`.
@@ -10,7 +10,7 @@ extension Calls {
         try await connection.request(BTCallPath.calls, BTCallName.Interface.calls, BTCallName.Calls.swap)
     }
 
-    /// Makes one conversation of the active and the held call, which have to be of one application.
+    /// Joins the active and the held call into one conversation; both must belong to the same application.
     ///
     /// - Throws: as ``swap()``.
     public func conference() async throws(BridgeError) {
@@ -19,10 +19,10 @@ extension Calls {
 
     /// Holds the active call.
     ///
-    /// - Returns: `.canceled` when the call ended meanwhile, whoever ended it.
+    /// - Returns: `.canceled` when the call ended meanwhile, for whatever reason.
     public func hold(_ call: Call.ID) async -> CallActionResult { await change(call, held: true) }
 
-    /// Takes the held call up again; the call that is active is held.
+    /// Resumes the held call; the active call is held.
     ///
     /// - Returns: as ``hold(_:)``.
     public func resume(_ call: Call.ID) async -> CallActionResult { await change(call, held: false) }
@@ -37,11 +37,11 @@ extension Calls {
     }
 }
 
-/// What became of an action on a call. The state of the call has changed only with `done`.
+/// Outcome of an action on a call. Only `done` has changed the call's state.
 public enum CallActionResult: Hashable, Sendable {
     case done
-    /// There is no such call any more: it ended before the action could be done.
+    /// The call ended before the action could be done.
     case canceled
-    /// The call is as before.
+    /// The call is unchanged.
     case failed(BridgeError)
 }

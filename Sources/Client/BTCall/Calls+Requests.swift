@@ -2,16 +2,16 @@ import BTCallAPI
 import DBus
 
 extension Calls {
-    /// Has an application that can dial begin a call.
+    /// Asks an application that can dial to begin a call.
     ///
     /// - Parameters:
-    ///   - number: as it would be dialled.
-    ///   - audio: which ways it goes; nil: as the daemon's configuration says.
-    ///   - video: nil: without video.
-    ///   - provider: the name of the application; nil leaves the choice to the daemon.
+    ///   - number: the number as dialled.
+    ///   - audio: directions of audio; nil: as the daemon's configuration says.
+    ///   - video: directions of video; nil: without video.
+    ///   - provider: the name of the application; nil lets the daemon choose.
     /// - Returns: the call, once the application has begun it: it is `.dialing` or further.
-    /// - Throws: `.noSuchProvider` where nobody can dial, `.wrongState` when no call can be added, `.providerFailed` or
-    ///   `.timedOut` (five seconds).
+    /// - Throws: `.noSuchProvider` when no application can dial, `.wrongState` when no call can be added, `.providerFailed`
+    ///   or `.timedOut` (five seconds).
     public func place(
         _ number: String, audio: CallMedia.Direction? = nil, video: CallMedia.Direction? = nil,
         provider: String? = nil
@@ -26,10 +26,10 @@ extension Calls {
         return Call.ID(path: call)
     }
 
-    /// Asks the application that owns the call to hold it, or to take it up again.
+    /// Asks the application that owns the call to hold or resume it.
     ///
-    /// Returns when it has done so. The daemon gives it five seconds.
-    /// - Throws: `.noSuchCall`, `.wrongState`, `.notSupported` where the application cannot hold, `.providerFailed` or
+    /// Returns when it has done so. The daemon waits five seconds for it.
+    /// - Throws: `.noSuchCall`, `.wrongState`, `.notSupported` when the application cannot hold, `.providerFailed` or
     ///   `.timedOut`.
     public func setHeld(_ call: Call.ID, _ held: Bool) async throws(BridgeError) {
         try await connection.request(call.path, BTCallName.Interface.call, BTCallName.Call.setHeld, [.bool(held)])

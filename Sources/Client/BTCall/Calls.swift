@@ -2,7 +2,7 @@ import BTCallAPI
 import ControlLoop
 import DBus
 
-/// The calls of the box, whoever owns them.
+/// The calls of the box, of all applications.
 public final class Calls: Sendable {
     let connection: BridgeConnection
 
@@ -10,14 +10,14 @@ public final class Calls: Sendable {
         self.connection = connection
     }
 
-    /// The calls there are, in order of appearance.
+    /// The present calls, in order of appearance.
     public func list() async throws(BridgeError) -> [Call] {
         try await connection.callList()
     }
 
     /// Asks the application that owns the call to answer it.
     ///
-    /// Returns when it has done so. The daemon gives it five seconds.
+    /// Returns when it has done so. The daemon waits five seconds for it.
     /// - Throws: `.noSuchCall`, `.wrongState`, `.providerFailed` or `.timedOut`.
     public func answer(_ call: Call.ID) async throws(BridgeError) {
         try await connection.request(call.path, BTCallName.Interface.call, BTCallName.Call.answer, [.vardict([:])])

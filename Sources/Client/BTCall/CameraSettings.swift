@@ -1,6 +1,6 @@
 import BTCallAPI
 
-/// What the camera of a video call gives.
+/// Camera settings of a video call.
 public struct CameraSettings: Hashable, Sendable {
     /// `front`, `back`, or the application's name for it: 1 to 64 bytes.
     public var camera: String

@@ -2,17 +2,17 @@ import BTCallAPI
 import ControlLoop
 import DBus
 
-/// Somebody who calls or is called.
+/// A person who calls or is called.
 public protocol Contact: Sendable {
-    /// The application's own; empty when it has none.
+    /// The application's own identifier; empty when it has none.
     var contactId: String { get }
     var displayName: String { get }
-    /// Nil when there is no picture.
+    /// Address of a picture; nil when there is none.
     var avatarUrl: String? { get }
     var phoneNumber: String { get }
 }
 
-/// What is known of a contact.
+/// Known data of a contact.
 public struct ContactInfo: Contact, Hashable, Sendable {
     public var contactId: String
     public var displayName: String
@@ -20,9 +20,9 @@ public struct ContactInfo: Contact, Hashable, Sendable {
     public var phoneNumber: String
 
     /// - Parameters:
-    ///   - contactId: 256 bytes at most, as are the name and the number.
-    ///   - displayName: what headsets show.
-    ///   - avatarUrl: 1024 bytes at most; for other programs.
+    ///   - contactId: at most 256 bytes, as are the name and the number.
+    ///   - displayName: the name that headsets show.
+    ///   - avatarUrl: at most 1024 bytes; for other programs.
     public init(
         contactId: String = "", displayName: String, avatarUrl: String? = nil, phoneNumber: String
     ) {
@@ -41,11 +41,13 @@ public struct ContactInfo: Contact, Hashable, Sendable {
 }
 
 extension CallBridge {
-    /// Makes this program one that knows who calls and is called, with more than a name.
+    /// Registers this program as a source of contact data: more than names.
     ///
-    /// What it knows is in ``Call/contact``, and the name is what ``resolveContacts(_:)`` would have given; everything else is as there.
+    /// ``Call/contact`` holds the data, whose name serves as ``resolveContacts(_:)`` would have given it; everything else is
+    /// as there.
     ///
-    /// - Parameter resolve: nil when nothing is known. What has no name, or is too long (``ContactInfo``), is nobody's.
+    /// - Parameter resolve: returns nil when the contact is unknown. A contact without a name, or with one that is too long
+    ///   (``ContactInfo``), is ignored.
     public func resolveContactInfo(
         _ resolve: @escaping @Sendable (_ number: String) async -> (any Contact)?
     ) async throws(BridgeError) -> ContactResolution {

@@ -3,13 +3,14 @@ import ControlLoop
 import DBus
 
 extension CallBridge {
-    /// Makes this program one that knows the names of callers.
+    /// Registers this program as a source of callers' names.
     ///
-    /// - Parameter resolve: gets a number or an address with a scheme, and returns the name, 256 bytes at most; nil when it is not
-    ///   known. It is called on the bridge's own thread unless it belongs to an actor, and may be called again before it has
-    ///   returned. An incoming call waits 500 ms for it; a name that comes later is shown when it comes.
-    /// - Returns: what ends it; it ends with the connection too. It lasts over a restart of the daemon.
-    /// - Throws: what the daemon refuses with.
+    /// - Parameter resolve: receives a number or an address with a scheme, and returns the name, at most 256 bytes; nil when
+    ///   it is unknown. It is called on the bridge's own thread unless it belongs to an actor, and may be called again
+    ///   before it has returned. An incoming call waits 500 ms for the name; a name that arrives later is shown when it
+    ///   arrives.
+    /// - Returns: an object that ends the registration; the connection ends it, too. It survives a restart of the daemon.
+    /// - Throws: the daemon's refusal.
     public func resolveContacts(
         _ resolve: @escaping @Sendable (_ number: String) async -> String?
     ) async throws(BridgeError) -> ContactResolution {
@@ -27,13 +28,13 @@ extension CallBridge {
     }
 }
 
-/// A program's place among those that know the names of callers.
+/// A program's registration as a source of callers' names.
 public final class ContactResolution: Sendable {
     private let object: RegisteredObject
 
     init(_ object: RegisteredObject) { self.object = object }
 
-    /// Nobody is asked by it any more.
+    /// Ends the registration: the daemon no longer asks this program.
     public func end() async throws(BridgeError) { try await object.end() }
 }
 

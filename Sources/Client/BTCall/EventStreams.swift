@@ -5,7 +5,7 @@ import DBus
 extension BridgeConnection {
     /// A stream of everything that the daemon signals.
     ///
-    /// - Parameter call: only what concerns this one; the stream ends with it.
+    /// - Parameter call: limits the stream to this call, and ends it with the call.
     func events(of call: Call.ID? = nil) -> AsyncStream<BridgeEvent> {
         let (stream, continuation) = AsyncStream.makeStream(
             of: BridgeEvent.self, bufferingPolicy: .bufferingNewest(1024))
@@ -18,7 +18,7 @@ extension BridgeConnection {
     }
 }
 
-/// What feeds a stream that was handed out.
+/// A source of a stream that was handed out.
 @ControlPlane
 protocol StreamSource: AnyObject {
     var isCancelled: Bool { get }
@@ -28,27 +28,27 @@ protocol StreamSource: AnyObject {
 
 /// The subscriptions that feed one stream of events.
 ///
-/// A stream begins with the calls that are up: they are asked for when the daemon is seen. What is signalled of a call before it
-/// is known waits for the answer: states are in it, and of a call that is not in it any more what was signalled is all there is.
+/// A stream begins with the present calls, which it requests when the daemon appears. Signals of an unknown call wait for
+/// that answer. The answer already includes their states; for a call that is no longer in it, the signals are all there is.
 @ControlPlane
 final class EventSource: StreamSource {
     private let continuation: AsyncStream<BridgeEvent>.Continuation
-    /// The one call that it is about; nil: all that happens.
+    /// The one call of the stream; nil for all events.
     private let call: Call.ID?
     private weak var connection: BridgeConnection?
     private var subscriptions: [Subscription] = []
-    /// Nil: not known yet.
+    /// Nil while unknown.
     private var wasPresent: Bool?
-    /// Calls that the stream has as added.
+    /// Calls that the stream has reported as added.
     private var known: Set<Call.ID> = []
-    /// How often the calls were asked for.
+    /// Number of requests for the calls.
     private var questions = 0
     private var isAsking = false
-    /// What came of unknown calls meanwhile.
+    /// Events of unknown calls meanwhile.
     private var held: [BridgeEvent] = []
-    /// Signals from the first on that does not say with whom a call is, in order: the daemon is asked for that.
+    /// Signals in order, from the first one without the other party's identity; the stream requests it from the daemon.
     private var incomplete: [BusSignal] = []
-    /// With whom calls are, by their paths, as the daemon has answered.
+    /// Identities of the other parties by call path, as answered by the daemon.
     private var identities: [String: [String: Value]] = [:]
     private var isCompleting = false
     private(set) var isCancelled = false
@@ -82,7 +82,7 @@ final class EventSource: StreamSource {
 
     private func ownerChanged(_ owner: String?) {
         guard (owner != nil) != wasPresent else {
-            // Nobody is there to ask of a single call.
+            // No daemon to ask about the one call.
             if owner == nil, call != nil { cancel() }
             return
         }
@@ -97,10 +97,10 @@ final class EventSource: StreamSource {
         if isPresent { replay(questions) } else if call != nil { cancel() }
     }
 
-    /// Adds the calls that are up, unless they have been.
+    /// Adds the present calls, unless they were added already.
     private func replay(_ question: Int) {
         Task { @ControlPlane [weak self, weak connection] in
-            // Of a daemon that does not answer nothing is known; that it has gone is told.
+            // A daemon that does not answer tells nothing; its disappearance is an event of its own.
             let calls = try? await connection?.callList()
             guard let self, !isCancelled, question == questions else { return }
             isAsking = false
@@ -129,7 +129,7 @@ final class EventSource: StreamSource {
         take(signal)
     }
 
-    /// Takes the signals that wait, as far as the daemon has said with whom their calls are.
+    /// Handles the waiting signals, as far as the daemon has answered with the identities of their calls.
     private func complete() {
         while !isCompleting, let signal = incomplete.first {
             guard let path = signal.callWithoutIdentity, identities[path] == nil else {
@@ -149,7 +149,7 @@ final class EventSource: StreamSource {
         }
     }
 
-    /// The daemon has gone: what it has said last is taken as it is.
+    /// The daemon has gone: handles its last signals without identities.
     private func flush() {
         let waiting = incomplete
         incomplete = []
@@ -182,7 +182,7 @@ final class EventSource: StreamSource {
         if id == call { cancel() }
     }
 
-    /// Whether it belongs into the stream.
+    /// Whether the event belongs to the stream.
     private func concerns(_ event: BridgeEvent) -> Bool {
         guard let id = event.call else {
             guard call != nil else { return true }
@@ -196,7 +196,7 @@ final class EventSource: StreamSource {
 }
 
 extension BusSignal {
-    /// The path of the call that is added, or comes in, where the signal does not say with whom it is: a signal goes to everybody.
+    /// The path of the added or incoming call when the signal lacks the other party's identity: a signal goes to everybody.
     fileprivate var callWithoutIdentity: String? {
         guard interface == BTCallName.Interface.calls, arguments.count >= 2,
             member == BTCallName.Calls.callAdded || member == BTCallName.Calls.incomingCall,
@@ -205,7 +205,7 @@ extension BusSignal {
         return arguments[0].stringValue
     }
 
-    /// The same with more properties of its call.
+    /// The same signal with more properties of its call.
     fileprivate func with(_ properties: [String: Value]) -> BusSignal {
         let values = (arguments[1].vardictValue ?? [:]).merging(properties) { said, _ in said }
         return BusSignal(
@@ -215,17 +215,17 @@ extension BusSignal {
 }
 
 extension BridgeConnection {
-    /// With whom a call is; nothing where this program may not know.
+    /// The other party's identity; empty when this program may not see it.
     fileprivate func identity(ofCallAt path: String) async -> [String: Value] {
-        // One that has ended within the moment has no object any more.
+        // A call that has just ended has no object any more.
         guard let fields = try? await properties(path, BTCallName.Interface.call) else { return await past(path) }
         return fields.values.filter { CallDescription.identity.contains($0.key) }
     }
 
-    /// The same of a call that has just ended, from the log of calls.
+    /// The same for a call that has just ended, from the log of calls.
     private func past(_ path: String) async -> [String: Value] {
         guard let id = BTCallPath.callID(at: path),
-            // Who may not ask for the log may not know.
+            // A program that may not read the log may not see the identity.
             let answer = try? await request(
                 BTCallPath.calls, BTCallName.Interface.calls, BTCallName.Calls.log, [.uint32(Self.latest)]),
             let entry = answer.first?.arrayValue?.first(where: { $0["id"]?.stringValue == id }),
@@ -238,12 +238,12 @@ extension BridgeConnection {
         ]
     }
 
-    /// More calls than end within a moment.
+    /// More calls than can end at the same moment.
     private static var latest: UInt32 { 8 }
 }
 
 extension BridgeEvent {
-    /// The one call that it is about.
+    /// The one call of the event.
     fileprivate var call: Call.ID? {
         switch self {
         case .callAdded(let call), .incomingCall(let call): call.id
@@ -257,7 +257,7 @@ extension BridgeEvent {
         }
     }
 
-    /// What a signal of the daemon says; nothing when it is not known here or does not have the promised shape.
+    /// The events of a daemon's signal; empty when the signal is unknown or does not have the promised shape.
     static func events(of signal: BusSignal) -> [BridgeEvent] {
         let texts = signal.arguments.map { $0.stringValue ?? "" }
         switch (signal.interface, signal.member) {
@@ -271,7 +271,7 @@ extension BridgeEvent {
             return [.activationFailed(device: device)]
         case (BTCallName.Interface.calls, BTCallName.Calls.callAdded):
             guard signal.arguments.count >= 2, let values = signal.arguments[1].vardictValue else { return [] }
-            // A call that cannot be read is left out: the list of calls will say why.
+            // Leaves out a call that cannot be read: the list of calls will report the reason.
             guard let call = try? CallDescription(Fields(values, of: signal.member)) else { return [] }
             return [.callAdded(Call(call))]
         case (BTCallName.Interface.calls, BTCallName.Calls.incomingCall),
@@ -305,13 +305,13 @@ extension BridgeEvent {
         }
     }
 
-    /// What is said of a call beside its state.
+    /// The events of a call other than its states.
     private static func announcement(_ signal: BusSignal) -> [BridgeEvent] {
         guard signal.arguments.count >= 2, let path = signal.arguments[0].stringValue,
             let values = signal.arguments[1].vardictValue
         else { return [] }
         let fields = Fields(values, of: signal.member)
-        // What cannot be read is left out, as with every signal.
+        // Leaves out what cannot be read, as with every signal.
         if signal.member == BTCallName.Calls.incomingCall {
             return (try? CallDescription(fields)).map { [.incomingCall(Call($0))] } ?? []
         }
@@ -358,7 +358,7 @@ extension BridgeEvent {
             events.append(.stateChanged(state))
         }
         if fields.values[BTCallName.Manager.problems] != nil {
-            // What cannot be read is left out of the list.
+            // Leaves out entries that cannot be read.
             let problems = (try? fields.dictionaries(BTCallName.Manager.problems)) ?? []
             events.append(
                 .problemsChanged(problems.compactMap { try? ProblemDescription($0) }.map { BridgeProblem($0) }))
@@ -368,7 +368,7 @@ extension BridgeEvent {
 
     private static func deviceEvents(_ fields: Fields) -> [BridgeEvent] {
         guard fields.values[BTCallName.Router.devices] != nil else { return [] }
-        // What cannot be read is left out of the list.
+        // Leaves out entries that cannot be read.
         let devices = (try? fields.dictionaries(BTCallName.Router.devices)) ?? []
         return [.devicesChanged(devices.compactMap { try? DeviceDescription($0) }.map { AudioDevice($0) })]
     }

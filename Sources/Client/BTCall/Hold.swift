@@ -2,7 +2,7 @@ import BTCallAPI
 import DBus
 import Glibc
 
-/// Something of the bridge's that lasts as long as this object: a selection, an interruption, an active session.
+/// A temporary state of the bridge, held by this object: a selection, an interruption, an active session.
 ///
 /// It ends with ``release()``, with the last reference to this object, and with this process, however that ends.
 public final class Hold: Sendable {
@@ -16,7 +16,7 @@ public final class Hold: Sendable {
         self.descriptor = descriptor
     }
 
-    /// Ends it now. A second call does nothing.
+    /// Ends the state now. A second call does nothing.
     public func release() {
         let number = descriptor.take()
         if number >= 0 { close(number) }

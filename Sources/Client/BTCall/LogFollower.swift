@@ -3,12 +3,12 @@ import ControlLoop
 import DBus
 import Glibc
 
-/// Brings the log of the daemon that one bridge is connected to, while the process wants a log.
+/// Receives the log of one bridge's daemon while the process has a log callback.
 @ControlPlane
 final class LogFollower {
-    /// A daemon that is too busy to answer is not waited for longer when a bridge is made.
+    /// Longest wait for a busy daemon when a bridge is created.
     private static let patience = Duration.seconds(2)
-    /// Packets in one turn of the loop.
+    /// Packets read in one turn of the loop.
     private static let most = 32
 
     private weak var connection: BridgeConnection?
@@ -17,7 +17,7 @@ final class LogFollower {
     /// The daemon's own name on the bus.
     private var owner: String?
     private var isAsking = false
-    /// The daemon that gives its log, or has refused to.
+    /// The daemon that sends its log, or has refused to.
     private var asked: String?
     private var descriptor: Int32 = -1
     private var source: DescriptorSource?
@@ -30,12 +30,12 @@ final class LogFollower {
 
     isolated deinit { stop() }
 
-    /// Returns when the daemon gives its log, if it is there and the process wants it now.
+    /// Returns once the daemon sends its log, if it is present and the process receives the log.
     func start() async {
         guard let connection else { return }
         LogReceiver.add(self, on: bus) { [weak self] in self?.update() }
         if LogReceiver.wants(self, on: bus) {
-            // Nobody has the name: a daemon that comes later is asked then.
+            // Nobody owns the name: a daemon that appears later is asked then.
             owner = try? await connection.connection.owner(of: BTCallName.bus)
             if let owner { await ask(owner) }
         }
@@ -79,7 +79,7 @@ final class LogFollower {
                 LogLine(level: "warning", module: "btcall", message: "btcalld does not give its log: \(error.message)"))
         }
         isAsking = false
-        // Of what changed meanwhile.
+        // Something may have changed meanwhile.
         if self.owner != asked || !LogReceiver.wants(self, on: bus) { update() }
     }
 
@@ -108,7 +108,7 @@ final class LogFollower {
             let descriptor = descriptor
             let count = buffer.withUnsafeMutableBytes { recv(descriptor, $0.baseAddress, $0.count, 0) }
             guard count > 0 else {
-                // The daemon has ended it; the next one is asked when it comes.
+                // The daemon has ended it; the next daemon is asked when it appears.
                 if count == 0 || (errno != EAGAIN && errno != EINTR) { leave() }
                 return
             }

@@ -3,28 +3,29 @@ import DBus
 import Synchronization
 
 extension CallBridge {
-    /// Gets every log message: those of this library in this process, and those of the daemons that its bridges are connected to.
+    /// Receives every log message of this library in this process and of the daemons that its bridges are connected to.
     ///
     /// - Parameters:
-    ///   - module: who says it: `btcalld`, `btcall.dbus`, `btcall`.
-    ///   - context: what it was said of, by name; often empty.
+    ///   - module: source of the message: `btcalld`, `btcall.dbus`, `btcall`.
+    ///   - context: subjects of the message by name; often empty.
     public typealias LogMessageCallback =
         @Sendable (_ module: String, _ message: String, _ level: LogLevel, _ context: [String: String]) -> Void
 
-    /// Who gets the log in place of the console; nil: nobody, which is how it begins.
+    /// Callback that receives the log instead of the console; nil (the initial value) for none.
     ///
-    /// It is of the whole process and may be set at any time, also before the first bridge is made; what is logged before is not
-    /// told. While it is set neither this library nor the daemon writes to standard error; the daemon's journal has everything all
-    /// the same. It may be called from any thread and by several at once, and should return soon: of a program that is slow to
-    /// take them the daemon loses the oldest messages, and says how many (a `warning` of `btcall.log` with `lost` in its context).
-    /// The daemon gives its log to those only who may command it; to others a `warning` of `btcall` says so.
+    /// It applies to the whole process and may be set at any time, also before the first bridge is made; earlier messages
+    /// are not delivered. While it is set, neither this library nor the daemon writes to standard error; the daemon's
+    /// journal still has everything. The callback may be called from any thread and by several at once, and should return
+    /// soon: for a program that is slow to read, the daemon drops the oldest messages and reports how many (a `warning` of
+    /// `btcall.log` with `lost` in its context). The daemon sends its log only to users who may command it; others get a
+    /// `warning` of `btcall` that says so.
     public static var logMessageCallback: LogMessageCallback? {
         get { LogReceiver.callback }
         set { LogReceiver.set(newValue) }
     }
 }
 
-/// How grave a log message is; the greater the graver.
+/// Severity of a log message; a greater level is more severe.
 public enum LogLevel: String, Hashable, Sendable, CaseIterable, Comparable {
     case trace, debug, info, notice, warning, error, critical
 
@@ -33,12 +34,12 @@ public enum LogLevel: String, Hashable, Sendable, CaseIterable, Comparable {
     private var rank: Int { Self.allCases.firstIndex(of: self) ?? 0 }
 }
 
-/// What the process wants of the log, and who brings it.
+/// The process's log callback, and the followers that feed it.
 enum LogReceiver {
     private struct Follower: Sendable {
         let identifier: ObjectIdentifier
         let bus: BridgeBus
-        /// Looks again whether it has to follow the daemon's log.
+        /// Checks again whether the follower has to follow the daemon's log.
         let update: @ControlPlane @Sendable () -> Void
     }
 
@@ -84,7 +85,7 @@ enum LogReceiver {
             })
     }
 
-    /// Of several bridges to one bus the eldest brings the lines: else they would come more than once.
+    /// Of several bridges to one bus, only the eldest receives the lines: otherwise each line would arrive more than once.
     static func wants(_ follower: LogFollower, on bus: BridgeBus) -> Bool {
         let identifier = ObjectIdentifier(follower)
         return state.withLock { state in

@@ -1,13 +1,13 @@
 import BTCallAPI
 import DBus
 
-/// One call of the box, to be acted upon and followed, under the names that telephony kits use.
+/// One call of the box, to act on and to follow, under the names that telephony kits use.
 ///
-/// It stands for the call and is not the call: ``Calls/subscript(_:)`` makes one without asking anybody, several may stand for the
-/// same call, and letting go of one ends nothing. When the call is over every request throws `.noSuchCall`. It may be used from any
-/// thread or actor.
+/// It is a handle, not the call itself: ``Calls/subscript(_:)`` makes one without asking the daemon, several may refer to
+/// the same call, and dropping one ends nothing. Once the call has ended, every request throws `.noSuchCall`. It may be used
+/// from any thread or actor.
 public struct OngoingCall: Sendable, Identifiable {
-    /// Whether the microphone is muted, in the words of the kits.
+    /// Mute state of the microphone, in the words of the kits.
     public enum Mute: String, Hashable, Sendable, CaseIterable {
         case on, off
 
@@ -24,15 +24,15 @@ public struct OngoingCall: Sendable, Identifiable {
 
     /// The call as it is now.
     ///
-    /// - Throws: `.noSuchCall` when it is over.
+    /// - Throws: `.noSuchCall` when it has ended.
     public func current() async throws(BridgeError) -> Call { try await calls.call(id) }
 
     // MARK: Answering and ending
 
-    /// Answers it; audio and video go as the daemon's configuration says. Otherwise as ``Calls/answer(_:)``.
+    /// Answers the call; audio and video go as the daemon's configuration says. Otherwise as ``Calls/answer(_:)``.
     public func answer() async throws(BridgeError) { try await calls.answer(id) }
 
-    /// Answers it with audio and video going these ways; video that is nil goes as the daemon's configuration says.
+    /// Answers the call with these directions of audio and video; nil video goes as the daemon's configuration says.
     ///
     /// - Throws: as ``Calls/answer(_:audio:video:)``.
     public func answer(
@@ -41,7 +41,7 @@ public struct OngoingCall: Sendable, Identifiable {
         try await calls.answer(id, audio: audio, video: video)
     }
 
-    /// Ends or rejects it: ``Calls/hangup(_:)``.
+    /// Ends or rejects the call: ``Calls/hangup(_:)``.
     public func hangup() async throws(BridgeError) { try await calls.hangup(id) }
 
     // MARK: While it is up
@@ -57,25 +57,25 @@ public struct OngoingCall: Sendable, Identifiable {
 
     /// Whether the microphone is muted: one mute for all calls, the same as ``Calls/isMuted()``.
     ///
-    /// - Throws: `.noSuchCall` when this call is over.
+    /// - Throws: `.noSuchCall` when this call has ended.
     public var muted: Mute {
         get async throws(BridgeError) { Mute(try await current().isMuted) }
     }
 
     /// Sets ``muted``, for all calls, until it is set again or the last call ends.
     ///
-    /// - Throws: `.noSuchCall` when this call is over; `.accessDenied` for `.off` while the microphone is not allowed.
+    /// - Throws: `.noSuchCall` when this call has ended; `.accessDenied` for `.off` while the microphone is not allowed.
     public func muted(_ mute: Mute) async throws(BridgeError) {
         try await calls.connection.setProperty(
             id.path, BTCallName.Interface.call, BTCallName.Call.muted, .bool(mute == .on))
     }
 
-    /// Whether this call's far end hears the person: ``Calls/setLocalAudioEnabled(_:_:)``.
+    /// Sets whether this call's far end hears the person: ``Calls/setLocalAudioEnabled(_:_:)``.
     public func enableLocalAudio(_ isEnabled: Bool) async throws(BridgeError) {
         try await calls.setLocalAudioEnabled(id, isEnabled)
     }
 
-    /// Whether this call's far end sees the person: ``Calls/setLocalVideoEnabled(_:_:)``.
+    /// Sets whether this call's far end sees the person: ``Calls/setLocalVideoEnabled(_:_:)``.
     public func enableLocalVideo(_ isEnabled: Bool) async throws(BridgeError) {
         try await calls.setLocalVideoEnabled(id, isEnabled)
     }
@@ -94,10 +94,10 @@ public struct OngoingCall: Sendable, Identifiable {
 
     // MARK: Following it
 
-    /// What happens to it: ``Calls/events(of:)``.
+    /// Events of the call: ``Calls/events(of:)``.
     public func events() async -> AsyncStream<BridgeEvent> { await calls.events(of: id) }
 
-    /// Its states, to `ended`.
+    /// States of the call, up to `ended`.
     public func states() async -> CallValues<Call.State> {
         CallValues(await events()) { event in
             switch event {
@@ -108,9 +108,9 @@ public struct OngoingCall: Sendable, Identifiable {
         }
     }
 
-    /// Its course in the words of the kits, to the word that says how it came out.
+    /// Progress of the call in the words of the kits, up to its outcome.
     ///
-    /// `mediaPending` can only be the first of them: what carries a call's audio is no event.
+    /// `mediaPending` can only be the first value: the start of a call's audio is not an event.
     public func statuses() async -> CallValues<CallStatus> {
         CallValues(await events()) { event in
             switch event {
@@ -121,7 +121,7 @@ public struct OngoingCall: Sendable, Identifiable {
         }
     }
 
-    /// How good its audio was in the last five seconds, 0…100; nil before it has any.
+    /// Audio quality over the last five seconds, 0…100; nil before the call has audio.
     public func qualityScores() async -> CallValues<Int?> {
         CallValues(await events()) { event in
             switch event {

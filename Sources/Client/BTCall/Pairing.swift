@@ -3,30 +3,30 @@ import BluetoothTypes
 import ControlLoop
 import DBus
 
-/// Pairing headsets without a screen: a window of time in which an allowed one is paired, trusted and connected.
+/// Pairing headsets without a screen: during a limited window, btcalld pairs, trusts and connects an allowed headset.
 ///
 /// btcalld searches and pages only while there is no call. Everything may be called from any thread.
 public final class Pairing: Sendable {
-    /// How long a window is open unless said otherwise, in seconds.
+    /// Default length of a window in seconds.
     public static let usualSeconds = 120
 
     public enum State: String, Sendable, CaseIterable {
         case closed
-        /// It waits for a device.
+        /// Waiting for a device.
         case open
-        /// One is being paired, trusted and connected.
+        /// Pairing, trusting and connecting a device.
         case pairing
     }
 
-    /// A device that a search has found.
+    /// A device found by a search.
     public struct Device: Hashable, Sendable {
         /// `AA:BB:CC:DD:EE:FF`
         public let address: String
-        /// As it calls itself; nil when it has not said it yet.
+        /// The device's own name; nil when it has not sent one yet.
         public let name: String?
-        /// How strong it was received, in dBm.
+        /// Received signal strength in dBm.
         public let rssi: Int
-        /// Of `HFP`, `HSP`, `A2DP`; empty also when it has not said.
+        /// Of `HFP`, `HSP`, `A2DP`; also empty while the device has not sent them.
         public let profiles: [String]
 
         public init(address: String, name: String?, rssi: Int, profiles: [String]) {
@@ -37,23 +37,23 @@ public final class Pairing: Sendable {
         }
     }
 
-    /// How a window ended.
+    /// Outcome of a window.
     public struct Result: Hashable, Sendable {
         public enum Outcome: String, Sendable, CaseIterable {
-            /// A device is paired and trusted; the reason says when it is not connected.
+            /// A device is paired and trusted; the reason says so when it is not connected.
             case paired
-            /// None came, or none could be paired.
+            /// No device came, or none could be paired.
             case timedOut
             /// Somebody closed it.
             case cancelled
-            /// It could not go on.
+            /// An error ended it.
             case failed
         }
 
-        /// Nil: of no device in particular.
+        /// Nil when no particular device is concerned.
         public let address: String?
         public let outcome: Outcome
-        /// For people; empty: nothing to add.
+        /// For people; may be empty.
         public let reason: String
 
         public init(address: String?, outcome: Outcome, reason: String) {
@@ -64,11 +64,11 @@ public final class Pairing: Sendable {
     }
 
     public enum Event: Hashable, Sendable {
-        /// Once for each device and search, and again when it has said more of itself.
+        /// Sent once for each device and search, and again when the device has sent more about itself.
         case found(Device)
         case stateChanged(State)
         case finished(Result)
-        /// btcalld has left the bus: a window, if there was one, is closed.
+        /// btcalld has left the bus; a window, if any, is closed.
         case daemonVanished
     }
 
@@ -78,13 +78,15 @@ public final class Pairing: Sendable {
         self.connection = connection
     }
 
-    /// Opens a window; returns when bluetoothd has agreed. Listen to ``events()`` before.
+    /// Opens a window; returns when bluetoothd has agreed. Start listening to ``events()`` before.
     ///
     /// - Parameters:
     ///   - seconds: 1 to 600.
-    ///   - allowing: addresses, and names in which `*` stands for any characters and `?` for one; empty: any audio device.
+    ///   - allowing: addresses, and name patterns in which `*` stands for any characters and `?` for one; empty: any audio
+    ///     device.
     ///   - pin: for headsets without Secure Simple Pairing, 1 to 16 characters.
-    /// - Throws: `.wrongState` while one is open, `.callsActive` during a call, `.unavailable` without bluetoothd or adapter.
+    /// - Throws: `.wrongState` while a window is open, `.callsActive` during a call, `.unavailable` without bluetoothd or
+    ///   adapter.
     public func open(seconds: Int = usualSeconds, allowing: [String] = [], pin: String? = nil)
         async throws(BridgeError)
     {
@@ -92,26 +94,26 @@ public final class Pairing: Sendable {
         try await request(BTCallName.Pairing.open, [.uint32(UInt32(clamping: seconds)), .vardict(options.values)])
     }
 
-    /// Closes the window; a pairing under way is given up.
+    /// Closes the window and gives up a pairing in progress.
     ///
     /// - Throws: `.wrongState` when none is open.
     public func close() async throws(BridgeError) {
         try await request(BTCallName.Pairing.close)
     }
 
-    /// Has devices searched for; what is found comes as ``Event/found(_:)``.
+    /// Searches for devices; each one found is an ``Event/found(_:)``.
     ///
     /// - Parameter seconds: 1 to 600.
     public func scan(seconds: Int) async throws(BridgeError) {
         try await request(BTCallName.Pairing.scan, [.uint32(UInt32(clamping: seconds))])
     }
 
-    /// Lets a paired device connect by itself, or not any more.
+    /// Sets whether a paired device may connect on its own.
     public func trust(_ address: String, _ isTrusted: Bool = true) async throws(BridgeError) {
         try await request(BTCallName.Pairing.trust, [.string(address), .bool(isTrusted)])
     }
 
-    /// Drops the bond with a device; it is disconnected.
+    /// Removes the bond with a device and disconnects it.
     public func forget(_ address: String) async throws(BridgeError) {
         try await request(BTCallName.Pairing.forget, [.string(address)])
     }
@@ -124,7 +126,7 @@ public final class Pairing: Sendable {
         }
     }
 
-    /// What happens from now on. A stream that is not read keeps the newest 1024.
+    /// Events from now on. A stream that is not read keeps the newest 1024.
     public func events() async -> AsyncStream<Event> {
         await connection.pairingEvents()
     }
@@ -152,7 +154,7 @@ extension BridgeConnection {
     }
 }
 
-/// What feeds a stream of pairing events.
+/// A source of a stream of pairing events.
 @ControlPlane
 private final class PairingSource: StreamSource {
     private let continuation: AsyncStream<Pairing.Event>.Continuation

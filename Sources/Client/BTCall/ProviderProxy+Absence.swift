@@ -2,9 +2,9 @@ import BTCallAPI
 import ControlLoop
 import DBus
 
-// The bus ends and begins again: the daemon and this program have outlived it, and so have the calls.
+// Restart of the bus: the daemon, this program and its calls survive it.
 extension ProviderProxy {
-    /// For the bus and the daemon to be back.
+    /// Longest wait for the bus and the daemon to return.
     private static let patience = Duration.seconds(60)
 
     func ownerChanged(_ owner: String?) {
@@ -21,7 +21,7 @@ extension ProviderProxy {
         }
     }
 
-    /// Everybody has left a bus that has gone. The new one gives the old names to anybody.
+    /// All names are lost with the bus; the new bus may give the old unique names to others.
     private func keep() {
         daemon = nil
         absence = ControlLoop.shared.schedule(after: Self.patience) { [weak self] in self?.end() }
@@ -35,7 +35,7 @@ extension ProviderProxy {
             do throws(BridgeError) {
                 let present = try await connection.callList().map(\.id).filter(own.contains)
                 guard daemon == owner, var options else { return }
-                // The daemon has been restarted as well.
+                // The daemon was restarted as well.
                 guard own.isEmpty || !present.isEmpty else { return end() }
                 options.calls = present.map(\.path)
                 try await request(options)

@@ -2,11 +2,11 @@ import BTCallAPI
 import ControlLoop
 import DBus
 
-/// A telephony application's place at the bridge: reports its calls and keeps them up to date.
+/// A telephony application's registration at the bridge: reports its calls and keeps them up to date.
 ///
-/// It ends with ``unregister()``, with the connection, and when the daemon goes: `CallProvider.released()` says so, and the
-/// application may register again once the daemon is back. A restart of the bus is no end: calls and their audio go on, and the
-/// registration comes back with them by itself, within a minute; requests fail meanwhile.
+/// It ends with ``unregister()``, with the connection, and when the daemon goes: `CallProvider.released()` is called then,
+/// and the application may register again once the daemon is back. A restart of the bus does not end it: calls and their
+/// audio continue, and the registration is restored with them within a minute; requests fail meanwhile.
 public final class ProviderRegistration: Sendable {
     private let proxy: ProviderProxy
 
@@ -17,13 +17,13 @@ public final class ProviderRegistration: Sendable {
         try await proxy.register(description.options)
     }
 
-    /// A call comes in: the headsets ring.
+    /// Reports an incoming call: the headsets ring.
     ///
     /// - Parameters:
-    ///   - number: as it is to be shown, or an address with a scheme; empty when it is withheld.
-    ///   - remoteAddress: the far end's address, where it is another than the number.
-    ///   - capabilities: what can be done with this call, of what was registered; nil: all of that.
-    /// - Throws: `.filtered` while do not disturb is on, `.busy` when a second call is not wanted: it does not ring then.
+    ///   - number: the number to show, or an address with a scheme; empty when withheld.
+    ///   - remoteAddress: the far end's address when it differs from the number.
+    ///   - capabilities: capabilities of this call, a subset of the registered ones; nil for all of them.
+    /// - Throws: `.filtered` while do not disturb is on, `.busy` when a second call is refused; the call does not ring then.
     public func reportIncoming(
         number: String, name: String? = nil, media: CallMedia = CallMedia(), remoteAddress: String? = nil,
         capabilities: Set<CallProviderDescription.Capability>? = nil
@@ -35,17 +35,18 @@ public final class ProviderRegistration: Sendable {
             options.incomingFields.merging(mediaOptions(media.audio, media.video)) { _, new in new })
     }
 
-    /// What the camera of a video call gives from here on; everybody is told (``BridgeEvent/cameraSettingsChanged(_:_:)``).
+    /// Reports new camera settings of a video call; btcalld signals them to everybody
+    /// (``BridgeEvent/cameraSettingsChanged(_:_:)``).
     public func reportCamera(_ settings: CameraSettings, of call: Call.ID) async throws(BridgeError) {
         try await proxy.request(call, BTCallName.Call.reportCamera, [.vardict(settings.description.fields)])
     }
 
-    /// A call goes out.
+    /// Reports an outgoing call.
     ///
     /// - Parameters:
     ///   - state: `.dialing`; `.alerting` when the other side rings already; `.active` when it has answered.
-    ///   - monotonicTimeMs: since when that is so, in milliseconds of `CLOCK_MONOTONIC`; nil: from now on.
-    ///   - capabilities: what can be done with this call, of what was registered; nil: all of that.
+    ///   - monotonicTimeMs: beginning of that state, in milliseconds of `CLOCK_MONOTONIC`; nil: now.
+    ///   - capabilities: capabilities of this call, a subset of the registered ones; nil for all of them.
     public func reportOutgoing(
         number: String, name: String? = nil, state: Call.State = .dialing, media: CallMedia = CallMedia(),
         capabilities: Set<CallProviderDescription.Capability>? = nil, monotonicTimeMs: Int64? = nil
@@ -58,13 +59,14 @@ public final class ProviderRegistration: Sendable {
             options.outgoingFields.merging(mediaOptions(media.audio, media.video)) { _, new in new })
     }
 
-    /// Tells how the call goes on at the other side.
+    /// Reports a change of the call at the other side.
     ///
     /// - Parameters:
-    ///   - state: `.alerting`, `.active`, `.held` or `.ended`; the present one when it is not to change.
-    ///   - reason: why it ended; the other side hung up when nothing is said.
-    ///   - monotonicTimeMs: when that was, in milliseconds of `CLOCK_MONOTONIC`; nil: now.
-    ///   - ssrcs: the synchronisation sources of the call's RTP streams, 16 at most, for diagnosis; nil leaves them.
+    ///   - state: `.alerting`, `.active`, `.held` or `.ended`; the present one to leave it unchanged.
+    ///   - reason: the reason of its end; by default the other side hung up.
+    ///   - monotonicTimeMs: time of the change, in milliseconds of `CLOCK_MONOTONIC`; nil: now.
+    ///   - ssrcs: the synchronisation sources of the call's RTP streams, at most 16, for diagnosis; nil leaves them
+    ///     unchanged.
     public func update(
         _ call: Call.ID, _ state: Call.State, reason: Call.EndReason? = nil, ssrcs: [UInt32]? = nil,
         monotonicTimeMs: Int64? = nil
@@ -72,10 +74,11 @@ public final class ProviderRegistration: Sendable {
         try await proxy.update(call, state, reason: reason, ssrcs: ssrcs, monotonicTimeMs)
     }
 
-    /// The other side wants audio or video to go other ways; what is nil stays.
+    /// Reports that the other side asks for other directions of audio or video; nil leaves a direction unchanged.
     ///
-    /// Returns when that is so: the daemon, or a client that it asks, has agreed, and `performMediaChange` has been done.
-    /// - Throws: `.accessDenied` when somebody says no, `.timedOut` when nobody answers within 20 seconds.
+    /// Returns when they are in force: the daemon, or a client that it asked, has agreed, and `performMediaChange` has
+    /// returned.
+    /// - Throws: `.accessDenied` when the change is refused, `.timedOut` when nobody answers within 20 seconds.
     public func requestMediaChange(
         of call: Call.ID, audio: CallMedia.Direction? = nil, video: CallMedia.Direction? = nil
     ) async throws(BridgeError) {
@@ -97,11 +100,11 @@ final class ProviderProxy {
     private var presence: Subscription?
     /// The daemon's own name on the bus while registered with it; calls from others are refused.
     var daemon: String?
-    /// As registered.
+    /// The registered options.
     var options: ProviderOptions?
-    /// Its calls, as far as it knows.
+    /// Calls of this provider, as far as it knows them.
     var own: Set<Call.ID> = []
-    /// Runs while the bus is away.
+    /// Runs while the bus is absent.
     var absence: Timer?
 
     init(_ provider: any CallProvider, on connection: BridgeConnection) {
@@ -115,7 +118,7 @@ final class ProviderProxy {
         let bus = connection.connection
         bus.export([interface()], at: path)
         do throws(BridgeError) {
-            // Asking the daemon anything first also starts it, where the bus can do that.
+            // A request to the daemon also starts it, where the bus can do that.
             _ = try await connection.properties(BTCallPath.manager, BTCallName.Interface.manager)
             let owner: String
             do {
@@ -141,7 +144,7 @@ final class ProviderProxy {
         return Call.ID(path: call)
     }
 
-    /// Registers, or comes back.
+    /// Registers, or restores the registration.
     func request(_ options: ProviderOptions) async throws(BridgeError) {
         try await calls(BTCallName.Calls.registerProvider, [.objectPath(path), .vardict(options.fields)])
     }
@@ -253,7 +256,7 @@ final class ProviderProxy {
             ])
     }
 
-    /// One request of the daemon's. The arguments were checked against the signature before.
+    /// Handles one request from the daemon. Its arguments have been checked against the signature.
     private func method(
         _ name: String, in arguments: [(name: String, signature: String)],
         _ body: @escaping @ControlPlane (any CallProvider, [Value]) async throws(ProviderRefusal) -> Void
@@ -272,7 +275,7 @@ final class ProviderProxy {
         }
     }
 
-    /// Only the daemon that the provider is registered with may ask.
+    /// Refuses callers other than the daemon that the provider is registered with.
     private func check(_ call: MethodCall) throws(BusError) {
         guard call.sender == daemon else {
             throw BusError.accessDenied("\(call.sender) is not the owner of \(BTCallName.bus)")

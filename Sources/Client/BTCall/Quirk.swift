@@ -2,13 +2,13 @@ import BTCallAPI
 import ControlLoop
 import DBus
 
-/// One row of the quirks database: what some headset, or the controller, needs to be treated differently.
+/// One row of the quirks database: special treatment of a headset or of the controller.
 public struct Quirk: Hashable, Sendable {
-    /// The file that it stands in.
+    /// The file that contains the row.
     public enum Origin: String, Hashable, Sendable, CaseIterable {
-        /// Comes with btcall.
+        /// Shipped with btcall.
         case shipped
-        /// The administrator's.
+        /// The administrator's file.
         case admin
     }
 
@@ -18,23 +18,23 @@ public struct Quirk: Hashable, Sendable {
 
     public let name: String
     public let origin: Origin
-    /// Where in the file, counted from 1.
+    /// Line in the file, counted from 1.
     public let line: Int
     public let state: State
-    /// The first day on which it does not apply any more, `2027-06-30`.
+    /// First day on which the row no longer applies, for example `2027-06-30`.
     public let expires: String?
-    /// As in the file: `address = 00:14:09`. All have to hold.
+    /// As in the file, for example `address = 00:14:09`. All must hold.
     public let conditions: [String]
     public let effects: [String]
-    /// What a person can do.
+    /// Advice to the user.
     public let advice: String?
-    /// Where it is known from.
+    /// Source of the information.
     public let reference: String
-    /// What goes wrong without it.
+    /// Symptom without the row.
     public let reason: String
-    /// Why it means a headset, in words; empty unless one was asked about.
+    /// Reasons why the row matches a headset, in words; empty unless one was asked about.
     public let because: [String]
-    /// What keeps it from applying to that headset.
+    /// Reasons why the row does not apply to that headset.
     public let obstacles: [String]
 
     init(_ description: QuirkDescription) {
@@ -73,15 +73,15 @@ public struct QuirkTable: Hashable, Sendable {
     public struct File: Hashable, Sendable {
         public let path: String
         public let origin: Quirk.Origin
-        /// As the file says.
+        /// Version stated in the file.
         public let version: String?
         public let rowCount: Int
     }
 
     public let files: [File]
-    /// In the order in which they apply.
+    /// In the order of application.
     public let rows: [Quirk]
-    /// Rows that the administrator's file switches off and that do not exist.
+    /// Rows that the administrator's file switches off although they do not exist.
     public let unknownNames: [String]
 
     init(_ description: QuirksDescription) {
@@ -93,12 +93,12 @@ public struct QuirkTable: Hashable, Sendable {
     }
 }
 
-/// What is done for one headset, and why.
+/// Special treatment of one headset, with reasons.
 public struct QuirkExplanation: Hashable, Sendable {
     public struct Outcome: Hashable, Sendable {
         public let key: String
         public let value: String
-        /// What it means, one line.
+        /// Meaning, in one line.
         public let summary: String
         /// Names of rows, or `configuration`.
         public let sources: [String]
@@ -106,7 +106,7 @@ public struct QuirkExplanation: Hashable, Sendable {
 
     /// `AA:BB:CC:DD:EE:FF`
     public let address: String
-    /// The name that it gives itself.
+    /// The headset's own name.
     public let name: String?
     /// Maker, product and version: `bluetooth:v004Cp2002d6DF1`.
     public let modalias: String?
@@ -120,11 +120,11 @@ public struct QuirkExplanation: Hashable, Sendable {
     public let kernel: String?
     /// Company number of the controller's maker.
     public let manufacturer: Int?
-    /// The USB alternate setting that mSBC goes by.
+    /// The USB alternate setting used for mSBC.
     public let alternateSetting: Int?
-    /// The rows that apply, in this order.
+    /// The rows that apply, in order.
     public let applied: [Quirk]
-    /// Rows that mean this headset and do not apply.
+    /// Rows that match this headset but do not apply.
     public let near: [Quirk]
     public let outcomes: [Outcome]
 
@@ -157,10 +157,10 @@ extension CallBridge {
         return try decoding { () throws(APIError) in QuirkTable(try QuirksDescription(fields)) }
     }
 
-    /// What is done for a headset, and why; it need not be connected.
+    /// Explains the treatment of a headset; it need not be connected.
     ///
     /// - Parameter address: `AA:BB:CC:DD:EE:FF`.
-    /// - Throws: `.invalidArgument` for what is no address.
+    /// - Throws: `.invalidArgument` when `address` is not an address.
     public func explainQuirks(of address: String) async throws(BridgeError) -> QuirkExplanation {
         let reply = try await connection.request(
             BTCallPath.manager, BTCallName.Interface.manager, BTCallName.Manager.explainQuirks, [.string(address)])

@@ -2,10 +2,10 @@ import BTCallAPI
 import ControlLoop
 import DBus
 
-/// An object of this program that the daemon calls, registered with it until it ends, over restarts of the daemon as well.
+/// An object of this program that the daemon calls. It stays registered until `end`, also over restarts of the daemon.
 @ControlPlane
 final class RegisteredObject {
-    /// Where the daemon learns of it.
+    /// The place of registration at the daemon.
     struct Registry {
         let path: String
         let interface: String
@@ -19,7 +19,7 @@ final class RegisteredObject {
     private let path: String
     private let registry: Registry
     private var presence: Subscription?
-    /// The daemon's own name on the bus while registered with it; others are refused.
+    /// The daemon's own name on the bus while registered with it; calls from others are refused.
     private var daemon: String?
 
     init(_ connection: BridgeConnection, with registry: Registry) {
@@ -28,8 +28,8 @@ final class RegisteredObject {
         self.registry = registry
     }
 
-    /// - Parameter interface: what is exported; its methods are made by `method(_:in:out:_:)`.
-    /// - Throws: what the daemon refuses with; nothing is exported then.
+    /// - Parameter interface: the interface to export; `method(_:in:out:_:)` makes its methods.
+    /// - Throws: the daemon's refusal; nothing is exported then.
     func start(_ interface: ExportedInterface) async throws(BridgeError) {
         connection.connection.export([interface], at: path)
         do throws(BridgeError) {
@@ -49,11 +49,11 @@ final class RegisteredObject {
         try await call(registry.unregister)
     }
 
-    /// A method that only the daemon may call.
+    /// Makes a method that only the daemon may call.
     func method(
         _ name: String, in arguments: [(String, String)], out results: [(String, String)], _ handler: @escaping Handler
     ) -> ExportedInterface.Method {
-        // The connection has it until `end`, whether anybody else still does or not.
+        // The connection keeps the object until `end`, even without other references.
         .init(name, in: arguments, out: results) { [self] call async throws(BusError) in
             guard let daemon, call.sender == daemon else {
                 throw BusError.accessDenied("\(call.sender) is not the owner of \(BTCallName.bus)")
@@ -63,7 +63,7 @@ final class RegisteredObject {
     }
 
     private func register() async throws(BridgeError) {
-        // Asking the daemon anything first also starts it, where the bus can do that.
+        // A request to the daemon also starts it, where the bus can do that.
         _ = try await connection.properties(BTCallPath.manager, BTCallName.Interface.manager)
         do {
             daemon = try await connection.connection.owner(of: BTCallName.bus)
@@ -82,7 +82,7 @@ final class RegisteredObject {
         daemon = nil
         guard owner != nil else { return }
         Task { @ControlPlane in
-            // A daemon that refuses has others instead.
+            // A daemon that refuses has another program registered instead.
             try? await register()
         }
     }

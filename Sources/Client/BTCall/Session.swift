@@ -2,7 +2,7 @@ import BTCallAPI
 import ControlLoop
 import DBus
 
-/// Audio under external call control: with manual audio no device is opened for a call until the session is activated.
+/// Audio under external call control: with manual audio, btcalld opens no device for a call until the session is activated.
 public final class Session: Sendable {
     let connection: BridgeConnection
 
@@ -10,7 +10,8 @@ public final class Session: Sendable {
         self.connection = connection
     }
 
-    /// Gives calls their audio until the hold is released. Several may hold the session; it is active while one does.
+    /// Gives calls their audio until the hold is released. Several programs may hold the session; it is active while one
+    /// does.
     public func activate() async throws(BridgeError) -> Hold {
         let member = BTCallName.Session.activate
         let answer = try await connection.request(
@@ -18,9 +19,9 @@ public final class Session: Sendable {
         return try Hold(answer, of: member)
     }
 
-    /// Ends what this connection holds.
+    /// Releases this connection's holds.
     ///
-    /// - Throws: `.wrongState` when it holds nothing.
+    /// - Throws: `.wrongState` when it has none.
     public func deactivate() async throws(BridgeError) {
         try await connection.request(
             BTCallPath.session, BTCallName.Interface.session, BTCallName.Session.deactivate)
@@ -31,7 +32,7 @@ public final class Session: Sendable {
     /// Whether calls get audio only while the session is active: the setting `routing.manualAudio`.
     public func isManual() async throws(BridgeError) -> Bool { try await flag(BTCallName.Session.manual) }
 
-    /// Sets ``isManual()``. It is kept over restarts.
+    /// Sets ``isManual()``. Kept over restarts.
     public func setManual(_ manual: Bool) async throws(BridgeError) {
         try await connection.setProperty(
             BTCallPath.session, BTCallName.Interface.session, BTCallName.Session.manual, .bool(manual))

@@ -4,17 +4,17 @@ import DBus
 
 /// One key of the bridge's configuration.
 public struct Setting: Hashable, Sendable {
-    /// When a change acts.
+    /// Time at which a change takes effect.
     public enum Effect: String, Hashable, Sendable, CaseIterable {
         case now
-        /// When a headset's link or connection, or a sound card, is opened again.
+        /// When a headset's link or connection, or a sound card, is next opened.
         case reopen
         case nextCall
         /// When btcalld starts: only the configuration file sets it.
         case restart
     }
 
-    /// Who set the value.
+    /// Source of the value.
     public enum Origin: String, Hashable, Sendable, CaseIterable {
         case `default`, file, runtime
     }
@@ -24,11 +24,11 @@ public struct Setting: Hashable, Sendable {
     /// The value in force, as the file writes it; empty when nothing is set.
     public let value: String
     public let defaultValue: String
-    /// What is accepted, for people.
+    /// The accepted values, for people.
     public let accepted: String
     public let effect: Effect
     public let origin: Origin
-    /// What it means, one line.
+    /// Meaning of the key, in one line.
     public let summary: String
 
     init(_ description: SettingDescription) {
@@ -67,7 +67,7 @@ extension CallBridge {
     /// Every key of the configuration, in the order of the example file.
     public func settings() async throws(BridgeError) -> [Setting] { try await connection.settings() }
 
-    /// Sets a key until it is reset; kept over restarts, and before what the configuration file says.
+    /// Sets a key until it is reset. Kept over restarts; overrides the configuration file.
     ///
     /// - Throws: `.invalidArgument` for an unknown key or a value that is not accepted, `.notSupported` for a key that only
     ///   the file sets.
@@ -75,15 +75,15 @@ extension CallBridge {
         try await connection.setSetting(key, to: value)
     }
 
-    /// Gives a key back to the configuration file, or to its default.
+    /// Resets a key to the value in the configuration file, or to its default.
     public func resetSetting(_ key: String) async throws(BridgeError) {
         _ = try await manager(BTCallName.Manager.resetSetting, [.string(key)])
     }
 
-    /// Forgets what was learnt of a headset's codecs: all are tried again from its next audio link on.
+    /// Forgets the learnt codec failures of a headset: btcalld tries all codecs again from the next audio link on.
     ///
     /// - Parameter address: `AA:BB:CC:DD:EE:FF`.
-    /// - Throws: `.unavailable` for a headset that is not known, `.invalidArgument` for what is no address.
+    /// - Throws: `.unavailable` for an unknown headset, `.invalidArgument` when `address` is not an address.
     public func forgetCodecs(of address: String) async throws(BridgeError) {
         _ = try await manager(BTCallName.Manager.forgetCodecs, [.string(address)])
     }

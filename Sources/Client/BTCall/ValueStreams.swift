@@ -2,13 +2,14 @@ import BTCallAPI
 import ControlLoop
 import DBus
 
-// What the daemon says of itself as a value that changes: a stream begins with what it is now.
+// Changing values of the daemon as streams; a stream begins with the present value.
 extension CallBridge {
     /// Whether calls get audio under external call control: ``Session/isActive()`` now, then each change.
     ///
-    /// As with every stream of values, the present value comes first, whenever the stream begins; without the daemon the first one
-    /// comes when the daemon does. A value that is like the one before is not repeated, also not after a restart of the daemon.
-    /// Each stream has its own copy; one that is not read keeps the newest 64 values. It ends with ``close()``.
+    /// As with every stream of values, the present value comes first, whenever the stream begins; without the daemon, the
+    /// first value comes when the daemon appears. A value equal to the previous one is not repeated, also not after a
+    /// restart of the daemon. Each stream has its own copy; a stream that is not read keeps the newest 64 values. It ends
+    /// with ``close()``.
     public func audioSessionActivated() async -> AsyncStream<Bool> {
         let session = session
         return await connection.values(at: BTCallPath.session) { _ throws(BridgeError) in
@@ -21,7 +22,7 @@ extension CallBridge {
 }
 
 extension AudioDeviceManager {
-    /// ``audioDevices()`` now, then each change, as ``CallBridge/audioSessionActivated()`` has it.
+    /// ``audioDevices()`` now, then each change; otherwise as ``CallBridge/audioSessionActivated()``.
     public func devices() async -> AsyncStream<[AudioDevice]> {
         let manager = self
         return await connection.values(at: BTCallPath.router) { _ throws(BridgeError) in
@@ -31,7 +32,7 @@ extension AudioDeviceManager {
         }
     }
 
-    /// ``activeRoute()`` now, then each change, as ``CallBridge/audioSessionActivated()`` has it.
+    /// ``activeRoute()`` now, then each change; otherwise as ``CallBridge/audioSessionActivated()``.
     public func routes() async -> AsyncStream<DeviceChoice> {
         let manager = self
         return await connection.values(at: BTCallPath.router) { _ throws(BridgeError) in
@@ -43,7 +44,7 @@ extension AudioDeviceManager {
 }
 
 extension Calls {
-    /// ``isMuted()`` now, then each change, as ``CallBridge/audioSessionActivated()`` has it.
+    /// ``isMuted()`` now, then each change; otherwise as ``CallBridge/audioSessionActivated()``.
     public func mutedStates() async -> AsyncStream<Bool> {
         let calls = self
         return await connection.values(at: BTCallPath.calls) { _ throws(BridgeError) in
@@ -53,7 +54,7 @@ extension Calls {
         }
     }
 
-    /// ``list()`` now, then after each change, of whatever a ``Call`` has; changes that follow quickly may come as one.
+    /// ``list()`` now, then after each change of any property of a ``Call``; changes in quick succession may be combined.
     public func lists() async -> AsyncStream<[Call]> {
         await connection.values(at: BTCallPath.calls) { connection throws(BridgeError) in
             .value(try await connection.callList())
@@ -80,25 +81,25 @@ extension Calls {
     }
 }
 
-/// What is known of a value after something was said.
+/// Effect of a signal on the knowledge of a value.
 enum ValueReading<Element: Equatable & Sendable>: Sendable {
     case value(Element)
-    /// It may be another one: the daemon is asked.
+    /// The value may have changed: ask the daemon.
     case unknown
-    /// Nothing was said about it.
+    /// The signal does not concern the value.
     case same
-    /// There will be no other.
+    /// The value will not change any more.
     case over
 }
 
 extension BridgeConnection {
-    /// A stream of the values of something, the present one first.
+    /// A stream of the values of a property, the present one first.
     ///
     /// - Parameters:
-    ///   - path: what is signalled by this object and those below is looked at.
-    ///   - absent: what it is while there is no daemon; nil: then the stream has nothing.
+    ///   - path: signals of this object and of those below are examined.
+    ///   - absent: the value while there is no daemon; nil for a stream without a value then.
     ///   - read: asks the daemon for the present value.
-    ///   - change: what a signal says of it.
+    ///   - change: extracts the value from a signal.
     func values<Element: Equatable & Sendable>(
         at path: String, absent: Element? = nil,
         read: @escaping @ControlPlane (BridgeConnection) async throws(BridgeError) -> ValueReading<Element>,
@@ -127,7 +128,7 @@ extension BridgeConnection {
     }
 }
 
-/// What feeds one stream of values: a question when the daemon is seen, then its signals.
+/// The source of one stream of values: a request when the daemon appears, then its signals.
 @ControlPlane
 private final class ValueSource<Element: Equatable & Sendable>: StreamSource {
     private let continuation: AsyncStream<Element>.Continuation
@@ -136,14 +137,14 @@ private final class ValueSource<Element: Equatable & Sendable>: StreamSource {
     private let read: @ControlPlane (BridgeConnection) async throws(BridgeError) -> ValueReading<Element>
     private let change: @ControlPlane (BusSignal) -> ValueReading<Element>
     private var subscriptions: [Subscription] = []
-    /// Nil: not known yet.
+    /// Nil while unknown.
     private var owner: String??
     private var last: Element?
     private var isAsking = false
-    /// Whether the answer that is awaited is of yesterday: of another daemon, or before something changed.
+    /// Whether the awaited answer is outdated: from another daemon, or from before a change.
     private var mustAskAgain = false
-    /// The last that was signalled while an answer was awaited: the answer may be older than it, and is never newer without
-    /// being the same.
+    /// The last value signalled while an answer was awaited. The answer may be older than it; when the answer is newer, it
+    /// is the same.
     private var held: ValueReading<Element>?
     private(set) var isCancelled = false
 
@@ -185,7 +186,7 @@ private final class ValueSource<Element: Equatable & Sendable>: StreamSource {
         guard !isAsking, let connection else { return }
         isAsking = true
         Task { @ControlPlane [weak self] in
-            // A daemon that does not answer has gone: the next one is asked.
+            // A daemon that does not answer has gone: the stream asks the next one.
             let answer = try? await self?.read(connection)
             self?.answered(answer)
         }

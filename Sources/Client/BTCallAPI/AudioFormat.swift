@@ -1,22 +1,22 @@
 package import DBus
 
-/// How the audio of a descriptor is written: one message is one block of 10 ms, interleaved.
+/// Format of the audio in a descriptor: one message is one block of 10 ms, interleaved.
 package struct AudioFormat: Hashable, Sendable, CustomStringConvertible {
-    /// One sample, in the words of the options `format`.
+    /// Sample format, with the words of the option `format` as raw values.
     package enum Sample: String, Hashable, Sendable, CaseIterable {
         /// Signed 16 bit, little-endian.
         case s16 = "S16"
         /// 32 bit floating point from -1 to 1, little-endian.
         case f32 = "F32"
 
-        /// As `CallProvider1.AudioReady` says it.
+        /// The word for this format in `CallProvider1.AudioReady`.
         package var announced: String { rawValue + "LE" }
     }
 
-    /// The rates that can be asked for, in frames per second.
+    /// The accepted sample rates in Hz.
     package static let rates = [8000, 16000, 24000, 32000, 44100, 48000]
 
-    /// Frames per second, one of ``rates``.
+    /// Sample rate in Hz, one of ``rates``.
     package let rate: Int
     package let sample: Sample
     /// 1 or 2.
@@ -31,7 +31,7 @@ package struct AudioFormat: Hashable, Sendable, CustomStringConvertible {
         self.channels = channels
     }
 
-    /// Frames of one message.
+    /// Frames in one message.
     package var blockFrames: Int { rate / 100 }
 
     package var description: String {
@@ -39,13 +39,13 @@ package struct AudioFormat: Hashable, Sendable, CustomStringConvertible {
     }
 }
 
-// What an application asks for.
+// An application's request.
 extension AudioFormat {
     package static let entries: [EntryType] = [.integer("rate"), .text("format"), .integer("channels")]
 
-    /// Reads `rate`, `format` and `channels`; what is not said is 16000, `S16`, 1.
+    /// Reads `rate`, `format` and `channels`; the defaults are 16000, `S16`, 1.
     ///
-    /// - Throws: `.invalidArgument` for what is not accepted, naming what is.
+    /// - Throws: `.invalidArgument` for a value that is not accepted, naming the accepted ones.
     package init(options fields: Fields) throws(APIError) {
         let standard = AudioFormat()
         self.init(
@@ -70,7 +70,7 @@ extension AudioFormat {
     }
 }
 
-// What the daemon announces with a descriptor.
+// The daemon's announcement with a descriptor.
 extension AudioFormat {
     /// - Throws: `.invalidArgument` for a format that this version does not know.
     package init(_ fields: Fields) throws(APIError) {

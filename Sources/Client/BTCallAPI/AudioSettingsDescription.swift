@@ -1,14 +1,14 @@
 package import DBus
 
-/// How a program wants calls to be heard and spoken on local devices (`org.btcall.AudioConfigurator1`).
+/// A program's settings for calls on local devices (`org.btcall.AudioConfigurator1`).
 package struct AudioSettingsDescription: Hashable, Sendable {
     package enum Directions: String, Hashable, Sendable, CaseIterable { case playAndRecord, play }
     package enum Mode: String, Hashable, Sendable, CaseIterable { case voice, media }
     package enum Override: String, Hashable, Sendable, CaseIterable { case none, speakerphone }
 
-    /// Milliseconds that a sound card may be asked for.
+    /// Accepted periods of a sound card in milliseconds.
     package static let periods = 5...40
-    /// As many devices as `exclude` may name.
+    /// Largest number of devices in `exclude`.
     package static let mostExcluded = 64
 
     package static let entries: [EntryType] = [
@@ -32,8 +32,8 @@ package struct AudioSettingsDescription: Hashable, Sendable {
         self.override = override
     }
 
-    /// - Parameter other: what holds for keys that are missing.
-    /// - Throws: `.invalidArgument` for what is not accepted, naming what is.
+    /// - Parameter other: the values for missing keys.
+    /// - Throws: `.invalidArgument` for a value that is not accepted, naming the accepted ones.
     package init(_ fields: Fields, replacing other: AudioSettingsDescription) throws(APIError) {
         directions = try fields.optionalWord("directions", of: Directions.self) ?? other.directions
         mode = try fields.optionalWord("mode", of: Mode.self) ?? other.mode
@@ -78,12 +78,12 @@ package struct AudioSettingsDescription: Hashable, Sendable {
     }
 }
 
-/// The local device that was opened last for calls, as it is (`Session1.Opened`).
+/// The local device that was last opened for calls, with its actual parameters (`Session1.Opened`).
 package struct OpenedAudioDescription: Hashable, Sendable {
     package let device: DeviceWord
     /// Milliseconds.
     package let period: Double
-    /// Frames per second.
+    /// Sample rate in Hz.
     package let rate: Int
 
     package init(device: DeviceWord, period: Double, rate: Int) {

@@ -7,13 +7,13 @@ extension AudioStatistics {
         package var owner: String
         /// Blocks that the far end has heard.
         package var blocksIn: UInt64 = 0
-        /// Blocks of silence for the far end, because nothing had come in time.
+        /// Blocks of silence sent to the far end because the program was late.
         package var missing: UInt64 = 0
         /// Messages of a wrong size.
         package var bad: UInt64 = 0
-        /// Blocks that the program was given.
+        /// Blocks sent to the program.
         package var blocksOut: UInt64 = 0
-        /// Blocks that it had no room for.
+        /// Blocks dropped because the program was slow to read.
         package var dropped: UInt64 = 0
 
         package init(owner: String) {
@@ -28,7 +28,7 @@ extension AudioStatistics {
         /// The unique bus name of the program.
         package var owner: String
         package var blocks: UInt64 = 0
-        /// Blocks that the program had no room for.
+        /// Blocks dropped because the program was slow to read.
         package var dropped: UInt64 = 0
 
         package init(call: String, owner: String) {

@@ -1,8 +1,8 @@
 package import DBus
 
-/// `Audio1.Statistics`: what the real-time thread counted since it started.
+/// `Audio1.Statistics`: the real-time thread's counters since it started.
 package struct AudioStatistics: Hashable, Sendable {
-    /// A place where the person is: a headset's link, a sound card's path, or a stream to a headset over A2DP.
+    /// An endpoint at the person's side: a headset's link, a sound card's path, or an A2DP stream to a headset.
     package struct Terminal: Hashable, Sendable {
         package enum Kind: String, Hashable, Sendable, CaseIterable {
             case link, path, stream
@@ -24,9 +24,9 @@ package struct AudioStatistics: Hashable, Sendable {
         package var driftPPM: Double = 0
         package var queuedMs: Double = 0
         package var silentEvents: UInt64 = 0
-        /// Of a stream: packets that the socket did not take at once.
+        /// Of a stream: packets that the socket did not accept at once.
         package var packetsWaited: UInt64 = 0
-        /// Of a stream, at present; 0 for others.
+        /// Present bitpool of a stream; 0 for others.
         package var bitpool: UInt32 = 0
 
         package init(id: UInt32, device: DeviceWord, kind: Kind, codec: String? = nil) {
@@ -41,13 +41,13 @@ package struct AudioStatistics: Hashable, Sendable {
     package struct Call: Hashable, Sendable {
         /// The call's object path.
         package var call: String
-        /// Blocks that the application sent.
+        /// Blocks received from the application.
         package var blocksIn: UInt64 = 0
-        /// Blocks that the application was sent.
+        /// Blocks sent to the application.
         package var blocksOut: UInt64 = 0
-        /// Blocks that did not come in time.
+        /// Blocks that the application did not send in time.
         package var missing: UInt64 = 0
-        /// Blocks that came too many, oldest first.
+        /// Surplus blocks from the application, dropped oldest first.
         package var dropped: UInt64 = 0
 
         package init(call: String) {
@@ -55,13 +55,13 @@ package struct AudioStatistics: Hashable, Sendable {
         }
     }
 
-    /// What one program adds to the microphone.
+    /// Audio that one program adds to the microphone.
     package struct Injection: Hashable, Sendable {
         /// The unique bus name of the program.
         package var owner: String
         /// Blocks that the far end has heard.
         package var blocks: UInt64 = 0
-        /// Pauses that began because nothing more had come in time.
+        /// Pauses that began because the program was late.
         package var missing: UInt64 = 0
         /// Messages of a wrong size.
         package var bad: UInt64 = 0
@@ -73,10 +73,10 @@ package struct AudioStatistics: Hashable, Sendable {
 
     /// Whether the thread runs with real-time priority.
     package var isRealtime = false
-    /// How full the playback buffers of sound cards are kept, in milliseconds.
+    /// Fill level of the sound cards' playback buffers in milliseconds.
     package var cardQueueMs: UInt64 = 0
     package var lateTicks: UInt64 = 0
-    /// All losses of our own making: concealed, missing, dropped, underruns and xruns.
+    /// All losses caused by btcalld: concealed, missing, dropped, underruns and xruns.
     package var lost: UInt64 = 0
     package var terminals: [Terminal] = []
     package var calls: [Call] = []

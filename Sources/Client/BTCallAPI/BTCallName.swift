@@ -1,13 +1,12 @@
-/// The names of the D-Bus interface that btcalld exports, as the interface files in `dbus/` have them.
+/// The names of the D-Bus interface that btcalld exports, as in the interface files in `dbus/`.
 ///
-/// A name is written here once; the daemon, the client library and the command line take it from here, and a test
-/// compares it with the XML.
+/// The daemon, the client library and the command line take each name from here, and a test compares them with the XML.
 package enum BTCallName {
     /// The well-known name that the daemon owns.
     package static let bus = "org.btcall"
 
     package enum Interface {
-        /// What the names of all of them begin with.
+        /// Prefix of all interface names.
         package static let prefix = "org.btcall."
         package static let manager = "org.btcall.Manager1"
         package static let router = "org.btcall.Router1"

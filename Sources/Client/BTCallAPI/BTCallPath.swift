@@ -9,7 +9,7 @@ package enum BTCallPath {
     package static let calls = "/org/btcall/calls"
     package static let headsets = "/org/btcall/headsets"
 
-    /// The object of a call: its identifier with the dashes as underscores.
+    /// The object of a call: its identifier with underscores for dashes.
     ///
     /// - Parameter id: the text of a UUID, `8-4-4-4-12` hexadecimal digits.
     package static func call(_ id: String) -> String {
@@ -25,7 +25,7 @@ package enum BTCallPath {
         return groups.joined(separator: "-")
     }
 
-    /// The object of a headset that is paired, or connected.
+    /// The object of a headset that is paired or connected.
     package static func headset(_ address: BluetoothAddress) -> String {
         headsets + "/" + address.pathComponent
     }

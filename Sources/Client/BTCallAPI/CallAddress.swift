@@ -1,9 +1,9 @@
-/// Who is called, or calls: a number, or an address with a scheme (RFC 3986 §3.1), such as `sip:bob@example.org`.
+/// The other party's address: a number, or an address with a scheme (RFC 3986 §3.1), such as `sip:bob@example.org`.
 package struct CallAddress: Hashable, Sendable {
     /// The scheme of plain numbers.
     package static let numbers = "tel"
 
-    /// As it was given.
+    /// The address as given.
     package let text: String
     /// In lower case; nil for a plain number.
     package let scheme: String?
@@ -14,19 +14,19 @@ package struct CallAddress: Hashable, Sendable {
         scheme = end.map { text[..<$0] }.flatMap { Self.isScheme($0) ? $0.lowercased() : nil }
     }
 
-    /// What is dialled and shown: of `tel:` the number alone.
+    /// The text to dial and show: for `tel:` the number alone.
     package var number: String {
         guard scheme == Self.numbers else { return text }
         return String(text.dropFirst(Self.numbers.utf8.count + 1))
     }
 
-    /// The address with its scheme, where it can be had; empty for nobody.
+    /// The address with its scheme, if it has one; empty for an unknown party.
     package var uri: String {
         guard scheme == nil, !text.isEmpty, text.utf8.allSatisfy(Self.isDigit) else { return text }
         return "\(Self.numbers):\(text)"
     }
 
-    /// A letter, then letters, digits, `+`, `-` and `.`; 32 at most.
+    /// Whether the text is a letter followed by letters, digits, `+`, `-` and `.`; at most 32 characters.
     package static func isScheme(_ text: some StringProtocol) -> Bool {
         guard let first = text.utf8.first, text.utf8.count <= 32, isLetter(first) else { return false }
         return text.utf8.allSatisfy { byte in

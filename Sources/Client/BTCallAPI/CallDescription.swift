@@ -11,7 +11,7 @@ package struct CallDescription: Hashable, Sendable {
         case incoming, outgoing
     }
 
-    /// The text of a UUID, lower case; the same for the life of the call.
+    /// The text of a UUID, lower case; the same for the whole call.
     package var id: String
     package var state: State
     package var direction: Direction
@@ -21,35 +21,36 @@ package struct CallDescription: Hashable, Sendable {
     package var name: String?
     /// The name of the application that owns the call.
     package var provider: String
-    /// The number that headsets use for the call (+CLCC), from 1.
+    /// Index of the call for headsets (+CLCC), from 1.
     package var index: UInt8
     /// When the call became active, in milliseconds since 1970-01-01 00:00 UTC; 0 before that.
     package var startedAt: UInt64
-    /// The synchronisation sources of its RTP streams, as far as its application has told them.
+    /// The synchronisation sources of its RTP streams, as reported by its application.
     package var ssrcs: [UInt32] = []
-    /// What carries its audio; nil while nothing does.
+    /// The device that carries its audio; nil while none does.
     package var link: CallLinkDescription?
-    /// Of the last seconds, and since the call has audio; nil before.
+    /// Quality of the last seconds, and since the call has had audio; nil before.
     package var quality: QualityDescription?
     package var totalQuality: QualityDescription?
-    /// Why nobody hears it, for people; nil: nothing is known to be in the way.
+    /// Reason why nobody hears the call, for people; nil when no obstacle is known.
     package var audioProblem: String?
-    /// A program has a copy of it.
+    /// Whether a program has a copy of the call.
     package var isRecorded = false
-    /// The other party's address with its scheme, as `tel:+4930123456`; empty when the number is withheld or unknown.
+    /// The other party's address with its scheme, for example `tel:+4930123456`; empty when the number is withheld or
+    /// unknown.
     package var handle = ""
-    /// The far end's address as the call's application knows it; the handle when it has told none.
+    /// The far end's address as reported by the call's application; otherwise the handle.
     package var remoteAddress = ""
-    /// What somebody knows of the other party.
+    /// Contact data of the other party from a program.
     package var contact: ContactDescription?
     package var hasVideo = false
-    /// What its application can do with it, in words of `RegisterProvider`'s option; in the order of the alphabet.
+    /// Actions that its application supports, in the words of `RegisterProvider`'s option; in alphabetical order.
     package var capabilities: [String] = []
-    /// The microphone is muted, for all calls.
+    /// Whether the microphone is muted, for all calls.
     package var isMuted = false
     package var audio = MediaDirection.sendReceive
     package var video = MediaDirection.off
-    /// Whether the far end gets what its audio and video directions let it have.
+    /// Whether the far end gets the audio and video that its directions allow.
     package var isLocalAudioEnabled = true
     package var isLocalVideoEnabled = true
 
@@ -109,7 +110,8 @@ package struct CallDescription: Hashable, Sendable {
         return part.values.isEmpty ? nil : part
     }
 
-    /// The properties that say with whom the call is. Signals that go to everybody have them only with `[privacy] callers = everybody`.
+    /// The properties that identify the other party. Signals to everybody include them only with `[privacy] callers =
+    /// everybody`.
     package static let identity: Set = [
         BTCallName.Call.number, BTCallName.Call.name, BTCallName.Call.contact, BTCallName.Call.handle,
         BTCallName.Call.remoteAddress,

@@ -1,11 +1,11 @@
 package import DBus
 
-/// A call that is over, as `Calls1.Log` has it.
+/// A call that has ended, as listed by `Calls1.Log`.
 package struct CallLogDescription: Hashable, Sendable {
-    /// Why a reported call did not ring; other reasons are those of `Call1.StateChanged`.
+    /// Reason of a reported call that did not ring; other reasons are those of `Call1.StateChanged`.
     package static let filtered = "filtered"
 
-    /// The call's UUID; nil for one that was refused.
+    /// The call's UUID; nil for a call that was refused.
     package var id: String?
     package var direction: CallDescription.Direction
     /// Nil when it was withheld or unknown.
@@ -15,7 +15,7 @@ package struct CallLogDescription: Hashable, Sendable {
     package var provider: String
     /// Milliseconds since 1970-01-01 00:00 UTC.
     package var began: Int64
-    /// Nil when it never was.
+    /// Nil for a call that was not answered.
     package var answered: Int64?
     package var ended: Int64
     /// A reason of `Call1.StateChanged`, or `filtered`.
@@ -39,14 +39,14 @@ package struct CallLogDescription: Hashable, Sendable {
         self.device = device
     }
 
-    /// From answer to end in milliseconds, 0 for a call that was not answered.
+    /// Time from answer to end in milliseconds, 0 for a call that was not answered.
     package var durationMs: Int64 {
         guard let answered, answered < ended else { return 0 }
         let (duration, isTooLong) = ended.subtractingReportingOverflow(answered)
         return isTooLong ? .max : duration
     }
 
-    /// Somebody called, and nobody here had a hand in its end.
+    /// Whether somebody called and nobody here caused the call's end.
     package var isMissed: Bool {
         guard direction == .incoming, answered == nil else { return false }
         return !["rejected", "localHangUp", "answeredElsewhere", "transferred"].contains(reason)
@@ -66,7 +66,7 @@ package struct CallLogDescription: Hashable, Sendable {
         device = try fields.optionalString("device")?.nonEmpty
     }
 
-    /// Without what says with whom the call was.
+    /// The fields without the other party's identity.
     package var publicFields: [String: Value] { fields.filter { !["number", "name"].contains($0.key) } }
 
     package var fields: [String: Value] {

@@ -1,6 +1,6 @@
 package import DBus
 
-/// What the camera of a video call gives: the options of `Call1.ReportCamera`, and what `Calls1.CameraSettingsChanged` says.
+/// Camera settings of a video call: options of `Call1.ReportCamera`, argument of `Calls1.CameraSettingsChanged`.
 package struct CameraDescription: Hashable, Sendable {
     /// `front`, `back`, or the application's name for it.
     package var camera: String
@@ -17,7 +17,7 @@ package struct CameraDescription: Hashable, Sendable {
         self.framesPerSecond = framesPerSecond
     }
 
-    /// - Throws: `.invalidArgument` for an entry that is missing or out of range, with what is accepted.
+    /// - Throws: `.invalidArgument` for an entry that is missing or out of range, naming the accepted range.
     package init(_ fields: Fields) throws(APIError) {
         camera = try fields.string("camera")
         width = try Self.number("width", 1...16384, fields)

@@ -1,13 +1,13 @@
 package import DBus
 
-/// The entries of `Manager1.Configuration`: who the box is, for applications. What is empty is not said.
+/// The entries of `Manager1.Configuration`: the box's identity, for applications. Empty entries are left out.
 package struct ConfigurationDescription: Hashable, Sendable {
     package enum Entry: String, Hashable, Sendable, CaseIterable {
         case accountID = "accountId"
         case userID = "userId"
         case displayName, phoneNumber, localizedName, ringtoneSound, iconFileName
 
-        /// The key of the configuration that has it.
+        /// The corresponding key of the configuration.
         package var setting: String {
             switch self {
             case .phoneNumber: "calls.ownNumber"
@@ -23,7 +23,7 @@ package struct ConfigurationDescription: Hashable, Sendable {
         self.values = values
     }
 
-    /// - Throws: `.invalidArgument` for an entry that does not exist, or is no text.
+    /// - Throws: `.invalidArgument` for an entry that does not exist, or is not a string.
     package init(_ fields: Fields) throws(APIError) {
         values = [:]
         try fields.check(Entry.allCases.map { .text($0.rawValue) })

@@ -1,8 +1,8 @@
 package import DBus
 
-/// What is known of whoever calls or is called (`ContactResolver1.ResolveContact`, `Call1.Contact`).
+/// Contact data of the other party (`ContactResolver1.ResolveContact`, `Call1.Contact`).
 package struct ContactDescription: Hashable, Sendable {
-    /// In bytes: a longer name, identifier or number is nobody's.
+    /// In bytes: a contact with a longer name, identifier or number is ignored.
     package static let longestText = 256
     /// In bytes.
     package static let longestAddress = 1024
@@ -19,7 +19,7 @@ package struct ContactDescription: Hashable, Sendable {
         self.number = number
     }
 
-    /// - Throws: `.invalidArgument` for what is no text, or too long.
+    /// - Throws: `.invalidArgument` for an entry that is not a string, or too long.
     package init(_ fields: Fields) throws(APIError) {
         id = try Self.text("contactId", of: fields, Self.longestText)
         name = try Self.text("displayName", of: fields, Self.longestText)
@@ -27,7 +27,7 @@ package struct ContactDescription: Hashable, Sendable {
         number = try Self.text("phoneNumber", of: fields, Self.longestText)
     }
 
-    /// What is not known is left out.
+    /// The entries on the bus, without unknown ones.
     package var fields: [String: Value] {
         let texts = [
             ("contactId", id), ("displayName", name), ("avatarUrl", avatar), ("phoneNumber", number),

@@ -4,47 +4,47 @@ package import DBus
 package struct DeviceDescription: Hashable, Sendable {
     /// A local device, or one headset with its address.
     package var device: DeviceWord
-    /// The name that people know: a headset's own, or the local device's.
+    /// Name for people: a headset's own, or the local device's.
     package var name: String
     package var isAvailable: Bool
-    /// Why it is not available, in words; nil when it is.
+    /// Reason why it is not available, in words; nil when it is available.
     package var unavailableBecause: String?
     /// Where sound comes out: `speaker`, `earpiece`, `jack`, `sco:ADDRESS`, `a2dp:ADDRESS`; nil when it cannot play.
     package var output: String?
     /// Where sound goes in: `builtinMic`, `jackMic`, `sco:ADDRESS`; nil when it cannot record.
     package var input: String?
-    /// The charge in per cent; nil when unknown.
+    /// Battery charge in per cent; nil when unknown.
     package var battery: Int?
-    /// What the headset's own buttons set, 0…15; nil for a local device and for a headset that is not connected.
+    /// Volume set at the headset's own buttons, 0…15; nil for a local device and for a headset that is not connected.
     package var speakerVolume: Int?
     package var microphoneVolume: Int?
-    /// The voice codecs that the headset and we can do, best first: `CVSD`, `mSBC`, `LC3-SWB`.
+    /// Voice codecs that both the headset and btcalld support, best first: `CVSD`, `mSBC`, `LC3-SWB`.
     package var codecs: [String]
-    /// Why the best codec of ours is not used with a connected headset, in words; nil while it is.
+    /// Reason why a connected headset does not use btcalld's best codec, in words; nil while it does.
     package var codecReason: String?
     /// `headset`, `speaker` or `watch`; nil for a local device.
     package var category: String?
-    /// What it is to the calls now: `active`, `pending`, `silent`, `available`, `settling`, `waiting`, `penalty`, `unsupported`
-    /// or `unavailable`.
+    /// State of the device for calls: `active`, `pending`, `silent`, `available`, `settling`, `waiting`, `penalty`,
+    /// `unsupported` or `unavailable`.
     package var state: String
     /// `hfp` or `a2dp`, as the headset is or would be used; nil for a local device and while it cannot be used.
     package var mode: String?
     /// Whether the device itself both plays and records.
     package var isDuplex = false
-    /// Frames per second of the voice path that is possible now, best first; empty while none is.
+    /// Sample rates in Hz of the currently possible voice path, best first; empty while there is none.
     package var rates: [Int] = []
     /// Whether the headset plays our ring tone.
     package var hasInbandRing = false
-    /// The highest volumes; nil where the volume is not set here.
+    /// Highest volumes; nil where btcalld does not set the volume.
     package var speakerVolumeMax: Int?
     package var microphoneVolumeMax: Int?
-    /// The A2DP of a headset: `idle`, `playing`, `suspended` or `foreign`; nil while it is not up.
+    /// A2DP state of a headset: `idle`, `playing`, `suspended` or `foreign`; nil while A2DP is not connected.
     package var mediaState: String?
-    /// `SBC 48000 Hz joint, bitpool 51`
+    /// For example `SBC 48000 Hz joint, bitpool 51`.
     package var mediaCodec: String?
     /// 0…127; nil where it cannot be set.
     package var mediaVolume: Int?
-    /// What becomes of a headset that is away: `waiting`, `paging`, `leftAlone` or `quarantined`; nil: nothing.
+    /// Reconnection state of a headset that is away: `waiting`, `paging`, `leftAlone` or `quarantined`; nil for none.
     package var reconnect: String?
 
     package init(
@@ -92,7 +92,7 @@ package struct DeviceDescription: Hashable, Sendable {
         reconnect = try fields.optionalString("reconnect")?.nonEmpty
     }
 
-    /// The entries of one `a{sv}`; what a device does not have, or nobody knows, is absent.
+    /// The entries of one `a{sv}`, without those that do not apply to the device or are unknown.
     package var fields: [String: Value] {
         [String: Value](present: [
             "device": .string(device.description),

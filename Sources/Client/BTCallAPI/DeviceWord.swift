@@ -12,7 +12,7 @@ package enum DeviceWord: Hashable, Sendable {
     /// No device, or nothing set.
     case none
 
-    /// All that ``init(_:)`` accepts, for messages.
+    /// All words that ``init(_:)`` accepts, for messages.
     package static let accepted = "speakerphone, wiredHeadset, earpiece, bluetooth, bluetooth:AA:BB:CC:DD:EE:FF, none"
 
     /// Reads one word; the address in either case. Nil for anything else.
@@ -40,7 +40,7 @@ package enum DeviceWord: Hashable, Sendable {
         }
     }
 
-    /// The address of the one headset that is meant.
+    /// The address of the one headset.
     package var address: BluetoothAddress? {
         switch self {
         case .headset(let address): address

@@ -9,7 +9,7 @@ package struct DictionaryArgument: Sendable {
     package let argument: String
     package let entries: [EntryType]
 
-    /// For messages: `the options of Open`.
+    /// Name for messages: `the options of Open`.
     package var subject: String { "the \(argument) of \(member)" }
 
     private init(_ interface: String, _ member: String, argument: String = "options", _ entries: [EntryType]) {

@@ -1,6 +1,6 @@
 package import DBus
 
-/// One entry that a dictionary may have: its name and the type of its value.
+/// One accepted entry of a dictionary: its name and the type of its value.
 package struct EntryType: Hashable, Sendable {
     private enum Kind: Hashable, Sendable {
         case text, flag, textOrFlag, number, integer, texts, paths, integers

@@ -1,18 +1,18 @@
 package import DBus
 
-/// The answer of `Router1.Explain`: the walk over the levels that led to the present route.
+/// The answer of `Router1.Explain`: the evaluation of the policy's levels that led to the present route.
 package struct ExplanationDescription: Hashable, Sendable {
     package struct Level: Hashable, Sendable {
         /// The level's name: `preferred`, `default`, …
         package var name: String
-        /// What the level asks for, a device word, or empty.
+        /// Device word that the level asks for, or empty.
         package var spec: String
-        /// The device that it would give, or empty.
+        /// Device that the level would select, or empty.
         package var candidate: String
         /// The verdict in words.
         package var verdict: String
         package var isEligible: Bool
-        /// What was measured, and what it is compared with, both with their unit; empty when the verdict has no number.
+        /// The measured value and its limit, both with their unit; empty when the verdict has no number.
         package var value: String
         package var limit: String
 
@@ -30,13 +30,13 @@ package struct ExplanationDescription: Hashable, Sendable {
         }
     }
 
-    /// What comes next by itself.
+    /// The next step that the policy takes without further input.
     package struct Next: Hashable, Sendable {
         /// `mayTakeCall`, `attempt`, `timeOut`, `standIn`, `takeCall`, `closeSilentLink`, `restoreMedia` or `believeJack`.
         package var action: String
-        /// The device that it is about, or empty.
+        /// The device concerned, or empty.
         package var device: String
-        /// In milliseconds; nil when another link has to close first.
+        /// Time until then in milliseconds; nil when another link has to close first.
         package var remaining: Int64?
 
         package init(action: String, device: String, remaining: Int64?) {
@@ -47,7 +47,7 @@ package struct ExplanationDescription: Hashable, Sendable {
     }
 
     package var chosen: DeviceWord
-    /// The level that gave it.
+    /// The level that selected the device.
     package var level: String
     package var reason: String
     package var levels: [Level]

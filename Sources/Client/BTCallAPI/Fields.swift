@@ -3,11 +3,11 @@ import Spelling
 
 /// Reads the entries of an `a{sv}` by name and type.
 ///
-/// Every read either gives the type asked for or throws ``APIError/Code/invalidArgument`` naming the entry, what it has
-/// to be and what came. Entries that nobody asks for are left alone: within version 1 the daemon may add some to what it says.
-/// What programs ask of the daemon is read with the list of what it takes, and every other entry is refused.
+/// Every read either returns the requested type or throws ``APIError/Code/invalidArgument`` naming the entry, the expected
+/// type and the received value. Entries that are not read are ignored: within version 1 the daemon may add entries to its
+/// answers. Arguments of programs are read with the list of accepted entries, and every other entry is refused.
 package struct Fields {
-    /// What is being read, for messages: `Devices`, `RegisterProvider options`.
+    /// The dictionary's name, for messages: `Devices`, `RegisterProvider options`.
     package let subject: String
     package let values: [String: Value]
 
@@ -24,10 +24,10 @@ package struct Fields {
         self.init(values, of: subject)
     }
 
-    /// Reads what a program gives a method of the daemon.
+    /// Reads a dictionary argument of a daemon's method.
     ///
-    /// - Throws: `.invalidArgument` for an entry that the method does not take, with those that it takes, and for a value of another
-    ///   type.
+    /// - Throws: `.invalidArgument` for an entry that the method does not accept, listing the accepted ones, and for a value
+    ///   of another type.
     package init(_ value: Value, _ accepted: DictionaryArgument) throws(APIError) {
         try self.init(value, of: accepted.subject)
         try check(accepted.entries)
@@ -44,7 +44,7 @@ package struct Fields {
     }
 
     private func refusal(of unknown: [String], _ accepted: [String]) -> APIError {
-        // A program may send any number, of any length.
+        // A program may send any number of entries, of any length.
         let shown = unknown.prefix(3).map { name in
             let isLong = name.utf8.count > TextLimit.word.rawValue
             let word = isLong ? String(decoding: name.utf8.prefix(TextLimit.word.rawValue), as: UTF8.self) : name
@@ -73,7 +73,7 @@ package struct Fields {
         try optional(name, "s") { $0.stringValue }
     }
 
-    /// The same for a text that the daemon keeps.
+    /// The same for a string that the daemon keeps.
     package func optionalString(_ name: String, _ limit: TextLimit) throws(APIError) -> String? {
         guard let text = try optionalString(name) else { return nil }
         return try limit.check(text, "\(name) in \(subject)")
@@ -186,14 +186,14 @@ package struct Fields {
 }
 
 extension [String: Value] {
-    /// The entries that have a value: what is unknown, or not there, is absent on the bus.
+    /// The entries that have a value: an unknown or missing value is absent on the bus.
     package init(present entries: [String: Value?]) { self = entries.compactMapValues { $0 } }
 }
 
 extension Value {
-    /// Nil for a text that says nothing.
+    /// Nil for an empty or missing string.
     package static func text(_ text: String?) -> Value? { text?.nonEmpty.map { .string($0) } }
-    /// Nil for a number that is not known.
+    /// Nil for an unknown number.
     package static func number(_ number: Int?) -> Value? { number.map { .int32(Int32(clamping: $0)) } }
 }
 

@@ -6,41 +6,41 @@ package struct HeadsetDescription: Hashable, Sendable {
     package var address: BluetoothAddress
     package var name: String
     package var isConnected: Bool
-    /// Its service level connection is up, or it is connected by the Headset Profile: calls can be spoken into it.
+    /// Whether calls can use it: its service level connection is up, or it is connected by the Headset Profile.
     package var hasVoice: Bool { !codecs.isEmpty }
     /// The codec of the open link; nil without one.
     package var codec: String?
-    /// The codecs that the headset and we can do, best first.
+    /// The codecs that both the headset and btcalld support, best first.
     package var codecs: [String]
-    /// Why the best codec of ours is not used, in words; nil while it is.
+    /// Reason why btcalld's best codec is not used, in words; nil while it is.
     package var codecReason: String?
-    /// The charge in per cent; nil when unknown.
+    /// Battery charge in per cent; nil when unknown.
     package var battery: Int?
-    /// 0 to 15, as the headset has it.
+    /// 0…15, as reported by the headset.
     package var speakerVolume: UInt8
-    /// 0 to 15, as the headset has it.
+    /// 0…15, as reported by the headset.
     package var microphoneVolume: UInt8
-    /// What the headset says of how calls are to come to it: `calls`, `activation` and `inbandRing`, each `unspecified`,
-    /// `allowed` or `notAllowed`; empty when it said nothing.
+    /// The headset's policy for calls: `calls`, `activation` and `inbandRing`, each `unspecified`, `allowed` or
+    /// `notAllowed`; empty when it sent none.
     package var audioPolicy: [String: String]
-    /// Its A2DP; nil while that is not up.
+    /// Its A2DP; nil while A2DP is not connected.
     package var media: Media?
 
     /// The A2DP of a headset.
     package struct Media: Hashable, Sendable {
-        /// `SBC 48000 Hz joint, bitpool 51`; nil where the program that has it does not say.
+        /// For example `SBC 48000 Hz joint, bitpool 51`; nil when the program that uses it does not report it.
         package var codec: String?
-        /// 0 to 127; nil for a headset whose volume cannot be set.
+        /// 0…127; nil for a headset whose volume cannot be set.
         package var volume: Int?
         package var state: State
 
         package enum State: String, Hashable, Sendable, CaseIterable {
-            /// Nothing is played.
+            /// No playback.
             case idle
             case playing
-            /// Kept back because of calls.
+            /// Paused because of calls.
             case suspended
-            /// Another program has it.
+            /// Another program uses it.
             case foreign
         }
 

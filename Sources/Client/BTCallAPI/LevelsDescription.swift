@@ -1,6 +1,6 @@
 package import DBus
 
-/// What `Audio1.Levels` gives: how loud the two directions of the calls are, in decibels below full scale, -96…0.
+/// The answer of `Audio1.Levels`: loudness of the two directions of the calls, in decibels below full scale, -96…0.
 package struct LevelsDescription: Hashable, Sendable {
     package struct Level: Hashable, Sendable {
         package var peak: Double
@@ -20,7 +20,7 @@ package struct LevelsDescription: Hashable, Sendable {
         self.said = said
     }
 
-    /// Nil when nothing was measured.
+    /// Returns nil when nothing was measured.
     package init?(_ fields: Fields) throws(APIError) {
         guard let heardPeak = try fields.optionalDouble("heardPeak"),
             let heardRMS = try fields.optionalDouble("heardRMS"), let saidPeak = try fields.optionalDouble("saidPeak"),

@@ -9,7 +9,7 @@ package struct ManagerDescription: Hashable, Sendable {
     package var version: String
     package var state: State
     package var problems: [ProblemDescription]
-    /// The charge of the board's own battery in per cent; nil without one.
+    /// Charge of the board's own battery in per cent; nil without a battery.
     package var boardBattery: Int?
 
     package init(version: String, state: State, problems: [ProblemDescription] = [], boardBattery: Int? = nil) {
@@ -41,13 +41,13 @@ package struct ManagerDescription: Hashable, Sendable {
     }
 }
 
-/// Something that keeps the daemon from doing all it could: an element of `Manager1.Problems`.
+/// A problem that keeps the daemon from working fully: an element of `Manager1.Problems`.
 package struct ProblemDescription: Hashable, Sendable {
-    /// A fixed word for programs: `bluetoothd`, `adapter`, `profile`, …
+    /// A stable identifier for programs: `bluetoothd`, `adapter`, `profile`, …
     package var id: String
-    /// What is missing or wrong, one sentence.
+    /// The missing or wrong thing, in one sentence.
     package var what: String
-    /// What to do about it, one sentence.
+    /// The action that solves the problem, in one sentence.
     package var remedy: String
 
     package init(id: String, what: String, remedy: String) {

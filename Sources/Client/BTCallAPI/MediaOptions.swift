@@ -1,17 +1,17 @@
 package import BluetoothTypes
 package import DBus
 
-/// The options `audio` and `video` of everything that begins, answers or changes a call.
+/// The options `audio` and `video` of all methods that begin, answer or change a call.
 package struct MediaOptions: Hashable, Sendable {
     package enum Video: Hashable, Sendable {
-        /// With video, whichever way the configuration says.
+        /// With video, in the configured direction.
         case asConfigured
         case direction(MediaDirection)
     }
 
     package static let entries: [EntryType] = [.text("audio"), .textOrFlag("video")]
 
-    /// Nil says nothing of it.
+    /// Nil when the option is absent.
     package var audio: MediaDirection?
     package var video: Video?
 
@@ -20,7 +20,7 @@ package struct MediaOptions: Hashable, Sendable {
         self.video = video
     }
 
-    /// - Throws: `.invalidArgument` for a word that is no direction, naming those that are.
+    /// - Throws: `.invalidArgument` for a word that is not a direction, naming the accepted ones.
     package init(_ fields: Fields) throws(APIError) {
         audio = try fields.optionalWord("audio", of: MediaDirection.self)
         if let isWanted = fields.values["video"]?.boolValue {

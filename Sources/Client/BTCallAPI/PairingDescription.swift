@@ -2,7 +2,7 @@ package import DBus
 
 /// The options of `Pairing1.Open`.
 package struct PairingOptions: Hashable, Sendable {
-    /// Addresses and patterns of names; empty: any audio device.
+    /// Addresses and name patterns; empty: any audio device.
     package var allow: [String]
     package var pin: String?
 

@@ -1,14 +1,14 @@
 package import DBus
 
-/// How something is to be played (`Audio1.OpenPlayback`).
+/// A request to play audio (`Audio1.OpenPlayback`).
 package struct PlaybackWish: Hashable, Sendable {
-    /// Who hears it.
+    /// The listeners.
     package enum Destination: String, CaseIterable, Sendable {
-        /// The far end of the calls, with the microphone.
+        /// The far end of the calls, mixed with the microphone.
         case call
-        /// Whoever is near the device that rings.
+        /// Everybody near the device that rings.
         case ring
-        /// Whoever hears the calls; without one, whoever is near the device for announcements.
+        /// The person on the calls; without a call, everybody near the device for announcements.
         case page
     }
 
@@ -17,7 +17,7 @@ package struct PlaybackWish: Hashable, Sendable {
 
     package var destination: Destination
     package var priority: Int
-    /// How much the far end of the calls is lowered meanwhile.
+    /// Attenuation of the calls' far end meanwhile.
     package var duckDecibels: Double
     package var isMixable: Bool
 
@@ -28,9 +28,9 @@ package struct PlaybackWish: Hashable, Sendable {
         self.isMixable = isMixable
     }
 
-    /// Reads `to`, `priority`, `duck` and `mixable`; what is not said is `page`, 5, that of the destination, yes.
+    /// Reads `to`, `priority`, `duck` and `mixable`; the defaults are `page`, 5, the destination's, yes.
     ///
-    /// - Throws: `.invalidArgument` for what is not accepted, naming what is.
+    /// - Throws: `.invalidArgument` for a value that is not accepted, naming the accepted ones.
     package init(options fields: Fields) throws(APIError) {
         let destination = try fields.optionalWord("to", of: Destination.self) ?? .page
         self.init(

@@ -3,9 +3,9 @@ package import DBus
 
 /// The options of `Calls1.RegisterProvider`.
 package struct ProviderOptions: Hashable, Sendable {
-    /// How the application gets the audio of its calls.
+    /// Transport of the calls' audio to the application.
     package enum Audio: String, Hashable, Sendable, CaseIterable {
-        /// A descriptor, by `CallProvider1.AudioReady`.
+        /// A descriptor, passed by `CallProvider1.AudioReady`.
         case descriptor = "fd"
         /// The ALSA PCM.
         case pcm
@@ -15,21 +15,21 @@ package struct ProviderOptions: Hashable, Sendable {
         case hold, swap, conference, dtmf, mute, dial, video
     }
 
-    /// More calls than there can be at once.
+    /// More calls than there can be at the same time.
     private static let mostCalls = 64
 
-    /// What people call the application.
+    /// The application's name for people.
     package var name: String
     package var audio: Audio
     /// Of the call's audio, where it comes by a descriptor.
     package var format: AudioFormat
     package var capabilities: Set<Capability>
-    /// Whether its calls are calls to headsets. False for announcements, and for an application that does not know what
-    /// becomes of its calls: headsets are then shown what `virtualCall` says.
+    /// Whether headsets are shown its calls. False for announcements, and for an application that does not know the state of
+    /// its calls: headsets then see what `virtualCall` says.
     package var hasCallState: Bool
-    /// The schemes of the addresses that it dials, in lower case; empty: it does not say, and is asked for any.
+    /// Schemes of the addresses that it dials, in lower case; when empty, btcalld asks it for any address.
     package var schemes: [String] = []
-    /// The objects of calls that it had before the bus was restarted, and has still.
+    /// The objects of its calls from before a restart of the bus.
     package var calls: [String] = []
 
     package init(
@@ -43,7 +43,7 @@ package struct ProviderOptions: Hashable, Sendable {
         self.capabilities = capabilities
     }
 
-    /// - Throws: `.invalidArgument` for a word or number that is not accepted, naming those that are.
+    /// - Throws: `.invalidArgument` for a word or number that is not accepted, naming the accepted ones.
     package init(_ fields: Fields) throws(APIError) {
         name = try fields.optionalString("name", .name)?.nonEmpty ?? "unnamed"
         audio = try fields.optionalWord("audio", of: Audio.self) ?? .descriptor
@@ -102,17 +102,17 @@ package struct ReportOptions: Hashable, Sendable {
     /// The other party's name, when the application knows it.
     package var name: String?
     package var isVideo: Bool
-    /// The far end's address as the application knows it, when it is another than the number.
+    /// The far end's address as known to the application, when it differs from the number.
     package var remoteAddress: String?
-    /// Outgoing only: how far the call is, `.dialing`, `.alerting` or `.active`.
+    /// Outgoing only: progress of the call, `.dialing`, `.alerting` or `.active`.
     package var state: CallDescription.State
-    /// What the application can do with this call; nil: what it can do at all.
+    /// Actions on this call that the application supports; nil for all registered ones.
     package var capabilities: Set<ProviderOptions.Capability>?
-    /// Which ways audio and video go, as the application has them.
+    /// Directions of audio and video, as the application has them.
     package var media = MediaOptions()
-    /// What somebody else knows of the other party; no option of the application's.
+    /// Contact data of the other party from another program; not an option of the application.
     package var contact: ContactDescription?
-    /// Outgoing only: since when `state` is so, in milliseconds of the monotonic clock; nil: from now on.
+    /// Outgoing only: beginning of `state` in milliseconds of the monotonic clock; nil: now.
     package var time: UInt64?
 
     package init(

@@ -1,28 +1,28 @@
 package import DBus
 
-/// What a device did to the audio of a call while it carried it: `Call1.QualityParts` and `QualityTotal`.
+/// Quality of a call's audio on the device that carried it: `Call1.QualityParts` and `QualityTotal`.
 package struct QualityDescription: Hashable, Sendable {
-    /// 0…100; nil when it is not known.
+    /// 0…100; nil when unknown.
     package var score: Int?
-    /// How long it was watched.
+    /// Length of the measured period.
     package var durationMs: UInt64 = 0
-    /// Packets that came; none for a sound card.
+    /// Packets received; 0 for a sound card.
     package var packets: UInt64 = 0
-    /// Packets that came damaged, or not at all.
+    /// Packets that were damaged or missing.
     package var lost: UInt64 = 0
-    /// Audio that was made up for what was lost or late.
+    /// Audio synthesised for lost or late packets.
     package var concealedMs: UInt64 = 0
-    /// Audio that did not get through on our side.
+    /// Audio lost on btcalld's side.
     package var droppedMs: UInt64 = 0
-    /// Times at which a link fell silent.
+    /// Number of times a link fell silent.
     package var gaps: UInt64 = 0
-    /// How irregularly packets came, as a mean deviation.
+    /// Irregularity of packet arrival, as a mean deviation.
     package var jitterMs = 0.0
-    /// By how much faster the clock of the sound card is; 0 for a link.
+    /// Excess speed of the sound card's clock; 0 for a link.
     package var driftPPM = 0.0
-    /// Set-ups of a link that had to be tried again.
+    /// Link set-ups that had to be repeated.
     package var retries: UInt64 = 0
-    /// Times at which a sound card's buffer ran dry or over.
+    /// Number of times a sound card's buffer ran empty or overflowed.
     package var xruns: UInt64 = 0
 
     package init() {}
@@ -58,14 +58,14 @@ package struct QualityDescription: Hashable, Sendable {
     }
 }
 
-/// What carries the audio of a call: `Call1.Link`.
+/// The device that carries a call's audio: `Call1.Link`.
 package struct CallLinkDescription: Hashable, Sendable {
     package var device: DeviceWord
-    /// The controller's number of the synchronous connection; nil for a sound card.
+    /// The controller's handle of the synchronous connection; nil for a sound card.
     package var handle: UInt16?
     /// Nil for a sound card.
     package var codec: String?
-    /// Of what is received; 0 before the first packet and for a sound card.
+    /// Size of received packets in bytes; 0 before the first packet and for a sound card.
     package var packetBytes: UInt32
 
     package init(device: DeviceWord, handle: UInt16? = nil, codec: String? = nil, packetBytes: UInt32 = 0) {

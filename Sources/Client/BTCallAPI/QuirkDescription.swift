@@ -15,17 +15,17 @@ package struct QuirkDescription: Hashable, Sendable {
     package var origin: Origin
     package var line: Int
     package var state: State
-    /// `2027-06-30`; empty: never.
+    /// For example `2027-06-30`; empty: never.
     package var expires: String
-    /// As in the file: `address = 00:14:09`.
+    /// As in the file, for example `address = 00:14:09`.
     package var conditions: [String]
     package var effects: [String]
     package var advice: String
     package var reference: String
     package var reason: String
-    /// Conditions that hold, in words; only of a row that was held against a headset.
+    /// Conditions that hold, in words; only for a row that was matched against a headset.
     package var because: [String]
-    /// What keeps it from applying.
+    /// Reasons why the row does not apply.
     package var obstacles: [String]
 
     package init(
@@ -62,7 +62,7 @@ package struct QuirkDescription: Hashable, Sendable {
         obstacles = try fields.strings("obstacles")
     }
 
-    /// The entries of one `a{sv}`; a key without a value is left out.
+    /// The entries of one `a{sv}`, without empty ones.
     package var fields: [String: Value] {
         var fields = [String: Value](present: [
             "name": .string(name), "origin": .string(origin.rawValue), "line": .uint32(UInt32(clamping: line)),

@@ -3,7 +3,7 @@ package import DBus
 
 /// The answer of `Manager1.ExplainQuirks`.
 package struct QuirksExplanationDescription: Hashable, Sendable {
-    /// Something that is done for the headset.
+    /// One treatment of the headset.
     package struct Outcome: Hashable, Sendable {
         package var key: String
         package var value: String
@@ -20,7 +20,7 @@ package struct QuirksExplanationDescription: Hashable, Sendable {
     }
 
     package var address: BluetoothAddress
-    /// Texts are empty where nothing is known.
+    /// Empty strings stand for unknown values.
     package var name = ""
     package var modalias = ""
     package var isKnown = false

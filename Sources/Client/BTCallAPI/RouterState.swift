@@ -17,7 +17,7 @@ package struct RouterState: Hashable, Sendable {
     /// Why the route last changed, a word of the policy; nil before any change.
     package var reason: String?
     package var devices: [DeviceDescription]
-    /// Who has the audio instead of the calls; empty when nobody has.
+    /// Sources of the interruptions that have the audio instead of the calls; empty when there are none.
     package var interruptions: [String]
 
     package init(

@@ -2,31 +2,31 @@ package import DBus
 
 /// One key of the daemon's configuration: an element of `Manager1.ListSettings`.
 package struct SettingDescription: Hashable, Sendable {
-    /// When a change acts.
+    /// Time at which a change takes effect.
     package enum Effect: String, Hashable, Sendable, CaseIterable {
         case now
-        /// When a headset's link or connection, or a sound card, is opened again.
+        /// When a headset's link or connection, or a sound card, is next opened.
         case reopen
         case nextCall
-        /// Only when the daemon starts: not to be changed on the bus.
+        /// Only when the daemon starts: the key cannot be changed on the bus.
         case restart
     }
 
-    /// Who set the value.
+    /// Source of the value.
     package enum Origin: String, Hashable, Sendable, CaseIterable {
         case `default`, file, runtime
     }
 
     /// Section and key: `routing.exclude`, `device.earpiece.playback`.
     package var key: String
-    /// The value in force, as it would be written in the file; empty when nothing is set.
+    /// The value in force, as written in the file; empty when nothing is set.
     package var value: String
     package var defaultValue: String
-    /// The values that are accepted, for people.
+    /// The accepted values, for people.
     package var accepted: String
     package var effect: Effect
     package var origin: Origin
-    /// What the key means, one line.
+    /// Meaning of the key, in one line.
     package var summary: String
 
     package init(

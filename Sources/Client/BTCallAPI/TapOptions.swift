@@ -1,21 +1,21 @@
 package import DBus
 
-/// What a program asks of a copy of a call: the options of `Audio1.OpenTap`.
+/// The options of `Audio1.OpenTap`, which copies a call.
 package struct TapOptions: Hashable, Sendable {
-    /// Which side it is of, where it has one channel.
+    /// The copied side, when the copy has one channel.
     package enum Side: String, Hashable, Sendable, CaseIterable {
-        /// Added up.
+        /// Both sides, mixed.
         case both
-        /// The near end, as it is sent to the far end.
+        /// The near end, as btcalld sends it to the far end.
         case local
         /// The far end.
         case remote
     }
 
-    /// With two channels the near end is left, and the far end right.
+    /// With two channels, the near end is left and the far end right.
     package var format: AudioFormat
     package var side: Side
-    /// Without borders between messages.
+    /// Whether the audio is a stream, without message boundaries.
     package var isStream: Bool
 
     package init(format: AudioFormat = AudioFormat(), side: Side = .both, isStream: Bool = false) {
@@ -24,7 +24,7 @@ package struct TapOptions: Hashable, Sendable {
         self.isStream = isStream
     }
 
-    /// - Throws: `.invalidArgument` for what is not accepted, naming what is.
+    /// - Throws: `.invalidArgument` for a value that is not accepted, naming the accepted ones.
     package init(_ fields: Fields) throws(APIError) {
         format = try AudioFormat(options: fields)
         let word = try fields.optionalWord("side", of: Side.self)

@@ -3,28 +3,28 @@ package import BTCall
 import Glibc
 import Synchronization
 
-/// The application's side of a call's audio: a thread that answers every block from the daemon with one of its own.
+/// The application's side of a call's audio: a thread that answers every block from the daemon with a block of its own.
 package final class AudioExchange: Sendable {
-    /// What was exchanged, counted since the beginning of the call.
+    /// Counters since the beginning of the call.
     package struct Counters: Equatable, Sendable {
         package var blocksReceived = 0
         package var blocksSent = 0
-        /// Blocks that the daemon did not take at once.
+        /// Blocks that the daemon did not accept at once.
         package var blocksRefused = 0
-        /// Times at which the next block came more than ``gapMs`` after the one before.
+        /// Number of times the next block came more than ``gapMs`` after the previous one.
         package var gaps = 0
         package var longestGapMs = 0
-        /// Blocks received when the far end began to speak, the one that it answered with its first included.
+        /// Blocks received when the far end began to play, including the one answered with its first block.
         package var blocksBeforePlay = 0
 
         package init() {}
     }
 
-    /// The loudest sample each way since the levels were last taken.
+    /// Loudest sample in each direction since the levels were last read.
     package struct Levels: Equatable, Sendable {
-        /// What the call sends: the person's microphone.
+        /// Received from the call: the person's microphone.
         package var received: Int = 0
-        /// What the far end says.
+        /// Sent by the far end.
         package var sent: Int = 0
     }
 
@@ -44,14 +44,14 @@ package final class AudioExchange: Sendable {
 
     private let state: Mutex<State>
 
-    /// - Parameter isRecording: whether what is received is kept for ``takeRecorded()``.
+    /// - Parameter isRecording: whether to keep received samples for ``takeRecorded()``.
     package init(_ farEnd: FarEnd, isRecording: Bool) {
         state = Mutex(State(farEnd: farEnd, isPlaying: false, isRecording: isRecording))
     }
 
     package var counters: Counters { state.withLock(\.counters) }
 
-    /// Lets the far end speak; before, it is silent.
+    /// Makes the far end play; it is silent before.
     package func play() {
         state.withLock { $0.isPlaying = true }
     }
@@ -63,7 +63,7 @@ package final class AudioExchange: Sendable {
         }
     }
 
-    /// The samples received since it was last called.
+    /// The samples received since the last call.
     package func takeRecorded() -> [Int16] {
         state.withLock { state in
             defer { state.recorded = [] }
@@ -71,7 +71,7 @@ package final class AudioExchange: Sendable {
         }
     }
 
-    /// Takes what the daemon gave, in the format that it has.
+    /// Starts with the socket from the daemon, in its format.
     package func start(_ audio: CallAudio, onEnd: @escaping @Sendable () -> Void) {
         let layout =
             switch audio.sampleFormat {
@@ -81,11 +81,11 @@ package final class AudioExchange: Sendable {
         start(audio.takeDescriptor(), blockFrames: audio.blockFrames, layout: layout, onEnd: onEnd)
     }
 
-    /// Starts the thread; audio that still runs is ended first.
+    /// Starts the thread; ends running audio first.
     ///
     /// - Parameters:
     ///   - descriptor: the socket; it is closed when the audio ends.
-    ///   - layout: of the samples in a block.
+    ///   - layout: layout of the samples in a block.
     ///   - onEnd: called on the thread when the audio has ended.
     package func start(
         _ descriptor: Int32, blockFrames: Int, layout: SampleLayout = SampleLayout(),
@@ -110,14 +110,14 @@ package final class AudioExchange: Sendable {
             finish(descriptor)
             return
         }
-        // Without the privilege the thread runs like any other.
+        // Without the privilege the thread runs at normal priority.
         var priority = sched_param()
         priority.sched_priority = 5
         _ = pthread_setschedparam(thread, SCHED_RR, &priority)
         pthread_detach(thread)
     }
 
-    /// Ends the audio that runs.
+    /// Ends the running audio.
     package func stop() {
         state.withLock { state in
             if state.descriptor >= 0 { shutdown(state.descriptor, Int32(SHUT_RDWR)) }
@@ -191,7 +191,7 @@ package final class AudioExchange: Sendable {
     private func finish(_ descriptor: Int32) {
         let onEnd = state.withLock { state -> (@Sendable () -> Void)? in
             close(descriptor)
-            // A new socket may have taken the place while this one was ending.
+            // A new socket may have replaced this one meanwhile.
             guard state.descriptor == descriptor else { return nil }
             state.descriptor = -1
             defer { state.onEnd = nil }

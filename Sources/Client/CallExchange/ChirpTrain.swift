@@ -1,21 +1,21 @@
 import Glibc
 
-/// Chirps at fixed distances, which are found again in a recording by correlation: how long a sound has been under way.
+/// Chirps at fixed intervals, found again in a recording by correlation: measures the delay of a sound.
 ///
-/// Each rises from 400 to 3200 Hz, what every voice codec passes, within a tenth of a second.
+/// Each rises from 400 to 3200 Hz, a range that every voice codec passes, within 0.1 s.
 package struct ChirpTrain: Sendable {
     /// One chirp that was found.
     package struct Echo: Equatable, Sendable {
-        /// Frames from the sending of the chirp to its coming back.
+        /// Frames from sending to receiving the chirp.
         package let delay: Int
-        /// How like the chirp it was, 0 to 1.
+        /// Similarity to the chirp, 0 to 1.
         package let likeness: Double
     }
 
     package static let chirpMilliseconds = 100
-    /// From one chirp to the next: longer than any delay that is looked for.
+    /// Interval between chirps: longer than the longest measured delay.
     package static let distanceMilliseconds = 1_000
-    /// Less is taken for noise.
+    /// Anything less similar counts as noise.
     package static let leastLikeness = 0.35
 
     package let rate: Int
@@ -23,8 +23,8 @@ package struct ChirpTrain: Sendable {
     private let chirp: [Double]
 
     /// - Parameters:
-    ///   - rate: frames per second.
-    ///   - count: how many chirps.
+    ///   - rate: sample rate in Hz.
+    ///   - count: number of chirps.
     package init(rate: Int, count: Int) {
         self.rate = rate
         self.count = count
@@ -37,7 +37,7 @@ package struct ChirpTrain: Sendable {
         }
     }
 
-    /// What to play: the chirps at a quarter of full scale, and silence for the last one to come back in.
+    /// The samples to play: the chirps at a quarter of full scale, then silence for the last one to return.
     package var samples: [Int16] {
         var result = [Int16](repeating: 0, count: count * distance)
         for number in 0..<count {
@@ -46,9 +46,9 @@ package struct ChirpTrain: Sendable {
         return result
     }
 
-    /// Looks for each chirp in what was recorded from `start` on, the frame at which the first one was sent.
+    /// Finds each chirp in the recording from `start` on, the frame at which the first chirp was sent.
     ///
-    /// - Returns: those that were found; a chirp that did not come back, or that noise hides, is left out.
+    /// - Returns: the chirps found; lost ones and those hidden by noise are left out.
     package func echoes(in recorded: [Int16], from start: Int) -> [Echo] {
         (0..<count).compactMap { number in
             let begin = start + number * distance

@@ -1,12 +1,12 @@
 import Glibc
 
-/// What the far end of a test call says, block by block.
+/// The audio of a test call's far end, block by block.
 package struct FarEnd: Sendable {
     package enum Source: Hashable, Sendable {
         case tone(hertz: Double)
         case file(String)
 
-        /// Reads `tone:HZ` or a file name; nil for a tone that is no number between 20 and 20000.
+        /// Reads `tone:HZ` or a file name; nil for a tone outside 20 to 20000.
         package init?(_ text: String) {
             guard text.hasPrefix("tone:") else {
                 self = .file(text)
@@ -17,7 +17,7 @@ package struct FarEnd: Sendable {
         }
     }
 
-    /// Frames per second.
+    /// Sample rate in Hz.
     package let rate: Int
     private let content: Content
     private let loops: Bool
@@ -29,8 +29,8 @@ package struct FarEnd: Sendable {
     }
 
     /// - Parameters:
-    ///   - rate: of a tone; a file has its own.
-    ///   - loops: whether a file begins again after its end; otherwise silence follows.
+    ///   - rate: rate of a tone; a file has its own.
+    ///   - loops: whether a file starts again after its end; otherwise silence follows.
     package init(_ source: Source, rate: Int, loops: Bool) throws(WaveFileError) {
         self.loops = loops
         switch source {
@@ -50,11 +50,11 @@ package struct FarEnd: Sendable {
         content = .samples(samples)
     }
 
-    /// Fills `block` with what comes next.
+    /// Fills `block` with the next samples.
     package mutating func fill(_ block: inout [Int16]) {
         switch content {
         case .tone(let step):
-            // A quarter of full scale: as loud as speech.
+            // A quarter of full scale: about the level of speech.
             for index in block.indices {
                 block[index] = Int16(8192 * sin(step * Double(position + index)))
             }

@@ -3,7 +3,7 @@ import AudioEngine
 package import ControlLoop
 import Glibc
 
-/// What is wrong with a WAV file, or with the disk it is on.
+/// An error in a WAV file or on its disk.
 package struct WaveFileError: Error, Hashable, CustomStringConvertible {
     package let description: String
 
@@ -26,7 +26,7 @@ package struct WaveFile: Equatable, Sendable {
     /// The rates of a call.
     package static let rates = AudioEngine.rates
 
-    /// Frames per second, one of ``rates``.
+    /// Sample rate in Hz, one of ``rates``.
     package let rate: Int
     package let samples: [Int16]
 
@@ -54,12 +54,12 @@ package struct WaveFile: Equatable, Sendable {
         samples = content.samples
     }
 
-    /// As long as the length in a WAV file's header can say.
+    /// The largest size that a WAV file's header can state.
     private static let mostBytes = 1 << 32
 
     private static func contents(_ path: String) throws(WaveFileError) -> [UInt8] {
         do throws(FileRefusal) {
-            // A person names it: it may come through a pipe.
+            // A person names the file: it may be a pipe.
             return try ForeignFile.read(path, atMost: mostBytes, kinds: .any)
         } catch {
             throw WaveFileError(error)
@@ -69,7 +69,7 @@ package struct WaveFile: Equatable, Sendable {
 
 /// Writes a WAV file of 16-bit samples piece by piece.
 ///
-/// The file is valid after every piece, so that one whose writer was killed can be played as well.
+/// The file is valid after every piece, so that it can be played even if the writer was killed.
 package struct WaveWriter: ~Copyable {
     private let path: String
     private let rate: Int
@@ -77,9 +77,9 @@ package struct WaveWriter: ~Copyable {
     private let descriptor: Int32
     private var dataBytes = 0
 
-    /// Begins the file at `path` anew, for its owner alone (``OwnFile``).
+    /// Creates or truncates the file at `path`, readable only by its owner (``OwnFile``).
     ///
-    /// - Parameter channels: interleaved.
+    /// - Parameter channels: number of interleaved channels.
     package init(path: String, rate: Int, channels: Int = 1) throws(WaveFileError) {
         self.path = path
         self.rate = rate
@@ -90,7 +90,7 @@ package struct WaveWriter: ~Copyable {
         try write(header, at: 0)
     }
 
-    /// - Returns: -1 and the reason when there is no file.
+    /// - Returns: the descriptor; -1 and the reason when the file cannot be created.
     private static func begin(_ path: String) -> (descriptor: Int32, problem: WaveFileError?) {
         do throws(FileRefusal) {
             return (try OwnFile.openToRecord(path).descriptor, nil)
