@@ -4,7 +4,8 @@ import Testing
 
 /// The pages about messages explain every message.
 @Suite struct TroubleshootingTests {
-    /// The messages that the pages `docs/operate/Messages*.md` explain: `**`…`**`, in which words in capitals stand for others and … for anything.
+    /// The messages that the pages `docs/operate/Messages*.md` explain: `**`…`**`. Words in capitals stand for names and
+    /// numbers, … for any text.
     static func headings() throws -> [String] {
         let paths = try Page.paths(withSuffix: ".md", under: ["docs/operate"]).filter { $0.contains("/Messages") }
         let pages = try paths.map { try RepositoryTests.contents($0) }.joined(separator: "\n")

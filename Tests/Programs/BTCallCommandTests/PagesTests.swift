@@ -13,7 +13,8 @@ import Testing
     /// Pages of changes name verbs as they were.
     private static func files() throws -> [String] {
         let folders = ["", "dbus", "man", "udev", "etc", "Examples", "Sources/Client/BTCall/BTCall.docc"]
-        let pages = ["docs", "docs/configure", "docs/inside", "docs/operate", "docs/questions", "docs/reference"]
+        let topics = ["applications", "configure", "inside", "operate", "questions", "reference"]
+        let pages = ["docs"] + topics.map { "docs/\($0)" }
         return try (folders + pages).flatMap { folder in
             try FileManager.default.contentsOfDirectory(atPath: root.appending(path: folder).path())
                 .filter { name in
