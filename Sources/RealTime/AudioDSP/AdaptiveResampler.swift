@@ -4,41 +4,41 @@ import Synchronization
 
 /// Converts audio between two rates whose ratio drifts, because two clocks do (docs/inside/Audio.md).
 ///
-/// The ratio can change with every block, by up to 1000 ppm around the nominal one, without a step in the audio. At no
-/// drift whole 10 ms blocks give whole 10 ms blocks from the first call on. The delay is 24 frames of the lower rate (16
-/// at 8 kHz), at most 2 ms.
+/// The ratio can change with every block, by up to 1000 ppm around the nominal one, without a step in the audio. Without
+/// drift, whole 10 ms blocks give whole 10 ms blocks from the first call on. The delay is 24 frames of the lower rate (16 at
+/// 8 kHz), at most 2 ms.
 package struct AdaptiveResampler: ~Copyable {
-    /// The drift stays within this, up and down, in parts per million.
+    /// Limit of the drift in both directions, in parts per million.
     package static var maximumDriftPPM: Double { @_noLocks get { 1000 } }
-    /// Input frames that are converted at once.
+    /// Input frames converted at once.
     private static let chunkFrames = 512
-    /// Filters per frame of the lower rate; between two of them it interpolates.
+    /// Filters per frame of the lower rate; interpolates between adjacent filters.
     private static let phasesPerFrame = 256
 
-    /// How much later the audio comes out, in frames of the output's rate.
+    /// Delay of the output, in frames of its rate.
     package let delayFrames: Int
     package private(set) var driftPPM: Double = 0
 
     private let taps: Int
     private let phases: Int
-    /// `phases` + 1 filters of `taps` values; they stay for the next one of the same rates.
+    /// `phases` + 1 filters of `taps` values; kept for the next resampler of the same rates.
     private let filters: UnsafePointer<Float>
-    /// The input around the present position, the latest last.
+    /// Input around the present position, the latest last.
     private let line: UnsafeMutablePointer<Float>
     private var fill: Int
-    /// The position of the next output in `line`, and its fraction in `unit`ths of an input frame.
+    /// Position of the next output in `line`, and its fraction in `unit`ths of an input frame.
     private var position = 0
     private var fraction = 0
     private let unit: Int
-    /// Input per output frame at no drift, in `unit`ths.
+    /// Input frames per output frame without drift, in `unit`ths.
     private let nominalStep: Int
     private var stepFrames: Int
     private var stepFraction: Int
     private let phasePerFraction: Float
 
     /// - Parameters:
-    ///   - from: nominal frames per second of the input, 8000 to 48000.
-    ///   - to: nominal frames per second of the output.
+    ///   - from: nominal sample rate of the input in Hz, 8000 to 48000.
+    ///   - to: nominal sample rate of the output in Hz.
     package init(from: Int, to: Int) {
         precondition(from > 0 && to > 0, "rates are positive")
         let lower = min(from, to)
@@ -58,17 +58,17 @@ package struct AdaptiveResampler: ~Copyable {
         phasePerFraction = Float(phases) / Float(unit)
     }
 
-    /// Has the filters for a pair of rates ready, so that `init` is quick.
+    /// Prepares the filters for a pair of rates, so that `init` is quick.
     package static func prepare(from: Int, to: Int) { _ = AdaptiveResampler(from: from, to: to) }
 
     deinit {
         line.deallocate()
     }
 
-    /// From the next frame on gives `ppm` parts per million more output than nominal (less, if negative).
+    /// Produces `ppm` parts per million more output than nominal (less, if negative) from the next frame on.
     @_noLocks
     package mutating func setDrift(ppm: Double) {
-        // What is no number compares with nothing: no drift.
+        // NaN means no drift.
         var bounded = ppm == ppm ? ppm : 0
         if bounded > Self.maximumDriftPPM { bounded = Self.maximumDriftPPM }
         if bounded < -Self.maximumDriftPPM { bounded = -Self.maximumDriftPPM }
@@ -78,9 +78,9 @@ package struct AdaptiveResampler: ~Copyable {
         stepFraction = step &- stepFrames &* unit
     }
 
-    /// Converts up to `inputFrames` frames to up to `outputCapacity` frames; returns how many it took and gave.
+    /// Converts up to `inputFrames` frames to up to `outputCapacity` frames; returns how many it consumed and produced.
     ///
-    /// With room for `inputFrames` × nominal ratio × 1.001 + 1 frames it takes all. The two must not overlap.
+    /// With room for `inputFrames` × nominal ratio × 1.001 + 1 frames it consumes all. The buffers must not overlap.
     @_noLocks
     package mutating func process(
         _ input: UnsafePointer<Int16>, _ inputFrames: Int, _ output: UnsafeMutablePointer<Int16>, _ outputCapacity: Int
@@ -88,18 +88,18 @@ package struct AdaptiveResampler: ~Copyable {
         var used = 0
         var made = 0
         while true {
-            // As far as the line reaches.
+            // Up to the end of the line.
             while position &+ taps <= fill && made < outputCapacity {
                 output[made] = next()
                 made &+= 1
             }
             if used >= inputFrames || (made == outputCapacity && position &+ taps <= fill) { return (used, made) }
-            // Room at the end of the line for the next piece.
+            // Make room at the end of the line for the next piece.
             let gone = position < fill ? position : fill
             btcall_move(line, line + gone, (fill &- gone) &* MemoryLayout<Float>.stride)
             fill &-= gone
             position &-= gone
-            // No more than the output needs: what is not used stays with the caller.
+            // Consume no more than the output needs: the rest stays with the caller.
             var piece = inputFrames &- used
             if piece > Self.chunkFrames { piece = Self.chunkFrames }
             if made == outputCapacity {
@@ -121,7 +121,7 @@ package struct AdaptiveResampler: ~Copyable {
         }
     }
 
-    /// Forgets what has gone in; the drift stays.
+    /// Discards all input; keeps the drift.
     @_noLocks
     package mutating func reset() {
         fill = taps &- 1
@@ -157,12 +157,12 @@ package struct AdaptiveResampler: ~Copyable {
         let to: Int
     }
 
-    /// The filters of each pair of rates that has been used, 50 kB a pair: a processor without fast floating
-    /// point takes 50 ms and more for them, and a card is opened while somebody waits to hear something.
+    /// Filters of each pair of rates used so far, 50 kB a pair: without fast floating point a processor needs 50 ms and more
+    /// to compute them, and a card is opened while somebody waits to hear something.
     private static let kept = Mutex<[Rates: FilterBank]>([:])
 
     private struct FilterBank: @unchecked Sendable {
-        /// Never written again.
+        /// Never written after creation.
         let values: UnsafePointer<Float>
     }
 
@@ -178,7 +178,7 @@ package struct AdaptiveResampler: ~Copyable {
         }.values
     }
 
-    /// A low pass (sinc under a Kaiser window), cut into one filter for each position between two input frames.
+    /// Makes a low pass (sinc under a Kaiser window), split into one filter for each position between two input frames.
     ///
     /// - Parameters:
     ///   - half: input frames on each side.
@@ -188,7 +188,7 @@ package struct AdaptiveResampler: ~Copyable {
         half: Int, phases: Int, bandwidth: Double, reach: Int
     ) -> UnsafeMutablePointer<Float> {
         let beta = 8.2
-        // At 8 kHz 3400 Hz has to pass; what folds down instead stays above 3600 Hz.
+        // At 8 kHz 3400 Hz has to pass; aliases stay above 3600 Hz instead.
         let cutoff = reach == 24 ? 0.92 : 0.95
         let taps = 2 * half
         let filters = UnsafeMutablePointer<Float>.allocate(capacity: (phases + 1) * taps)
@@ -201,7 +201,7 @@ package struct AdaptiveResampler: ~Copyable {
                 (values + tap).initialize(to: Float(value))
                 sum += value
             }
-            // Each filter passes a constant as it is: no ripple at the rate of the phases.
+            // Each filter has unity gain at 0 Hz: no ripple at the rate of the phases.
             for tap in 0..<taps { values[tap] = Float(Double(values[tap]) / sum) }
         }
         return filters
@@ -215,7 +215,7 @@ package struct AdaptiveResampler: ~Copyable {
         value.magnitude >= 1 ? 0 : bessel(beta * (1 - value * value).squareRoot()) / bessel(beta)
     }
 
-    /// The modified Bessel function of the first kind, order 0.
+    /// Modified Bessel function of the first kind, order 0.
     private static func bessel(_ value: Double) -> Double {
         var sum = 1.0
         var term = 1.0

@@ -1,24 +1,24 @@
 import CBTCall
 
-/// Brings speech to one level, -20 dB, whoever speaks from wherever: up by 20 dB, down by 12 dB at most.
+/// Brings speech to -20 dB, whatever the speaker and the distance: up by 20 dB, down by 12 dB at most.
 ///
-/// It moves while somebody speaks only, so that noise in the pauses stays where it is, by 12 dB a second up and 35 dB down.
-/// Peaks that would be too loud lower the gain for as long as they last.
+/// It adapts during speech only, so that noise in pauses is not raised: by 12 dB a second up and 35 dB down. Peaks that
+/// would be too loud lower the gain while they last.
 struct AutomaticGain: Sendable {
     private static var target: Float { @_noLocks get { 3_277 } }
     private static var most: Float { @_noLocks get { 10 } }
     private static var least: Float { @_noLocks get { 0.25 } }
-    /// In 10 ms.
+    /// Factor per 10 ms.
     private static var up: Float { @_noLocks get { 1.0139 } }
     private static var down: Float { @_noLocks get { 0.96 } }
     private static var highestPeak: Float { @_noLocks get { 29_000 } }
-    /// Blocks of speech until it knows enough to move.
+    /// Blocks of speech before the gain starts to adapt.
     private static var firstBlocks: Float { @_noLocks get { 20 } }
-    /// Blocks that the level is a mean of.
+    /// Averaging length of the level, in blocks.
     private static var meanBlocks: Float { @_noLocks get { 150 } }
 
     private let frames: Int
-    /// How fast the limiter may go down: 2.5 ms.
+    /// Attack time of the limiter: 2.5 ms.
     private let attackFrames: Int
     private var level: Float = 0
     private var blocks: Float = 0
@@ -26,17 +26,17 @@ struct AutomaticGain: Sendable {
     private var limit: Float = 1
     private var present: Float = 1
 
-    /// - Parameter rate: frames per second; a block is 10 ms.
+    /// - Parameter rate: in Hz; a block is 10 ms.
     init(rate: Int) {
         frames = rate / 100
         attackFrames = rate / 400
     }
 
-    /// Changes 10 ms in place.
+    /// Processes 10 ms in place.
     ///
     /// - Parameters:
-    ///   - isOn: otherwise it goes back to doing nothing, at the same pace.
-    ///   - isSpeech: the block is speech and no pause.
+    ///   - isOn: if false, the gain returns to 1 at the same pace.
+    ///   - isSpeech: the block is speech, not a pause.
     @_noLocks
     mutating func process(_ samples: UnsafeMutablePointer<Float>, isOn: Bool, isSpeech: Bool) {
         if isOn {
@@ -48,7 +48,7 @@ struct AutomaticGain: Sendable {
         apply(samples)
     }
 
-    /// Another microphone: its level is learnt anew, from the present gain.
+    /// Relearns the level for another microphone, from the present gain.
     @_noLocks
     mutating func forgetLevel() { blocks = 0 }
 
@@ -80,7 +80,7 @@ struct AutomaticGain: Sendable {
             index &+= 1
         }
         let room = peak * gain > Self.highestPeak ? Self.highestPeak / (peak * gain) : 1
-        // Back up within some 50 ms.
+        // Recovers within about 50 ms.
         limit = room < limit ? room : (limit > 0.999 ? 1 : limit + 0.2 * (1 - limit))
         if room < limit { limit = room }
         let wanted = gain * limit

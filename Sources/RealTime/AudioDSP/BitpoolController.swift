@@ -1,12 +1,12 @@
-/// Bitpool by link: a stream whose socket does not keep up is made smaller, and slowly larger again when it does.
+/// Lowers the bitpool of a stream whose socket does not keep up, and slowly raises it again when it does.
 package struct BitpoolController: Sendable {
-    /// Below it a listener would rather have a gap.
+    /// Lowest bitpool: a listener would prefer a gap to less.
     private static var floor: Int { @_noLocks get { 15 } }
-    /// Milliseconds that wait in vain before the radio is taken to be too slow, and not only busy for a moment.
+    /// Waiting audio in milliseconds above which the radio counts as too slow, not just busy for a moment.
     private static var limit: Int { @_noLocks get { 40 } }
-    /// From one step down to the next: what waits already is as long as it is.
+    /// Time between two steps down: audio that already waits is not shortened by a step.
     private static var pause: Int64 { @_noLocks get { 100_000_000 } }
-    /// Without waiting, from one step up to the next.
+    /// Time without waiting audio before each step up.
     private static var patience: Int64 { @_noLocks get { 5_000_000_000 } }
 
     package private(set) var bitpool: Int
@@ -16,19 +16,19 @@ package struct BitpoolController: Sendable {
     private var goodSince: Int64 = 0
 
     /// - Parameters:
-    ///   - highest: what it begins with and comes back to.
-    ///   - minimum: what was agreed on.
+    ///   - highest: initial value, and the limit of steps up.
+    ///   - minimum: lowest agreed value.
     package init(highest: Int, minimum: Int) {
         self.highest = highest
         lowest = min(highest, max(minimum, Self.floor))
         bitpool = highest
     }
 
-    /// Notes how much waits for the socket, once a tick; true when the bitpool has changed.
+    /// Records how much audio waits for the socket; call once a tick. Returns true when the bitpool has changed.
     ///
     /// - Parameters:
-    ///   - milliseconds: of audio behind a packet that the socket did not take; 0 when there is no such packet.
-    ///   - now: nanoseconds, never less than the last time.
+    ///   - milliseconds: of audio behind a packet that the socket did not accept; 0 without such a packet.
+    ///   - now: nanoseconds, never less than in the previous call.
     @_noLocks
     package mutating func note(waiting milliseconds: Int, now: Int64) -> Bool {
         if milliseconds >= Self.limit {

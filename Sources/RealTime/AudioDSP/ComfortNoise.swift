@@ -1,13 +1,13 @@
 import CBTCall
 import Glibc
 
-/// A quiet, dull noise for where nothing is sent, so that a line does not sound dead: as loud as the room was, once it has
-/// been listened to. The same seed gives the same noise.
+/// Quiet, dull noise for times without audio, so that a line does not sound dead: as loud as the room once it has been
+/// learnt. The same seed gives the same noise.
 package struct ComfortNoise: Sendable {
     private var amplitude: Float
-    /// Of an effective value of 1.
+    /// Amplitude for an RMS of 1.
     private let amplitudePerUnit: Float
-    /// The effective value that is made, and the bounds of what is learned, -80 and -45 dB.
+    /// RMS of the noise, and the limits of learning, -80 and -45 dB.
     private var effective: Float
     private static let quietest: Float = 3.3
     private static let loudest: Float = 184
@@ -16,8 +16,8 @@ package struct ComfortNoise: Sendable {
     private var state: UInt32
 
     /// - Parameters:
-    ///   - rate: frames per second.
-    ///   - levelDecibels: effective value below full scale, -90 to 0.
+    ///   - rate: in Hz.
+    ///   - levelDecibels: RMS below full scale, -90 to 0.
     ///   - seed: any number.
     package init(rate: Int, levelDecibels: Float = -70, seed: UInt32 = 0x2545_F491) {
         // One pole at 1 kHz.
@@ -25,14 +25,14 @@ package struct ComfortNoise: Sendable {
         keep = pole
         state = seed == 0 ? 1 : seed
         effective = 32_768 * pow(10, min(max(levelDecibels, -90), 0) / 20)
-        // White noise of even distribution in ±1 has a variance of 1/3; the pole takes (1 - p) / (1 + p) of it.
+        // White noise, uniform in ±1, has a variance of 1/3; the pole passes (1 - p) / (1 + p) of it.
         amplitudePerUnit = (3 * (1 + pole) / (1 - pole)).squareRoot() * (1 - pole)
         amplitude = effective * amplitudePerUnit
     }
 
-    /// Learns from a block of the microphone how loud the room is: the quiet between words counts, not the words.
+    /// Learns the room's loudness from a block of the microphone: from the quiet between words, not the words.
     ///
-    /// Follows down within 100 ms and up by a fifth a second; digital silence is no room.
+    /// Follows down within 100 ms and up by a fifth a second; ignores digital silence.
     @_noLocks
     package mutating func follow(_ samples: UnsafePointer<Int16>, _ frames: Int) {
         var energy: Float = 0

@@ -1,15 +1,14 @@
-/// A change from one audio to another in straight ramps whose sum is always 1: between two copies of the same audio it
-/// is not heard at all.
+/// Crossfade by straight ramps whose sum is always 1: inaudible between two copies of the same audio.
 package struct CrossFade: Sendable {
     private let length: Int
-    /// Frames done; `length` when it is not running.
+    /// Frames done; `length` when no fade is running.
     private var position: Int
 
-    /// Makes one that is not running.
+    /// Creates a crossfade that is not running.
     ///
     /// - Parameters:
-    ///   - rate: frames per second.
-    ///   - milliseconds: how long it takes, at least one frame.
+    ///   - rate: in Hz.
+    ///   - milliseconds: duration, at least one frame.
     package init(rate: Int, milliseconds: Int = 20) {
         length = max(1, rate * milliseconds / 1000)
         position = length
@@ -19,30 +18,30 @@ package struct CrossFade: Sendable {
         @_noLocks get { position < length }
     }
 
-    /// Frames until the new audio is alone.
+    /// Frames until only the new audio is left.
     package var framesLeft: Int {
         @_noLocks get { length &- position }
     }
 
-    /// Begins, from the old audio alone.
+    /// Starts with the old audio only.
     @_noLocks
     package mutating func start() {
         position = 0
     }
 
-    /// Ends at once, with the new audio alone.
+    /// Ends at once, with the new audio only.
     @_noLocks
     package mutating func cancel() {
         position = length
     }
 
-    /// Moves on by `frames` frames, after `fadeOut` and `fadeIn`.
+    /// Advances by `frames` frames, after `fadeOut` and `fadeIn`.
     @_noLocks
     package mutating func advance(_ frames: Int) {
         position = frames < length &- position ? position &+ frames : length
     }
 
-    /// Lowers `frames` frames of the old audio in place, from the present position on; silence behind the end.
+    /// Fades `frames` frames of the old audio out in place, from the present position on; silence after the end.
     @_noLocks
     package func fadeOut(_ samples: UnsafeMutablePointer<Int16>, _ frames: Int) {
         var index = 0
@@ -53,7 +52,7 @@ package struct CrossFade: Sendable {
         }
     }
 
-    /// Raises `frames` frames of the new audio in place, from the present position on.
+    /// Fades `frames` frames of the new audio in in place, from the present position on.
     @_noLocks
     package func fadeIn(_ samples: UnsafeMutablePointer<Int16>, _ frames: Int) {
         var index = 0
@@ -63,7 +62,7 @@ package struct CrossFade: Sendable {
         }
     }
 
-    /// Writes the sum of both, faded, to `output`, which may be one of them; moves on.
+    /// Writes the faded sum of both to `output`, which may be one of them, and advances.
     @_noLocks
     package mutating func blend(
         from old: UnsafePointer<Int16>, to new: UnsafePointer<Int16>, into output: UnsafeMutablePointer<Int16>,

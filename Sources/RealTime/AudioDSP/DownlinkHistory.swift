@@ -1,31 +1,30 @@
-/// The last half second of what the far end said, and how far behind it the listener is: signed 16 bit, mono, at the rate
-/// of the bus. Belongs to the audio thread.
+/// The last half second of the far end's audio, and how far the listener is behind it: signed 16 bit, mono, at the rate of
+/// the bus. Belongs to the audio thread.
 ///
-/// When a headset dies, what was given to it since its last sign of life has been heard by nobody. The next device begins
-/// there, so that no word is lost, and catches up: of pauses it leaves out all but 10 ms, and of voices a few of their
-/// periods (``VoicedPeriod``), a fifth at most, so that they sound quicker and not higher. While nobody is
-/// behind, nothing is delayed and nothing is changed.
+/// When a headset dies, nobody has heard the audio sent to it since its last sign of life. The next device resumes there, so
+/// that no word is lost, and catches up: pauses are cut to 10 ms, and voices lose a few of their periods (``VoicedPeriod``),
+/// a fifth at most, so that they sound quicker but not higher. Without a backlog, nothing is delayed or changed.
 package struct DownlinkHistory: ~Copyable {
-    /// Frames that the listener is behind.
+    /// Frames by which the listener is behind.
     package private(set) var backlogFrames = 0
-    /// Frames of the latest samples given out that nobody has heard.
+    /// Latest frames returned that nobody has heard.
     package private(set) var unheardFrames = 0
 
     private var ring: SampleRing
-    /// What is left out at once at most, in frames.
+    /// Maximum length of one cut, in frames.
     private let longestPiece: Int
     private let rate: Int
-    /// Blocks until a voice may be shortened again: it is, once in 70 ms at most.
+    /// Blocks until a voice may be shortened again: at most once in 70 ms.
     private var blocksToRest = 0
     private static var restingBlocks: Int { @_noLocks get { 7 } }
-    /// The loudest that was said lately, and what passes for a pause beside it: 24 dB less, and what nobody hears.
+    /// Recent maximum of the audio, and the threshold of a pause: 24 dB below it, and any inaudible level.
     private var peak = 0
     private static var inaudible: Int { @_noLocks get { 60 } }
     private let around: UnsafeMutablePointer<Int16>
-    /// From what is left out to what follows it, 10 ms.
+    /// Crossfade over a cut, 10 ms.
     private var fade: CrossFade
 
-    /// - Parameter rate: frames per second of the bus.
+    /// - Parameter rate: of the bus, in Hz.
     package init(rate: Int) {
         ring = SampleRing(capacity: rate / 2)
         fade = CrossFade(rate: rate, milliseconds: 10)
@@ -38,10 +37,10 @@ package struct DownlinkHistory: ~Copyable {
 
     deinit { around.deallocate() }
 
-    /// Takes what the far end says now, 10 ms, and replaces it by what the listener is to hear now.
+    /// Stores the far end's next 10 ms, and replaces them by the audio to play now.
     ///
-    /// - Parameter unheard: frames of what was given out lately, with these, that nobody hears, if it is known; negative:
-    ///   these, and those before that were not heard either.
+    /// - Parameter unheard: known number of the latest frames returned, including these, that nobody hears; negative: these
+    ///   frames, in addition to earlier unheard ones.
     @_noLocks
     package mutating func pass(_ block: UnsafeMutablePointer<Int16>, _ frames: Int, unheard: Int) {
         notePeak(block, frames)
@@ -53,10 +52,10 @@ package struct DownlinkHistory: ~Copyable {
         if backlogFrames > 0 { play(block, frames, catchesUp: unheard >= 0) }
     }
 
-    /// A new device continues for one that has died: gives out again what nobody has heard, from its beginning.
+    /// Continues on a new device after one that has died: returns the unheard audio again, from its beginning.
     ///
-    /// Copies up to `count` frames, which are the first of it, to `output`, and returns how many; `pass` goes on behind
-    /// them. They count as unheard until `pass` says otherwise.
+    /// Copies up to `count` frames, the earliest, to `output`, and returns how many; `pass` continues after them. They count
+    /// as unheard until `pass` says otherwise.
     @_noLocks
     package mutating func resume(_ output: UnsafeMutablePointer<Int16>, _ count: Int) -> Int {
         backlogFrames += unheardFrames
@@ -69,7 +68,7 @@ package struct DownlinkHistory: ~Copyable {
         return made
     }
 
-    /// What was said does not belong to what comes: another call.
+    /// Discards the history before another call.
     @_noLocks
     package mutating func forget() {
         let frames = ring.available
@@ -78,7 +77,7 @@ package struct DownlinkHistory: ~Copyable {
         unheardFrames = 0
     }
 
-    /// No more than is kept can be given out again.
+    /// Limits the backlog to the stored audio.
     @_noLocks
     private mutating func limit(given: Int) {
         let most = ring.available - given
@@ -90,7 +89,7 @@ package struct DownlinkHistory: ~Copyable {
     private mutating func play(_ block: UnsafeMutablePointer<Int16>, _ frames: Int, catchesUp: Bool) {
         let start = ring.available - frames - backlogFrames
         _ = ring.peek(block, frames, offset: start)
-        // What nobody hears is given out again: it must not be shortened.
+        // Unheard audio is repeated, so it must not be shortened.
         if !catchesUp { return }
         if blocksToRest > 0 { blocksToRest -= 1 }
         let piece = longestPiece < backlogFrames ? longestPiece : backlogFrames
@@ -103,7 +102,7 @@ package struct DownlinkHistory: ~Copyable {
         backlogFrames -= left
     }
 
-    /// How many frames of the voice at `start` can be left out; fills `around`.
+    /// Returns how many frames of the voice at `start` can be cut; fills `around`.
     @_noLocks
     private mutating func voicedFrames(_ start: Int, _ frames: Int) -> Int {
         let needed = VoicedPeriod.framesNeeded(rate: rate)
@@ -114,7 +113,7 @@ package struct DownlinkHistory: ~Copyable {
         return period
     }
 
-    /// How many of the first `count` frames of `around` belong to a pause.
+    /// Returns how many of the first `count` frames of `around` belong to a pause.
     @_noLocks
     private func quietFrames(_ count: Int) -> Int {
         let bound = peak / 16 > Self.inaudible ? peak / 16 : Self.inaudible
@@ -127,7 +126,7 @@ package struct DownlinkHistory: ~Copyable {
         return count
     }
 
-    /// Follows what is loudest up at once, and down by half in 1.4 s.
+    /// Tracks the peak: up at once, down by half in 1.4 s.
     @_noLocks
     private mutating func notePeak(_ samples: UnsafePointer<Int16>, _ frames: Int) {
         peak = peak * 199 / 200

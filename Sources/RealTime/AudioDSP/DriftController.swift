@@ -1,19 +1,19 @@
-/// Holds the queue between two clocks at its target by telling a resampler how much to give (docs/inside/Audio.md).
+/// Keeps the queue between two clocks at its target by steering a resampler (docs/inside/Audio.md).
 ///
-/// A slow loop: proportional to how far the smoothed level is off, plus what it has learned of the clocks. It settles in
-/// half a minute and stays within ±1000 ppm, which nobody hears. What it cannot hold, `excess` cuts off.
+/// A slow loop: proportional to the deviation of the smoothed level, plus the learnt difference of the clocks. It settles in
+/// half a minute and stays within ±1000 ppm, which is inaudible. `excess` drops what it cannot hold.
 package struct DriftController: Sendable {
-    /// Half a second: the level jumps by a block or a period all the time.
+    /// Half a second: the level constantly jumps by a block or a period.
     private static let smoothing = 0.5
     /// Per second; critically damped with `learning`.
     private static let pull = 0.28
     private static let learning = 0.0196
     private static let limitPPM = 1000.0
 
-    /// Frames to hold, and never to exceed.
+    /// Frames to hold, and the limit.
     package let target: Int
     package let ceiling: Int
-    /// The latest answer, and the part of it that is the difference of the clocks.
+    /// Latest result, and the part of it that is the difference of the clocks.
     package private(set) var ppm: Double = 0
     package private(set) var learnedPPM: Double = 0
 
@@ -24,8 +24,8 @@ package struct DriftController: Sendable {
 
     /// - Parameters:
     ///   - target: frames to hold in the queue.
-    ///   - rate: frames per second of the queue.
-    ///   - ceiling: frames that the queue must never exceed; twice the target if nil.
+    ///   - rate: of the queue, in Hz.
+    ///   - ceiling: maximum frames in the queue; twice the target if nil.
     ///   - updatesPerSecond: how often `update` is called.
     package init(target: Int, rate: Int, ceiling: Int? = nil, updatesPerSecond: Int = 100) {
         self.target = target
@@ -34,7 +34,7 @@ package struct DriftController: Sendable {
         interval = 1 / Double(max(updatesPerSecond, 1))
     }
 
-    /// Takes the level of the queue in frames; returns by how many ppm more than nominal to put into it.
+    /// Processes the queue's level in frames; returns by how many ppm more than nominal to fill it.
     ///
     /// Positive when the queue is short: give it to `AdaptiveResampler.setDrift(ppm:)` of the resampler that fills it.
     @_noLocks
@@ -48,7 +48,7 @@ package struct DriftController: Sendable {
         }
         let error = (Double(target) - level) / rate
         let wanted = error * Self.pull * 1e6 + learnedPPM
-        // At the limit nothing is learned: the level is then off for another reason than the clocks.
+        // At the limit nothing is learnt: the deviation then has another cause than the clocks.
         if wanted < Self.limitPPM && wanted > -Self.limitPPM {
             learnedPPM = Self.bounded(learnedPPM + error * Self.learning * interval * 1e6)
         }
@@ -62,7 +62,7 @@ package struct DriftController: Sendable {
         frames > ceiling ? frames &- target : 0
     }
 
-    /// After the queue was filled anew: forgets its level, keeps what was learned of the clocks.
+    /// Resets the level after the queue was refilled; keeps the learnt difference of the clocks.
     @_noLocks
     package mutating func reset() {
         hasLevel = false

@@ -1,39 +1,39 @@
-/// A volume that moves in ramps, so that it does not click.
+/// Volume that changes in ramps, so that it does not click.
 package struct Gain: Sendable {
-    /// Per frame: from 0 to 1 in 20 ms.
+    /// Change per frame: from 0 to 1 in 20 ms.
     private let slope: Float
     private var present: Float
     private var wanted: Float
     private var isMuted = false
 
     /// - Parameters:
-    ///   - rate: frames per second.
-    ///   - gain: a factor, in force at once.
+    ///   - rate: in Hz.
+    ///   - gain: initial factor, without a ramp.
     package init(rate: Int, gain: Float = 1) {
         slope = 50 / Float(max(rate, 1))
         present = gain
         wanted = gain
     }
 
-    /// No ramp is under way.
+    /// No ramp is running.
     package var isSettled: Bool {
         @_noLocks get { present == target }
     }
 
-    /// What comes out is what goes in.
+    /// The output equals the input.
     package var isOpen: Bool {
         @_noLocks get { present == 1 && target == 1 }
     }
 
-    /// What comes out is digital zero.
+    /// The output is digital zero.
     package var isSilent: Bool {
         @_noLocks get { present == 0 && target == 0 }
     }
 
-    /// Ramps to a factor, 0 and more; 20 ms for a change by 1.
+    /// Ramps to a factor, 0 and higher; 20 ms for a change by 1.
     @_noLocks
     package mutating func set(_ gain: Float) {
-        // NaN too becomes 0.
+        // NaN also becomes 0.
         wanted = gain > 0 ? gain : 0
     }
 
@@ -43,11 +43,11 @@ package struct Gain: Sendable {
         isMuted = muted
     }
 
-    /// Ends the ramp at once: nobody hears it.
+    /// Ends the ramp at once, for audio that nobody hears.
     @_noLocks
     package mutating func settle() { present = target }
 
-    /// Changes `frames` frames in place; too loud becomes as loud as possible.
+    /// Applies the gain to `frames` frames in place; clips.
     @_noLocks
     package mutating func apply(_ samples: UnsafeMutablePointer<Int16>, _ frames: Int) {
         let end = target
@@ -64,9 +64,9 @@ package struct Gain: Sendable {
         }
     }
 
-    /// The same for interleaved pairs of another rate: the ramps last as long.
+    /// Applies the gain to interleaved pairs of another rate; the ramps last as long.
     ///
-    /// - Parameter rate: frames per second.
+    /// - Parameter rate: in Hz.
     @_noLocks
     package mutating func apply(pairs: UnsafeMutablePointer<Int16>, _ frames: Int, rate: Int) {
         let end = target

@@ -2,17 +2,17 @@ import CBTCall
 
 /// Finds codec frames in the bytes of a transparent link (HFP 1.9, wide band speech, synchronisation header H2).
 ///
-/// A codec frame is 60 bytes: a header of two (0x01 and a sequence number of two bits, each sent twice), and 57 of mSBC
-/// with one of padding, or 58 of LC3. Packets need not begin with one. A search takes a whole header with syncword and
-/// reserved bytes. In step, the next codec frame is expected right behind the last one, and much is forgiven there:
+/// A codec frame is 60 bytes: a header of two (0x01 and a two-bit sequence number, each bit sent twice), and 57 of mSBC with
+/// one of padding, or 58 of LC3. Packets need not begin with a header. A search accepts only a complete header with syncword
+/// and reserved bytes. In step, the next codec frame is expected right after the last one, and much is tolerated there:
 ///
-/// - Damaged bytes keep the place of what they stand for: a header within them is not looked at, nor its number.
-/// - Of the header and the syncword one may be wrong. The decoder says what the rest is worth.
-/// - When both are wrong, or a complete header shows up within a codec frame, bytes were lost or inserted. A header that
-///   began in the last bytes of the codec frame before is found as well; else the search goes on byte by byte.
+/// - Damaged bytes fill the place of the lost ones: a header within them is ignored, as is its number.
+/// - Either the header or the syncword may be wrong. The decoder judges the rest.
+/// - If both are wrong, or a complete header appears within a codec frame, bytes were lost or inserted. A header that began
+///   in the last bytes of the previous codec frame is found as well; otherwise the search continues byte by byte.
 ///
-/// LC3 has no syncword, so that a header is no more than two bytes, of which others can look the same: a search takes one
-/// only when the next follows in its place, and in step a header may have one wrong bit.
+/// LC3 has no syncword, so a header is only two bytes, which other bytes can imitate: a search accepts one only if the next
+/// follows in its place, and in step a header may have one wrong bit.
 ///
 /// ```swift
 /// while offset < count {
@@ -24,56 +24,56 @@ package struct H2Synchronizer: ~Copyable {
     /// Bytes of a codec frame with header and padding.
     package static var frameBytes: Int { @_noLocks get { 60 } }
     private static var headerBytes: Int { @_noLocks get { 2 } }
-    /// Header, syncword and the two bytes behind it, which mSBC keeps zero.
+    /// Header, syncword and the two bytes after it, which mSBC keeps zero.
     private static var patternBytes: Int { @_noLocks get { 5 } }
-    /// As much of a pattern as can end a codec frame.
+    /// Longest part of a pattern that can end a codec frame.
     private static var tailBytes: Int { @_noLocks get { patternBytes &- 1 } }
-    /// After so many equal numbers in a row they are no numbers: a headset that does not count.
+    /// Number of consecutive equal numbers after which a headset counts as not numbering its frames.
     private static var believedRepeats: Int { @_noLocks get { 2 } }
-    /// After so many zeros in a row the padding of a headset is believed to be zero always.
+    /// Number of consecutive zero paddings after which a headset's padding is assumed to be always zero.
     private static var trustedPaddings: Int { @_noLocks get { 4 } }
 
     private let hasSyncword: Bool
-    /// The end of the codec frame before, followed by `buffer`.
+    /// End of the previous codec frame, followed by `buffer`.
     private let storage: UnsafeMutablePointer<UInt8>
     private let buffer: UnsafeMutablePointer<UInt8>
     private var fill = 0
-    /// The search found the last codec frame where it was expected.
+    /// The last codec frame was where it was expected.
     private var isInStep = false
     private var lastSequence = -1
-    /// Equal numbers in a row.
+    /// Consecutive equal numbers.
     private var repeats = 0
-    /// The header of the codec frame in the buffer came whole and undamaged.
+    /// The header of the codec frame in the buffer arrived complete and undamaged.
     private var isHeaderSound = false
-    /// Codec frames in a row whose padding was zero, as it should be; counted up to `trustedPaddings`.
+    /// Consecutive codec frames with zero padding, as it should be; counted up to `trustedPaddings`.
     private var zeroPaddings = 0
-    /// Bytes of the buffer that came damaged lie from the first of these indices to before the second; 0 for none.
+    /// Damaged bytes of the buffer lie from the first of these indices to before the second; 0 for none.
     private var damagedStart = 0
     private var damagedEnd = 0
 
     /// A codec frame is complete; true until the next `consume`.
     package private(set) var hasFrame = false
-    /// Part of that codec frame came in a damaged packet, or something else is where its padding should be.
+    /// Part of the codec frame arrived in a damaged packet, or its padding holds other data.
     package private(set) var frameIsDamaged = false
-    /// How many codec frames, modulo 4, the sequence numbers say are missing between the last two.
+    /// Number of codec frames, modulo 4, missing between the last two according to the sequence numbers.
     package private(set) var framesMissedBefore = 0
-    /// The numbers of the last two are known, and believed.
+    /// The sequence numbers of the last two are known and plausible.
     package private(set) var isNumbered = false
-    /// Bytes that belonged to no codec frame since the last complete one, or until that one when `hasFrame`.
+    /// Bytes outside any codec frame since the last complete one, or until that one when `hasFrame`.
     package private(set) var skippedBeforeFrame = 0
 
-    /// How often the sequence number was not the next one.
+    /// Number of sequence numbers that did not follow the previous one.
     package private(set) var sequenceGaps = 0
-    /// Codec frames missing by those numbers.
+    /// Codec frames missing according to those numbers.
     package private(set) var framesMissed = 0
-    /// How often the search had to start again.
+    /// Number of restarted searches.
     package private(set) var resyncs = 0
-    /// Bytes that belonged to no codec frame.
+    /// Bytes outside any codec frame.
     package private(set) var bytesSkipped = 0
-    /// Bytes that were the end of one codec frame until they turned out to be the beginning of the next.
+    /// Bytes reassigned from the end of one codec frame to the beginning of the next.
     package private(set) var bytesTakenBack = 0
 
-    /// - Parameter hasSyncword: of mSBC, which LC3 has not.
+    /// - Parameter hasSyncword: true for mSBC, false for LC3.
     package init(hasSyncword: Bool = true) {
         self.hasSyncword = hasSyncword
         let count = Self.tailBytes + Self.frameBytes + Self.headerBytes
@@ -89,14 +89,14 @@ package struct H2Synchronizer: ~Copyable {
         @_noLocks get { UnsafePointer(buffer + Self.headerBytes) }
     }
 
-    /// Bytes of a codec frame that has begun, or may have.
+    /// Bytes of an incomplete or possible codec frame.
     package var pendingBytes: Int {
         @_noLocks get { hasFrame ? fill &- Self.frameBytes : fill }
     }
 
-    /// Takes bytes up to and including the end of a codec frame, or all `count`; returns how many.
+    /// Consumes bytes up to and including the end of a codec frame, or all `count`; returns how many.
     ///
-    /// - Parameter isDamaged: these bytes came with a bad packet status, or are known to be nothing.
+    /// - Parameter isDamaged: these bytes arrived with a bad packet status, or are known to be meaningless.
     @_noLocks
     package mutating func consume(_ bytes: UnsafePointer<UInt8>, _ count: Int, isDamaged: Bool) -> Int {
         if hasFrame { begin() }
@@ -118,7 +118,8 @@ package struct H2Synchronizer: ~Copyable {
         return taken
     }
 
-    /// No more bytes follow. True when they end in a codec frame behind which no other confirms it: `frame` is it then.
+    /// Ends the input. Returns true when the bytes end in a codec frame that no later one confirms: `frame` is then that
+    /// one.
     @_noLocks
     package mutating func finish() -> Bool {
         if hasFrame || fill < Self.frameBytes { return false }
@@ -126,7 +127,7 @@ package struct H2Synchronizer: ~Copyable {
         return true
     }
 
-    /// Forgets everything but the counters, as for a new link.
+    /// Resets everything but the counters, as for a new link.
     @_noLocks
     package mutating func reset() {
         fill = 0
@@ -141,12 +142,12 @@ package struct H2Synchronizer: ~Copyable {
         framesMissedBefore = 0
     }
 
-    /// Makes room behind a complete codec frame.
+    /// Makes room after a complete codec frame.
     @_noLocks
     private mutating func begin() {
         btcall_move(storage, buffer + (Self.frameBytes &- Self.tailBytes), Self.tailBytes)
         hasFrame = false
-        // Of LC3 the next header may have been there to confirm the last one.
+        // With LC3 the next header may already be here, to confirm the last one.
         fill &-= Self.frameBytes
         dropDamaged(Self.frameBytes)
         btcall_move(buffer, buffer + Self.frameBytes, fill)
@@ -154,11 +155,11 @@ package struct H2Synchronizer: ~Copyable {
         if fill > 0 { noteHeader() }
     }
 
-    /// One more byte is in the buffer.
+    /// Handles one more byte in the buffer.
     @_noLocks
     private mutating func look() {
         if fill > Self.patternBytes {
-            // Controllers give a packet that they have lost as a copy of an older one.
+            // Controllers replace a lost packet by a copy of an older one.
             if damagedEnd <= fill &- Self.patternBytes, patternEnds(at: buffer + fill) {
                 skip(fill &- Self.patternBytes)
                 noteHeader()
@@ -172,7 +173,7 @@ package struct H2Synchronizer: ~Copyable {
         }
     }
 
-    /// One more byte is in the buffer, and there is no syncword.
+    /// Handles one more byte in the buffer without a syncword.
     @_noLocks
     private mutating func lookForHeader() {
         if isInStep {
@@ -191,7 +192,7 @@ package struct H2Synchronizer: ~Copyable {
         if isOther && fill >= Self.headerBytes { noteHeader() }
     }
 
-    /// The buffer begins with a header, and with the next one where that should be, as far as it goes.
+    /// Whether the buffer begins with a header, and with the next one in its place, as far as the bytes reach.
     @_noLocks
     private func isHeaderOrPart() -> Bool {
         if buffer[0] != 0x01 { return false }
@@ -204,7 +205,7 @@ package struct H2Synchronizer: ~Copyable {
     @_noLocks
     private func isDamaged(_ index: Int) -> Bool { index >= damagedStart && index < damagedEnd }
 
-    /// A header with one wrong bit at most.
+    /// Whether this is a header with at most one wrong bit.
     @_noLocks
     private func isNearlyHeader() -> Bool {
         if Self.sequence(of: buffer[1]) >= 0 { return (buffer[0] ^ 0x01).nonzeroBitCount <= 1 }
@@ -214,12 +215,12 @@ package struct H2Synchronizer: ~Copyable {
             || (wrong ^ 0xC8).nonzeroBitCount == 1 || (wrong ^ 0xF8).nonzeroBitCount == 1
     }
 
-    /// The first bytes of the buffer begin a codec frame, for all that is known.
+    /// Whether the buffer can begin a codec frame, as far as is known.
     @_noLocks
     private func isInPlace() -> Bool {
         if damagedEnd > 0 { return true }
         if buffer[0] == 0x01 && Self.sequence(of: buffer[1]) >= 0 { return true }
-        // A headset may use the reserved bytes, but then its headers have to be right.
+        // A headset may use the reserved bytes, but then its headers must be correct.
         return buffer[2] == 0xAD && buffer[3] == 0 && buffer[4] == 0
     }
 
@@ -228,7 +229,7 @@ package struct H2Synchronizer: ~Copyable {
         isHeaderSound = damagedEnd == 0 && buffer[0] == 0x01 && Self.sequence(of: buffer[1]) >= 0
     }
 
-    /// There is no codec frame where it was expected: it may begin some bytes before, or behind.
+    /// Handles a missing codec frame: it may begin some bytes earlier or later.
     @_noLocks
     private mutating func loseStep() {
         var early = 1
@@ -273,12 +274,13 @@ package struct H2Synchronizer: ~Copyable {
         lastSequence = sequence
     }
 
-    /// False when something else is where the padding should be, such as the beginning of the next header: bytes of this
-    /// codec frame are missing. The decoder would not notice, because the checksum covers its first bytes only.
+    /// Returns false when the padding holds other data, such as the beginning of the next header: bytes of this codec frame
+    /// are missing. The decoder would not notice, because the checksum covers the first bytes only.
     @_noLocks
     private func isWhole() -> Bool {
         let end = buffer + Self.frameBytes
-        // A wrong bit there costs the codec frame, too: missing bytes are far more frequent, and often leave a byte of one bit.
+        // A bit error there costs the codec frame, too: missing bytes are far more frequent, and often leave a byte with one
+        // bit.
         if zeroPaddings == Self.trustedPaddings && end[-1] != 0 { return false }
         if end[-2] == 0x01 && Self.sequence(of: end[-1]) >= 0 { return false }
         if end[-3] == 0x01 && Self.sequence(of: end[-2]) >= 0 && end[-1] == 0xAD { return false }
@@ -295,7 +297,7 @@ package struct H2Synchronizer: ~Copyable {
         }
     }
 
-    /// Drops the first `count` bytes of the buffer: they are no codec frame.
+    /// Drops the first `count` bytes of the buffer, which are not part of a codec frame.
     @_noLocks
     private mutating func skip(_ count: Int) {
         if isInStep {
@@ -309,14 +311,14 @@ package struct H2Synchronizer: ~Copyable {
         btcall_move(buffer, buffer + count, fill)
     }
 
-    /// The first `count` bytes of the buffer go.
+    /// Removes the first `count` bytes of the buffer.
     @_noLocks
     private mutating func dropDamaged(_ count: Int) {
         damagedStart = damagedStart > count ? damagedStart &- count : 0
         damagedEnd = damagedEnd > count ? damagedEnd &- count : 0
     }
 
-    /// The buffer may be the beginning of a codec frame.
+    /// Whether the buffer may be the beginning of a codec frame.
     @_noLocks
     private func isPrefix() -> Bool {
         if buffer[0] != 0x01 { return false }
@@ -326,7 +328,7 @@ package struct H2Synchronizer: ~Copyable {
         return fill <= 4 || buffer[4] == 0
     }
 
-    /// A whole header, syncword and reserved bytes end right before `end`.
+    /// Whether a complete header, syncword and reserved bytes end right before `end`.
     @_noLocks
     private func patternEnds(at end: UnsafeMutablePointer<UInt8>) -> Bool {
         let start = end - Self.patternBytes
@@ -334,7 +336,7 @@ package struct H2Synchronizer: ~Copyable {
         return start[0] == 0x01 && Self.sequence(of: start[1]) >= 0
     }
 
-    /// The sequence number in the second byte of a header, or -1 when it is none.
+    /// Sequence number in the second byte of a header, or -1 if invalid.
     @_noLocks
     private static func sequence(of byte: UInt8) -> Int {
         switch byte {
@@ -346,7 +348,7 @@ package struct H2Synchronizer: ~Copyable {
         }
     }
 
-    /// The header with a sequence number, of which the lowest two bits count.
+    /// Header for a sequence number, of which the lowest two bits count.
     @_noLocks
     static func headerByte(sequence: Int) -> UInt8 {
         switch sequence & 3 {

@@ -1,6 +1,6 @@
 import Glibc
 
-/// Takes away what is below speech: hum, wind, handling (Butterworth, second order, 100 Hz).
+/// Removes sound below speech: hum, wind, handling noise (Butterworth, second order, 100 Hz).
 struct HighPass: Sendable {
     private let b: Float
     private let a1: Float

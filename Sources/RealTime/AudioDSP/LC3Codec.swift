@@ -4,10 +4,10 @@ import CBTCall
     import CLC3
 #endif
 
-/// The super wide band codec of a headset: 240 frames of 32 kHz audio (7.5 ms) in 58 bytes (HFP 1.9, appendix on LC3-SWB).
+/// Super wide band codec of a headset: 240 frames of 32 kHz audio (7.5 ms) in 58 bytes (HFP 1.9, appendix on LC3-SWB).
 ///
-/// Only with the package trait `LC3` there is a codec; see ``isAvailable``. Without it nothing is coded and everything
-/// counts as lost.
+/// Available only with the package trait `LC3`; see ``isAvailable``. Otherwise nothing is encoded and everything counts as
+/// lost.
 package struct LC3Codec: ~Copyable {
     // Computed, because real-time code of other files cannot read a stored static in debug builds.
 
@@ -25,7 +25,7 @@ package struct LC3Codec: ~Copyable {
         #endif
     }
 
-    /// How to get a program that has it.
+    /// Instructions for a build with LC3.
     package static let howToBuild =
         "LC3-SWB is not in this build: install liblc3-dev and build with `--traits WebRTC,LC3`"
 
@@ -69,7 +69,7 @@ package struct LC3Codec: ~Copyable {
 
         /// Decodes 58 bytes of `frame` to 240 frames of `samples`.
         ///
-        /// Returns false when it is damaged; `samples` then holds nothing of use. The codec has no checksum: the library
+        /// Returns false when the frame is damaged; `samples` is then unusable. The codec has no checksum: the library
         /// notices some damage, not all.
         @_noLocks
         package mutating func decode(
@@ -79,7 +79,7 @@ package struct LC3Codec: ~Copyable {
             return btcall_lc3_decode(decoder, frame, Int32(Self.frameBytes), BTCALL_LC3_S16, samples, 1) == 0
         }
 
-        /// Tells the decoder that a codec frame is lost; it makes 240 frames up.
+        /// Reports a lost codec frame to the decoder, which conceals 240 frames.
         @_noLocks
         package mutating func conceal(into samples: UnsafeMutablePointer<Int16>) {
             guard let decoder else { return }

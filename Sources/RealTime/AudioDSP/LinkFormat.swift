@@ -1,16 +1,15 @@
-/// How audio lies in the packets of a link.
+/// Audio format of a link's packets.
 package enum LinkFormat: Equatable, Sendable {
-    /// The controller codes and decodes: signed 16 bit little-endian at 8 kHz.
+    /// The controller encodes and decodes: signed 16 bit little-endian at 8 kHz.
     case cvsd
-    /// Codec frames of mSBC with synchronisation headers, on a transparent link: 16 kHz.
+    /// mSBC codec frames with synchronisation headers, on a transparent link: 16 kHz.
     case mSBC
-    /// Codec frames of LC3 with synchronisation headers, on a transparent link: 32 kHz. Only where
-    /// ``LC3Codec/isAvailable``.
+    /// LC3 codec frames with synchronisation headers, on a transparent link: 32 kHz. Only if ``LC3Codec/isAvailable``.
     case lc3SWB
-    /// Signed 16 bit little-endian at `rate` frames per second: the simulator's sound card.
+    /// Signed 16 bit little-endian at `rate` Hz: the simulator's sound card.
     case pcm16(rate: Int)
 
-    /// Frames per second of the audio, one channel.
+    /// Sample rate of the audio in Hz, one channel.
     package var rate: Int {
         @_noLocks get {
             switch self {
@@ -22,7 +21,7 @@ package enum LinkFormat: Equatable, Sendable {
         }
     }
 
-    /// Bytes per second of the packets, each way.
+    /// Packet bytes per second in each direction.
     package var bytesPerSecond: Int {
         @_noLocks get {
             switch self {
@@ -33,7 +32,7 @@ package enum LinkFormat: Equatable, Sendable {
         }
     }
 
-    /// Audio frames of a codec frame of 7.5 ms; 0 where there are no codec frames.
+    /// Audio frames in a codec frame of 7.5 ms; 0 without codec frames.
     package var codecFrameSamples: Int {
         @_noLocks get {
             switch self {

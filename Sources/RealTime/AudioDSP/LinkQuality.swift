@@ -1,42 +1,42 @@
-/// What a device did to the audio of a call while it carried it, and the figure 0…100 that comes of it.
+/// Effects of a device on a call's audio while it carried the call, and the resulting score 0…100.
 ///
-/// A value of counts and times: two of consecutive times add up to that of the whole time, and of two readings of counters
-/// that only grow the difference is what happened between them.
+/// A value of counts and times: values of two consecutive periods add up, and the difference of two counter readings is the
+/// value of the time between them.
 package struct LinkQuality: Equatable, Sendable {
-    /// How long it was watched.
+    /// Duration of the observation.
     package var duration = Duration.zero
-    /// Packets that came, and what of them was lost: came damaged, or did not come at all. None for a sound card.
+    /// Packets received, and packets lost: damaged or missing. Zero for a sound card.
     package var packetsReceived = 0
     package var packetsLost = 0
-    /// Audio that was made up because the real one was lost or late.
+    /// Audio concealed because the real audio was lost or late.
     package var concealed = Duration.zero
-    /// Audio that did not get through on this side: a queue ran dry, or over.
+    /// Audio lost on this side, in an underrun or overrun of a queue.
     package var dropped = Duration.zero
-    /// Times at which nothing came for so long that the link counted as silent.
+    /// Number of silences so long that the link counted as silent.
     package var gaps = 0
-    /// By how much the times between packets were off what their size says, in sum and over how many of them.
+    /// Sum of the deviations from the interval that the packet size implies, and number of intervals.
     package var deviation = Duration.zero
     package var intervals = 0
-    /// By how much faster the clock of the sound card is, the latest figure; 0 for a link, which is the clock itself.
+    /// Difference by which the sound card's clock is faster, latest value; 0 for a link, which is the clock.
     package var driftPPM = 0.0
-    /// Set-ups of a link that had to be tried again.
+    /// Retried set-ups of a link.
     package var retries = 0
-    /// Times at which a sound card's buffer ran dry or over.
+    /// Underruns and overruns of a sound card's buffer.
     package var xruns = 0
 
     package init() {}
 
-    /// How irregularly packets came: the mean deviation of the times between them (RFC 3550 §6.4.1, without its decay).
+    /// Irregularity of arrival: mean deviation of the intervals (RFC 3550 §6.4.1, without its decay).
     package var jitter: Duration { intervals > 0 ? deviation / intervals : .zero }
 
-    /// The figure 0…100; nil when nothing was watched.
+    /// Score 0…100; nil when nothing was observed.
     ///
-    /// 100, less what each of these takes:
-    /// - loss of *p* per cent, of packets or of time, whichever is more: 110 · *p* / (*p* + 10), the curve that speech
-    ///   quality follows when loss is concealed (ITU-T G.107 §7.2). 1 % takes 10, 5 % takes 37, all takes everything.
+    /// 100, minus:
+    /// - loss of *p* per cent, of packets or of time, whichever is higher: 110 · *p* / (*p* + 10), the curve of speech
+    ///   quality with concealed loss (ITU-T G.107 §7.2). 1 % takes 10, 5 % takes 37, total loss takes everything.
     /// - each gap 10, 30 at most; each xrun 5, 30 at most; each retry 5, 15 at most;
     /// - jitter 1 for each millisecond above 5, 15 at most;
-    /// - drift 1 for each 50 ppm above 500, 10 at most: 1000 ppm is what can be corrected.
+    /// - drift 1 for each 50 ppm above 500, 10 at most: 1000 ppm is the limit of correction.
     package var score: Int? {
         guard duration > .zero else { return nil }
         let share = Self.bounded(lostShare * 100, 100)
@@ -49,7 +49,7 @@ package struct LinkQuality: Equatable, Sendable {
         return Int(Self.bounded(score, 100).rounded())
     }
 
-    /// The share of the audio that was not the real one, 0…1: by packets or by time, whichever is more.
+    /// Share of audio that was lost or concealed, 0…1: by packets or by time, whichever is higher.
     package var lostShare: Double {
         let expected = packetsReceived + packetsLost
         let ofPackets = expected > 0 ? Double(packetsLost) / Double(expected) : 0
@@ -57,12 +57,12 @@ package struct LinkQuality: Equatable, Sendable {
         return Self.bounded(max(ofPackets, ofTime), 1)
     }
 
-    /// Within 0…`limit`; 0 for what is no number.
+    /// Clamps to 0…`limit`; NaN becomes 0.
     private static func bounded(_ value: Double, _ limit: Double) -> Double {
         value > 0 ? min(value, limit) : 0
     }
 
-    /// This, and then `next`.
+    /// Combines this period with the following one.
     package static func + (first: LinkQuality, next: LinkQuality) -> LinkQuality {
         var result = first
         result.duration += next.duration
@@ -81,10 +81,10 @@ package struct LinkQuality: Equatable, Sendable {
 
     package static func += (total: inout LinkQuality, next: LinkQuality) { total = total + next }
 
-    /// What happened since an earlier reading of the same counters.
+    /// Difference from an earlier reading of the same counters.
     ///
-    /// A figure that is smaller than it was counts as 0, but for the packets that are lost: those that come late after all
-    /// take back what was taken for lost, here and in the sum.
+    /// A counter that has decreased counts as 0, except lost packets: late packets reduce the losses counted before, here
+    /// and in the sum.
     package func since(_ earlier: LinkQuality) -> LinkQuality {
         var result = self
         result.duration = max(.zero, duration - earlier.duration)

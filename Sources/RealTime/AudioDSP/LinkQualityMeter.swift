@@ -1,13 +1,13 @@
-/// The quality of the last few seconds, so that a recovery raises it, and of everything since the start.
+/// Quality of the last few seconds, so that a recovery raises it, and of everything since the start.
 ///
-/// Time is that of the pieces that are added: what is not watched, such as a call on hold, is no time to it.
+/// Only the added pieces count as time; unobserved time, such as a call on hold, does not.
 package struct LinkQualityMeter: Equatable, Sendable {
-    /// The longest window has so many pieces, whatever their length.
+    /// Maximum number of pieces in the window, whatever their length.
     package static let maximumPieces = 64
 
-    /// Over everything that was added.
+    /// Over all pieces.
     package private(set) var total = LinkQuality()
-    /// Over the latest pieces that last as long as the window; of a longer one nothing is cut off.
+    /// Over the latest pieces that span the window; a longer piece is not cut.
     package private(set) var recent = LinkQuality()
     private let window: Duration
     private var pieces: [LinkQuality] = []
@@ -23,7 +23,7 @@ package struct LinkQualityMeter: Equatable, Sendable {
         recent = pieces.reduce(LinkQuality()) { $0 + $1 }
     }
 
-    /// How long the pieces last without the first one.
+    /// Duration of the pieces without the first one.
     private func remainder() -> Duration {
         guard pieces.count > 1 else { return .zero }
         return pieces.dropFirst().reduce(Duration.zero) { $0 + $1.duration }

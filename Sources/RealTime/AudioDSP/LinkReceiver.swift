@@ -3,34 +3,35 @@ import CBTCall
 /// The receiving half of one synchronous link: packets in, audio at the link's rate out, losses concealed (HFP 1.9, wide
 /// band speech; packet status: BlueZ `doc/sco-protocol.rst`).
 ///
-/// Lost is what came in a packet with a bad status, what the decoder refuses, and what the sequence numbers say is
-/// missing; with a codec also a packet of zeros that is too long to be a part of a codec frame. A lost packet keeps its place: the search goes on behind it. Bytes in
-/// which no codec frame is found stand for concealed audio too (silence before the first one), so that the audio keeps
-/// time with the packets. After `conceal` sequence numbers add nothing: the time is already filled.
+/// Losses are packets with a bad status, codec frames rejected by the decoder, and frames missing according to the sequence
+/// numbers; with a codec also packets of zeros too long to be part of a codec frame. A lost packet keeps its place: the
+/// search continues after it. Bytes without a codec frame are replaced by concealed audio too (silence before the first
+/// codec frame), so that the audio keeps time with the packets. After `conceal` sequence numbers add nothing: the time is
+/// already filled.
 package struct LinkReceiver: ~Copyable {
     package let format: LinkFormat
     private var synchronizer: H2Synchronizer
     private var codec = MSBCCodec()
     private var superWide = LC3Codec()
     private var concealment: PacketLossConcealment
-    /// What liblc3 makes up for a lost codec frame; nobody hears it.
+    /// Concealment output of liblc3 for a lost codec frame; never played.
     private let unheard: UnsafeMutablePointer<Int16>
 
-    /// The first byte of a 16-bit frame whose second one comes in the next packet; -1 for none.
+    /// First byte of a 16-bit frame whose second byte is in the next packet; -1 for none.
     private var halfFrame = -1
     private var halfIsDamaged = false
-    /// Half frames that `conceal(bytes:)` owes.
+    /// Half frames still owed by `conceal(bytes:)`.
     private var owedBytes = 0
-    /// Codec frames made up since the last one that was found.
+    /// Codec frames concealed since the last one found.
     private var madeUp = 0
     private var isTimeFilled = false
     private var hasHeard = false
-    /// Units made up or silent since the last good one.
+    /// Units concealed or silent since the last good one.
     private var burst = 0
 
     private var counts = LinkCounters()
 
-    /// A shorter packet of zeros may be a part of a codec frame: reserved bytes of mSBC, silence of LC3 (50 bytes of it).
+    /// A shorter packet of zeros may be part of a codec frame: reserved bytes of mSBC, silence of LC3 (50 bytes of it).
     private static func shortestZeros(_ format: LinkFormat) -> Int {
         switch format {
         case .mSBC, .cvsd, .pcm16: 8
@@ -61,19 +62,19 @@ package struct LinkReceiver: ~Copyable {
         }
     }
 
-    /// Something was decoded; until then the output is silence.
+    /// A codec frame has been decoded; until then the output is silence.
     package var isSynchronized: Bool {
         @_noLocks get { hasHeard }
     }
 
-    /// Takes one packet from the controller and returns how many frames of audio it gave.
+    /// Processes one packet from the controller and returns the number of audio frames produced.
     ///
     /// - Parameters:
     ///   - packet: `count` bytes as received, usually 24 to 144; codec frames and audio frames may straddle packets.
     ///   - status: the packet status, 0 for correctly received.
-    ///   - output: room for `capacity` frames, signed 16 bit; what has no room is dropped. A packet of mSBC of up to 144
-    ///     bytes that follows others without a gap gives at most 2 × `count` + 600 frames, one of PCM `count` / 2 + 1;
-    ///     one of LC3 twice as much as mSBC; ``mostFrames(_:of:)`` is what it can be at the worst.
+    ///   - output: room for `capacity` frames, signed 16 bit; frames beyond it are dropped. A packet of mSBC of up to 144
+    ///     bytes that follows others without a gap gives at most 2 × `count` + 600 frames, one of PCM `count` / 2 + 1; one
+    ///     of LC3 twice as many as mSBC; ``mostFrames(_:of:)`` is the worst case.
     @_noLocks
     package mutating func receive(
         _ packet: UnsafePointer<UInt8>, _ count: Int, status: Int32, into output: UnsafeMutablePointer<Int16>,
@@ -92,8 +93,8 @@ package struct LinkReceiver: ~Copyable {
         }
     }
 
-    /// The most frames that a packet of so many bytes can give: with a codec when three codec frames are missing before
-    /// each, and each begins with the last four bytes of the one before.
+    /// Maximum frames from a packet of this size: with a codec, three codec frames missing before each one, and each
+    /// beginning with the last four bytes of the previous one.
     package static func mostFrames(_ format: LinkFormat, of packetBytes: Int) -> Int {
         switch format {
         case .mSBC, .lc3SWB: (packetBytes / (H2Synchronizer.frameBytes - 4) + 2) * 4 * format.codecFrameSamples
@@ -101,7 +102,7 @@ package struct LinkReceiver: ~Copyable {
         }
     }
 
-    /// The link has ended: gives the last piece of the time that its bytes stand for; returns the frames.
+    /// Ends the link: produces the audio for its remaining bytes; returns the frames.
     @_noLocks
     package mutating func finish(into output: UnsafeMutablePointer<Int16>, capacity: Int) -> Int {
         if synchronizer.finish() { return finishCodecFrame(output, capacity) }
@@ -111,7 +112,7 @@ package struct LinkReceiver: ~Copyable {
         return concealCodecFrame(output, capacity)
     }
 
-    /// Makes up the audio of packets that did not come; returns `frames`, or `capacity` when that is less.
+    /// Conceals packets that did not arrive; returns `frames`, or `capacity` if lower.
     @_noLocks
     package mutating func conceal(frames: Int, into output: UnsafeMutablePointer<Int16>, capacity: Int) -> Int {
         let made = frames < capacity ? frames : capacity
@@ -120,7 +121,7 @@ package struct LinkReceiver: ~Copyable {
         makeUp(output, made)
         switch format {
         case .mSBC, .lc3SWB:
-            // Rounded up: counted is how often it happened, not for how long.
+            // Rounded up: counts events, not their duration.
             count(made: (made &+ format.codecFrameSamples &- 1) / format.codecFrameSamples)
         case .cvsd, .pcm16:
             count(made: made)
@@ -128,7 +129,7 @@ package struct LinkReceiver: ~Copyable {
         return made
     }
 
-    /// Makes up the audio that a packet of so many bytes stands for; odd bytes are carried over.
+    /// Conceals a packet of this size; odd bytes are carried over.
     @_noLocks
     package mutating func conceal(bytes: Int, into output: UnsafeMutablePointer<Int16>, capacity: Int) -> Int {
         switch format {
@@ -143,7 +144,7 @@ package struct LinkReceiver: ~Copyable {
         }
     }
 
-    /// Forgets everything but the counters and the codec's own memory (10 ms), as for a new link.
+    /// Resets everything but the counters and the codec's own memory (10 ms), as for a new link.
     @_noLocks
     package mutating func reset() {
         synchronizer.reset()
@@ -181,7 +182,7 @@ package struct LinkReceiver: ~Copyable {
     private mutating func finishCodecFrame(_ output: UnsafeMutablePointer<Int16>, _ capacity: Int) -> Int {
         var made = 0
         if hasHeard && !isTimeFilled {
-            // The numbers count modulo 4. Where bytes have filled the time, they only tell how to round it.
+            // The numbers count modulo 4. Where bytes have filled the time, they only determine the rounding.
             var missing = synchronizer.framesMissedBefore
             if madeUp > 0 {
                 missing = synchronizer.isNumbered ? (missing &- madeUp) & 3 : 0
@@ -206,7 +207,7 @@ package struct LinkReceiver: ~Copyable {
         return made &+ format.codecFrameSamples
     }
 
-    /// Decodes the complete codec frame; false when it is worth nothing.
+    /// Decodes the complete codec frame; false when it is unusable.
     @_noLocks
     private mutating func decodeCodecFrame(_ output: UnsafeMutablePointer<Int16>) -> Bool {
         switch format {
@@ -228,8 +229,8 @@ package struct LinkReceiver: ~Copyable {
         _ output: UnsafeMutablePointer<Int16>, _ capacity: Int, isRefused: Bool = false
     ) -> Int {
         if capacity < format.codecFrameSamples { return 0 }
-        // The next codec frame overlaps this one in liblc3, which is told that it is lost unless it said so. What it makes
-        // up is noisier than the waveform continued: by 5 dB in and behind single lost codec frames of speech.
+        // In liblc3 the next codec frame overlaps this one, so liblc3 is told about the loss unless it reported it. Its own
+        // concealment is noisier than a continued waveform: by 5 dB in and after single lost codec frames of speech.
         switch format {
         case .lc3SWB: if !isRefused { superWide.conceal(into: unheard) }
         case .mSBC, .cvsd, .pcm16: break
@@ -239,8 +240,8 @@ package struct LinkReceiver: ~Copyable {
         return format.codecFrameSamples
     }
 
-    /// Of mSBC the last codec frame that came still tells the beginning, and the decoder gets what was made up, so that the
-    /// next one joins on.
+    /// Conceals a lost mSBC frame: the last received one still determines its beginning, and the decoder is given the
+    /// concealed frame, so that the next one joins on.
     @_noLocks
     private mutating func makeUp(_ output: UnsafeMutablePointer<Int16>, _ frames: Int) {
         switch format {

@@ -3,16 +3,16 @@ import CBTCall
 /// The sending half of one synchronous link: audio at the link's rate in, packets of any size out (HFP 1.9, wide band
 /// speech: a codec frame of mSBC is sent as header H2, 57 bytes and a byte of padding, one of LC3 as header and 58 bytes).
 ///
-/// Codec frames do not have to fit into packets: what a packet has no room for begins the next one.
+/// Codec frames may straddle packets: the rest of one begins the next packet.
 package struct LinkTransmitter: ~Copyable {
-    /// Frames over which audio fades when it runs out, and when it comes back.
+    /// Length of the fade when audio runs out, and when it resumes.
     private static let edgeFrames = 32
 
     package let format: LinkFormat
     private var codec = MSBCCodec()
     private var superWide = LC3Codec()
     private let samples: UnsafeMutablePointer<Int16>
-    /// Coded bytes; the first `sent` of `filled` have gone.
+    /// Encoded bytes; the first `sent` of `filled` have been sent.
     private let pending: UnsafeMutablePointer<UInt8>
     private var filled = 0
     private var sent = 0
@@ -32,7 +32,7 @@ package struct LinkTransmitter: ~Copyable {
         pending.deallocate()
     }
 
-    /// Frames of audio that the next packet of so many bytes takes: often 0 or a codec frame.
+    /// Audio frames needed for the next packet of this size: often 0 or a codec frame.
     @_noLocks
     package func framesNeeded(packetBytes: Int) -> Int {
         let missing = packetBytes &- (filled &- sent)
@@ -46,9 +46,9 @@ package struct LinkTransmitter: ~Copyable {
         }
     }
 
-    /// Makes the next packet, of exactly `packetBytes` bytes, from what `ring` holds.
+    /// Makes the next packet, of exactly `packetBytes` bytes, from `ring`.
     ///
-    /// Returns how many frames were missing; they are sent as silence, with a soft edge.
+    /// Returns the number of missing frames; they are sent as silence, with a soft edge.
     @_noLocks
     package mutating func makePacket(
         _ packet: UnsafeMutablePointer<UInt8>, _ packetBytes: Int, from ring: inout SampleRing
@@ -69,7 +69,7 @@ package struct LinkTransmitter: ~Copyable {
 
     /// Makes the next packet, of exactly `packetBytes` bytes, from `frames` frames of `audio`.
     ///
-    /// Give as many as `framesNeeded` says: more are not used. Returns how many frames were missing; they are sent as
+    /// Pass the number from `framesNeeded`: more are not used. Returns the number of missing frames; they are sent as
     /// silence, with a soft edge.
     @_noLocks
     package mutating func makePacket(
@@ -93,7 +93,7 @@ package struct LinkTransmitter: ~Copyable {
         return missing
     }
 
-    /// Forgets what is not yet sent, as for a new link.
+    /// Discards unsent audio, as for a new link.
     @_noLocks
     package mutating func reset() {
         filled = 0
@@ -102,7 +102,7 @@ package struct LinkTransmitter: ~Copyable {
         isStarved = false
     }
 
-    /// Frames to code at once when a packet lacks so many bytes.
+    /// Frames to encode at once when a packet lacks this many bytes.
     @_noLocks
     private func nextFrames(bytes: Int) -> Int {
         switch format {
@@ -113,7 +113,7 @@ package struct LinkTransmitter: ~Copyable {
         }
     }
 
-    /// Codes the first `wanted` of `samples`, of which `frames` are real, to `pending`.
+    /// Encodes the first `wanted` of `samples`, of which `frames` are real, to `pending`.
     @_noLocks
     private mutating func code(frames: Int, of wanted: Int) {
         soften(frames: frames, of: wanted)
@@ -122,12 +122,12 @@ package struct LinkTransmitter: ~Copyable {
         case .mSBC:
             header()
             pending[H2Synchronizer.frameBytes &- 1] = 0
-            // It never refuses a whole frame; were it to, the other side's decoder finds no syncword and conceals.
+            // It never refuses a whole frame; if it did, the peer's decoder would find no syncword and conceal.
             if !codec.encode(samples, into: pending + 2) { pending[2] = 0 }
             filled = H2Synchronizer.frameBytes
         case .lc3SWB:
             header()
-            // It never refuses either; the same bytes again would be the last ones heard again.
+            // It never refuses either; otherwise the previous bytes would be repeated.
             _ = superWide.encode(samples, into: pending + 2)
             filled = H2Synchronizer.frameBytes
         case .cvsd, .pcm16:
@@ -142,7 +142,7 @@ package struct LinkTransmitter: ~Copyable {
         }
     }
 
-    /// Begins a codec frame.
+    /// Starts a codec frame.
     @_noLocks
     private mutating func header() {
         pending[0] = 0x01

@@ -1,7 +1,7 @@
 import CBTCall
 import CSBC
 
-/// The wide band codec of a headset: 120 frames of 16 kHz audio (7.5 ms) in 57 bytes (HFP 1.9, appendix on mSBC).
+/// Wide band codec of a headset: 120 frames of 16 kHz audio (7.5 ms) in 57 bytes (HFP 1.9, appendix on mSBC).
 package struct MSBCCodec: ~Copyable {
     // Computed, because real-time code of other files cannot read a stored static in debug builds.
 
@@ -14,9 +14,9 @@ package struct MSBCCodec: ~Copyable {
     private let decoder: UnsafeMutablePointer<sbc_t>
     private let waveSamples: UnsafeMutablePointer<Int16>
     private let waveFrame: UnsafeMutablePointer<UInt8>
-    /// What `decode` was given last.
+    /// Last input of `decode`.
     private let lastFrame: UnsafeMutablePointer<UInt8>
-    /// The decoder is as `lastFrame` left it.
+    /// The decoder's state is the one after `lastFrame`.
     private var isAfterLastFrame = false
 
     package init() {
@@ -51,33 +51,34 @@ package struct MSBCCodec: ~Copyable {
 
     /// Decodes 57 bytes of `frame` to 120 frames of `samples`.
     ///
-    /// Returns false when it is not a valid codec frame (syncword or CRC, which covers the scale factors only);
-    /// `samples` then holds nothing of use.
+    /// Returns false for an invalid codec frame (syncword or CRC, which covers the scale factors only); `samples` is then
+    /// unusable.
     @_noLocks
     package mutating func decode(_ frame: UnsafePointer<UInt8>, into samples: UnsafeMutablePointer<Int16>) -> Bool {
-        // A frame that is refused does not reach the decoder's filter.
+        // A rejected frame does not reach the decoder's filter.
         if !put(frame, into: samples) { return false }
         btcall_move(lastFrame, frame, Self.frameBytes)
         isAfterLastFrame = true
         return true
     }
 
-    /// Has the decoder go through the frame that was just made up in place of a lost one, as if that had been received.
+    /// Feeds the decoder the concealed frame in place of the lost one, as if that had been received.
     ///
-    /// The filters of coder and decoder together last `delaySamples`: without this, so much of the next codec frame is
-    /// mixed with what was before the loss. The coder, which a receiver has no other use for, looks as far ahead.
+    /// The filters of encoder and decoder together span `delaySamples`: without this, that much of the next codec frame
+    /// would be mixed with audio from before the loss. The encoder, which a receiver does not need otherwise, looks as far
+    /// ahead.
     @_noLocks
     package mutating func follow(_ concealment: inout PacketLossConcealment) {
         isAfterLastFrame = false
         _ = putWave(of: &concealment, from: Self.delaySamples &- 2 &* Self.frameSamples)
     }
 
-    /// Finds the beginning of a lost codec frame in the one that came before it, has the concealment begin behind it and
-    /// returns its frames: `recoveredSamples`, or 0 when the last codec frame did not come or a loss goes on.
+    /// Recovers the beginning of a lost codec frame from the previous one, lets the concealment begin after it and returns
+    /// its frames: `recoveredSamples`, or 0 when the last codec frame did not arrive or a loss continues.
     ///
-    /// The last codec frame was coded from audio of `delaySamples` more than the decoder has given out. With the made-up
-    /// wave in place of the lost one the decoder gives that out too, in the first half of it more of what was said than of
-    /// what is made up.
+    /// The last codec frame was encoded from `delaySamples` more audio than the decoder has returned. Given the concealed
+    /// wave in place of the lost frame, the decoder returns that audio too; its first half is more real speech than
+    /// concealment.
     @_noLocks
     package mutating func recover(
         _ concealment: inout PacketLossConcealment, into samples: UnsafeMutablePointer<Int16>
@@ -88,19 +89,19 @@ package struct MSBCCodec: ~Copyable {
             btcall_move(samples, waveSamples, Self.recoveredSamples &* MemoryLayout<Int16>.stride)
             concealment.learn(samples, Self.recoveredSamples)
         }
-        // Its filter is shorter than a codec frame: with the last one once more the decoder is as it was.
+        // The decoder's filter is shorter than a codec frame: decoding the last one again restores its state.
         _ = put(lastFrame, into: waveSamples)
         return isMade ? Self.recoveredSamples : 0
     }
 
-    /// Forgets the last codec frame, as for a new link.
+    /// Discards the last codec frame, as for a new link.
     @_noLocks
     package mutating func forget() { isAfterLastFrame = false }
 
-    /// Codes one codec frame of the wave that begins there, and decodes it to `waveSamples`.
+    /// Encodes one codec frame of the wave from `start` and decodes it to `waveSamples`.
     @_noLocks
     private mutating func putWave(of concealment: inout PacketLossConcealment, from start: Int) -> Bool {
-        // The codec frame before it is for the coder's own filter.
+        // The previous codec frame fills the encoder's filter.
         concealment.wave(from: start, Self.frameSamples, into: waveSamples)
         if !encode(waveSamples, into: waveFrame) { return false }
         concealment.wave(from: start &+ Self.frameSamples, Self.frameSamples, into: waveSamples)
@@ -116,9 +117,9 @@ package struct MSBCCodec: ~Copyable {
         return used == Self.frameBytes && written == Self.frameSamples * 2
     }
 
-    /// How much later audio comes out of the decoder than it went into the coder.
+    /// Delay from the encoder's input to the decoder's output.
     package static var delaySamples: Int { @_noLocks get { 73 } }
-    /// How much of a lost codec frame the one before it tells well enough.
+    /// Part of a lost codec frame that the previous one determines well enough.
     package static var recoveredSamples: Int { @_noLocks get { delaySamples / 2 } }
 
     private static func makeState() -> UnsafeMutablePointer<sbc_t> {
@@ -126,7 +127,7 @@ package struct MSBCCodec: ~Copyable {
         state.initialize(to: sbc_t())
         let code = sbc_init_msbc(state, 0)
         precondition(code == 0, "libsbc is out of memory")
-        // Samples are in the machine's order.
+        // Samples are in native byte order.
         state.pointee.endian = UInt8(UInt16(1).littleEndian == 1 ? SBC_LE : SBC_BE)
         return state
     }

@@ -1,28 +1,28 @@
 import CBTCall
 
-/// Packets of an A2DP stream: a header of RTP (RFC 3550 §5.1), one byte of SBC's own, and whole codec frames
-/// (A2DP 1.4 §4.3.4). Codec frames are never cut into fragments.
+/// Packets of an A2DP stream: an RTP header (RFC 3550 §5.1), one byte of SBC payload header, and whole codec frames (A2DP
+/// 1.4 §4.3.4). Codec frames are never fragmented.
 package struct MediaPacketizer: ~Copyable {
-    /// Before the codec frames.
+    /// Bytes before the codec frames.
     package static var headerBytes: Int { @_noLocks get { 13 } }
-    /// The payload header has four bits for their number.
+    /// The payload header has four bits for the number.
     package static var maximumFrames: Int { @_noLocks get { 15 } }
-    /// Of the dynamic ones; the peer knows from the configuration what it is.
+    /// A dynamic payload type; the peer knows its meaning from the configuration.
     private static var payloadType: UInt8 { @_noLocks get { 96 } }
 
     /// The packet, `byteCount` bytes of it.
     package let bytes: UnsafeMutablePointer<UInt8>
     package private(set) var byteCount = 0
     package private(set) var frames = 0
-    /// Of the next packet.
+    /// Sequence number of the next packet.
     package private(set) var sequence: UInt16
     private let capacity: Int
     private let source: UInt32
 
     /// - Parameters:
-    ///   - capacity: bytes of a packet: the write MTU.
+    ///   - capacity: maximum bytes of a packet: the write MTU.
     ///   - sequence: number of the first packet.
-    ///   - source: identifies the stream, any number.
+    ///   - source: identifies the stream; any number.
     package init(capacity: Int, sequence: UInt16 = 0, source: UInt32 = 1) {
         self.capacity = max(capacity, Self.headerBytes)
         self.sequence = sequence
@@ -33,7 +33,7 @@ package struct MediaPacketizer: ~Copyable {
 
     deinit { bytes.deallocate() }
 
-    /// Codec frames that a packet has room for, 0 when one is too long.
+    /// Number of codec frames that fit into a packet; 0 when one is too long.
     @_noLocks
     package func room(frameBytes: Int) -> Int {
         if frameBytes <= 0 { return 0 }
@@ -41,7 +41,7 @@ package struct MediaPacketizer: ~Copyable {
         return room < Self.maximumFrames ? room : Self.maximumFrames
     }
 
-    /// Begins the next packet, with the number of its first frame of audio.
+    /// Starts the next packet, with the number of its first audio frame.
     @_noLocks
     package mutating func begin(timestamp: UInt32) {
         bytes[0] = 2 << 6
@@ -55,17 +55,17 @@ package struct MediaPacketizer: ~Copyable {
         byteCount = Self.headerBytes
     }
 
-    /// What was begun is not sent: its number is that of the next one.
+    /// Discards the started packet: the next one reuses its number.
     @_noLocks
     package mutating func takeBack() { sequence &-= 1 }
 
-    /// Where the next codec frame is to be written, and the bytes that there are.
+    /// Where to write the next codec frame, and the bytes available.
     package var end: UnsafeMutablePointer<UInt8> { @_noLocks get { bytes + byteCount } }
     package var free: Int {
         @_noLocks get { frames < Self.maximumFrames ? capacity &- byteCount : 0 }
     }
 
-    /// A codec frame of so many bytes, at most `free`, was written to `end`.
+    /// Records that a codec frame of this size, at most `free`, was written to `end`.
     @_noLocks
     package mutating func append(_ frameBytes: Int) {
         byteCount &+= frameBytes
@@ -73,7 +73,7 @@ package struct MediaPacketizer: ~Copyable {
         bytes[12] = UInt8(truncatingIfNeeded: frames)
     }
 
-    /// The higher bytes first.
+    /// Writes the value in big-endian order.
     @_noLocks
     private func put(_ value: UInt32, at offset: Int) {
         var index = 0

@@ -1,8 +1,8 @@
 import CBTCall
 
-/// Sums of audio, signed 16 bit.
+/// Operations on signed 16 bit audio.
 package enum Mixer {
-    /// Adds `frames` frames to `destination`; too loud becomes as loud as possible.
+    /// Adds `frames` frames to `destination`; clips.
     @_noLocks
     package static func add(
         _ source: UnsafePointer<Int16>, _ frames: Int, to destination: UnsafeMutablePointer<Int16>
@@ -16,7 +16,7 @@ package enum Mixer {
         }
     }
 
-    /// Copies `frames` frames; the two may overlap.
+    /// Copies `frames` frames; the buffers may overlap.
     @_noLocks
     package static func copy(
         _ source: UnsafePointer<Int16>, _ frames: Int, to destination: UnsafeMutablePointer<Int16>
@@ -24,7 +24,7 @@ package enum Mixer {
         if frames > 0 { btcall_move(destination, source, frames &* 2) }
     }
 
-    /// Makes `frames` frames digital silence.
+    /// Fills `frames` frames with digital silence.
     @_noLocks
     package static func clear(_ samples: UnsafeMutablePointer<Int16>, _ frames: Int) {
         var index = 0

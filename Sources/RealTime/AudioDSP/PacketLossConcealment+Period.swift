@@ -1,18 +1,18 @@
 import CBTCall
 
-// The pitch period at the beginning of a loss, and how it glides.
+// Pitch period at the beginning of a loss, and its glide.
 extension PacketLossConcealment {
     struct Fit {
         var period: Float
-        /// By how many frames the period grows in a frame.
+        /// Growth of the period in frames per frame.
         var glide: Float
         var gain: Float = 0
-        /// The square of the correlation, 0 to 1.
+        /// Square of the correlation, 0 to 1.
         var likeness: Float = -1
         var isSilent = false
-        /// `likeness`, less what glides are improbable; -10 for a fit that was not tried yet.
+        /// `likeness` minus the penalty for improbable glides; -10 for a fit not yet evaluated.
         var score: Float = -10
-        /// Where the next step from here leads; the fit itself where no step is worth it.
+        /// Target of the next step; the fit itself if no step improves it.
         var nextPeriod: Float
         var nextGlide: Float
 
@@ -44,8 +44,8 @@ extension PacketLossConcealment {
         return refine(best, steps: 2)
     }
 
-    /// Gauss and Newton's way to the period and glide of the smallest difference between the last 20 ms and what was a
-    /// period before; the last frames count most.
+    /// Finds, by Gauss-Newton, the period and glide with the smallest difference between the last 20 ms and the audio one
+    /// period earlier; the last frames have most weight.
     @_noLocks
     private func refine(_ start: Fit, steps tries: Int) -> Fit {
         let steps = weightFrames / stride
@@ -54,7 +54,7 @@ extension PacketLossConcealment {
         var period = Self.clamp(start.nextPeriod, lowest, highest)
         var glide = start.nextGlide
         let most = Float(stride) * 2
-        // Where it was tried already, that is not done again.
+        // Already evaluated there: not repeated.
         var left = start.score == -10 ? tries &+ 1 : tries
         while left > 0 {
             left &-= 1
@@ -96,10 +96,10 @@ extension PacketLossConcealment {
         return best
     }
 
-    /// How much likeness a glide has to gain, by its square.
+    /// Penalty for a glide, by its square, in units of likeness.
     private static var improbability: Float { @_noLocks get { 60 } }
 
-    /// The last 5 ms are 30 dB below the 20 ms before: what was heard there does not come back.
+    /// Whether the last 5 ms are 30 dB below the 20 ms before: earlier audio is not repeated then.
     @_noLocks
     private func hasEnded() -> Bool {
         let frames = weightFrames / 4
@@ -109,7 +109,7 @@ extension PacketLossConcealment {
         return last < before / 1_000
     }
 
-    /// How much louder the last 5 ms are than the last 20 ms: the logarithm of the powers' ratio, -2 to 1.
+    /// Loudness of the last 5 ms against the last 20 ms: logarithm of the power ratio, -2 to 1.
     @_noLocks
     func trend() -> Float {
         let frames = weightFrames / 4
@@ -119,7 +119,7 @@ extension PacketLossConcealment {
         return Self.clamp(btcall_logarithm(last / all), -2, 1)
     }
 
-    /// The lag at which the last frames were most like those before, by normalised correlation.
+    /// Returns the lag at which the last frames were most similar to earlier ones, by normalised correlation.
     @_noLocks
     private func findLag() -> Int {
         let first = history + (historyFrames &- coarseFrames &* stride)
@@ -132,8 +132,8 @@ extension PacketLossConcealment {
         let window = coarse + (coarseFrames &- count)
         var lag = minimumPeriod / stride
         let longest = maximumPeriod / stride
-        // From lag to lag one frame comes in and one goes out. In Double nothing is left of a loud one that is gone, which
-        // would be much beside a wave that has only begun.
+        // From lag to lag one frame enters and one leaves. Double leaves no residue of a loud frame that has left, which
+        // would be large beside a wave that has only begun.
         var energy = 0.0
         index = 0
         while index < count {

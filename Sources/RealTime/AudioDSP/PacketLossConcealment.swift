@@ -1,21 +1,20 @@
 import CBTCall
 import Glibc
 
-/// Makes up lost audio from what was heard before, without delaying what arrives (waveform extrapolation).
+/// Conceals lost audio by extrapolating earlier audio, without delaying received audio (waveform extrapolation).
 ///
-/// At the beginning of a loss the pitch period is found to a fraction of a frame, together with how it glides: within the
+/// At the beginning of a loss the pitch period is determined to a fraction of a frame, together with its glide: within the
 /// 15 to 20 ms that a burst of lost packets lasts, a voice moves so much that repeating the last period drifts out of phase
-/// and is worse than silence. Each made-up frame is then what was a period before, the period gliding on.
+/// and is worse than silence. Each concealed frame then repeats the frame one period earlier, and the period keeps gliding.
 ///
-/// How loud it is follows from how well speech can be foretold at all: the longer ago the last good frame, the quieter, for
-/// the least error (docs/inside/Audio.md has the figures), the more so where periods are unlike each
-/// other or the voice was getting quieter. After 60 ms it is silent. The first good frames after a loss are faded over from the
-/// made-up ones.
+/// Its loudness follows the predictability of speech: the longer ago the last good frame, the quieter, for the least error
+/// (docs/inside/Audio.md has the figures), the more so if periods differ from each other or the voice was getting quieter.
+/// After 60 ms it is silent. The first good frames after a loss are crossfaded from the concealed ones.
 package struct PacketLossConcealment: ~Copyable {
     private let rate: Int
     let history: UnsafeMutablePointer<Float>
     let historyFrames: Int
-    /// The end of what was heard (`reach` frames) and behind it what is made up.
+    /// End of the received audio (`reach` frames), followed by concealed audio.
     private let line: UnsafeMutablePointer<Float>
     private let reach: Int
     let weights: UnsafeMutablePointer<Float>
@@ -26,38 +25,39 @@ package struct PacketLossConcealment: ~Copyable {
     let minimumPeriod: Int
     let maximumPeriod: Int
     let windowFrames: Int
-    /// The searches look at only every so many frames: they cost the same at all rates.
+    /// Decimation of the searches, so that they cost the same at all rates.
     let stride: Int
     private let endFrames: Int
     private let jointFrames: Int
     private let slopeFrames: Int
-    /// The period follows its glide less and less.
+    /// Decay of the period's glide.
     private let glideDecay: Float
-    /// Share of each neighbour in the mean that every period passes: what is high cannot be foretold as long as what is low.
+    /// Weight of each neighbour in the mean that every period passes: high frequencies cannot be predicted as long as low
+    /// ones.
     private let smoothing: Float
 
     private var period: Float
     private var glide: Float = 0
     private var gain: Float = 0
     private var neighbours: Float = 0
-    /// By how much the height is more than that of most losses, after 15 ms.
+    /// Excess of the gain over that of most losses, after 15 ms.
     private var confidence: Float = 0
-    /// By how much what was heard last is higher and rises more in a frame than what the wave would have there.
+    /// Difference in height and slope between the end of the received audio and the wave there.
     private var step = Step()
-    /// The same where a loss goes on before the last one was faded over, at `joint`.
+    /// The same if a loss continues before the crossfade after the last one ended, at `joint`.
     private var jointStep = Step()
     private var joint = 0
-    /// Frames behind `reach` in `line`.
+    /// Frames after `reach` in `line`.
     private var extrapolated = 0
-    /// Frames made up in the present loss; goes on counting while the next good ones are faded in.
+    /// Frames concealed in the present loss; keeps counting while the next good ones are faded in.
     private var made = 0
     private var blendFrames = 0
     private var blended = 0
 
-    /// Frames are being made up, or were until the last good one.
+    /// Frames are being concealed, or were until the last good one.
     package private(set) var isConcealing = false
 
-    /// - Parameter rate: frames per second, 8000 to 48000.
+    /// - Parameter rate: in Hz, 8000 to 48000.
     package init(rate: Int) {
         self.rate = rate
         minimumPeriod = rate / 400
@@ -71,7 +71,7 @@ package struct PacketLossConcealment: ~Copyable {
         smoothing = rate < 16_000 ? 0.12 : 0.25
         period = Float(minimumPeriod)
         weightFrames = rate / 50
-        // The longest period refined, gliding, and what interpolation needs beside it.
+        // The longest period refined, gliding, and the neighbours for interpolation.
         reach = maximumPeriod * 115 / 100 + 8
         historyFrames = weightFrames + weightFrames / 32 + reach
         history = UnsafeMutablePointer<Float>.allocate(capacity: historyFrames)
@@ -95,7 +95,7 @@ package struct PacketLossConcealment: ~Copyable {
         coarse.deallocate()
     }
 
-    /// Takes frames that arrived; after a loss it changes their beginning (2.5 to 10 ms) in place.
+    /// Processes received frames; after a loss it changes their beginning (2.5 to 10 ms) in place.
     @_noLocks
     package mutating func good(_ samples: UnsafeMutablePointer<Int16>, _ frames: Int) {
         if isConcealing {
@@ -118,8 +118,8 @@ package struct PacketLossConcealment: ~Copyable {
         remember(samples, frames)
     }
 
-    /// Begins a loss whose first frames may still become known: makes up its wave, roughly, and gives nothing out of it yet.
-    /// False when nothing was begun: in a loss, and where the wave of the last one goes on.
+    /// Begins a loss whose first frames may still be recovered: prepares a rough wave without returning any of it. Returns
+    /// false when nothing was begun: during a loss, and while the last one's wave continues.
     @_noLocks
     package mutating func foretell() -> Bool {
         if isConcealing || isWaveGoingOn { return false }
@@ -130,14 +130,14 @@ package struct PacketLossConcealment: ~Copyable {
         return true
     }
 
-    /// Takes the first frames of the loss that `foretell` began, before any of it is given out; its wave begins behind them.
+    /// Sets the recovered first frames of the loss that `foretell` began, before any output; the wave begins after them.
     @_noLocks
     package mutating func learn(_ samples: UnsafePointer<Int16>, _ frames: Int) {
         remember(samples, frames)
         begin()
     }
 
-    /// Makes up `frames` frames.
+    /// Conceals `frames` frames.
     ///
     /// - Complexity: the first of a loss searches for the pitch: about 50 000 multiplications at any rate.
     @_noLocks
@@ -161,8 +161,8 @@ package struct PacketLossConcealment: ~Copyable {
         }
     }
 
-    /// The wave from `start` frames after the end of what was given out: negative for what was heard or made up before, at
-    /// most 20 ms, and positive for what `lost` would give next. Only while concealing.
+    /// Returns the wave from `start` frames after the end of the output: negative for earlier audio, received or concealed,
+    /// at most 20 ms; positive for what `lost` would return next. Only while concealing.
     @_noLocks
     package mutating func wave(from start: Int, _ frames: Int, into output: UnsafeMutablePointer<Int16>) {
         extrapolate(to: made &+ start &+ frames)
@@ -174,7 +174,7 @@ package struct PacketLossConcealment: ~Copyable {
         }
     }
 
-    /// Forgets what was heard, as for a new link.
+    /// Discards the received audio, as for a new link.
     @_noLocks
     package mutating func reset() {
         var index = 0
@@ -190,12 +190,13 @@ package struct PacketLossConcealment: ~Copyable {
 
     // MARK: Made up
 
-    /// A loss now would be before the last one was faded over: it is still the same one, unless its wave is nearly over.
+    /// Whether a new loss would fall into the crossfade after the last one: it then continues the same loss, unless the wave
+    /// has nearly ended.
     private var isWaveGoingOn: Bool {
         @_noLocks get { blended < blendFrames && made < endFrames / 2 }
     }
 
-    /// The made-up frame of that number in this loss, as it is heard.
+    /// The concealed frame of that number in this loss, with its gain.
     @_noLocks
     private func madeUp(_ number: Int) -> Float {
         if number >= endFrames { return 0 }
@@ -205,27 +206,27 @@ package struct PacketLossConcealment: ~Copyable {
         return number < joint ? value : value + letOut(jointStep, number &- joint)
     }
 
-    /// What one wave has more than another at a frame, and in how much the frame there is higher than the one before.
+    /// Difference between two waves at a frame, in height and in slope.
     private struct Step {
         var height: Float = 0
         var slope: Float = 0
     }
 
-    /// What is left of a step so many frames later, without a corner at either end: where only the height is let out, the
-    /// wave turns sharply whenever a loss begins in the middle of a pulse, and that is heard as a click.
+    /// Rest of a step after a number of frames, without a corner at either end: correcting the height alone bends the wave
+    /// sharply when a loss begins in the middle of a pulse, which is heard as a click.
     @_noLocks
     private func letOut(_ step: Step, _ frames: Int) -> Float {
         if frames >= jointFrames { return 0 }
         let part = Float(frames &+ 1) / Float(jointFrames &+ 1)
         let height = step.height * (1 + 2 * part) * (1 - part) * (1 - part)
-        // Its slope says less of how the wave goes on than its height does: it is over earlier.
+        // The slope predicts the wave for a shorter time than the height: it ends earlier.
         if frames &+ 1 >= slopeFrames { return height }
         let time = Float(frames &+ 1)
         let left = 1 - time / Float(slopeFrames)
         return height + step.slope * time * left * left
     }
 
-    /// The gain of least error for speech, at a part of 60 ms; from 37.5 ms on a fade.
+    /// Gain of least error for speech, at a fraction of 60 ms; fades from 37.5 ms on.
     @_noLocks
     private func height(_ part: Float) -> Float {
         if part < 0.125 { return 1 - part * (0.1 / 0.125) }
@@ -235,14 +236,14 @@ package struct PacketLossConcealment: ~Copyable {
         return (1 - part) * (0.42 / 0.375)
     }
 
-    /// Fills `line` as far as to have so many made-up frames; no further than to the end of the fade.
+    /// Fills `line` up to this number of concealed frames, at most to the end of the fade.
     @_noLocks
     private mutating func extrapolate(to frames: Int) {
         let wanted = frames < endFrames ? frames : endFrames
         while extrapolated < wanted {
             let place = reach &+ extrapolated
-            // Within bounds whatever was heard: what grows without end would not be a number in the end.
-            // The way from what was heard is part of the wave, else the step comes back after each period.
+            // Bounded for any input, because unlimited growth would end in NaN.
+            // The correction is part of the wave; otherwise the step returns after each period.
             let value = continued(at: place, period) + letOut(step, extrapolated)
             line[place] = Self.clamp(value, -32_768, 32_767)
             period += glide
@@ -251,7 +252,7 @@ package struct PacketLossConcealment: ~Copyable {
         }
     }
 
-    /// What `line` has a period before that place, as it goes on there.
+    /// Value one period before that place in `line`.
     @_noLocks
     private func continued(at place: Int, _ period: Float) -> Float {
         let source = Float(place) - period
@@ -264,7 +265,7 @@ package struct PacketLossConcealment: ~Copyable {
         return gain * (value + neighbours * (sides - 2 * value))
     }
 
-    /// Has the made-up wave begin where the one that was heard ends.
+    /// Makes the concealed wave begin where the received one ends.
     @_noLocks
     private mutating func join() {
         joint = made
@@ -273,7 +274,7 @@ package struct PacketLossConcealment: ~Copyable {
         jointStep = Step(height: height, slope: height - (history[historyFrames &- 2] - madeUp(made &- 2)))
     }
 
-    /// Finds the period and what it needs to go on; roughly is enough for a few milliseconds.
+    /// Determines the period and related values; a rough result is enough for a few milliseconds.
     @_noLocks
     private mutating func begin(isRough: Bool = false) {
         made = 0
@@ -285,7 +286,7 @@ package struct PacketLossConcealment: ~Copyable {
         neighbours = smoothing
         if gain < 0.5 { gain = 0.5 }
         if found.likeness < 0.25 {
-            // No voice: noise, which a short period would make a tone of.
+            // Unvoiced: noise, which a short period would turn into a tone.
             neighbours = 0
             glide = 0
             while period < Float(maximumPeriod) / 2 { period *= 2 }
@@ -317,7 +318,7 @@ package struct PacketLossConcealment: ~Copyable {
         }
     }
 
-    /// Makes room for new frames at the end of the history; returns how many of them it keeps, the last ones.
+    /// Makes room for new frames at the end of the history; returns how many of them, the last ones, are kept.
     @_noLocks
     private func shift(_ frames: Int) -> Int {
         let kept = frames < historyFrames ? frames : historyFrames
@@ -335,7 +336,7 @@ package struct PacketLossConcealment: ~Copyable {
 
     @_noLocks
     static func clamp(_ value: Float, _ lowest: Float, _ highest: Float) -> Float {
-        // In this order what is not a number is the lowest.
+        // In this order NaN becomes the lowest value.
         if value > highest { return highest }
         return value > lowest ? value : lowest
     }

@@ -1,28 +1,28 @@
-/// Keeps a sound card's queue at its target although the clock that fills it is not the card's (docs/inside/Audio.md): says
-/// by how much the resampler before the card has to depart from its nominal ratio.
+/// Keeps a sound card's queue at its target although another clock fills it (docs/inside/Audio.md): computes the deviation
+/// of the resampler before the card from its nominal ratio.
 ///
-/// Two things go in with each block: how much the card has queued, and when that was looked at. A block comes when its
-/// clock says so, but a thread looks late at times, or finds several blocks at once; the card has played on meanwhile. What
-/// it has played since the block was due is added again, so that lateness of the thread is not taken for drift.
+/// Each block supplies two inputs: the card's queue, and the time of that reading. A block is due when its clock says so,
+/// but the thread sometimes looks late, or finds several blocks at once, while the card plays on. Frames played since the
+/// block was due are added back, so that lateness of the thread is not taken for drift.
 package struct PlaybackSteering: Sendable {
-    /// Milliseconds beyond which a departure from the target is not the clocks'.
+    /// Deviation in milliseconds beyond which the cause is not the clocks.
     private static let smallMilliseconds = 4.0
-    /// The pace at which such a departure is worked off: 1 ms in 2.5 s, far below what is heard.
+    /// Correction of such a deviation: 1 ms in 2.5 s, far below the audible.
     private static let pacePPM = 400.0
-    /// Blocks over which the queue is averaged: half a second.
+    /// Averaging length of the queue in blocks: half a second.
     private static let smoothing = 50.0
-    /// By how much later than the earliest blocks tell a block can be due: 600 ppm, for clocks 500 ppm apart.
+    /// Limit by which a block can be due later than the earliest blocks suggest: 600 ppm, for clocks 500 ppm apart.
     private static let creep: Int64 = 6_000
-    /// A clock that is further off than that has made a jump.
+    /// A larger difference is a jump of the clock.
     private static let jump: Int64 = 200_000_000
-    /// Blocks after a start for which nothing is cut off.
+    /// Blocks after a start during which nothing is dropped.
     private static let settling = 500
 
     private let target: Int
     private let rate: Int
     private let blockNanoseconds: Int64
     private var drift: DriftController
-    /// The queue over half a second; negative: not known.
+    /// Queue averaged over half a second; negative if unknown.
     private var smoothed = -1.0
     /// When the latest block was due.
     private var due: Int64 = 0
@@ -30,7 +30,7 @@ package struct PlaybackSteering: Sendable {
 
     /// - Parameters:
     ///   - target: frames to hold in the queue.
-    ///   - rate: frames per second of the queue.
+    ///   - rate: of the queue, in Hz.
     ///   - blocksPerSecond: how often `update` is called, on average.
     package init(target: Int, rate: Int, blocksPerSecond: Int = 100) {
         self.target = target
@@ -39,7 +39,7 @@ package struct PlaybackSteering: Sendable {
         drift = DriftController(target: target, rate: rate, updatesPerSecond: blocksPerSecond)
     }
 
-    /// After the queue was filled anew: keeps what was learned of the clocks.
+    /// Resets the level after the queue was refilled; keeps the learnt difference of the clocks.
     @_noLocks
     package mutating func restart() {
         drift.reset()
@@ -47,10 +47,10 @@ package struct PlaybackSteering: Sendable {
         blocks = 0
     }
 
-    /// Takes the frames that were queued at `now`, after a block was written; returns by how many ppm more than nominal to
-    /// give.
+    /// Processes the frames queued at `now`, after a block was written; returns by how many ppm more than nominal to fill
+    /// the queue.
     ///
-    /// - Parameter now: nanoseconds on the clock of the system.
+    /// - Parameter now: nanoseconds of the system's clock.
     @_noLocks
     package mutating func update(queued: Int, now: Int64) -> Double {
         let level = Double(queued) + Double(lateness(now)) * Double(rate) / 1e9
@@ -61,20 +61,20 @@ package struct PlaybackSteering: Sendable {
         if milliseconds < Self.smallMilliseconds && milliseconds > -Self.smallMilliseconds {
             return drift.update(level: Int(level))
         }
-        // A stall, for instance: nothing is learned from it.
+        // For example a stall: nothing is learnt from it.
         drift.reset()
         return drift.learnedPPM + (milliseconds > 0 ? Self.pacePPM : -Self.pacePPM)
     }
 
-    /// Frames to leave out of the next block: the queue is above its ceiling and stays there. Never soon after a start,
-    /// when it is worked off instead.
+    /// Frames to drop from the next block, because the queue stays above its ceiling. Always 0 soon after a start, when the
+    /// rate corrects it instead.
     @_noLocks
     package func excess(queued: Int) -> Int {
         if blocks < Self.settling || smoothed <= Double(drift.ceiling) { return 0 }
         return drift.excess(level: queued)
     }
 
-    /// How long ago the block was due, in nanoseconds; negative when it came earlier than any before.
+    /// Time since the block was due, in nanoseconds; negative when it came earlier than any before.
     @_noLocks
     private mutating func lateness(_ now: Int64) -> Int64 {
         due = due &+ blockNanoseconds
@@ -83,7 +83,7 @@ package struct PlaybackSteering: Sendable {
             due = now
             return 0
         }
-        // A block can come late, never early: the earliest ones tell when they are due.
+        // A block can be late, never early: the earliest ones determine when blocks are due.
         due = due &+ (late < Self.creep ? late : Self.creep)
         return late
     }

@@ -3,19 +3,19 @@ import CSpeexDSP
 
 /// Converts audio between two fixed rates (speexdsp, quality 3: 1.5 ms delay at 16 kHz, 85 dB).
 ///
-/// Where one of them is 8 kHz it is quality 4 and 4 ms: with 3 the upper end of speech, 3400 Hz, is 1.05 dB down already.
-/// From the first call on whole 10 ms blocks give whole 10 ms blocks. With equal rates it copies.
+/// If one of them is 8 kHz, quality 4 and 4 ms: with 3 the upper end of speech, 3400 Hz, is already 1.05 dB down. From the
+/// first call on whole 10 ms blocks give whole 10 ms blocks. With equal rates it copies.
 package struct Resampler: ~Copyable {
     private static let quality: Int32 = 3
     private static let narrowQuality: Int32 = 4
 
     private let state: OpaquePointer?
-    /// How much later the audio comes out, in frames of the output's rate.
+    /// Delay of the output, in frames of its rate.
     package let delayFrames: Int
 
     /// - Parameters:
-    ///   - from: frames per second of the input, 8000 to 48000.
-    ///   - to: frames per second of the output.
+    ///   - from: sample rate of the input in Hz, 8000 to 48000.
+    ///   - to: sample rate of the output in Hz.
     package init(from: Int, to: Int) {
         precondition(from > 0 && to > 0, "rates are positive")
         if from == to {
@@ -40,9 +40,9 @@ package struct Resampler: ~Copyable {
         @_noLocks get { state == nil }
     }
 
-    /// Converts up to `inputFrames` frames to up to `outputCapacity` frames; returns how many it took and gave.
+    /// Converts up to `inputFrames` frames to up to `outputCapacity` frames; returns how many it consumed and produced.
     ///
-    /// With room enough it takes all. The two must not overlap.
+    /// With enough room it consumes all. The buffers must not overlap.
     @_noLocks
     package mutating func process(
         _ input: UnsafePointer<Int16>, _ inputFrames: Int, _ output: UnsafeMutablePointer<Int16>, _ outputCapacity: Int
@@ -59,7 +59,7 @@ package struct Resampler: ~Copyable {
         return (Int(used), Int(made))
     }
 
-    /// Forgets what has gone in.
+    /// Discards all input.
     @_noLocks
     package mutating func reset() {
         if let state { _ = btcall_speex_reset(UnsafeMutableRawPointer(state)) }

@@ -2,23 +2,23 @@ package import BluetoothTypes
 import CBTCall
 import CSBC
 
-/// The codec of an A2DP stream: `codecFrameSamples` frames of audio in a codec frame whose length the bitpool sets
-/// (A2DP 1.4 §12).
+/// Encoder of an A2DP stream: `codecFrameSamples` audio frames in a codec frame whose length depends on the bitpool (A2DP
+/// 1.4 §12).
 package struct SBCEncoder: ~Copyable {
     /// 1 or 2.
     package let channels: Int
-    /// Frames of audio in a codec frame.
+    /// Audio frames in a codec frame.
     package let codecFrameSamples: Int
     package private(set) var bitpool: Int
     /// Bytes of a codec frame at the present bitpool.
     package private(set) var frameBytes: Int
     private let state: UnsafeMutablePointer<sbc_t>
-    /// A codec frame is this many bytes and eighths of bytes, and the bits of the bitpool.
+    /// A codec frame is this many bytes and eighths of bytes, plus the bits of the bitpool.
     private let fixedBytes: Int
     private let fixedBits: Int
     private let bitsPerBitpool: Int
 
-    /// - Parameter bitpool: within what the configuration allows.
+    /// - Parameter bitpool: within the configuration's limits.
     package init(_ configuration: SBCConfiguration, bitpool: Int) {
         channels = configuration.channels
         codecFrameSamples = configuration.codecFrameSamples
@@ -28,7 +28,7 @@ package struct SBCEncoder: ~Copyable {
         self.bitpool = bitpool
         frameBytes = configuration.codecFrameBytes(bitpool: bitpool)
         state = Self.makeState(configuration, bitpool: bitpool)
-        // What libsbc sets up it sets up with the first codec frame; of silence nothing stays in its filter.
+        // libsbc completes its set-up with the first codec frame; silence leaves its filter unchanged.
         let silence = [Int16](repeating: 0, count: codecFrameSamples * channels)
         var frame = [UInt8](repeating: 0, count: frameBytes)
         let bytes = encode(silence, into: &frame, frameBytes)
@@ -40,9 +40,9 @@ package struct SBCEncoder: ~Copyable {
         state.deallocate()
     }
 
-    /// Another length from the next codec frame on.
+    /// Changes the codec frames' length, from the next one on.
     ///
-    /// - Parameter bitpool: within what the configuration allows.
+    /// - Parameter bitpool: within the configuration's limits.
     @_noLocks
     package mutating func setBitpool(_ bitpool: Int) {
         self.bitpool = bitpool
@@ -92,7 +92,7 @@ package struct SBCEncoder: ~Copyable {
         state.pointee.subbands = UInt8(configuration.subbands == 4 ? SBC_SB_4 : SBC_SB_8)
         state.pointee.allocation = UInt8(configuration.allocation == .snr ? SBC_AM_SNR : SBC_AM_LOUDNESS)
         state.pointee.bitpool = UInt8(clamping: bitpool)
-        // Samples are in the machine's order.
+        // Samples are in native byte order.
         state.pointee.endian = UInt8(UInt16(1).littleEndian == 1 ? SBC_LE : SBC_BE)
         return state
     }

@@ -1,14 +1,14 @@
-/// A delay line of floating point samples.
+/// Delay line of floating point samples.
 struct SampleDelay: ~Copyable {
     private let storage: UnsafeMutablePointer<Float>
     private let mask: Int
     private var position = 0
-    /// Frames.
+    /// In frames.
     private(set) var delay: Int
 
     /// - Parameters:
     ///   - delay: frames, 0 to `maximum`.
-    ///   - maximum: frames that it can be set to.
+    ///   - maximum: largest delay that can be set, in frames.
     init(_ delay: Int, maximum: Int? = nil) {
         let maximum = max(delay, maximum ?? delay)
         var size = 1
@@ -21,7 +21,7 @@ struct SampleDelay: ~Copyable {
 
     deinit { storage.deallocate() }
 
-    /// Writes what went in `delay` frames before to `output`, which may be `input`.
+    /// Writes the input of `delay` frames ago to `output`, which may be `input`.
     @_noLocks
     mutating func process(
         _ input: UnsafePointer<Float>, into output: UnsafeMutablePointer<Float>, _ frames: Int
@@ -35,14 +35,14 @@ struct SampleDelay: ~Copyable {
         }
     }
 
-    /// Another delay from here on, at most the maximum; what is in the line stays.
+    /// Changes the delay from here on, at most to the maximum; keeps the line's content.
     @_noLocks
     mutating func set(_ frames: Int) {
         delay = frames < 0 ? 0 : (frames > mask ? mask : frames)
     }
 }
 
-/// A weight between 0 and 1 that moves in a straight line, 20 ms from end to end, so that nothing is heard of a switch.
+/// Weight between 0 and 1 that changes linearly, 20 ms from end to end, so that a switch is inaudible.
 struct Weight: Sendable {
     private let slope: Float
     private(set) var value: Float
@@ -73,7 +73,7 @@ struct Weight: Sendable {
             } else if value > target {
                 value = value - slope > target ? value - slope : target
             }
-            // The ends exactly, so that what passes is not rounded.
+            // Exact at both ends, so that audio passes without rounding.
             if value == 0 {
                 output[index] = off[index]
             } else if value == 1 {

@@ -1,8 +1,8 @@
 import CBTCall
 
-/// How one sample of a stream lies in memory, in the byte order of the machine.
+/// Memory format of one sample, in native byte order.
 package enum SampleFormat: Sendable, CaseIterable {
-    /// Signed 16 bit: what the audio path itself works with.
+    /// Signed 16 bit: the format of the audio path.
     case s16
     /// Signed 24 bit in three bytes.
     case s24Packed
@@ -24,9 +24,9 @@ package enum SampleFormat: Sendable, CaseIterable {
     }
 }
 
-/// How the frames of a stream lie in memory, and the way from them to one channel of 16 bit and back.
+/// Memory layout of a stream's frames, with conversion to and from one channel of 16 bit.
 ///
-/// The mean of two channels is taken; one is given to both. What 16 bits hold comes back unchanged from every format.
+/// Two channels are averaged; one is written to both. 16-bit values survive the round trip through every format unchanged.
 package struct SampleLayout: Equatable, Sendable {
     package let format: SampleFormat
     /// 1 or 2, interleaved.
@@ -41,14 +41,14 @@ package struct SampleLayout: Equatable, Sendable {
         @_noLocks get { format.bytes &* channels }
     }
 
-    /// One channel of 16 bit: there is nothing to convert.
+    /// One channel of 16 bit: no conversion needed.
     package var isPlain: Bool {
         @_noLocks get {
             if case .s16 = format { channels == 1 } else { false }
         }
     }
 
-    /// Reads `frames` frames from `stream`; the two must not overlap.
+    /// Reads `frames` frames from `stream`; the buffers must not overlap.
     ///
     /// - Parameter stream: aligned as its samples are.
     @_noLocks
@@ -83,7 +83,7 @@ package struct SampleLayout: Equatable, Sendable {
         }
     }
 
-    /// Reads `frames` frames as pairs; one channel is given to both sides.
+    /// Reads `frames` frames as pairs; a single channel is given to both sides.
     @_noLocks
     package func readPairs(
         _ stream: UnsafeRawPointer, _ frames: Int, into pairs: UnsafeMutablePointer<Int16>
@@ -104,7 +104,7 @@ package struct SampleLayout: Equatable, Sendable {
         }
     }
 
-    /// Writes `frames` frames to `stream`; the two must not overlap.
+    /// Writes `frames` frames to `stream`; the buffers must not overlap.
     ///
     /// - Parameter stream: room for `frames` × `frameBytes` bytes, aligned as its samples are.
     @_noLocks
@@ -140,7 +140,7 @@ package struct SampleLayout: Equatable, Sendable {
         }
     }
 
-    /// The same with two channels that differ; for a layout of two.
+    /// Writes separate left and right channels; requires a layout with two channels.
     @_noLocks
     package func write(
         left: UnsafePointer<Int16>, right: UnsafePointer<Int16>, _ frames: Int, to stream: UnsafeMutableRawPointer
@@ -153,7 +153,7 @@ package struct SampleLayout: Equatable, Sendable {
         }
     }
 
-    /// One sample, rounded to 16 bit.
+    /// Reads one sample, rounded to 16 bit.
     @_noLocks @inline(__always)
     private func sample(_ stream: UnsafeRawPointer, _ index: Int) -> Int32 {
         switch format {
@@ -171,7 +171,7 @@ package struct SampleLayout: Equatable, Sendable {
             let value = stream.assumingMemoryBound(to: Float.self)[index] * 32_768
             if value >= 32_767 { return 32_767 }
             if value <= -32_768 { return -32_768 }
-            // What is no number compares with nothing: silence.
+            // NaN becomes silence.
             return value == value ? Int32(value + (value < 0 ? -0.5 : 0.5)) : 0
         }
     }

@@ -1,14 +1,14 @@
 import Synchronization
 
-/// A queue of audio between one writing and one reading thread (or within one thread): signed 16 bit, mono.
+/// Queue of audio between one writing and one reading thread (or within one thread): signed 16 bit, mono.
 ///
 /// `write` belongs to the writing thread; `read`, `peek` and `discard` to the reading one; the counts to both. Nothing
-/// waits: what does not fit is not taken, what is not there is not given.
+/// waits: writes beyond the free space and reads beyond the content are cut short.
 package struct SampleRing: ~Copyable, @unchecked Sendable {
-    /// Frames it can hold.
+    /// Maximum frames.
     package let capacity: Int
     private let storage: UnsafeMutablePointer<Int16>
-    /// The storage is a power of two long, so that positions may simply count on.
+    /// The storage is a power of two long, so that positions only ever grow.
     private let mask: Int
     private let written = Atomic<Int>(0)
     private let taken = Atomic<Int>(0)
@@ -36,7 +36,7 @@ package struct SampleRing: ~Copyable, @unchecked Sendable {
         @_noLocks get { capacity &- available }
     }
 
-    /// Appends up to `count` frames and returns how many it took.
+    /// Appends up to `count` frames; returns the number appended.
     @_noLocks
     package func write(_ samples: UnsafePointer<Int16>, _ count: Int) -> Int {
         let end = written.load(ordering: .relaxed)
@@ -52,7 +52,7 @@ package struct SampleRing: ~Copyable, @unchecked Sendable {
         return frames
     }
 
-    /// Appends up to `count` frames of digital silence and returns how many it took.
+    /// Appends up to `count` frames of digital silence; returns the number appended.
     @_noLocks
     package func write(silence count: Int) -> Int {
         let end = written.load(ordering: .relaxed)
@@ -67,14 +67,14 @@ package struct SampleRing: ~Copyable, @unchecked Sendable {
         return frames
     }
 
-    /// Takes up to `count` of the oldest frames and returns how many there were.
+    /// Removes up to `count` of the oldest frames into a buffer; returns their number.
     @_noLocks
     package func read(_ samples: UnsafeMutablePointer<Int16>, _ count: Int) -> Int {
         let frames = peek(samples, count, offset: 0)
         return discard(frames)
     }
 
-    /// Copies up to `count` frames, from `offset` behind the oldest, and leaves them in the ring; returns how many it
+    /// Copies up to `count` frames, starting `offset` after the oldest, and leaves them in the ring; returns the number
     /// copied.
     @_noLocks
     package func peek(_ samples: UnsafeMutablePointer<Int16>, _ count: Int, offset: Int) -> Int {
@@ -90,7 +90,7 @@ package struct SampleRing: ~Copyable, @unchecked Sendable {
         return frames
     }
 
-    /// Drops up to `count` of the oldest frames and returns how many there were.
+    /// Drops up to `count` of the oldest frames; returns their number.
     @_noLocks
     package func discard(_ count: Int) -> Int {
         let start = taken.load(ordering: .relaxed)

@@ -1,32 +1,32 @@
 import CBTCall
 
-/// Says when somebody speaks: blocks that are louder than the room and have a pitch, with hysteresis.
+/// Detects speech: blocks that are louder than the room and have a pitch, with hysteresis.
 ///
-/// It takes 50 ms of voice within a short while to begin, so that a knock is none, and half a second without to end, so that
-/// speech with its pauses is one piece.
+/// It takes 50 ms of voice within a short while to begin, so that a knock does not count, and half a second without voice to
+/// end, so that speech with its pauses stays one piece.
 struct SpeechDetector: ~Copyable {
-    /// Speech is going on.
+    /// Speech is in progress.
     private(set) var isSpeaking = false
-    /// The latest block is part of it and no pause.
+    /// The latest block is part of speech, not a pause.
     private(set) var isLoud = false
 
     private let decimation: Int
-    /// 8 kHz, oldest first.
+    /// At 8 kHz, oldest first.
     private let history: UnsafeMutablePointer<Float>
     private static var blockFrames: Int { @_noLocks get { 80 } }
     private static var windowFrames: Int { @_noLocks get { 200 } }
-    /// Of a pitch, 80 to 400 Hz.
+    /// Lag of a pitch, 80 to 400 Hz.
     private static var shortestLag: Int { @_noLocks get { 20 } }
     private static var longestLag: Int { @_noLocks get { 100 } }
     private static var historyFrames: Int { @_noLocks get { 300 } }
-    /// The mean square of the quietest speech, -50 dB, and of the loudest room, which is louder than that, -40 dB.
+    /// Mean square of the quietest speech, -50 dB, and of the loudest room, -40 dB.
     private static var quietestSpeech: Float { @_noLocks get { 10_737 } }
     private static var loudestRoom: Float { @_noLocks get { 107_374 } }
     /// 9 dB above the room.
     private static var aboveRoom: Float { @_noLocks get { 8 } }
-    /// Of the correlation of a block with itself a pitch period before, squared: 0.6.
+    /// Threshold of the squared correlation of a block with itself one pitch period earlier: 0.6.
     private static var likeness: Float { @_noLocks get { 0.36 } }
-    /// A voiced block adds 2, another takes 1.
+    /// A voiced block adds 2, any other subtracts 1.
     private static var beginScore: Int { @_noLocks get { 10 } }
     private static var mostScore: Int { @_noLocks get { 20 } }
     private static var holdBlocks: Int { @_noLocks get { 50 } }
@@ -35,7 +35,7 @@ struct SpeechDetector: ~Copyable {
     private var score = 0
     private var held = 0
 
-    /// - Parameter rate: 8000 or 16000 frames per second.
+    /// - Parameter rate: 8000 or 16000 Hz.
     init(rate: Int) {
         decimation = max(1, rate / 8_000)
         history = .allocate(capacity: Self.historyFrames)
@@ -44,9 +44,9 @@ struct SpeechDetector: ~Copyable {
 
     deinit { history.deallocate() }
 
-    /// Listens to 10 ms.
+    /// Analyses 10 ms.
     ///
-    /// - Parameter isEcho: what is left in the block is mostly echo, and nobody's speech.
+    /// - Parameter isEcho: the rest in the block is mostly echo, not speech.
     @_noLocks
     mutating func listen(_ samples: UnsafePointer<Float>, isEcho: Bool) {
         remember(samples)
@@ -64,7 +64,7 @@ struct SpeechDetector: ~Copyable {
         isSpeaking = held > 0
     }
 
-    /// Forgets the room, not who speaks.
+    /// Forgets the room's level, but not that somebody speaks.
     @_noLocks
     mutating func forgetRoom() { room = -1 }
 
@@ -80,7 +80,7 @@ struct SpeechDetector: ~Copyable {
         }
     }
 
-    /// The room's noise is what is there in the quietest moments: down at once nearly, up by 3 dB a second.
+    /// Tracks the room's noise by the quietest moments: down almost at once, up by 3 dB a second.
     @_noLocks
     private mutating func follow(_ power: Float) {
         if room < 0 {

@@ -9,8 +9,8 @@ package struct StereoResampler: ~Copyable {
     private let state: OpaquePointer?
 
     /// - Parameters:
-    ///   - from: frames per second of the input, 8000 to 48000.
-    ///   - to: frames per second of the output.
+    ///   - from: sample rate of the input in Hz, 8000 to 48000.
+    ///   - to: sample rate of the output in Hz.
     package init(from: Int, to: Int) {
         precondition(from > 0 && to > 0, "rates are positive")
         if from == to {
@@ -28,8 +28,8 @@ package struct StereoResampler: ~Copyable {
         if let state { speex_resampler_destroy(state) }
     }
 
-    /// Converts up to `inputFrames` pairs to up to `outputCapacity` pairs; returns how many it gave. With room enough it
-    /// takes all. The two must not overlap.
+    /// Converts up to `inputFrames` pairs to up to `outputCapacity` pairs; returns the number produced. With enough room it
+    /// consumes all. The buffers must not overlap.
     @_noLocks
     package mutating func process(
         _ input: UnsafePointer<Int16>, _ inputFrames: Int, _ output: UnsafeMutablePointer<Int16>, _ outputCapacity: Int
@@ -46,7 +46,7 @@ package struct StereoResampler: ~Copyable {
         return Int(made)
     }
 
-    /// Forgets what has gone in.
+    /// Discards all input.
     @_noLocks
     package mutating func reset() {
         if let state { _ = btcall_speex_reset(UnsafeMutableRawPointer(state)) }

@@ -1,12 +1,12 @@
 import Glibc
 
-/// A tone of one or two frequencies that comes and goes in a cadence, as telephone networks have them (ITU-T E.180).
+/// Tone of one or two frequencies with a cadence, like those of telephone networks (ITU-T E.180).
 package struct ToneSpecification: Hashable, Sendable {
-    /// Hertz, of at most two sines of the same strength.
+    /// At most two sines of equal strength, in Hz.
     package var frequencies: [Int]
-    /// Milliseconds on, off, on, off … over and over; empty is without a pause.
+    /// Milliseconds on, off, on, off …, repeated; empty for a continuous tone.
     package var cadence: [Int]
-    /// Largest sample, of all sines together; 1 is full scale.
+    /// Largest sample of the sum; 1 is full scale.
     package var peak: Double
 
     package init(_ frequencies: [Int], cadence: [Int] = [], peak: Double = 0.15) {
@@ -16,27 +16,27 @@ package struct ToneSpecification: Hashable, Sendable {
     }
 }
 
-/// Makes a tone, sample by sample: each time that it is on begins alike, and with a rise of 5 ms instead of a click.
+/// Generates a tone: each on period starts with the same phase, and rises over 5 ms to avoid a click.
 package struct ToneGenerator: ~Copyable {
-    /// Frames of each step, on at even places and off at odd ones.
+    /// Frames of each step; even steps are on, odd ones off.
     private let steps: UnsafeMutablePointer<Int>
     private let stepCount: Int
     private let rampFrames: Int
     private let amplitude: Double
     private let isDouble: Bool
-    /// A turn by one frame, and the present place on the circle, of each frequency.
+    /// Rotation per frame and present position on the circle, for each frequency.
     private let turn: (cosine: Double, sine: Double)
     private let otherTurn: (cosine: Double, sine: Double)
     private var point: (cosine: Double, sine: Double) = (1, 0)
     private var otherPoint: (cosine: Double, sine: Double) = (1, 0)
     private var step = 0
-    /// Frames of the step that are done.
+    /// Frames done in the step.
     private var position = 0
 
-    /// - Parameter rate: frames per second.
+    /// - Parameter rate: in Hz.
     package init(_ specification: ToneSpecification, rate: Int) {
         let cadence = specification.cadence
-        // A cadence that ends with a tone has no pause before its next beginning.
+        // A cadence that ends with a tone repeats without a pause.
         stepCount = cadence.isEmpty ? 1 : cadence.count
         steps = .allocate(capacity: stepCount)
         steps.initialize(repeating: Int.max, count: stepCount)
@@ -92,7 +92,7 @@ package struct ToneGenerator: ~Copyable {
         return Int16(scaled + (scaled < 0 ? -0.5 : 0.5))
     }
 
-    /// Rises and falls smoothly at the ends of the step.
+    /// Smooth rise and fall at the ends of the step.
     @_noLocks
     private func envelope() -> Double {
         let left = steps[step] &- position

@@ -5,12 +5,12 @@ import CSpeexDSP
     import CVoiceProcessing
 #endif
 
-/// The echo canceller and noise suppressor of one of the libraries, at 8 or 16 kHz, 10 ms at a time.
+/// Echo canceller and noise suppressor of one of the libraries, at 8 or 16 kHz, 10 ms at a time.
 ///
-/// Where there is none (`none`) it copies.
+/// Without a library (`none`) it copies.
 struct VoiceLibrary: ~Copyable {
     let kind: VoiceProcessingKind
-    /// How much later `cancel` and `suppress` give what they take, in frames.
+    /// Delays of `cancel` and `suppress`, in frames.
     let echoDelay: Int
     let noiseDelay: Int
     private let frames: Int
@@ -28,18 +28,18 @@ struct VoiceLibrary: ~Copyable {
     private var takesEcho = false
     private var takesNoise = false
 
-    /// speexdsp's filter: the delay that is not known, and the room.
+    /// Length of speexdsp's filter: the uncertain part of the delay, and the room.
     private static let tailMilliseconds = 256
-    /// Decibels that what is left of the echo is lowered by, and with a near end in it.
+    /// Reduction of the residual echo in decibels, without and with a near end in it.
     private static let residual: Int32 = -60
     private static let residualWithNear: Int32 = -40
-    /// Decibels, as much as webrtc's.
+    /// Decibels, as with webrtc.
     private static let noise: Int32 = -12
-    /// Blocks in which more comes out than went in, after which the filter is given up; the library's own limit is 50.
+    /// Number of blocks louder than their input after which the filter is reset; the library's own limit is 50.
     private static var mostLoudBlocks: Int { @_noLocks get { 20 } }
 
     init(_ kind: VoiceProcessingKind, rate: Int) throws(VoiceProcessorError) {
-        // A type that is not copied cannot give up half made: what can fail comes first.
+        // A noncopyable type cannot fail half initialised: anything that can fail comes first.
         if !kind.isAvailable { throw .unavailable(kind) }
         let frames = rate / 100
         var echo: OpaquePointer?
@@ -64,7 +64,7 @@ struct VoiceLibrary: ~Copyable {
         self.preprocess = preprocess
         switch kind {
         case .webrtc:
-            // Its blocks of 64 and what they overlap, and the overlap of windows of 256 (128).
+            // Its blocks of 64 with their overlap, and the overlap of windows of 256 (128).
             echoDelay = 112
             noiseDelay = rate == 8_000 ? 48 : 96
         case .speex:
@@ -106,14 +106,14 @@ struct VoiceLibrary: ~Copyable {
         value.deallocate()
     }
 
-    /// speexdsp takes the rest of the echo out where it takes out noise.
+    /// speexdsp removes the residual echo together with the noise.
     var finishesEchoWithNoise: Bool {
         @_noLocks get { echo != nil }
     }
 
-    /// Takes the echo of `far` out of `near` into `result`, which is neither.
+    /// Cancels the echo of `far` in `near`, into `result`, which is neither.
     ///
-    /// speexdsp works at half the level, because the loudest signals of all make it give up and print a message.
+    /// speexdsp runs at half the level, because the loudest signals of all make it give up and print a message.
     @_noLocks
     mutating func cancel(
         _ far: UnsafePointer<Float>, _ near: UnsafePointer<Float>, into result: UnsafeMutablePointer<Float>
@@ -132,12 +132,12 @@ struct VoiceLibrary: ~Copyable {
         watch(near, result)
     }
 
-    /// Takes the noise out of `input` into `result`, which is neither it nor `near`.
+    /// Suppresses the noise of `input`, into `result`, which is neither it nor `near`.
     ///
     /// - Parameters:
-    ///   - near: what the microphone gave, before `cancel`.
-    ///   - echo: speexdsp takes out what is left of the echo as well.
-    ///   - noise: speexdsp takes out noise.
+    ///   - near: microphone before `cancel`.
+    ///   - echo: speexdsp also removes the residual echo.
+    ///   - noise: speexdsp removes noise.
     @_noLocks
     mutating func suppress(
         near: UnsafePointer<Float>, _ input: UnsafePointer<Float>, into result: UnsafeMutablePointer<Float>,
@@ -166,7 +166,7 @@ struct VoiceLibrary: ~Copyable {
         VoiceSamples.widen(output, into: result, frames, doubled: true)
     }
 
-    /// Forgets the echo path.
+    /// Resets the echo path.
     @_noLocks
     mutating func resetEcho() {
         #if WebRTC
@@ -176,7 +176,7 @@ struct VoiceLibrary: ~Copyable {
         loudBlocks = 0
     }
 
-    /// Forgets the noise; speexdsp cannot, and learns it anew within seconds.
+    /// Resets the noise estimate; speexdsp cannot, and relearns it within seconds.
     @_noLocks
     mutating func resetNoise() {
         #if WebRTC
@@ -184,7 +184,7 @@ struct VoiceLibrary: ~Copyable {
         #endif
     }
 
-    /// Gives up a filter that adds echo, before the library does, which would print a message.
+    /// Resets a filter that adds echo before the library does so and prints a message.
     @_noLocks
     private mutating func watch(_ input: UnsafePointer<Float>, _ result: UnsafePointer<Float>) {
         let before = btcall_inner_product(input, input, frames)
@@ -199,7 +199,7 @@ struct VoiceLibrary: ~Copyable {
     }
 }
 
-/// Between 16 bits and floating point of the same range.
+/// Conversion between 16 bits and floating point of the same range.
 enum VoiceSamples {
     @_noLocks
     static func widen(
@@ -213,7 +213,7 @@ enum VoiceSamples {
         }
     }
 
-    /// Rounds; too loud becomes as loud as possible, what is no number silence.
+    /// Rounds; clips, and turns NaN into silence.
     @_noLocks
     static func round(
         _ samples: UnsafePointer<Float>, into result: UnsafeMutablePointer<Int16>, _ frames: Int, halved: Bool = false

@@ -1,14 +1,14 @@
-/// Who takes the echo out of the microphone, and the noise.
+/// Implementation of echo cancellation and noise suppression for the microphone.
 package enum VoiceProcessingKind: String, Sendable, CaseIterable {
     /// webrtc-audio-processing: converges within a second, weakens the near end in double talk by some decibels. Only with
     /// the package trait `WebRTC`; see ``isAvailable``.
     case webrtc
-    /// speexdsp: weaker, slower, but leaves the near end alone.
+    /// speexdsp: weaker and slower, but leaves the near end unchanged.
     case speex
-    /// Nobody: for a board or a headset that does it itself. High pass and automatic gain are still there.
+    /// None: for a board or a headset that does it itself. High pass and automatic gain remain.
     case none
 
-    /// What is used where nothing else is asked for.
+    /// Default without another request.
     package static var preferred: VoiceProcessingKind {
         #if WebRTC
             .webrtc
@@ -17,7 +17,7 @@ package enum VoiceProcessingKind: String, Sendable, CaseIterable {
         #endif
     }
 
-    /// The program was built with what it needs.
+    /// The program was built with the required library.
     package var isAvailable: Bool {
         switch self {
         case .webrtc: Self.preferred == .webrtc
@@ -25,13 +25,13 @@ package enum VoiceProcessingKind: String, Sendable, CaseIterable {
         }
     }
 
-    /// How to get a program that has webrtc-audio-processing.
+    /// Instructions for a build with webrtc-audio-processing.
     package static let howToBuild =
         "webrtc is not in this build: install libwebrtc-audio-processing-dev and build without `--disable-default-traits`, or"
         + " with `--traits WebRTC`"
 }
 
-/// What is done to the microphone.
+/// Processing stages of the microphone.
 package struct VoiceStages: BitwiseCopyable, OptionSet, Sendable {
     package let rawValue: UInt8
 
@@ -52,11 +52,11 @@ package struct VoiceStages: BitwiseCopyable, OptionSet, Sendable {
 }
 
 package enum VoiceProcessorError: Error, Equatable, CustomStringConvertible {
-    /// The configuration asks for what this program was built without.
+    /// The configuration requests a library that this program was built without.
     case unavailable(VoiceProcessingKind)
-    /// Our mistake: 8, 16, 32 and 48 kHz are known.
+    /// Our mistake: only 8, 16, 32 and 48 kHz are supported.
     case unsupportedRate(Int)
-    /// The library gave no state: no memory, or another library than was built for.
+    /// The library created no state: out of memory, or a different library than the one built for.
     case failed(VoiceProcessingKind)
 
     package var description: String {

@@ -1,41 +1,41 @@
 import CBTCall
 
-/// Makes of what a microphone gives what the far end should hear: without hum, echo and noise, at one level.
+/// Processes a microphone for the far end: removes hum, echo and noise, and levels speech.
 ///
-/// High pass, echo canceller, noise suppressor and automatic gain, each of which can be switched without a click at any
-/// time; what is switched off costs little, and the delay stays. The libraries work at 16 kHz (8 kHz on a bus of 8 kHz); what
-/// is above that in a faster stream goes past them and is lowered as they lower the upper end of theirs, because echo and
-/// noise are there, too.
+/// High pass, echo canceller, noise suppressor and automatic gain, each of which can be switched at any time without a
+/// click; a disabled stage costs little, and the delay is constant. The libraries run at 16 kHz (8 kHz on a bus of 8 kHz).
+/// Higher frequencies of a faster stream bypass them, and are lowered as much as the libraries lower the upper end of
+/// theirs, because they contain echo and noise, too.
 ///
-/// Made on the control thread, then of the real-time thread alone: no call allocates, locks or waits.
+/// Created on the control thread, then used by the real-time thread only: no call allocates, locks or waits.
 package struct VoiceProcessor: ~Copyable {
     package let kind: VoiceProcessingKind
-    /// Frames per second.
+    /// Sample rate in Hz.
     package let rate: Int
-    /// What comes out is so much later than what went in, also when it is bypassed.
+    /// Constant delay of the output, also when bypassed.
     package let delayFrames: Int
     package private(set) var stages: VoiceStages
     package private(set) var isBypassed = false
 
-    /// Somebody speaks into the microphone, near it. Also when bypassed. What the loudspeaker gives does not count, as far as
-    /// the echo canceller takes it away: with `webrtc`; not with `none`, and not while that stage is off.
+    /// Somebody speaks into the microphone, near it. Valid also when bypassed. The loudspeaker's sound does not count as far
+    /// as the echo canceller removes it: with `webrtc`; not with `none`, and not while that stage is off.
     package var isSpeaking: Bool {
         @_noLocks get { detector.isSpeaking }
     }
 
-    /// Echo delays that are known, in milliseconds; beyond it is this one.
+    /// Longest supported echo delay in milliseconds; longer ones are treated as this one.
     package static let longestFarDelay = 500
-    /// What the libraries are given, in milliseconds: from 35 earlier to 80 later webrtc finds the echo.
+    /// Delay at which the libraries run, in milliseconds: webrtc finds an echo from 35 earlier to 80 later.
     private static var nominalDelay: Int { @_noLocks get { 40 } }
-    /// Blocks that the far end counts as loud after it was.
+    /// Blocks for which the far end still counts as loud afterwards.
     private static var farHold: Int { @_noLocks get { 30 } }
     /// -60 dB, as a mean square.
     private static var farQuiet: Float { @_noLocks get { 1_074 } }
-    /// What has lost 12 dB to the echo canceller was echo.
+    /// Audio that lost 12 dB in the echo canceller was echo.
     private static var echoLoss: Float { @_noLocks get { 16 } }
 
     private let frames: Int
-    /// Of the libraries' blocks, and how many frames of the bus are one of theirs.
+    /// Frames in a library's block, and frames of the bus for each of those.
     private let coreFrames: Int
     private let factor: Int
 
@@ -54,22 +54,22 @@ package struct VoiceProcessor: ~Copyable {
     private var noiseLine: SampleDelay
     private var dryLine: SampleDelay
     private var farHeld = 0
-    /// Blocks with a loud far end until the echo canceller can be relied on.
+    /// Blocks with a loud far end until the echo canceller is reliable.
     private var newBlocks = 100
     private static var blocksToLearn: Int { @_noLocks get { 100 } }
     private var lateEnergy: Float = 0
 
-    // Between that and the bus, where they differ.
+    // Between the libraries' rate and the bus, where they differ.
     private var nearDown: Resampler
     private var farDown: Resampler
     private var up: Resampler
-    /// As late as the libraries' audio before it goes up, and after.
+    /// Delayed like the libraries' audio before and after upsampling.
     private var highLine: SampleDelay
     private var upLine: SampleDelay
     private var dryBusLine: SampleDelay
     private var highGain: Float = 1
 
-    // What lies between the steps.
+    // Buffers between the steps.
     private let narrow: UnsafeMutablePointer<Int16>
     private let wide: UnsafeMutablePointer<Int16>
     private let far: UnsafeMutablePointer<Float>
@@ -84,8 +84,8 @@ package struct VoiceProcessor: ~Copyable {
     private let memory: UnsafeMutablePointer<Float>
 
     /// - Parameters:
-    ///   - kind: whose echo canceller.
-    ///   - rate: frames per second of both directions: 8000, 16000, 32000 or 48000.
+    ///   - kind: which echo canceller.
+    ///   - rate: of both directions, in Hz: 8000, 16000, 32000 or 48000.
     ///   - farDelayMilliseconds: see ``reset(farDelayMilliseconds:)``.
     package init(
         _ kind: VoiceProcessingKind, rate: Int, stages: VoiceStages = .all, farDelayMilliseconds: Int = 40
@@ -149,7 +149,7 @@ package struct VoiceProcessor: ~Copyable {
 
     // MARK: Switches
 
-    /// Does these stages and no others from here on; each comes and goes within 20 ms.
+    /// Enables exactly these stages; each fades in or out within 20 ms.
     @_noLocks
     package mutating func setStages(_ stages: VoiceStages) {
         self.stages = stages
@@ -159,17 +159,17 @@ package struct VoiceProcessor: ~Copyable {
         noise.set(stages.has(.noiseSuppression) || (library.finishesEchoWithNoise && takesEcho))
     }
 
-    /// Lets the microphone through as it is, as late as before, while everything goes on adapting.
+    /// Passes the microphone unprocessed at unchanged delay, while everything keeps adapting.
     @_noLocks
     package mutating func setBypassed(_ isBypassed: Bool) {
         self.isBypassed = isBypassed
         processed.set(!isBypassed)
     }
 
-    /// Another loudspeaker, microphone or room: forgets the echo path, the noise and the level of speech, not the gain.
+    /// Forgets the echo path, the noise and the speech level, but not the gain, for another loudspeaker, microphone or room.
     ///
-    /// - Parameter farDelayMilliseconds: from a block's being given as the far end to its echo's coming back, as far as the
-    ///   buffers of both sound cards and the air tell, 0 to 500. 30 ms less or 80 ms more do no harm.
+    /// - Parameter farDelayMilliseconds: from passing a block as the far end until its echo returns, as far as known from
+    ///   both sound cards' buffers and the air, 0 to 500. An error of 30 ms less or 80 ms more does no harm.
     @_noLocks
     package mutating func reset(farDelayMilliseconds: Int) {
         setFarDelay(milliseconds: farDelayMilliseconds)
@@ -179,13 +179,13 @@ package struct VoiceProcessor: ~Copyable {
         gain.forgetLevel()
     }
 
-    /// As `reset(farDelayMilliseconds:)` for one that has not heard anything yet: there is nothing to forget.
+    /// As `reset(farDelayMilliseconds:)` for a processor that has not heard anything yet: there is nothing to forget.
     @_noLocks
     package mutating func setFarDelay(milliseconds: Int) {
         farLine.set(Self.kept(milliseconds) &* coreFrames / 10)
     }
 
-    /// How much of a far delay is kept off the library, in milliseconds.
+    /// Part of the far delay compensated before the library, in milliseconds.
     @_noLocks
     private static func kept(_ milliseconds: Int) -> Int {
         let most = milliseconds < longest ? milliseconds : longest
@@ -196,11 +196,11 @@ package struct VoiceProcessor: ~Copyable {
 
     // MARK: Audio
 
-    /// Changes 10 ms of the microphone in place.
+    /// Processes 10 ms of the microphone in place.
     ///
     /// - Parameters:
-    ///   - samples: a hundredth of `rate` frames.
-    ///   - far: as many that the loudspeaker is given at the same time; silence where nothing is.
+    ///   - samples: `rate` / 100 frames.
+    ///   - far: as many frames, given to the loudspeaker at the same time; silence if none are.
     @_noLocks
     package mutating func process(_ samples: UnsafeMutablePointer<Int16>, far farSamples: UnsafePointer<Int16>) {
         takeFar(farSamples)
@@ -214,7 +214,7 @@ package struct VoiceProcessor: ~Copyable {
         } else {
             widen(samples)
         }
-        // With an echo in it, it is not the near end's level.
+        // With echo in it, the level is not the near end's.
         let isSpeech = detector.isSpeaking && detector.isLoud && !isFarLoud
         gain.process(result, isOn: stages.has(.automaticGain), isSpeech: isSpeech)
         processed.blend(dry, result, into: result, frames)
@@ -250,7 +250,7 @@ package struct VoiceProcessor: ~Copyable {
         highPassWeight.blend(raw, near, into: near, coreFrames)
     }
 
-    /// From `near` to `core`; `late` is `near` as late.
+    /// From `near` to `core`; `late` becomes `near` at the same delay.
     @_noLocks
     private mutating func takeEcho() {
         echoLine.process(near, into: late, coreFrames)
@@ -267,7 +267,7 @@ package struct VoiceProcessor: ~Copyable {
         }
     }
 
-    /// From `core` to `core`; `late` stays, `high` is used.
+    /// From `core` to `core`; keeps `late`, overwrites `high`.
     @_noLocks
     private mutating func takeNoise() {
         noiseLine.process(core, into: high, coreFrames)
@@ -283,8 +283,8 @@ package struct VoiceProcessor: ~Copyable {
         }
     }
 
-    /// What is left in `core` is mostly echo: the loudspeaker has just been loud, and most has been taken out. So it is for
-    /// the first second of a new echo path, whatever is left.
+    /// Whether the rest in `core` is mostly echo: the loudspeaker has just been loud, and most has been removed. Always true
+    /// in the first second of a new echo path.
     @_noLocks
     private mutating func echoLeft() -> Bool {
         // The noise suppressor is up to a block later.
@@ -299,15 +299,15 @@ package struct VoiceProcessor: ~Copyable {
             < (before > lateEnergy ? before : lateEnergy)
     }
 
-    /// There is an echo to be reckoned with.
+    /// Echo is to be expected.
     private var isFarLoud: Bool {
         @_noLocks get { farHeld > 0 && stages.has(.echoCancellation) }
     }
 
-    /// From `core`, `dry` and the microphone to `result` and `dry` at the bus's rate.
+    /// Produces `result` and `dry` at the bus's rate from `core`, `dry` and the microphone.
     ///
-    /// What is above the libraries' rate is the microphone less what they were given of it, as late. One conversion does for
-    /// both: up goes the difference of what they gave and what they were given, lowered as the high part is.
+    /// The part above the libraries' rate is the microphone minus the libraries' input, equally delayed. One conversion
+    /// serves both: it upsamples the difference between the libraries' output and input, lowered like the high part.
     @_noLocks
     private mutating func widen(_ samples: UnsafePointer<Int16>) {
         let before = highGain
@@ -315,7 +315,7 @@ package struct VoiceProcessor: ~Copyable {
         let step = (highGain - before) / Float(frames)
         var index = 0
         while index < coreFrames {
-            // Not by -=: the compiler breaks down over that with the thread sanitizer.
+            // Not by -=: the compiler crashes on that with the thread sanitizer.
             core[index] = core[index] - (before + step * Float(index &* factor)) * dry[index]
             index &+= 1
         }
@@ -337,7 +337,7 @@ package struct VoiceProcessor: ~Copyable {
         dryBusLine.process(dry, into: dry, frames)
     }
 
-    /// As much as the libraries lower the upper end of what they are given, by second differences; never more than 1.
+    /// Factor by which the libraries lower the upper end of their input, by second differences; never more than 1.
     @_noLocks
     private mutating func followHighGain() {
         if echo.weight.isOff && noise.weight.isOff {
@@ -359,14 +359,14 @@ package struct VoiceProcessor: ~Copyable {
     }
 }
 
-/// When a stage runs, begins anew and is heard.
+/// Controls when a stage runs, restarts and is heard.
 struct StageSwitch: Sendable {
     private(set) var isOn: Bool
     var weight: Weight
     private var mustReset = false
-    /// Blocks that it runs before it is heard.
+    /// Blocks that a stage runs before it is heard.
     private var settling = 0
-    /// 112 frames of 8 kHz are in the libraries.
+    /// The libraries hold 112 frames at 8 kHz.
     private static var settlingBlocks: Int { @_noLocks get { 2 } }
 
     init(rate: Int, isOn: Bool) {
@@ -378,11 +378,11 @@ struct StageSwitch: Sendable {
     @_noLocks
     mutating func set(_ isOn: Bool) { self.isOn = isOn }
 
-    /// Begins anew as soon as it is not heard.
+    /// Requests a restart as soon as the stage is not heard.
     @_noLocks
     mutating func reset() { mustReset = true }
 
-    /// What to do with the next block; the weight is then right for it.
+    /// Decides about the next block, and updates the weight for it.
     @_noLocks
     mutating func next() -> (runs: Bool, resets: Bool) {
         var resets = false
@@ -399,7 +399,7 @@ struct StageSwitch: Sendable {
             }
             return (true, resets)
         }
-        // What has not run knows nothing of the present.
+        // A stage that has not run has outdated state.
         if !isOn { mustReset = true }
         weight.set(false)
         return (weight.value > 0, resets)

@@ -1,31 +1,31 @@
-/// How far a voice can be moved along itself without anybody hearing where: by one or more of its periods.
+/// Distance by which a voice can be shifted against itself inaudibly: one or more of its periods.
 ///
-/// What is looked for is between 5 and 12.5 ms, over 30 ms: one period of a low voice, several of a high one. Nothing is
-/// found in noise, in consonants and at the borders of sounds, so that these keep their length.
+/// Searches between 5 and 12.5 ms, over 30 ms: one period of a low voice, several of a high one. Finds nothing in noise, in
+/// consonants and at the borders of sounds, so that these keep their length.
 enum VoicedPeriod {
-    /// Frames that ``find(_:rate:)`` looks at.
+    /// Number of frames that ``find(_:rate:)`` examines.
     ///
-    /// - Parameter rate: frames per second.
+    /// - Parameter rate: in Hz.
     @_noLocks
     static func framesNeeded(rate: Int) -> Int { window(rate) &+ longest(rate) &+ 1 }
 
     @_noLocks private static func window(_ rate: Int) -> Int { rate &* 3 / 100 }
     @_noLocks private static func shortest(_ rate: Int) -> Int { rate / 200 }
     @_noLocks private static func longest(_ rate: Int) -> Int { rate / 80 }
-    /// 0.9, squared. Tones that change each 20 ms, as tests use them to find out where they are, have 0.83 at most.
+    /// 0.9, squared. Tones that change every 20 ms, with which tests mark positions, reach 0.83 at most.
     private static var likeness: Double { @_noLocks get { 0.81 } }
-    /// What nobody hears has no period.
+    /// Inaudible audio has no period.
     private static var inaudible: Int { @_noLocks get { 60 } }
 
-    /// Frames by which `samples` are most like themselves; 0 when they are not.
+    /// Returns the shift at which `samples` are most similar to themselves; 0 if there is none.
     ///
     /// - Parameters:
     ///   - samples: `framesNeeded` of them.
-    ///   - rate: frames per second, a multiple of 8000.
+    ///   - rate: in Hz, a multiple of 8000.
     @_noLocks
     static func find(_ samples: UnsafePointer<Int16>, rate: Int) -> Int {
         let count = window(rate)
-        // First as if there were 8000 frames a second, then between those.
+        // First at 8000 Hz, then between those frames.
         let step = rate / 8_000 > 1 ? rate / 8_000 : 1
         let energy = product(samples, samples, count, step)
         if energy < Self.inaudible &* Self.inaudible &* (count / step) { return 0 }
@@ -56,7 +56,7 @@ enum VoicedPeriod {
         return score >= likeness ? best : 0
     }
 
-    /// The square of the correlation, 0…1; 0 where it is negative.
+    /// Square of the correlation, 0…1; 0 where it is negative.
     @_noLocks
     private static func score(_ common: Int, _ energy: Int, _ other: Int) -> Double {
         if common <= 0 || other <= 0 { return 0 }

@@ -1,6 +1,6 @@
-/// What a WAV file holds: 16-bit samples of one channel.
+/// Content of a WAV file: 16-bit samples of one channel.
 package struct WaveContent: Equatable, Sendable {
-    /// Why bytes are no such file, for people: "is not …", "has …".
+    /// Reason why bytes are no such file, as a phrase for messages: "is not …", "has …".
     package struct Problem: Error, Equatable, Sendable, CustomStringConvertible {
         package let description: String
 
@@ -9,16 +9,16 @@ package struct WaveContent: Equatable, Sendable {
         }
     }
 
-    /// Frames per second that a file may have.
+    /// Accepted sample rates of a file in Hz.
     private static let rates = 1_000...384_000
-    /// Frames per second, as the file says.
+    /// Sample rate of the file in Hz.
     package let rate: Int
     package let samples: [Int16]
 
     /// Reads 16-bit PCM with one or two channels; two are averaged.
     ///
-    /// - Parameter bytes: the whole file. Chunks other than `fmt ` and `data` are skipped; a `data` chunk that is cut short, or
-    ///   whose length was never filled in, ends with the file.
+    /// - Parameter bytes: the whole file. Chunks other than `fmt ` and `data` are skipped; a `data` chunk that is truncated,
+    ///   or whose length was never filled in, ends with the file.
     package init(_ bytes: [UInt8]) throws(Problem) {
         guard bytes.count >= 12, Self.tag(bytes, 0) == "RIFF", Self.tag(bytes, 8) == "WAVE" else {
             throw Problem("not a WAV file")
@@ -43,9 +43,9 @@ package struct WaveContent: Equatable, Sendable {
         throw Problem("has no audio data")
     }
 
-    /// The same audio at another rate, with the converter's own delay taken off its beginning.
+    /// The audio at another rate, without the converter's initial delay.
     ///
-    /// - Parameter newRate: frames per second, 8000 to 48000.
+    /// - Parameter newRate: in Hz, 8000 to 48000.
     package func samples(atRate newRate: Int) -> [Int16] {
         guard newRate != rate, !samples.isEmpty else { return samples }
         var converter = Resampler(from: rate, to: newRate)

@@ -95,7 +95,7 @@ extension AudioEngine {
     }
 
     /// Sets the time without a packet after which a link is reported silent; nil adapts to its jitter
-    /// (docs/inside/Routing.md).
+    /// (docs/inside/Routing.md §8).
     package func setSilentLimit(_ id: UInt32, _ limit: Duration?) {
         _ = send(.setSilentLimit(id, nanoseconds: limit.map { max(0, $0.wholeNanoseconds) }))
     }

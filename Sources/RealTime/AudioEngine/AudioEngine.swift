@@ -41,7 +41,7 @@ package final class AudioEngine: @unchecked Sendable {
     private let state: UnsafeMutablePointer<RealtimeThread>
     private var thread: btcall_realtime_thread
     private var isRunning = true
-    /// An idle engine leaves the code that it may never need out of memory.
+    /// The program's code has been prefaulted; an idle engine leaves code that it may never need out of memory.
     var isCodePresent = false
     var terminals: [UInt32: TerminalRecord] = [:]
     var calls: [UInt32: CallRecord] = [:]

@@ -2,7 +2,7 @@
 package enum AudioEngineEvent: BitwiseCopyable, Equatable, Sendable {
     /// The first packet of a link arrived, or its packet size changed.
     case firstPacket(terminal: UInt32, packetBytes: Int)
-    /// No packet for longer than the limit (docs/inside/Routing.md).
+    /// No packet for longer than the limit (docs/inside/Routing.md §8).
     case linkSilent(terminal: UInt32, afterMilliseconds: Int)
     /// A packet after `linkSilent`; the argument is the length of the silence.
     case linkResumed(terminal: UInt32, afterMilliseconds: Int)

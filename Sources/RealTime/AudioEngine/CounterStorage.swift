@@ -1,6 +1,6 @@
 import Synchronization
 
-/// A number that one thread adds to and others read.
+/// A counter that one thread writes and others read.
 struct Counter: ~Copyable {
     private let value: Atomic<Int>
 
@@ -22,7 +22,7 @@ struct Counter: ~Copyable {
     func read() -> Int { value.load(ordering: .relaxed) }
 }
 
-/// What the real-time thread writes about one terminal and the control side reads.
+/// Counters of one terminal, written by the real-time thread and read by the control side.
 struct TerminalCounters: ~Copyable {
     let packetsReceived = Counter()
     let packetsSent = Counter()
@@ -41,7 +41,7 @@ struct TerminalCounters: ~Copyable {
     let overrunFrames = Counter()
     let playbackXruns = Counter()
     let captureXruns = Counter()
-    /// Thousandths of a part per million.
+    /// Drift in thousandths of a part per million.
     let driftMilliPPM = Counter()
     let queuedMilliseconds = Counter()
     let gapP99Milliseconds = Counter()
@@ -88,7 +88,7 @@ struct TerminalCounters: ~Copyable {
     }
 }
 
-/// What the real-time thread writes about one call.
+/// Counters of one call, written by the real-time thread.
 struct CallCounters: ~Copyable {
     let blocksSent = Counter()
     let blocksReceived = Counter()
@@ -113,7 +113,7 @@ struct CallCounters: ~Copyable {
     }
 }
 
-/// What the real-time thread writes about what one application adds.
+/// Counters of one injection, written by the real-time thread.
 struct InjectionCounters: ~Copyable {
     let blocksReceived = Counter()
     let blocksTaken = Counter()
@@ -130,15 +130,15 @@ struct InjectionCounters: ~Copyable {
     }
 }
 
-/// What the real-time thread writes about itself.
+/// Counters of the real-time thread itself.
 struct ThreadCounters: ~Copyable {
     let ticks = Counter()
     let wakeUps = Counter()
     let lateWakeUps = Counter()
     let worstLateMicroseconds = Counter()
     let busyNanoseconds = Counter()
-    /// When the control side has asked for levels, and when they were measured: milliseconds of the monotonic clock, long ago
-    /// at first.
+    /// Times of the control side's last request for levels and of their last measurement, in milliseconds of the monotonic
+    /// clock; initially long ago.
     let levelsAskedAt = Counter(ThreadCounters.longAgo)
     let levelsAt = Counter(ThreadCounters.longAgo)
     let heardPeak = Counter()

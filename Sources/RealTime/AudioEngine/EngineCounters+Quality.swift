@@ -1,14 +1,14 @@
 package import AudioDSP
 
 extension EngineCounters.Terminal {
-    /// What was counted since the terminal was made, as a reading for `LinkQuality.since`; without its duration.
+    /// Counts since the terminal was created, as a reading for `LinkQuality.since`; without a duration.
     ///
-    /// Lost is what came damaged or is missing within the stream, and what the timer stood in for and never came.
+    /// Lost packets arrived damaged, are missing within the stream, or were replaced by the timer and never arrived.
     package var quality: LinkQuality {
         var quality = LinkQuality()
         if isLink {
             quality.packetsReceived = packetsReceived
-            // A packet of another size than a codec frame's counts as the codec frames in it.
+            // A packet whose size differs from a codec frame's counts as its codec frames.
             quality.packetsLost = isFramed ? framesConcealed : packetsDamaged
             quality.packetsLost += max(0, packetsByTimer - packetsBalanced)
             let within = isFramed ? .microseconds(7_500 * framesConcealed) : duration(frames: framesConcealed)

@@ -1,28 +1,28 @@
-/// What the engine has counted, read at one moment. Counters only grow, per terminal and per call, from zero.
+/// Reading of the engine's counters at one moment. Counters start at zero for each terminal and call, and only grow.
 package struct EngineCounters: Equatable, Sendable {
     package struct Terminal: Equatable, Sendable {
         package var id: UInt32
         package var isLink: Bool
         package var packetsReceived = 0
-        /// All written packets, those of the timer included.
+        /// All written packets, including the timer's.
         package var packetsSent = 0
         package var packetsByTimer = 0
-        /// Late packets that the timer had stood in for; not written again.
+        /// Late packets that the timer had already replaced; not written again.
         package var packetsBalanced = 0
         package var sendFailures = 0
         package var framesDecoded = 0
-        /// Made up for frames that came damaged, or are missing between others.
+        /// Concealed frames that arrived damaged or are missing between others.
         package var framesConcealed = 0
-        /// Made up while no packet came at all.
+        /// Concealed frames while no packet arrived at all.
         package var framesByTimer = 0
         package var sequenceGaps = 0
         package var resyncs = 0
         package var decodeErrors = 0
         package var bytesSkipped = 0
         package var silences = 0
-        /// Samples that a routed link or card wanted and had to be given as silence, in device frames.
+        /// Silence frames given to a routed link or card that lacked audio, in device frames.
         package var underrunFrames = 0
-        /// Device frames thrown away because a queue had reached its ceiling.
+        /// Device frames discarded because a queue had reached its ceiling.
         package var overrunFrames = 0
         package var playbackXruns = 0
         package var captureXruns = 0
@@ -31,18 +31,18 @@ package struct EngineCounters: Equatable, Sendable {
         package var gapP99Milliseconds = 0
         package var silentLimitMilliseconds = 0
         package var packetBytes = 0
-        /// By how much the times between packets were off what their size says, in sum over `intervals` of them.
+        /// Sum, over `intervals` packets, of the deviations from the interval that the packet size implies.
         package var deviationMicroseconds = 0
         package var intervals = 0
-        /// Packets that came with a bad status.
+        /// Packets received with a bad status.
         package var packetsDamaged = 0
         /// As `framesByTimer`, in samples.
         package var samplesByTimer = 0
-        /// Of a stream: packets that the socket did not take at once.
+        /// Of a stream: packets that the socket did not accept at once.
         package var packetsWaited = 0
-        /// Of a stream, at present; 0: it is none.
+        /// Current bitpool of a stream; 0 for other terminals.
         package var bitpool = 0
-        /// Frames per second of what the device plays.
+        /// Playback sample rate of the device in Hz.
         package var rate = 0
         /// Decoded and concealed frames are codec frames of 7.5 ms; otherwise samples.
         package var isFramed = false
@@ -52,50 +52,50 @@ package struct EngineCounters: Equatable, Sendable {
         package var id: UInt32
         package var blocksSent = 0
         package var blocksReceived = 0
-        /// Oldest blocks dropped because more than the limit waited.
+        /// Oldest blocks dropped because more than the limit were waiting.
         package var blocksDropped = 0
-        /// Replaced by comfort noise because none had come.
+        /// Blocks replaced by comfort noise because none had arrived.
         package var blocksMissing = 0
-        /// The provider does not read.
+        /// Blocks not sent because the provider does not read.
         package var blocksUnsent = 0
-        /// Of a wrong size, ignored.
+        /// Blocks of a wrong size; ignored.
         package var blocksBad = 0
-        /// Dropped while no device was routed or the call was not active; no loss.
+        /// Blocks dropped while no device was routed or the call was inactive; no loss.
         package var blocksDiscarded = 0
         package var blocksQueued = 0
     }
 
-    /// What an application adds to the microphone.
+    /// Counters of an application that mixes audio into the uplink.
     package struct Injection: Equatable, Sendable {
         package var id: UInt32
         package var blocksReceived = 0
         package var blocksTaken = 0
-        /// Silence instead, because the application was late with the next one.
+        /// Silence blocks played because the application was late with the next one.
         package var blocksMissing = 0
-        /// Of a wrong size, ignored.
+        /// Blocks of a wrong size; ignored.
         package var blocksBad = 0
     }
 
-    /// An application in place of a device.
+    /// Counters of an application that replaces the device.
     package struct Manual: Equatable, Sendable {
         package var id: UInt32
-        /// What the far end has heard of it.
+        /// Blocks of the application that were sent to the far end.
         package var blocksTaken = 0
-        /// Silence for the far end, because nothing was there.
+        /// Silence blocks sent to the far end because none was waiting.
         package var blocksMissing = 0
-        /// Of a wrong size, ignored.
+        /// Blocks of a wrong size; ignored.
         package var blocksBad = 0
-        /// What it was given of the calls.
+        /// Blocks of the calls given to the application.
         package var blocksGiven = 0
-        /// It had no room for.
+        /// Blocks for which the application had no room.
         package var blocksDropped = 0
     }
 
-    /// A copy of a call.
+    /// Counters of a copy of a call.
     package struct Tap: Equatable, Sendable {
         package var id: UInt32
         package var blocksSent = 0
-        /// The recorder had no room for.
+        /// Blocks for which the recorder had no room.
         package var blocksDropped = 0
     }
 
@@ -110,6 +110,6 @@ package struct EngineCounters: Equatable, Sendable {
     /// Wake-ups more than 20 ms after the time asked for.
     package var lateWakeUps = 0
     package var worstLateMicroseconds = 0
-    /// Time between wake-up and sleep, in sum.
+    /// Total time between wake-up and sleep.
     package var busyNanoseconds = 0
 }

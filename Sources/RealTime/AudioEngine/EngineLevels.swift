@@ -1,9 +1,9 @@
 import CBTCall
 import Glibc
 
-/// How loud the two directions of the calls are now.
+/// Current levels of the two directions of the calls.
 package struct EngineLevels: Equatable, Sendable {
-    /// In decibels below full scale: -96, digital silence, to 0. A sine as loud as possible has an RMS of -3.
+    /// In decibels below full scale: -96, digital silence, to 0. A full-scale sine has an RMS of -3.
     package struct Level: Equatable, Sendable {
         package static let silence = -96.0
 
@@ -12,24 +12,24 @@ package struct EngineLevels: Equatable, Sendable {
 
         /// - Parameters:
         ///   - peak: 0…32768.
-        ///   - power: the mean of the squares, 0…2³⁰.
+        ///   - power: mean of the squares, 0…2³⁰.
         init(peak: Int, power: Int) {
             self.peak = max(Self.silence, 20 * log10(Double(peak) / 32_768))
             rms = max(Self.silence, 10 * log10(Double(power) / 1_073_741_824))
         }
     }
 
-    /// What the person hears, before the device's volume.
+    /// Level towards the user, before the device's volume.
     package let heard: Level
-    /// What the far end hears, after muting and the microphone's volume.
+    /// Level towards the far end, after muting and the microphone's volume.
     package let said: Level
 }
 
 extension AudioEngine {
-    /// How older levels than so are not of now, in milliseconds.
+    /// Age beyond which a measurement is stale, in milliseconds.
     private static let levelsLifetime = 500
 
-    /// How loud it is; nil while no audio is exchanged, and when nobody has asked in the last 2 s: asking begins the measuring.
+    /// Current levels; nil while no audio is exchanged, and on the first request after a 2 s pause, which starts measuring.
     package func levels() -> EngineLevels? {
         let now = Int(truncatingIfNeeded: btcall_monotonic_nanoseconds() / 1_000_000)
         let counters = threadCounters

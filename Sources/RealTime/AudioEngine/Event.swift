@@ -1,13 +1,14 @@
-/// What comes out of the real-time thread: facts, and the storage that it lets go of, which the control side frees.
+/// Event of the real-time thread: something that happened, or storage that the thread has released for the control side to
+/// free.
 ///
 /// It crosses the queue as ``Command`` does.
 enum Event: BitwiseCopyable {
-    /// For the engine's owner as it is.
+    /// Passed to the engine's owner unchanged.
     case happened(AudioEngineEvent)
-    /// The call is detached; `callReleased` follows. 0 when its provider closed it, else an errno.
+    /// The call is detached; `callReleased` follows. 0 when its provider closed it, otherwise an errno.
     case callClosed(CallPointer, code: Int32)
 
-    // Given back.
+    // Released storage.
     case callReleased(CallPointer)
     case pcmRemoved(PCMPointer)
     case terminalRemoved(TerminalPointer)
@@ -18,6 +19,6 @@ enum Event: BitwiseCopyable {
     case tapEnded(TapPointer)
     case playbackEnded(PlaybackPointer)
 
-    /// It carries storage: it must not be lost.
+    /// The event carries storage and must not be lost.
     var carriesStorage: Bool { @_noLocks get { if case .happened = self { false } else { true } } }
 }

@@ -1,4 +1,5 @@
-/// Learns how regularly a link's packets come and says after what silence it must be thought dead (docs/inside/Routing.md §8).
+/// Learns the regularity of a link's packets and derives the silence after which the link counts as dead
+/// (docs/inside/Routing.md §8).
 ///
 /// Keeps the latest 512 gaps in whole milliseconds as a histogram. Until 128 gaps are known the answer is the ceiling.
 struct GapWatch: ~Copyable {
@@ -8,13 +9,13 @@ struct GapWatch: ~Copyable {
     static var floorMilliseconds: Int { @_noLocks get { 60 } }
     static var ceilingMilliseconds: Int { @_noLocks get { 250 } }
 
-    /// The latest gaps, in a circle.
+    /// Ring of the latest gaps.
     private let window: UnsafeMutablePointer<UInt8>
-    /// How many gaps of the window are this long.
+    /// Number of gaps in the window, by length in milliseconds.
     private let histogram: UnsafeMutablePointer<UInt16>
     private var count = 0
     private var position = 0
-    /// The fixed limit of the configuration in nanoseconds, or nil for the adaptive one.
+    /// Fixed limit from the configuration in nanoseconds; nil adapts.
     private var fixedLimit: Int64?
     /// The 99th percentile of the window, in milliseconds; recomputed every 16 gaps.
     private(set) var percentile = 0
@@ -37,7 +38,7 @@ struct GapWatch: ~Copyable {
         fixedLimit = nanoseconds
     }
 
-    /// The silence, in nanoseconds, after which the link counts as silent.
+    /// Silence in nanoseconds after which the link counts as silent.
     @_noLocks
     func limit() -> Int64 {
         if let fixedLimit { return fixedLimit }
@@ -48,10 +49,10 @@ struct GapWatch: ~Copyable {
         return Int64(milliseconds) * 1_000_000
     }
 
-    /// Notes the time between two packets, in nanoseconds. A silence is not a gap: its end is not to be recorded.
+    /// Records the time between two packets, in nanoseconds. Not to be called for the end of a silence.
     @_noLocks
     mutating func record(_ gap: Int64) {
-        // Rounded up: a limit must not be shorter than what was seen.
+        // Rounded up: a limit must not be shorter than an observed gap.
         var bin = Int((gap &+ 999_999) / 1_000_000)
         if bin < 0 { bin = 0 }
         if bin >= Self.bins { bin = Self.bins - 1 }
@@ -69,7 +70,7 @@ struct GapWatch: ~Copyable {
 
     @_noLocks
     private func computePercentile() -> Int {
-        // So many gaps may be longer than the answer.
+        // Number of gaps that may exceed the percentile.
         let allowed = count / 100
         var longer = 0
         var bin = Self.bins - 1

@@ -2,25 +2,25 @@ import AudioDSP
 import CBTCall
 import Glibc
 
-/// The thread's side of what an application adds to the microphone (`Audio1.OpenInjection`): a socket that is read as
-/// fast as the far end hears it, one message or 10 ms of a stream in each tick.
+/// The thread's side of an application's audio for the uplink (`Audio1.OpenInjection`): a socket that is read as fast as the
+/// far end plays it, one message or 10 ms of a stream each tick.
 ///
-/// What has not been read waits in the socket, which makes the application wait in turn. Its queue is one channel of
-/// 16 bit at the application's rate.
+/// Unread data stays in the socket and so makes the application wait. The queue is one channel of 16 bit at the
+/// application's rate.
 struct InjectionPort: ~Copyable {
-    /// Read ahead, so that an application that is woken by the room that has become is in time with its next block.
+    /// Blocks read ahead, so that an application woken by free room delivers its next block in time.
     static var queueBlocks: Int { @_noLocks get { 2 } }
-    /// Taken in one tick at most.
+    /// Maximum messages read in one tick.
     static var mostMessages: Int { @_noLocks get { 16 } }
-    /// Thrown away in one turn of the thread at most.
+    /// Maximum messages discarded in one turn of the thread.
     static var mostForgotten: Int { @_noLocks get { 32 } }
 
     let id: UInt32
     let descriptor: Int32
     let counters: UnsafeMutablePointer<InjectionCounters>
-    /// The application has closed its end, or the socket is broken: what is queued is still given out.
+    /// The application has closed its end, or the socket is broken; queued audio is still played.
     private(set) var isClosed = false
-    /// Where its descriptor stands in the poll set; -1: nowhere.
+    /// Index in the poll set; -1 if not polled.
     var pollIndex = -1
 
     private let layout: SampleLayout
@@ -30,14 +30,14 @@ struct InjectionPort: ~Copyable {
     private var queue: SampleRing
     private var toBus: Resampler
     private let block: UnsafeMutablePointer<Int16>
-    /// A message, or what has come of a stream's block; one frame longer, so that a message that is too long shows.
+    /// A message, or the received part of a stream's block; one frame longer, so that an oversized message is detected.
     private let received: UnsafeMutableRawPointer
     private var receivedBytes = 0
-    /// The last tick took a block: the next one that finds none is an underrun.
+    /// The last tick took a block: an empty next tick is an underrun.
     private var isPlaying = false
-    /// The last tick found a part of a block.
+    /// The last tick found only part of a block.
     private var isPartial = false
-    /// Bytes that wait in the socket and are still to be thrown away.
+    /// Bytes waiting in the socket that still have to be discarded.
     private var forgotten = 0
 
     /// - Parameter counters: owned by the control side, which frees it after this port.
@@ -66,23 +66,23 @@ struct InjectionPort: ~Copyable {
         received.deallocate()
     }
 
-    /// Nothing more comes, and nothing is left of what came.
+    /// Closed, and all received audio has been played.
     var isSpent: Bool { @_noLocks get { isClosed && queue.available == 0 && !isPlaying } }
 
-    /// Nobody hears it any more: what has been written is thrown away, so that it is not said to somebody else.
+    /// Discards unread data because nobody hears it any more, so that it is not played to another party.
     @_noLocks
     mutating func forget() {
-        // What is there now: a writer that waited for room goes on meanwhile.
+        // Only the bytes that wait now: a blocked writer continues meanwhile.
         forgotten = btcall_waiting_bytes(descriptor)
         isPlaying = false
         isPartial = false
         throwAway()
     }
 
-    /// Nothing is heard of it before all that is to be thrown away has been.
+    /// Nothing is played until all data to be discarded is gone.
     var isForgetting: Bool { @_noLocks get { forgotten > 0 } }
 
-    /// A socket full of tiny messages takes more than one turn of the thread.
+    /// Discards waiting data; a socket full of tiny messages takes several turns of the thread.
     @_noLocks
     mutating func goOnForgetting() {
         if isForgetting { throwAway() }
@@ -103,7 +103,7 @@ struct InjectionPort: ~Copyable {
         dropQueue()
     }
 
-    /// The socket says that the other end is closed, while nobody hears what is in it.
+    /// Handles a hang-up of the socket while nobody hears its audio.
     @_noLocks
     mutating func hungUp() {
         isClosed = true
@@ -112,12 +112,12 @@ struct InjectionPort: ~Copyable {
         dropQueue()
     }
 
-    /// Makes the next 10 ms, as `frames` of the bus; false when the application has nothing to say.
+    /// Produces the next 10 ms, as `frames` of the bus; false when the application has no audio.
     @_noLocks
     mutating func takeBlock(_ output: UnsafeMutablePointer<Int16>, _ frames: Int) -> Bool {
         if isForgetting { return false }
         fill()
-        // The rest of a block was waited for once, and has not come.
+        // The rest of the block did not arrive within one tick.
         if isPartial && queue.available < blockFrames { enqueuePart() }
         let there = queue.available < blockFrames ? queue.available : blockFrames
         let isPart = there < blockFrames && (there > 0 || receivedBytes >= layout.frameBytes)
@@ -129,7 +129,7 @@ struct InjectionPort: ~Copyable {
         isPartial = false
         if there == 0 {
             if !isPlaying { return false }
-            // A pause, or the end. Behind the last block comes what the converter still has of it.
+            // A pause, or the end. The resampler's tail follows the last block.
             isPlaying = false
             if !isClosed { counters.pointee.blocksMissing.add(1) }
         } else {
@@ -143,7 +143,7 @@ struct InjectionPort: ~Copyable {
         return true
     }
 
-    /// A writer of tiny messages does not keep the thread: what it has written waits for the next tick.
+    /// Reads up to the tick's limit: a writer of tiny messages must not occupy the thread; its rest waits for the next tick.
     @_noLocks
     private mutating func fill() {
         var left = Self.mostMessages
@@ -156,14 +156,14 @@ struct InjectionPort: ~Copyable {
         _ = queue.discard(waiting)
     }
 
-    /// Returns the bytes that were taken, 0 when there are none.
+    /// Returns the number of bytes read; 0 when none are waiting.
     @_noLocks
     private mutating func receive() -> Int {
         if isClosed { return 0 }
         return isStream ? receivePart() : receiveMessage()
     }
 
-    /// Takes one message, of at most 10 ms. Returns its bytes, 0 when there is none.
+    /// Reads one message of at most 10 ms. Returns its bytes; 0 when none is waiting.
     @_noLocks
     private mutating func receiveMessage() -> Int {
         let bytes = btcall_receive_block(descriptor, received, blockBytes + layout.frameBytes)
@@ -180,7 +180,7 @@ struct InjectionPort: ~Copyable {
         return bytes
     }
 
-    /// Takes what has come of a stream, up to the end of its block. Returns the bytes, 0 when there are none.
+    /// Reads a stream's data up to the end of its block. Returns the bytes; 0 when none are waiting.
     @_noLocks
     private mutating func receivePart() -> Int {
         let bytes = btcall_receive_part(descriptor, received + receivedBytes, blockBytes - receivedBytes)
@@ -195,7 +195,7 @@ struct InjectionPort: ~Copyable {
         return bytes
     }
 
-    /// Queues the whole frames of what has come of a stream's block; a part of a frame waits for the rest.
+    /// Queues the whole frames received of a stream's block; a partial frame waits for its rest.
     @_noLocks
     private mutating func enqueuePart() {
         let rest = receivedBytes % layout.frameBytes

@@ -1,10 +1,10 @@
 import AudioDSP
 import CBTCall
 
-/// The thread's side of a packet link, and its clock: one packet is written for each received one, a timer stands in for
-/// packets that do not come, and packets that come late after all are balanced against those the timer has written.
+/// The thread's side of a packet link, and its clock: one packet is written for each received one; a timer replaces missing
+/// packets, and packets that arrive late are offset against those the timer has written.
 struct LinkPort: ~Copyable {
-    /// What a packet means for the clock.
+    /// Meaning of a packet for the clock.
     enum Arrival: UInt8 {
         /// Time has passed: exchange audio and write one packet.
         case clock
@@ -19,41 +19,41 @@ struct LinkPort: ~Copyable {
     static var maximumDebt: Int { @_noLocks get { 64 } }
 
     let descriptor: Int32
-    /// Frames per second of the decoded audio.
+    /// Sample rate of the decoded audio in Hz.
     let rate: Int
-    /// Bytes of packets in a second.
+    /// Packet bytes per second.
     private let bytesPerSecond: Int
     private let fallbackAfter: Int64
 
     private(set) var packetBytes: Int
     private var reportedBytes = 0
-    /// Packets of the present size in a row.
+    /// Number of consecutive packets of the present size.
     private var sameSize = 0
     private var packetNanoseconds: Int64
     private(set) var received = 0
     private(set) var lastPacket: Int64
-    /// The last packet or timer event that counted as passing time.
+    /// Time of the last packet or timer event that advanced the clock.
     private var lastClock: Int64
     private(set) var isFallback = false
     private var nextTimer: Int64 = 0
-    /// Packets the timer has written that have not been seen since.
+    /// Packets written by the timer whose counterparts have not arrived since.
     private var debt = 0
     private var debtEnds: Int64 = 0
     private(set) var isSilent = false
     var watch = GapWatch()
-    /// By how much the times between packets were off the time that a packet stands for, in sum, and how many they were.
+    /// Sum of the deviations from the expected packet interval, and number of intervals.
     private var deviationNanoseconds: Int64 = 0
     private var intervals = 0
 
-    /// Frames of a codec frame, 0 for none.
+    /// Samples in a codec frame; 0 without codec frames.
     private let codecFrames: Int
-    /// Codec frames of 7.5 ms instead of samples.
+    /// Counts codec frames of 7.5 ms instead of samples.
     var isFramed: Bool { codecFrames > 0 }
     private var fromBus: Resampler
     private var receiver: LinkReceiver
-    /// Frames made up because no packet came at all; not a loss within the stream.
+    /// Frames concealed because no packet arrived at all; not a loss within the stream.
     private var concealedByTimer = 0
-    /// The same in samples.
+    /// Same, in samples.
     private var samplesByTimer = 0
     private var transmitter: LinkTransmitter
     let bytes: UnsafeMutablePointer<UInt8>
@@ -94,7 +94,7 @@ struct LinkPort: ~Copyable {
         pcm.deallocate()
     }
 
-    /// When the timer or the watchdog has to act, on CLOCK_MONOTONIC.
+    /// Next time for the timer or the watchdog, on CLOCK_MONOTONIC.
     @_noLocks
     func deadline(grace: Int64) -> Int64 {
         var result = isFallback ? nextTimer : lastPacket &+ fallbackAfter
@@ -105,15 +105,15 @@ struct LinkPort: ~Copyable {
         return result
     }
 
-    /// A packet came within `fallbackAfter`.
+    /// Whether a packet arrived within `fallbackAfter`.
     @_noLocks
     func isAlive(now: Int64) -> Bool {
         received > 0 && now &- lastPacket <= fallbackAfter
     }
 
-    /// Notes the arrival of a packet of `count` bytes.
+    /// Records the arrival of a packet of `count` bytes.
     ///
-    /// Returns the length of the silence that it ends, in nanoseconds (0: none), and what it means for the clock.
+    /// Returns the length of the silence that it ends, in nanoseconds (0 for none), and its meaning for the clock.
     @_noLocks
     mutating func arrived(_ count: Int, now: Int64) -> (silence: Int64, isNewSize: Bool, arrival: Arrival) {
         let gap = now &- lastPacket
@@ -136,7 +136,8 @@ struct LinkPort: ~Copyable {
             debtEnds = now &+ Self.balanceFor
         }
         if now > debtEnds { debt = 0 }
-        // Sooner after the last clock event than packets can follow each other: it belongs to the time the timer has filled.
+        // Arrived sooner after the last clock event than packets can follow each other: belongs to time that the timer has
+        // filled.
         if debt > 0 && (now &- lastClock) * 2 < packetNanoseconds {
             debt -= 1
             return (silence, isNewSize, .balanced)
@@ -145,8 +146,8 @@ struct LinkPort: ~Copyable {
         return (silence, isNewSize, .clock)
     }
 
-    /// Packets are answered in the size in which they come. True when that is worth telling: for the first one, and for
-    /// another size once it has settled.
+    /// Adopts the size of received packets for sent ones. Returns true when the size is worth reporting: for the first
+    /// packet, and for a new size once it has settled.
     @_noLocks
     private mutating func learnSize(_ count: Int) -> Bool {
         if count == packetBytes {
@@ -161,7 +162,7 @@ struct LinkPort: ~Copyable {
         return true
     }
 
-    /// True once when no packet has come for longer than the limit.
+    /// Returns true once when no packet has arrived for longer than the limit.
     @_noLocks
     mutating func becameSilent(now: Int64, grace: Int64) -> Bool {
         if received == 0 || isSilent { return false }
@@ -170,7 +171,7 @@ struct LinkPort: ~Copyable {
         return true
     }
 
-    /// True when the timer has to stand in for a packet now; to be asked again until it is false.
+    /// Whether the timer has to replace a packet now; call until it returns false.
     @_noLocks
     mutating func timerFired(now: Int64) -> Bool {
         if !isFallback {
@@ -180,21 +181,21 @@ struct LinkPort: ~Copyable {
         }
         if now < nextTimer { return false }
         nextTimer = nextTimer &+ packetNanoseconds
-        // The time that a stall has cost is not made up for: the packets themselves will do that.
+        // Time lost in a stall is not made up by the timer: the waiting packets do that.
         if nextTimer < now { nextTimer = now &+ packetNanoseconds }
         lastClock = now
         if debt < Self.maximumDebt { debt += 1 }
         return true
     }
 
-    /// Decodes `count` bytes of `bytes` to `pcm`; returns the frames there, which follow the packets' time also when the
-    /// codec is not in step.
+    /// Decodes `count` bytes of `bytes` to `pcm`; returns the frames there. They keep the packets' time even while the codec
+    /// is out of step.
     @_noLocks
     mutating func decode(_ count: Int, status: Int32) -> Int {
         receiver.receive(bytes, count, status: status, into: pcm, capacity: Self.pcmFrames)
     }
 
-    /// Makes up the audio of a packet that did not come, in `pcm`; returns the frames there.
+    /// Conceals a missing packet in `pcm`; returns the frames there.
     @_noLocks
     mutating func conceal() -> Int {
         let before = receiver.counters.framesConcealed
@@ -204,16 +205,16 @@ struct LinkPort: ~Copyable {
         return frames
     }
 
-    /// The first packets of a link are often noise: their time counts, their sound does not (docs/inside/Gateway.md, voice link).
+    /// Mutes the first packets of a link, which are often noise; their time counts (docs/inside/Gateway.md, voice link).
     @_noLocks
     func isStarting() -> Bool { received <= Self.mutedPackets }
 
-    /// Frames that a packet stands for.
+    /// Number of frames that a packet represents.
     @_noLocks
     func packetFrames() -> Int { packetBytes * rate / bytesPerSecond }
 
-    /// What must be queued beside one tick so that packets and ticks never wait for each other: where codec frames and
-    /// packets are of different sizes, each side can hold back one of the frames.
+    /// Frames to queue beside one tick so that packets and ticks never wait for each other: if codec frames and packets
+    /// differ in size, each side can hold back one codec frame.
     @_noLocks
     func slackFrames() -> Int {
         codecFrames > 0 && packetBytes != 60 ? 2 &* codecFrames : 2
@@ -226,8 +227,7 @@ struct LinkPort: ~Copyable {
         _ = ring.write(pcm, result.made)
     }
 
-    /// Writes one packet with what `playback` holds. Returns the frames that were missing and had to be silence, or
-    /// -errno.
+    /// Writes one packet from `playback`. Returns the number of missing frames replaced by silence, or -errno.
     @_noLocks
     mutating func send(_ playback: borrowing SampleRing) -> Int {
         let needed = transmitter.framesNeeded(packetBytes: packetBytes)
@@ -237,7 +237,7 @@ struct LinkPort: ~Copyable {
         return sent < 0 ? sent : missing
     }
 
-    /// Copies the codec's own counts out.
+    /// Copies the codec's own counters.
     @_noLocks
     func publish(_ counters: UnsafeMutablePointer<TerminalCounters>) {
         let codec = receiver.counters

@@ -1,28 +1,28 @@
 import AudioDSP
 import Glibc
 
-/// The thread's side of manual rendering (`Audio1.OpenManual`): an application is the device. What it writes to one socket
-/// goes to the far end, what the calls say comes to it through another; the timer is the clock of both.
+/// The thread's side of manual rendering (`Audio1.OpenManual`): an application replaces the device. Its uplink socket feeds
+/// the far end, its downlink socket receives the calls; the timer clocks both.
 ///
-/// What is written is read as that of an `InjectionPort` is, and is all that the far end hears: a tick that finds nothing is
-/// silence, and waits for nobody.
+/// The uplink is read like an `InjectionPort` and is all that the far end hears: a tick without data is silence and waits
+/// for nothing.
 struct ManualPort: ~Copyable {
     let id: UInt32
     let counters: UnsafeMutablePointer<ManualCounters>
-    /// Where its descriptors stand in the poll set; -1: nowhere.
+    /// Indices in the poll set; -1 if not polled.
     var uplinkPoll = -1
     var downlinkPoll = -1
-    /// The application has closed an end, and what it had said before has been said.
+    /// The application has closed an end, and its earlier audio has been played.
     private(set) var isOver = false
 
     private var uplink: InjectionPort
     private var downlink: BlockSender
-    /// Nobody reads any more.
+    /// The application no longer reads.
     private var isDeaf = false
 
     /// - Parameters:
-    ///   - uplink: what the application writes to, and `downlink` what it reads from.
-    ///   - counters: owned by the control side, which frees them after this port; so are `uplinkCounters`.
+    ///   - uplink: the application writes to it; it reads from `downlink`.
+    ///   - counters: owned by the control side, which frees them and `uplinkCounters` after this port.
     init(
         id: UInt32, uplink: Int32, downlink: Int32, rate: Int, layout: SampleLayout, isStream: Bool, busRate: Int,
         counters: UnsafeMutablePointer<ManualCounters>, uplinkCounters: UnsafeMutablePointer<InjectionCounters>
@@ -39,7 +39,7 @@ struct ManualPort: ~Copyable {
     var uplinkDescriptor: Int32 { @_noLocks get { uplink.descriptor } }
     var downlinkDescriptor: Int32 { @_noLocks get { downlink.descriptor } }
 
-    /// What goes to the far end in the next 10 ms, as `frames` of the bus.
+    /// Produces the next 10 ms for the far end, as `frames` of the bus.
     @_noLocks
     mutating func takeBlock(_ output: UnsafeMutablePointer<Int16>, _ frames: Int) {
         let isThere = uplink.takeBlock(output, frames)
@@ -47,11 +47,11 @@ struct ManualPort: ~Copyable {
             clear(output, frames)
             if !isDeaf { counters.pointee.blocksMissing.add(1) }
         }
-        // One that has closed its ends is still heard out.
+        // Audio of an application that has closed its ends is still played out.
         if uplink.isSpent || isDeaf && !isThere { isOver = true }
     }
 
-    /// Gives the application what the calls said in 10 ms.
+    /// Gives the application 10 ms of the calls.
     @_noLocks
     mutating func giveBlock(_ input: UnsafePointer<Int16>, _ frames: Int) {
         if isDeaf { return }
@@ -65,7 +65,7 @@ struct ManualPort: ~Copyable {
         }
     }
 
-    /// The last call is over, or held: what was to be said in it is not said in the next.
+    /// Discards waiting audio when the last call ends or is held, so that it is not played in the next call.
     @_noLocks
     mutating func forget() { uplink.forget() }
 
@@ -74,12 +74,12 @@ struct ManualPort: ~Copyable {
     @_noLocks
     mutating func goOnForgetting() { uplink.goOnForgetting() }
 
-    /// An end was closed while there is nobody who could hear what is left.
+    /// Handles a closed end while nobody could hear the remaining audio.
     @_noLocks
     mutating func hungUp() { isOver = true }
 }
 
-/// What the real-time thread writes about manual rendering, beside what it writes about what was said.
+/// Counters of manual rendering, beside those of its uplink; written by the real-time thread.
 struct ManualCounters: ~Copyable {
     let blocksGiven = Counter()
     let blocksDropped = Counter()

@@ -3,12 +3,12 @@ import CBTCall
 
 /// A stream to a headset over A2DP that the control side has acquired (`org.bluez.MediaTransport1.Acquire`).
 package struct MediaStream: Sendable {
-    /// SOCK_SEQPACKET, non-blocking. Not owned; close it after `terminalRemoved`. The engine bounds what the socket keeps.
+    /// SOCK_SEQPACKET, non-blocking. Not owned; close it after `terminalRemoved`. The engine limits the socket's buffer.
     package let descriptor: Int32
     package let configuration: SBCConfiguration
-    /// To begin with, and at most; less where a codec frame would be longer than a packet.
+    /// Initial and maximum bitpool; lower where a codec frame would not fit into a packet.
     package let bitpool: Int
-    /// Bytes of the longest packet.
+    /// Maximum packet length in bytes.
     package let writeMTU: Int
 
     package init(descriptor: Int32, configuration: SBCConfiguration, bitpool: Int, writeMTU: Int) {

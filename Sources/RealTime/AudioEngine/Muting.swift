@@ -1,7 +1,7 @@
-/// What muting takes from the far end (FEATURES S1.13 to S1.15).
+/// Extent of muting towards the far end.
 package enum Muting: BitwiseCopyable, Sendable, CaseIterable {
     case off
-    /// The microphone: what applications add is still heard.
+    /// The microphone; injections are still heard.
     case microphone
     /// Everything.
     case everything

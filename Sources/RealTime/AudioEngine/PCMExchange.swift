@@ -1,14 +1,14 @@
 package import AudioDSP
 import CBTCall
 
-/// A program that plays and records on the ALSA PCM, and the thread's work for it, without the thread: for measuring.
+/// Runs the thread's work for a program on the ALSA PCM without the thread, for measurements.
 package struct PCMExchange: ~Copyable {
     private let memories: (playback: PCMMemory, capture: PCMMemory)
     private var player: PCMPort
     private var recorder: PCMPort
     private let blockFrames: UInt64
 
-    /// - Parameter rate: one of `AudioEngine.rates`, in frames per second.
+    /// - Parameter rate: one of `AudioEngine.rates`, in Hz.
     package init(rate: Int, layout: SampleLayout, busRate: Int) throws(AudioEngineError) {
         let playback = try PCMMemory(rate: rate, layout: layout, bufferFrames: rate / 10, isCapture: false)
         let capture = try PCMMemory(rate: rate, layout: layout, bufferFrames: rate / 10, isCapture: true)
@@ -18,7 +18,7 @@ package struct PCMExchange: ~Copyable {
         blockFrames = UInt64(rate / 100)
     }
 
-    /// 10 ms both ways, which are `frames` of the bus.
+    /// Exchanges 10 ms in both directions, as `frames` of the bus.
     package mutating func pass(
         _ uplink: UnsafePointer<Int16>, _ downlink: UnsafeMutablePointer<Int16>, _ frames: Int
     ) {

@@ -2,25 +2,25 @@ package import AudioDSP
 import CBTCall
 import Glibc
 
-/// What one stream of the ALSA PCM shares with its client: a ring in sealed memory, and a pair of sockets that wakes the
-/// client when the ring has moved on (pcm_protocol.h). Nothing in it is trusted; how large it is says this object alone.
+/// Memory that one stream of the ALSA PCM shares with its client: a ring in sealed memory, and a pair of sockets that wakes
+/// the client when the ring advances (pcm_protocol.h). Its contents are not trusted; sizes are taken from this object only.
 package final class PCMMemory: @unchecked Sendable {
-    /// For the client, who gets copies of them.
+    /// Descriptors for the client, which receives copies.
     package let descriptor: Int32
     package let clientWakeDescriptor: Int32
-    /// The thread's; its flags are nobody else's.
+    /// Used by the thread only, because its flags are its own.
     let wakeDescriptor: Int32
-    /// Of the memory, and where in it the samples begin.
+    /// Size of the memory, and offset of the samples.
     package let bytes: Int
     package static let samplesOffset = 4_096
-    /// Frames per second: one of `AudioEngine.rates`.
+    /// Sample rate in Hz: one of `AudioEngine.rates`.
     package let rate: Int
     package let layout: SampleLayout
     package let bufferFrames: Int
     package let isCapture: Bool
     private let start: UnsafeMutableRawPointer
 
-    /// Makes the memory, and has it there: the thread waits for no page of it.
+    /// Allocates and populates the memory, so that the thread never waits for a page fault.
     ///
     /// - Parameter bufferFrames: at least 20 ms.
     package init(
@@ -63,8 +63,8 @@ package final class PCMMemory: @unchecked Sendable {
         close(clientWakeDescriptor)
     }
 
-    /// What was due while we were the clock and its client had not written it, in milliseconds: as well as the client leaves it
-    /// alone, who can write there.
+    /// Audio that the client had not written in time while the thread was the clock, in milliseconds. The value lies in
+    /// shared memory, so the client can falsify it.
     package var missingMilliseconds: UInt64 { btcall_pcm_missing(ring) / UInt64(rate / 100) * 10 }
 
     var ring: UnsafeMutablePointer<btcall_pcm_ring> { start.assumingMemoryBound(to: btcall_pcm_ring.self) }

@@ -3,33 +3,33 @@ import CBTCall
 
 typealias PCMPointer = UnsafeMutablePointer<PCMPort>
 
-/// The thread's side of a stream of the ALSA PCM: takes from a ring, or gives to it, 10 ms at a time, and so is its clock
-/// (pcm_protocol.h). A client that is late is not waited for: the ring's time passes all the same.
+/// The thread's side of a stream of the ALSA PCM: reads from a ring, or writes to it, 10 ms at a time, and so clocks it
+/// (pcm_protocol.h). It never waits for a late client: the ring's time advances.
 ///
-/// The other side may write anything anywhere in the ring at any time. Positions are brought into our own size, and samples
-/// are copied before they are looked at.
+/// The client may write anything anywhere in the ring at any time. Positions are bounded by our own size, and samples are
+/// copied before use.
 struct PCMPort: ~Copyable {
     let id: UInt32
     let isCapture: Bool
-    /// The client follows our clock; else its own.
+    /// The client follows our clock; otherwise its own.
     private(set) var isEngaged = false
     private let ring: UnsafeMutablePointer<btcall_pcm_ring>
     private let samples: UnsafeMutableRawPointer
     private let wakeDescriptor: Int32
-    /// Frames per second.
+    /// Sample rate in Hz.
     let rate: Int
     private let busRate: Int
     private let layout: SampleLayout
     private let bufferFrames: Int
-    /// Frames of 10 ms.
+    /// Frames in 10 ms.
     let blockFrames: Int
     private var converter: Resampler
     private let block: UnsafeMutablePointer<Int16>
-    /// A block as it lies in the ring.
+    /// A block in the ring's layout.
     private let message: UnsafeMutableRawPointer
     private var latency = 0
 
-    /// - Parameter memory: stays the control side's, until this port has been given back.
+    /// - Parameter memory: owned by the control side until this port has been released.
     init(id: UInt32, _ memory: PCMMemory, busRate: Int) {
         self.id = id
         isCapture = memory.isCapture
@@ -53,7 +53,7 @@ struct PCMPort: ~Copyable {
         message.deallocate()
     }
 
-    /// We are the clock from now on.
+    /// Makes the thread the stream's clock.
     @_noLocks
     mutating func engage() {
         if isEngaged { return }
@@ -65,7 +65,7 @@ struct PCMPort: ~Copyable {
         btcall_pcm_signal(wakeDescriptor)
     }
 
-    /// The client is its own clock again.
+    /// Returns the clock to the client.
     @_noLocks
     mutating func disengage() {
         if !isEngaged { return }
@@ -74,7 +74,7 @@ struct PCMPort: ~Copyable {
         btcall_pcm_signal(wakeDescriptor)
     }
 
-    /// Takes the next 10 ms, as `frames` of the bus, of what the client has written; false when it has written nothing of it.
+    /// Takes the next 10 ms that the client has written, as `frames` of the bus; false when it has written none of them.
     @_noLocks
     mutating func takeBlock(_ output: UnsafeMutablePointer<Int16>, _ frames: Int) -> Bool {
         let there = fetch()
@@ -94,7 +94,7 @@ struct PCMPort: ~Copyable {
         return there > 0
     }
 
-    /// Copies what there is of the next 10 ms to `message`, and lets them pass. Returns the frames.
+    /// Copies the available part of the next 10 ms to `message` and advances the ring by 10 ms. Returns the frames.
     @_noLocks
     private mutating func fetch() -> Int {
         engage()
@@ -110,7 +110,7 @@ struct PCMPort: ~Copyable {
         return there
     }
 
-    /// Gives the client 10 ms, which are `frames` of the bus.
+    /// Gives the client 10 ms, passed as `frames` of the bus.
     @_noLocks
     mutating func giveBlock(_ input: UnsafePointer<Int16>, _ frames: Int) {
         engage()
@@ -127,12 +127,12 @@ struct PCMPort: ~Copyable {
         moveOn()
     }
 
-    /// Tells the client how far it is to the ear, or to the mouth; to be called once a block.
+    /// Publishes the delay to the ear, or from the mouth, for the client; call once a block.
     ///
-    /// A recorder that dates its samples by the clock and the delay would go back in time where the delay grows by more than
-    /// has passed, as at the moment in which we become the clock. So it changes by a tenth of what passes.
+    /// A recorder that derives its samples' time from clock and delay would go back in time if the delay grew faster than
+    /// time passes, as when the thread becomes the clock. The delay therefore changes by a tenth of the elapsed time.
     ///
-    /// - Parameter busFrames: that are queued between here and there.
+    /// - Parameter busFrames: frames queued in between.
     @_noLocks
     mutating func setLatency(_ busFrames: Int) {
         let own = isCapture ? converter.delayFrames : converter.delayFrames * rate / busRate

@@ -2,51 +2,51 @@ import AudioDSP
 import CBTCall
 import Glibc
 
-/// The thread's side of a sound card's streams. The one place where they are started, recovered and stopped.
+/// The thread's side of a sound card's streams. The only place that starts, recovers and stops them.
 struct PathPort: ~Copyable {
     static var chunkFrames: Int { @_noLocks get { Terminal.chunkFrames } }
     static var balanceFor: Int64 { @_noLocks get { 100_000_000 } }
-    /// Descriptors of one stream; `hw:` has one.
+    /// Maximum descriptors of one stream; `hw:` has one.
     static var maximumDescriptors: Int { @_noLocks get { 4 } }
 
     let playback: OpaquePointer?
-    /// Comes and goes while the path plays; without one the timer is the clock.
+    /// Capture stream; may be attached and detached while the path plays. Without one the timer is the clock.
     private(set) var capture: CapturePointer?
-    /// It belongs to the path, and goes with it.
+    /// The capture stream belongs to the path and is released with it.
     private let ownsCapture: Bool
     let playbackRate: Int
     private let busRate: Int
     private let playbackLayout: SampleLayout
     private let playbackBufferFrames: Int
-    /// Frames that the playback buffer is kept filled with.
+    /// Fill level of the playback buffer in frames.
     private let targetFrames: Int
 
     private(set) var isStarted = false
     private(set) var startedAt: Int64 = 0
-    /// When the latest frames were captured.
+    /// Time of the latest captured frames.
     private(set) var lastCapture: Int64 = 0
     private var needsPrepare = false
     private var isFallback = false
-    /// The capture was attached to a path that the timer clocks, and has given nothing yet.
+    /// A capture stream was attached to a path clocked by the timer, and has delivered nothing yet.
     private(set) var isJoining = false
     private var nextTimer: Int64 = 0
-    /// Frames whose time the timer has filled, and until when frames that come late are dropped for it.
+    /// Frames whose time the timer has filled, and until when late frames are dropped for it.
     private var debtFrames = 0
     private var debtEnds: Int64 = 0
 
     private var resampler: AdaptiveResampler
     private var steering: PlaybackSteering
-    /// Frames above the ceiling of the queue, to be left out of the next block.
+    /// Frames above the ceiling of the queue, to be dropped from the next block.
     private var excessFrames = 0
     private var mustTopUp = false
     let pcm: UnsafeMutablePointer<Int16>
-    /// Frames in the card's format; `maximumFrameBytes` are the most that a frame takes.
+    /// Frames in the card's format, at most `maximumFrameBytes` each.
     private let interleaved: UnsafeMutableRawPointer
 
     /// - Parameters:
-    ///   - path: streams that are prepared.
+    ///   - path: prepared streams.
     ///   - target: frames to keep in the playback buffer.
-    ///   - descriptors: of the capture stream, `descriptorCount` of them; owned from here.
+    ///   - descriptors: of the capture stream, `descriptorCount` of them; owned by this port.
     init(
         _ path: ALSAPath, busRate: Int, target: Int, descriptors: UnsafeMutablePointer<pollfd>, descriptorCount: Int
     ) {
@@ -82,17 +82,17 @@ struct PathPort: ~Copyable {
         interleaved.deallocate()
     }
 
-    /// Frames of the bus that the playback's first queue holds.
+    /// Number of bus frames in the playback's initial queue.
     @_noLocks
     func leadFrames() -> Int { playback == nil || isStarted ? 0 : targetFrames * busRate / playbackRate }
 
-    /// How long the playback's queue lasts when it is at its target.
+    /// Duration of the playback's queue at its target.
     @_noLocks
     func queueNanoseconds() -> Int64 {
         playback == nil ? 0 : Int64(targetFrames) &* 1_000_000_000 / Int64(playbackRate)
     }
 
-    /// From a block's being given to the playback to its sound's being given by the capture, in milliseconds, without the air.
+    /// Delay in milliseconds from giving a block to the playback until its sound leaves the capture, without the air.
     @_noLocks
     func echoMilliseconds() -> Int {
         let queue = playback == nil ? 0 : targetFrames * 1000 / playbackRate
@@ -100,7 +100,7 @@ struct PathPort: ~Copyable {
         return queue + capture.pointee.periodFrames * 1000 / capture.pointee.rate
     }
 
-    /// Starts both streams, the playback with a queue whose end is `lead` and whose beginning is silence.
+    /// Starts both streams; the playback's queue begins with silence and ends with `lead`.
     ///
     /// Returns 0 or an errno.
     /// - Parameter lead: frames of the bus, at most `leadFrames`.
@@ -132,7 +132,7 @@ struct PathPort: ~Copyable {
         return code < 0 ? -code : 0
     }
 
-    /// The timer's next tick comes 10 ms after the last that there was, where it is the clock.
+    /// Schedules the timer's next tick 10 ms after the last tick of any clock, if the timer is the clock.
     @_noLocks
     mutating func followClock(lastTick: Int64, now: Int64) {
         if !isFallback { return }
@@ -140,7 +140,7 @@ struct PathPort: ~Copyable {
         if nextTimer < now { nextTimer = now }
     }
 
-    /// Stops both streams at once, the capture unless it runs alone as well; they can be started again.
+    /// Stops both streams at once, except a capture that also runs alone; they can be restarted.
     @_noLocks
     mutating func stop() {
         if !isStarted { return }
@@ -150,11 +150,11 @@ struct PathPort: ~Copyable {
         if let capture, !capture.pointee.runsAlone { capture.pointee.stop() }
     }
 
-    /// The capture stream does not follow any clock: the timer makes the ticks, and its descriptor is not watched.
+    /// The capture device follows no clock: the timer makes the ticks, and the descriptor is not polled.
     var isUnclocked: Bool { @_noLocks get { capture?.pointee.isUnclocked ?? false } }
 
-    /// Gives the path a capture stream, also while it plays: the timer stays the clock until the first samples come.
-    /// Returns 0, or -errno of a stream that cannot be started: then it has none.
+    /// Attaches a capture stream to the path, also while it plays: the timer stays the clock until the first samples arrive.
+    /// Returns 0, or -errno of a stream that cannot be started: then none is attached.
     @_noLocks
     mutating func attach(_ stream: CapturePointer, now: Int64) -> Int32 {
         if capture != nil { return -EBUSY }
@@ -168,12 +168,12 @@ struct PathPort: ~Copyable {
         return 0
     }
 
-    /// Takes the capture stream away; the timer goes on with its ticks.
+    /// Detaches the capture stream; the timer continues its ticks.
     ///
     /// - Parameters:
-    ///   - lastTick: when the latest tick was made.
-    ///   - captured: nanoseconds of what was captured then and not used: as much earlier the next tick is due, or else each
-    ///     stream that comes and goes would take as much out of the playback's queue.
+    ///   - lastTick: time of the latest tick.
+    ///   - captured: nanoseconds captured since then and not used. The next tick comes this much earlier, or each attach and
+    ///     detach would drain the playback's queue by as much.
     @_noLocks
     mutating func detach(lastTick: Int64, captured: Int64) {
         guard let stream = capture else { return }
@@ -185,8 +185,8 @@ struct PathPort: ~Copyable {
         isFallback = true
     }
 
-    /// Reads what the microphone has, at most `chunkFrames`, as one channel to `pcm`. Returns the frames, 0 for none, or
-    /// -errno when the device is gone. An overrun is repaired and counted.
+    /// Reads the microphone, at most `chunkFrames`, as one channel to `pcm`. Returns the frames, 0 for none, or -errno when
+    /// the device is gone. Recovers from an overrun and counts it.
     @_noLocks
     mutating func read(now: Int64, _ counters: UnsafeMutablePointer<TerminalCounters>) -> Int {
         guard let capture else { return 0 }
@@ -203,20 +203,20 @@ struct PathPort: ~Copyable {
         return code
     }
 
-    /// Reads and forgets what a device that is no clock has to give for one tick, and gives silence for it, so that it is
-    /// not asked too much.
+    /// Reads and discards one tick of a device that is no clock, and returns silence for it, so that the device is not read
+    /// too often.
     @_noLocks
     mutating func readUnclocked() {
         capture?.pointee.discardTick()
     }
 
-    /// When the timer has to stand in for the capture.
+    /// Next time at which the timer has to replace the capture.
     @_noLocks
     func clockDeadline(_ fallbackAfter: Int64) -> Int64 {
         isFallback ? nextTimer : isUnclocked ? lastCapture : lastCapture &+ fallbackAfter
     }
 
-    /// True when the timer has to make a tick now: there is no capture, or it has been silent for `fallbackAfter`.
+    /// Whether the timer has to make a tick now: there is no capture, or it has been silent for `fallbackAfter`.
     @_noLocks
     mutating func timerFired(now: Int64, _ fallbackAfter: Int64) -> Bool {
         if !isFallback {
@@ -231,7 +231,7 @@ struct PathPort: ~Copyable {
         return true
     }
 
-    /// How many of the frames just captured come late, for time that the timer has filled.
+    /// Number of just captured frames that belong to time already filled by the timer.
     @_noLocks
     private mutating func lateFrames(_ frames: Int, of capture: CapturePointer, now: Int64) -> Int {
         lastCapture = now
@@ -248,8 +248,8 @@ struct PathPort: ~Copyable {
         return late
     }
 
-    /// Converts a block of the bus to the card's rate, at the ratio that holds the queue, and appends it to `ring`; a path that
-    /// does not play takes nothing.
+    /// Converts a block of the bus to the card's rate, at the ratio that keeps the queue level, and appends it to `ring`; no
+    /// effect on a path without playback.
     @_noLocks
     mutating func convert(
         _ block: UnsafePointer<Int16>, _ frames: Int, into ring: borrowing SampleRing,
@@ -263,8 +263,8 @@ struct PathPort: ~Copyable {
         _ = ring.write(pcm + dropped, result.made - dropped)
     }
 
-    /// Writes as much of `ring` as the card takes, and steers the ratio by how full its buffer is then.
-    /// Returns 0, or -errno when the device is gone. An underrun is repaired and counted.
+    /// Writes as much of `ring` as the card accepts, and steers the ratio by the resulting fill level of its buffer. Returns
+    /// 0, or -errno when the device is gone. Recovers from an underrun and counts it.
     @_noLocks
     mutating func flush(
         _ ring: borrowing SampleRing, now: Int64, steer: Bool, _ counters: UnsafeMutablePointer<TerminalCounters>
@@ -306,9 +306,9 @@ struct PathPort: ~Copyable {
         return 0
     }
 
-    /// Fills the queue up to its target before the first block of a routed path: time has passed since it was started.
+    /// Fills the queue up to its target before the first block of a routed path, because time has passed since the start.
     ///
-    /// - Parameter coming: frames that are there to be written already, or will be as soon as what is captured is used.
+    /// - Parameter coming: frames that are waiting to be written, or will be once the captured audio is used.
     @_noLocks
     mutating func topUp(coming: Int) {
         guard let playback, mustTopUp else { return }
@@ -323,7 +323,7 @@ struct PathPort: ~Copyable {
         if missing > 0 { _ = fill(playback, silence: missing) }
     }
 
-    /// True when the playback has played everything, or was stopped.
+    /// Whether the playback has played everything, or was stopped.
     @_noLocks
     func isDrained() -> Bool {
         guard let playback, isStarted else { return true }
@@ -331,9 +331,9 @@ struct PathPort: ~Copyable {
         return room < 0 || room >= playbackBufferFrames
     }
 
-    /// Counts and starts anew the playback that ran dry, or was suspended.
+    /// Counts an underrun or suspend of the playback and restarts it.
     ///
-    /// Returns 0, or -errno when the device is gone: then nothing is counted.
+    /// Returns 0, or -errno when the device is gone; then nothing is counted.
     @_noLocks
     private mutating func recover(
         _ stream: OpaquePointer, _ code: Int, _ counters: UnsafeMutablePointer<TerminalCounters>
@@ -348,7 +348,7 @@ struct PathPort: ~Copyable {
         return Int(startPrepared(stream))
     }
 
-    /// Writes so many frames of silence to a stream. Returns 0 or -errno.
+    /// Writes frames of silence to a stream. Returns 0 or -errno.
     @_noLocks
     private mutating func fill(_ playback: OpaquePointer, silence: Int) -> Int32 {
         self.silence(Self.chunkFrames)
@@ -363,7 +363,7 @@ struct PathPort: ~Copyable {
         return 0
     }
 
-    /// Converts frames of the bus and writes them to a stream that has room for them. Returns 0 or -errno.
+    /// Converts frames of the bus and writes them to a stream with room for them. Returns 0 or -errno.
     @_noLocks
     private mutating func write(_ playback: OpaquePointer, _ samples: UnsafePointer<Int16>, _ frames: Int) -> Int32 {
         var done = 0

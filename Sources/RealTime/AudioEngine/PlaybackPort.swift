@@ -2,28 +2,28 @@ import AudioDSP
 
 typealias PlaybackPointer = UnsafeMutablePointer<PlaybackPort>
 
-/// The thread's side of something that the person hears beside the calls: a tone, a piece of audio in memory, or what an
-/// application writes. It is heard where the routed device plays, or on a terminal of its own, never by the far end.
+/// The thread's side of a playback beside the calls: a tone, audio in memory, or an application's stream. It is heard on the
+/// routed device or on another terminal, never by the far end.
 struct PlaybackPort: ~Copyable {
-    /// What is heard: exactly one of these.
+    /// Source of the audio.
     enum Content {
         case tone(UnsafeMutablePointer<ToneGenerator>)
         case application(InjectionPointer)
-        /// At the rate of the bus; from the beginning again when they `loop`.
+        /// Samples at the rate of the bus; repeated from the beginning if `loops`.
         case samples(UnsafeMutablePointer<Int16>, count: Int, loops: Bool)
         case stream(PCMPointer)
     }
 
-    /// Where it is heard, as it is compared: at no place, with the calls, else a terminal's number.
+    /// Encodes the target for comparison: nowhere, with the calls, or a terminal's number.
     static var nowhere: Int64 { @_noLocks get { -1 } }
     static var routed: Int64 { @_noLocks get { -2 } }
-    /// Ticks without a block after which an application has paused.
+    /// Ticks without a block after which an application counts as paused.
     private static var pauseTicks: Int { @_noLocks get { 10 } }
 
     let id: UInt32
-    /// Of those that are heard at the same place, only the highest are.
+    /// Only playbacks of the highest rank at a target are heard.
     let rank: Int
-    /// What is left of the far end meanwhile.
+    /// Gain of the far end meanwhile.
     let duckGain: Float
     /// Ends as soon as the calls have something to say.
     let yieldsToCalls: Bool
@@ -42,7 +42,7 @@ struct PlaybackPort: ~Copyable {
     private var isOver = false
     var pollIndex = -1
 
-    /// - Parameter volume: linear, reached from silence by a short ramp.
+    /// - Parameter volume: linear; reached from silence by a short ramp.
     init(
         id: UInt32, _ content: Content, rank: Int, duckGain: Float, yieldsToCalls: Bool, target: Int64, busRate: Int,
         volume: Float, gainBesideCalls: Float = 1
@@ -60,7 +60,7 @@ struct PlaybackPort: ~Copyable {
         volumeBesideCalls = volume * gainBesideCalls
     }
 
-    /// There is something to hear of it now.
+    /// Has audio to play now.
     var isSounding: Bool {
         @_noLocks get {
             if isEnding || isOver { return false }
@@ -71,7 +71,7 @@ struct PlaybackPort: ~Copyable {
         }
     }
 
-    /// Nothing more is to be heard of it.
+    /// Has nothing left to play.
     var isSpent: Bool {
         @_noLocks get {
             if isOver || isEnding && volume.isSilent { return true }
@@ -80,23 +80,23 @@ struct PlaybackPort: ~Copyable {
         }
     }
 
-    /// Fades out within 20 ms, where it is heard.
+    /// Fades out within 20 ms at its target.
     @_noLocks
     mutating func end() {
         isEnding = true
-        // Its client has stopped it, and the ring is the client's again.
+        // The client has stopped the stream and owns the ring again.
         if case .stream = content { isOver = true }
     }
 
-    /// At once: nobody hears it.
+    /// Ends at once, because nobody hears it.
     @_noLocks
     mutating func cutOff() { isOver = true }
 
-    /// Calls are heard elsewhere meanwhile, or they are not.
+    /// Sets whether calls are heard elsewhere meanwhile.
     @_noLocks
     mutating func setBesideCalls(_ isBeside: Bool) { volume.set(isBeside ? volumeBesideCalls : openVolume) }
 
-    /// As `takeBlock` for what a program plays: 10 ms of pairs at its own rate.
+    /// As `takeBlock`, for a program's stereo pairs: 10 ms at the stream's own rate.
     @_noLocks
     mutating func takePairs(_ output: UnsafeMutablePointer<Int16>, isSilenced: Bool) -> Bool {
         guard let stream, !isOver else { return false }
@@ -106,9 +106,9 @@ struct PlaybackPort: ~Copyable {
         return !volume.isSilent
     }
 
-    /// Makes the next 10 ms, as `frames` of the bus; false when there is nothing to be heard.
+    /// Produces the next 10 ms, as `frames` of the bus; false when it is silent.
     ///
-    /// - Parameter isSilenced: something more important is heard; its own time passes all the same.
+    /// - Parameter isSilenced: something of a higher rank is heard; the playback's time advances anyway.
     @_noLocks
     mutating func takeBlock(_ output: UnsafeMutablePointer<Int16>, _ frames: Int, isSilenced: Bool) -> Bool {
         if isOver { return false }
@@ -127,7 +127,7 @@ struct PlaybackPort: ~Copyable {
         return !volume.isSilent
     }
 
-    /// - Parameter isBlock: it had something to say.
+    /// - Parameter isBlock: the source delivered audio.
     @_noLocks
     private mutating func note(_ isBlock: Bool) {
         quietTicks = isBlock ? 0 : quietTicks < Self.pauseTicks ? quietTicks + 1 : quietTicks

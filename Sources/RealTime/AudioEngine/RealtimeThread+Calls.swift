@@ -3,12 +3,12 @@ import CBTCall
 import Glibc
 import RealTimeStorage
 
-// The calls, and the tick in which audio is exchanged with them.
+// Calls, and the tick that exchanges audio with them.
 extension RealtimeThread {
     @_noLocks
     mutating func attach(_ call: CallPointer, isActive: Bool) {
         if !calls.insert(call, as: call.pointee.id) {
-            // The control side counts; it does not come to this.
+            // Not reached: the control side limits the number.
             report(.callReleased(call))
             return
         }
@@ -28,7 +28,7 @@ extension RealtimeThread {
         if code != 0 { close(call, code: code) }
     }
 
-    /// What has been said does not belong to what comes, unless another call goes on.
+    /// Discards the kept audio of the far end, which belongs to another call, unless a call continues.
     @_noLocks
     private mutating func forgetDownlink(of call: CallPointer) {
         if isPCMClocked || calls.all.contains(where: { !same($0, call) && $0.pointee.isClocked }) { return }
@@ -36,7 +36,7 @@ extension RealtimeThread {
         isBereft = false
     }
 
-    /// Takes a call out and gives its storage and descriptor back.
+    /// Removes a call and releases its storage and descriptor.
     @_noLocks
     mutating func release(_ call: CallPointer) {
         call.pointee.close()
@@ -48,7 +48,7 @@ extension RealtimeThread {
     @_noLocks
     private mutating func close(_ call: CallPointer, code: Int32) {
         if call.pointee.isClosed { return }
-        // A provider that is gone without reading everything has closed, too.
+        // A provider that disappears without reading everything counts as closed, too.
         let isOrderly = code == EPIPE || code == ECONNRESET
         report(.callClosed(call, code: isOrderly ? 0 : code))
         release(call)
@@ -60,7 +60,7 @@ extension RealtimeThread {
         report(.callStarted(call.pointee.id))
     }
 
-    /// Takes what has come from the providers whose descriptors are readable.
+    /// Reads the messages of providers whose descriptors are readable.
     @_noLocks
     mutating func servicePolledCalls() {
         for call in calls.all where call.pointee.pollIndex > 0 && polls[call.pointee.pollIndex].revents != 0 {
@@ -68,7 +68,7 @@ extension RealtimeThread {
         }
     }
 
-    /// Takes what all providers have sent.
+    /// Reads the messages of all providers.
     @_noLocks
     mutating func serviceCalls() {
         for call in calls.all {
@@ -76,7 +76,7 @@ extension RealtimeThread {
         }
     }
 
-    /// - Parameter isOver: the provider has closed its end: what is left is read up to it.
+    /// - Parameter isOver: the provider has closed its end: read the rest.
     @_noLocks
     private mutating func drain(_ call: CallPointer, isOver: Bool) {
         var left = CallPort.ringBlocks
@@ -94,17 +94,17 @@ extension RealtimeThread {
         }
     }
 
-    /// Blocks of a call that may wait. While nobody takes any no more wait than were asked for first: the first device would
-    /// play everything as much later, to the end of the call.
+    /// Limit of a call's waiting blocks. While no device takes blocks, no more wait than were primed: the first device would
+    /// play everything that much later, until the call ends.
     @_noLocks
     private func waitingLimit() -> Int {
         if takesBlocks() || primeBlocks >= downlinkLimitBlocks { return downlinkLimitBlocks }
         return primeBlocks < 1 ? 1 : primeBlocks
     }
 
-    /// After a stall there may be more to exchange at once than the providers had blocks in store for. They answer as soon
-    /// as they are let: true when the clock should wait a moment for them. A provider that does not answer within that
-    /// moment is not waited for again until it has.
+    /// After a stall, more blocks may be due at once than the providers have stored. They answer as soon as they run:
+    /// returns true while the clock should wait briefly for them. A provider that misses this wait is not waited for again
+    /// until it has answered.
     @_noLocks
     mutating func mustWaitForProviders(_ terminal: TerminalPointer) -> Bool {
         if !same(terminal, master) { return false }
@@ -117,7 +117,7 @@ extension RealtimeThread {
         return false
     }
 
-    /// Goes on when the providers have answered, or have been waited for long enough.
+    /// Resumes the clock when the providers have answered or the wait has ended.
     @_noLocks
     mutating func endHold() {
         if heldSince == 0 { return }
@@ -139,13 +139,13 @@ extension RealtimeThread {
         calls.all.contains { $0.pointee.isEmpty() }
     }
 
-    /// Makes the ticks for which the clock has captured enough.
+    /// Runs the ticks for which the clock has captured enough.
     @_noLocks
     mutating func runTicks(_ terminal: TerminalPointer) {
         var left = 64
         while left > 0 && same(terminal, master) && terminal.pointee.capture.available >= tickFrames {
             left -= 1
-            // A link has to be stopped before its packet is taken, which needs an answer.
+            // A link must be stopped before its packet is read, because each packet needs an answer.
             if terminal.pointee.path != nil && mustWaitForProviders(terminal) { return }
             tick()
             serviceCalls()
@@ -181,7 +181,7 @@ extension RealtimeThread {
     @_noLocks
     private func takesBlocks() -> Bool { master != nil || fading != nil || isBereft || isManual }
 
-    /// The active calls' next blocks, added up. Before the first device the blocks are kept for it.
+    /// Adds up the active calls' next blocks. Before the first device the blocks are kept for it.
     @_noLocks
     private mutating func mixDownlink() {
         clear(downlink, tickFrames)
@@ -195,8 +195,8 @@ extension RealtimeThread {
         }
     }
 
-    /// Keeps the block and how much nobody has heard, and takes what is to be heard now: the same, or while a device
-    /// catches up, what came before.
+    /// Stores the block and the amount of audio that nobody has heard, and replaces the block by the next one to play: the
+    /// same block, or an earlier one while a device catches up.
     @_noLocks
     private mutating func remember() {
         if !takesBlocks() || isManual { return }
@@ -221,7 +221,7 @@ extension RealtimeThread {
         }
     }
 
-    /// Gives `block` to a terminal; its samples are changed.
+    /// Plays `block` on a terminal; changes its samples.
     @_noLocks
     mutating func play(_ block: UnsafeMutablePointer<Int16>, on terminal: TerminalPointer) {
         terminal.pointee.speaker.apply(block, tickFrames)
@@ -245,8 +245,8 @@ extension RealtimeThread {
         terminal.pointee.enforceCeiling()
     }
 
-    /// What the person says: the routed microphone, the old one while it fades; where there is none, noise as the room
-    /// had it.
+    /// Produces the uplink: the routed microphone, plus the old one while it fades; without a microphone, noise like that of
+    /// the room.
     @_noLocks
     private mutating func mixUplink() {
         if takesManual {
@@ -255,7 +255,7 @@ extension RealtimeThread {
             take(master, uplink)
             noise.follow(uplink, tickFrames)
         } else {
-            // What a dead link makes up is not wanted, its time is.
+            // Only the time of what a dead link conceals is used, not its audio.
             if let master { take(master, uplink) }
             noise.fill(uplink, tickFrames)
         }
@@ -281,7 +281,7 @@ extension RealtimeThread {
         if frames > 0 { hasSentMicrophone = true }
     }
 
-    /// The tick as one call is sent it.
+    /// Sends the tick to one call.
     @_noLocks
     func spoken(to call: CallPointer) -> UnsafePointer<Int16> {
         if call.pointee.speaking.isOpen { return UnsafePointer(uplink) }

@@ -3,19 +3,19 @@ import CBTCall
 import Glibc
 import RealTimeStorage
 
-// Capture streams that come and go by themselves, and whether anybody hears a microphone.
+// Separately added capture streams, and detection of a live microphone.
 extension RealtimeThread {
     @_noLocks
     mutating func addCapture(_ capture: CapturePointer) {
         if !captures.insert(capture, as: capture.pointee.id) {
-            // The control side counts; it does not come to this.
+            // Not reached: the control side limits the number.
             report(.captureRemoved(capture))
             return
         }
         if capture.pointee.runsAlone { runAlone(capture) }
     }
 
-    /// Gives a path that stream, which the path had that has it now goes without.
+    /// Attaches the stream to a path and detaches it from the path that had it.
     @_noLocks
     mutating func attachCapture(_ id: UInt32, to terminal: TerminalPointer?) {
         guard let capture = captures.find(id), let terminal, let path = terminal.pointee.path else { return }
@@ -33,13 +33,13 @@ extension RealtimeThread {
         if same(terminal, master) { followRoute() }
     }
 
-    /// Lets a stream run without a path as well, or no more.
+    /// Sets whether a stream also runs without a path.
     @_noLocks
     mutating func setCaptureAlone(_ id: UInt32, _ isAlone: Bool) {
         guard let capture = captures.find(id), capture.pointee.runsAlone != isAlone else { return }
         capture.pointee.runsAlone = isAlone
         if isAlone {
-            // What a path reads runs already.
+            // A stream that a path reads is already running.
             if !isRead(capture) { runAlone(capture) }
         } else if !isRead(capture) {
             capture.pointee.stop()
@@ -52,14 +52,14 @@ extension RealtimeThread {
         if code < 0 { fail(capture, code: -code) }
     }
 
-    /// The stream is given back; from a path that plays once what it had has faded.
+    /// Releases the stream; from a playing path, once its audio has faded.
     @_noLocks
     mutating func removeCapture(_ id: UInt32) {
         guard let capture = captures.find(id), capture.pointee.removal == Int64.max else { return }
         capture.pointee.removal = isRead(capture) ? now &+ CapturePort.removalDelay : now
     }
 
-    /// A path that runs reads it.
+    /// Whether a running path reads the stream.
     @_noLocks
     private func isRead(_ capture: CapturePointer) -> Bool {
         guard let path = capture.pointee.terminal?.pointee.path else { return false }
@@ -74,7 +74,7 @@ extension RealtimeThread {
         terminal.pointee.path?.pointee.detach(lastTick: lastTick, captured: min64(captured, Self.tickNanoseconds))
     }
 
-    /// The terminal is about to be given back: its capture stream stays.
+    /// Detaches the capture stream of a terminal that is about to be released.
     @_noLocks
     mutating func keepCapture(of terminal: TerminalPointer) {
         guard let capture = terminal.pointee.path?.pointee.capture, same(capture.pointee.terminal, terminal) else {
@@ -97,7 +97,7 @@ extension RealtimeThread {
         capture.pointee.isRunning && !capture.pointee.isFailed && !capture.pointee.isUnclocked && !isRead(capture)
     }
 
-    /// Adds the poll entries of streams that no path reads, from `count` on, and returns how many entries there are then.
+    /// Adds the poll entries of streams that no path reads, from `count` on; returns the new count.
     @_noLocks
     mutating func preparePollsOfCaptures(_ count: Int) -> Int {
         var count = count
@@ -131,7 +131,7 @@ extension RealtimeThread {
         }
     }
 
-    /// Reads what there is, for nobody.
+    /// Reads and discards waiting samples.
     @_noLocks
     private mutating func discard(_ capture: CapturePointer) {
         var left = 16
@@ -155,7 +155,7 @@ extension RealtimeThread {
         return result
     }
 
-    /// Tells of streams whose first samples have come, and gives back those that are to go.
+    /// Reports streams whose first samples have arrived, and releases streams to be removed.
     @_noLocks
     mutating func finishCaptures() {
         for capture in captures.all {
@@ -172,15 +172,15 @@ extension RealtimeThread {
         }
     }
 
-    /// Frames of the bus since the last tick, a tick at most: what a clock that takes over from the timer has to have, so that
-    /// its next tick comes 10 ms after the last.
+    /// Bus frames since the last tick, at most one tick: the amount that a clock that replaces the timer needs, so that its
+    /// next tick comes 10 ms after the last.
     @_noLocks
     func framesSinceTick() -> Int {
         let elapsed = Int((now &- lastTick) &* Int64(busRate) / 1_000_000_000)
         return elapsed < 0 ? 0 : elapsed < tickFrames ? elapsed : tickFrames
     }
 
-    /// Takes a clock's first frames, behind silence for the time that they do not fill.
+    /// Takes a clock's first frames, preceded by silence for the rest of the elapsed time.
     @_noLocks
     mutating func join(_ terminal: TerminalPointer, _ path: PathPointer, _ frames: Int) {
         let elapsed = framesSinceTick()
@@ -192,14 +192,14 @@ extension RealtimeThread {
 
     // MARK: Who hears it
 
-    /// Samples of a microphone may reach somebody: a call is up, nothing mutes it, and there is a microphone.
+    /// Whether a microphone's samples may reach somebody: a call is up, nothing mutes it, and there is a microphone.
     @_noLocks
     private func canHearMicrophone() -> Bool {
         if microphoneGate.isSilent || microphoneGain.isSilent || muting.isSilent || !isListenedTo() { return false }
         return hasMicrophone(master) || hasMicrophone(fading)
     }
 
-    /// What the person says goes to somebody.
+    /// Whether somebody receives the uplink.
     @_noLocks
     private func isListenedTo() -> Bool {
         hasSpeakingCall() || hasPCMListener()
@@ -217,8 +217,8 @@ extension RealtimeThread {
         return path.pointee.capture != nil && !path.pointee.isUnclocked
     }
 
-    /// Whether samples of a microphone leave the process is told when it changes: once the first have gone, and as soon as
-    /// none can. Without room for it, it is told when there is some: somebody trusts in the light.
+    /// Reports when a microphone's samples start to leave the process (after the first have left) and when they can no
+    /// longer. If the queue is full, the report is repeated later, because an indicator light depends on it.
     @_noLocks
     mutating func noteMicrophone() {
         let isLive = canHearMicrophone() && (isMicrophoneLive || hasSentMicrophone)

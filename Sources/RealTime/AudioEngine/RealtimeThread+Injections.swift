@@ -3,19 +3,19 @@ import CBTCall
 import Glibc
 import RealTimeStorage
 
-// What applications add to the microphone.
+// Audio that applications add to the uplink.
 extension RealtimeThread {
     @_noLocks
     mutating func attachInjection(_ injection: InjectionPointer) {
-        // The control side counts; it does not come to this.
+        // Not reached: the control side limits the number.
         if !injections.insert(injection, as: injection.pointee.id) { report(.injectionEnded(injection)) }
     }
 
-    /// Adds the injections' poll entries from `count` on, and returns how many entries there are then. They are not waited
-    /// for, but their end is.
+    /// Adds the injections' poll entries from `count` on; returns the new count. The thread polls for their end only, not
+    /// for data.
     @_noLocks
     mutating func preparePollsOfInjections(_ count: Int) -> Int {
-        // Blocks are taken: the end shows when the socket is read.
+        // While blocks are taken, reading the socket detects its end.
         let isHeard = hasClockedCall()
         var count = count
         for injection in injections.all {
@@ -36,7 +36,7 @@ extension RealtimeThread {
         }
     }
 
-    /// Gives back the injections of which nothing is left.
+    /// Releases injections that have nothing left to play.
     @_noLocks
     mutating func endInjections() {
         for injection in injections.all where injection.pointee.isSpent {
@@ -45,12 +45,12 @@ extension RealtimeThread {
         }
     }
 
-    /// Adds what the applications say to what goes to the far end.
+    /// Adds the injections to the uplink.
     @_noLocks
     mutating func mixInjections(_ output: UnsafeMutablePointer<Int16>) {
         clear(injected, tickFrames)
         var isAny = false
-        // A device that nobody talks over ticks as well.
+        // Ticks also occur on a device without a call.
         if hasClockedCall() {
             for injection in injections.all {
                 if !injection.pointee.takeBlock(scratch, tickFrames) { continue }
@@ -58,12 +58,12 @@ extension RealtimeThread {
                 isAny = true
             }
         }
-        // Always applied, so that a change of volume takes its time, too, when nobody says anything.
+        // Always applied, so that a change of volume ramps also while no application plays.
         applicationGain.apply(injected, tickFrames)
         if isAny { Mixer.add(injected, tickFrames, to: output) }
     }
 
-    /// The last call is over, or held: what was to be said in it is not said in the next.
+    /// Discards waiting audio when the last call ends or is held, so that it is not played in the next call.
     @_noLocks
     mutating func forgetInjections() {
         if hasClockedCall() { return }
@@ -73,7 +73,7 @@ extension RealtimeThread {
         manual?.pointee.forget()
     }
 
-    /// Something that is to be thrown away still waits in a socket.
+    /// Whether data to be discarded still waits in a socket.
     @_noLocks
     func isForgetting() -> Bool {
         injections.all.contains { $0.pointee.isForgetting } || manual?.pointee.isForgetting ?? false
@@ -92,7 +92,7 @@ extension RealtimeThread {
         isPCMClocked || hasClockedDescriptor()
     }
 
-    /// Of the calls whose audio is a descriptor.
+    /// Only calls whose audio is a descriptor.
     @_noLocks
     func hasClockedDescriptor() -> Bool {
         calls.all.contains { $0.pointee.isClocked }

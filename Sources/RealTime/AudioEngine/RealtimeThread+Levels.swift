@@ -1,11 +1,11 @@
 import AudioDSP
 
-// How loud the two directions are, measured only while somebody looks.
+// Levels of the two directions, measured only while somebody requests them.
 extension RealtimeThread {
-    /// For so long after it was asked for, in milliseconds.
+    /// Time for which a request keeps the measurement running, in milliseconds.
     private static var meteringLimit: Int { @_noLocks get { 2_000 } }
 
-    /// What the person hears, before the device's own volume.
+    /// Measures the level towards the user, before the device's own volume.
     @_noLocks
     mutating func meterDownlink() {
         let elapsed = milliseconds() &- counters.pointee.levelsAskedAt.read()
@@ -18,7 +18,7 @@ extension RealtimeThread {
         if isMetering { heardMeter.measure(downlink, tickFrames) }
     }
 
-    /// What the far end of the calls hears.
+    /// Measures the level towards the far end of the calls.
     @_noLocks
     mutating func meterUplink() {
         if !isMetering { return }
@@ -30,7 +30,7 @@ extension RealtimeThread {
         counters.pointee.levelsAt.set(milliseconds())
     }
 
-    /// Of the monotonic clock; differences are meant, by `&-`.
+    /// Milliseconds of the monotonic clock; compare by `&-`.
     @_noLocks
     private func milliseconds() -> Int { Int(truncatingIfNeeded: now / 1_000_000) }
 }

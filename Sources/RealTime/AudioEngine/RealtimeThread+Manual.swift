@@ -2,24 +2,24 @@ import AudioDSP
 import CBTCall
 import Glibc
 
-// An application in place of a device.
+// Manual rendering: an application in place of a device.
 extension RealtimeThread {
-    /// Nothing is routed, and an application hears the calls and speaks for the person.
+    /// Nothing is routed, and an application plays the device's part.
     var isManual: Bool { @_noLocks get { master == nil && manual != nil } }
 
-    /// The device that had the call before has faded out: what is written goes to the far end as it is.
+    /// The previous device has faded out: the application's audio goes to the far end unchanged.
     var takesManual: Bool { @_noLocks get { isManual && !crossFade.isRunning } }
 
     @_noLocks
     mutating func attachManual(_ port: ManualPointer) {
         if manual == nil {
             manual = port
-            // Nobody goes on with what a dead device has not played.
+            // Nothing takes over what a dead device has not played.
             isBereft = false
             history.forget()
             return
         }
-        // The control side has one at a time; it does not come to this.
+        // Not reached: the control side allows one at a time.
         report(.manualEnded(port))
     }
 
@@ -30,8 +30,7 @@ extension RealtimeThread {
         report(.manualEnded(port))
     }
 
-    /// Adds the poll entries from `count` on, and returns how many entries there are then. While it is heard, its end shows
-    /// when it is read.
+    /// Adds the poll entries from `count` on; returns the new count. While its audio is used, reading detects its end.
     @_noLocks
     mutating func preparePollsOfManual(_ count: Int) -> Int {
         guard let manual else { return count }
@@ -53,19 +52,19 @@ extension RealtimeThread {
         }
     }
 
-    /// Gives back the one whose application has closed it.
+    /// Releases manual rendering whose application has closed it.
     @_noLocks
     mutating func endManual() {
         if let manual, manual.pointee.isOver { releaseManual() }
     }
 
-    /// What the application says instead of a microphone.
+    /// Takes the application's audio in place of a microphone.
     @_noLocks
     mutating func takeManual(_ output: UnsafeMutablePointer<Int16>) {
         manual?.pointee.takeBlock(output, tickFrames)
     }
 
-    /// What the calls say, before anything is done to it for a device.
+    /// Gives the application the calls' audio before any processing for a device.
     @_noLocks
     mutating func giveManual(_ block: UnsafePointer<Int16>) {
         if isManual && hasClockedCall() { manual?.pointee.giveBlock(block, tickFrames) }

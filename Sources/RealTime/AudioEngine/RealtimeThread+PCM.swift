@@ -1,10 +1,10 @@
 import AudioDSP
 import RealTimeStorage
 
-// The ALSA PCM of calls: all of its playback streams together are the other party of a call, which all of its capture streams
-// hear the person of.
+// The ALSA PCM of calls: all its playback streams together are the remote party of a call, and all its capture streams
+// receive the uplink.
 extension RealtimeThread {
-    /// A call has the PCM for its audio, and there are streams.
+    /// A call uses the PCM for its audio, and streams are running.
     var isPCMClocked: Bool {
         @_noLocks get { pcmCall != nil && !pcms.isEmpty }
     }
@@ -12,7 +12,7 @@ extension RealtimeThread {
     @_noLocks
     mutating func addPCM(_ port: PCMPointer) {
         if !pcms.insert(port, as: port.pointee.id) {
-            // The control side counts; it does not come to this.
+            // Not reached: the control side limits the number.
             report(.pcmRemoved(port))
             return
         }
@@ -29,7 +29,7 @@ extension RealtimeThread {
         }
     }
 
-    /// - Parameter call: the number of the call whose audio the PCM is; nil: of none.
+    /// - Parameter call: number of the call whose audio the PCM is; nil for none.
     @_noLocks
     mutating func setPCMCall(_ call: UInt32?) {
         pcmCall = call
@@ -52,7 +52,7 @@ extension RealtimeThread {
         if isPCMClocked && master == nil && now &- lastTick > Self.tickNanoseconds { lastTick = now }
     }
 
-    /// What was said does not belong to what comes, unless a call goes on.
+    /// Discards the kept audio of the far end, which belongs to another call, unless a call continues.
     @_noLocks
     private mutating func endPCMClock() {
         if hasClockedCall() { return }
@@ -61,7 +61,7 @@ extension RealtimeThread {
         forgetInjections()
     }
 
-    /// Takes what is played to the other party's end. Its time passes also while nobody hears it.
+    /// Adds the streams' playback to the downlink. Their time advances also while nobody hears it.
     @_noLocks
     mutating func mixPCM(isHeard: Bool) {
         if !isPCMClocked { return }
@@ -77,7 +77,7 @@ extension RealtimeThread {
         Mixer.add(injected, tickFrames, to: downlink)
     }
 
-    /// Gives what the person says to all who listen.
+    /// Gives the uplink to all capture streams.
     @_noLocks
     mutating func sendPCM() {
         if !isPCMClocked { return }
@@ -95,7 +95,7 @@ extension RealtimeThread {
         }
     }
 
-    /// Which ways a call's audio goes.
+    /// Sets the directions of a call's audio.
     @_noLocks
     mutating func setGates(of id: UInt32, hears: Bool, speaks: Bool) {
         if let call = calls.find(id) { call.pointee.setGates(hears: hears, speaks: speaks) }
@@ -107,28 +107,28 @@ extension RealtimeThread {
         pcmSpeaking.settle()
     }
 
-    /// What the person says is silence for this call.
+    /// Whether this call's uplink is silenced.
     @_noLocks
     func isSilent(_ id: UInt32) -> Bool {
         if let call = calls.find(id) { return call.pointee.speaking.isSilent }
         return isPCM(id) && pcmSpeaking.isSilent
     }
 
-    /// The PCM is the audio of this call.
+    /// Whether the PCM is the audio of this call.
     @_noLocks
     func isPCM(_ id: UInt32) -> Bool {
         guard let pcmCall else { return false }
         return pcmCall == id
     }
 
-    /// Somebody captures from the PCM of a call.
+    /// Whether a program captures from the PCM of a call.
     @_noLocks
     func hasPCMListener() -> Bool {
         if !isPCMClocked || pcmSpeaking.isSilent { return false }
         return pcms.all.contains { $0.pointee.isCapture }
     }
 
-    /// What a terminal has still to play, in frames of the bus.
+    /// Frames of the bus that a terminal still has to play.
     @_noLocks
     func queuedFrames(of terminal: TerminalPointer?) -> Int {
         guard let terminal else { return 0 }

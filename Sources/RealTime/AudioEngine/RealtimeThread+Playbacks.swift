@@ -3,18 +3,18 @@ import CBTCall
 import Glibc
 import RealTimeStorage
 
-// What the person hears beside the calls: with them where they are routed, or on terminals that nothing else plays on.
+// Audio for the user beside the calls: mixed with them where they are routed, or alone on other terminals.
 extension RealtimeThread {
-    /// A call that is louder than this in two blocks running has something to say: above the noise of a line, -40 dB.
+    /// Peak above which two consecutive blocks count as a call's audio rather than line noise: -40 dB.
     private static var speechPeak: Int16 { @_noLocks get { 330 } }
 
     @_noLocks
     mutating func addPlayback(_ playback: PlaybackPointer) {
-        // The control side counts; it does not come to this.
+        // Not reached: the control side limits the number.
         if !playbacks.insert(playback, as: playback.pointee.id) { report(.playbackEnded(playback)) }
     }
 
-    /// Starts a terminal that nothing else plays on; a path has no other clock than the system's then.
+    /// Starts a terminal that plays alone; a path is then clocked by the timer.
     @_noLocks
     mutating func startAlone(_ terminal: TerminalPointer) {
         guard let path = terminal.pointee.path else { return }
@@ -24,7 +24,7 @@ extension RealtimeThread {
         if code != 0 { fail(terminal, code: code) }
     }
 
-    /// Its ticks, as the timer of a path says.
+    /// Runs the terminal's ticks on the timer of a path.
     @_noLocks
     mutating func serviceAlone(_ terminal: TerminalPointer, _ path: PathPointer) {
         var left = 8
@@ -37,7 +37,7 @@ extension RealtimeThread {
         }
     }
 
-    /// Its ticks, as the packets of a link say.
+    /// Runs the terminal's ticks on the packets of a link.
     @_noLocks
     mutating func runTicksAlone(_ terminal: TerminalPointer) {
         while terminal.pointee.capture.available >= tickFrames {
@@ -47,7 +47,7 @@ extension RealtimeThread {
         }
     }
 
-    /// Adds what is to be heard there to `alone`, and plays it.
+    /// Mixes the terminal's playbacks into `alone` and plays it.
     @_noLocks
     mutating func tickAlone(_ terminal: TerminalPointer) {
         mixPlaybacks(at: Int64(terminal.pointee.id), into: alone, terminal.pointee.stream)
@@ -55,7 +55,7 @@ extension RealtimeThread {
         endAlone(terminal)
     }
 
-    /// Whether the ticks of its place are made.
+    /// Whether the playback's target is ticking.
     @_noLocks
     private func isHeard(_ playback: PlaybackPointer) -> Bool {
         let target = playback.pointee.target
@@ -67,7 +67,7 @@ extension RealtimeThread {
         return terminal.pointee.isAlone && terminal.pointee.isRunning && !isGoing
     }
 
-    /// Where it is to be heard.
+    /// Terminal of the playback's target.
     @_noLocks
     private func terminal(of playback: PlaybackPointer) -> TerminalPointer? {
         let target = playback.pointee.target
@@ -78,7 +78,7 @@ extension RealtimeThread {
         return nil
     }
 
-    /// Adds what the person hears beside the calls to what the calls say, which is lowered where that is asked for.
+    /// Mixes playbacks into the calls' audio, which is lowered if a playback asks for that.
     @_noLocks
     mutating func mixPlaybacks() {
         if master == nil && fading == nil { return }
@@ -88,7 +88,7 @@ extension RealtimeThread {
         mixPlaybacks(at: PlaybackPort.routed, into: downlink, nil)
     }
 
-    /// What stands in for the other party's own sound is over when that comes.
+    /// Ends playbacks that stand in for the remote party's audio once that arrives.
     @_noLocks
     private mutating func noteSpeech() {
         var frame = 0
@@ -104,7 +104,7 @@ extension RealtimeThread {
         }
     }
 
-    /// What is left of the far end: as those that are heard with it ask for.
+    /// Lowest gain of the far end that the audible playbacks ask for.
     @_noLocks
     private func duckGain() -> Float {
         let best = highestRank(at: PlaybackPort.routed)
@@ -118,7 +118,7 @@ extension RealtimeThread {
         return gain
     }
 
-    /// Of what is to be heard at a place; -1 when nothing is.
+    /// Highest rank of the audible playbacks at a target; -1 without any.
     @_noLocks
     private func highestRank(at target: Int64) -> Int {
         var best = -1
@@ -129,7 +129,7 @@ extension RealtimeThread {
         return best
     }
 
-    /// - Parameter stream: what programs play goes there as it is, in stereo.
+    /// - Parameter stream: programs play to it unmixed, in stereo.
     @_noLocks
     private mutating func mixPlaybacks(
         at target: Int64, into output: UnsafeMutablePointer<Int16>, _ stream: StreamPointer?
@@ -150,14 +150,15 @@ extension RealtimeThread {
         }
     }
 
-    /// Where a stream takes what a program plays; -1: by the bus.
+    /// Lane of the stream for a program's playback; -1 to use the bus.
     @_noLocks
     private func lane(of playback: PlaybackPointer, _ stream: StreamPointer?) -> Int {
         guard let stream, let source = playback.pointee.stream else { return -1 }
         return stream.pointee.lane(rate: source.pointee.rate)
     }
 
-    /// Adds poll entries from `count` on for the end of what nobody reads, and returns how many entries there are then.
+    /// Adds poll entries from `count` on for applications whose audio is not read, to detect their end; returns the new
+    /// count.
     @_noLocks
     mutating func preparePollsOfPlaybacks(_ count: Int) -> Int {
         var count = count
@@ -185,7 +186,7 @@ extension RealtimeThread {
         }
     }
 
-    /// A program on the PCM is its own clock where nobody hears it.
+    /// Lets a program on the PCM clock itself while it is heard nowhere, and otherwise updates its delay.
     @_noLocks
     private func followPCM(_ playback: PlaybackPointer) {
         guard let stream = playback.pointee.stream else { return }
@@ -196,7 +197,7 @@ extension RealtimeThread {
         stream.pointee.setLatency(queuedFrames(of: terminal(of: playback)))
     }
 
-    /// Gives back what is over.
+    /// Releases playbacks that have ended.
     @_noLocks
     mutating func endPlaybacks() {
         for playback in playbacks.all {

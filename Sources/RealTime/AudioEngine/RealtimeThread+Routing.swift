@@ -2,7 +2,7 @@ import AudioDSP
 import CBTCall
 import RealTimeStorage
 
-// Commands, and the cut from one terminal to another.
+// Commands, and the switch from one terminal to another.
 extension RealtimeThread {
     @_noLocks
     mutating func takeCommands() {
@@ -63,14 +63,14 @@ extension RealtimeThread {
 
     @_noLocks
     private mutating func mute(_ kind: Muting) {
-        // By pattern: the comparison of enumerations is not known to be free of locks.
+        // By pattern: comparing enumerations is not known to be free of locks.
         let isMuted = if case .off = kind { false } else { true }
         let isEverything = if case .everything = kind { true } else { false }
-        // Closed for both, so that it does not open while one becomes the other.
+        // Closed for both kinds, so that it does not open while one kind replaces the other.
         microphoneGate.setMuted(isMuted)
         muting.setMuted(isEverything)
         listenWhileMuted(isEverything)
-        // Without ticks nothing moves them: what is muted is from the first block on.
+        // Without ticks the ramps do not move: settle them, so that muting holds from the first block.
         if master == nil && fading == nil && !hasClockedCall() {
             microphoneGate.settle()
             muting.settle()
@@ -80,7 +80,7 @@ extension RealtimeThread {
     @_noLocks
     private mutating func add(_ terminal: TerminalPointer) {
         if !terminals.insert(terminal, as: terminal.pointee.id) {
-            // The control side counts; it does not come to this.
+            // Not reached: the control side limits the number.
             report(.terminalRemoved(terminal))
             return
         }
@@ -97,7 +97,7 @@ extension RealtimeThread {
             wind(down: terminal)
         }
         if same(terminal, master) {
-            // Its successor may be waiting for its first packet: that wait goes on.
+            // Its successor may be waiting for its first packet: keep it pending.
             let successor = pending
             cut(to: nil)
             pending = successor
@@ -115,7 +115,7 @@ extension RealtimeThread {
         var wanted: TerminalPointer?
         if let id {
             guard let found = terminals.find(id) else { return }
-            // Dead or going: as if it had not been asked for.
+            // Dead or being removed: ignore the request.
             if found.pointee.isFailed || found.pointee.isRemoving { return }
             wanted = found
         }
@@ -135,7 +135,7 @@ extension RealtimeThread {
         pending = wanted
         pendingSince = now
         if let path = wanted.pointee.path { start(wanted, path) }
-        // Before the next block goes to one that nobody hears.
+        // Switch now, so that the next block does not go to a terminal that nobody hears.
         cutIfReady()
     }
 
@@ -147,7 +147,7 @@ extension RealtimeThread {
             _ = terminal.pointee.capture.discard(captured)
         }
         terminal.pointee.state = .running
-        // The old one is dead: the new one begins with what it has not played any more.
+        // The old terminal is dead: the new one begins with what the old one has not played.
         var frames = 0
         if hasLostListener() { frames = takeLead(path.pointee.leadFrames(), for: terminal) }
         if let stream = terminal.pointee.stream { stream.pointee.start(fadesIn: false) }
@@ -155,23 +155,24 @@ extension RealtimeThread {
         if code != 0 { fail(terminal, code: code) }
     }
 
-    /// How much of a terminal's capture is kept: all for the clock, one tick for the others, ready to be cut to.
+    /// Limit of a terminal's captured frames: a quarter of a second for the clock, one tick for others, which are ready to
+    /// be switched to.
     @_noLocks
     func keptFrames(_ terminal: TerminalPointer) -> Int {
         same(terminal, master) || same(terminal, fading) || terminal.pointee.isAlone ? busRate / 4 : tickFrames
     }
 
-    /// Cuts to the pending terminal once it delivers, so that the old one carries on until then.
+    /// Switches to the pending terminal once it delivers; until then the old one carries on.
     @_noLocks
     mutating func cutIfReady() {
         guard let terminal = pending else { return }
         switch terminal.pointee.device {
         case .link(let link):
             if !link.pointee.isAlive(now: now) { return }
-            // Its first packets are muted: while the old one is heard there is no hurry.
+            // Its first packets are muted: while the old terminal is heard, wait.
             if link.pointee.isStarting(), isHeard(master) { return }
         case .path(let path), .stream(_, let path):
-            // While nobody hears anything there is nothing to wait for.
+            // If nobody hears anything, there is no reason to wait.
             if path.pointee.capture != nil, terminal.pointee.capture.available == 0, isHeard(master),
                 now < pendingSince &+ Self.readyLimit
             {
@@ -181,7 +182,7 @@ extension RealtimeThread {
         cut(to: terminal)
     }
 
-    /// The next block of the far end goes to `terminal`, and for 20 ms to the old one as well, faded.
+    /// Sends the next block of the far end to `terminal`, and for 20 ms also to the old one, faded.
     @_noLocks
     mutating func cut(to terminal: TerminalPointer?) {
         let old = master
@@ -202,7 +203,7 @@ extension RealtimeThread {
         report(.routed(terminal?.pointee.id, gapMicroseconds: Int(gap / 1000)))
     }
 
-    /// Somebody hears what is given to this terminal.
+    /// Whether somebody hears what this terminal is given.
     @_noLocks
     func isHeard(_ terminal: TerminalPointer?) -> Bool {
         guard let terminal else { return false }
@@ -210,11 +211,11 @@ extension RealtimeThread {
         return link.pointee.isAlive(now: now)
     }
 
-    /// Whoever heard the far end does not any more, and nobody has taken the place yet.
+    /// Whether the far end's listener was lost and not replaced yet.
     @_noLocks
     func hasLostListener() -> Bool { isBereft || master != nil && !isHeard(master) }
 
-    /// Until when somebody has heard what this terminal has played; nil: nobody hears it now.
+    /// Time until which somebody has heard this terminal's audio; nil if nobody hears it now.
     @_noLocks
     func lastSign(of terminal: TerminalPointer?) -> Int64? {
         guard isHeard(terminal), let terminal else { return nil }
@@ -222,8 +223,8 @@ extension RealtimeThread {
         return link.pointee.lastPacket
     }
 
-    /// Makes up to `count` frames of the bus, in `lead`, from what nobody has heard of the far end, for a device whose
-    /// queue is to begin with them.
+    /// Writes up to `count` unheard frames of the far end to `lead`, at the rate of the bus, for a device whose queue is to
+    /// begin with them.
     @_noLocks
     private mutating func takeLead(_ count: Int, for terminal: TerminalPointer) -> Int {
         let frames = history.resume(lead, count)
@@ -235,9 +236,8 @@ extension RealtimeThread {
         return frames
     }
 
-    /// Sets the phase of a new clock: its next tick comes 10 ms after the last, and what it has to play until then,
-    /// in whatever portions its ticks and packets alternate, is there: what nobody has heard yet, if it `continues` for
-    /// one that has died, and silence before that.
+    /// Sets the phase of a new clock, so that its next tick comes 10 ms after the last. Fills its queue until then, however
+    /// its ticks and packets alternate: with silence, followed by unheard audio if it `continues` for a dead terminal.
     @_noLocks
     private mutating func prefill(_ terminal: TerminalPointer, continues: Bool) {
         let surplus = terminal.pointee.capture.available - framesSinceTick()
@@ -253,12 +253,12 @@ extension RealtimeThread {
         if frames > 0 { link.pointee.convert(lead, frames, into: terminal.pointee.playback) }
     }
 
-    /// The old terminal has faded out.
+    /// Ends the fade of the old terminal.
     @_noLocks
     mutating func endFade() {
         guard let terminal = fading else { return }
         fading = nil
-        // An orderly end: what comes later has nothing to do with it.
+        // An orderly end: the history is not for a later device.
         if master == nil && !isBereft { history.forget() }
         if !terminal.pointee.isFailed { wind(down: terminal) }
         if terminal.pointee.link != nil && !terminal.pointee.isRemoving { terminal.pointee.endDeadline = Int64.max }

@@ -3,16 +3,16 @@ import CBTCall
 import Glibc
 import RealTimeStorage
 
-// Streams to headsets over A2DP: their sockets, and those who listen to the calls.
+// Streams to headsets over A2DP: their sockets, and streams that listen to the calls.
 extension RealtimeThread {
-    /// Adds the poll entry of a stream's socket at `index`: for its end always, for room only while something waits.
+    /// Adds the poll entry of a stream's socket at `index`: always for its end, for room only while a packet waits.
     @_noLocks
     func preparePoll(of stream: StreamPointer, at index: Int) {
         let events = stream.pointee.isBlocked ? Int16(POLLOUT) : 0
         polls[index] = pollfd(fd: stream.pointee.descriptor, events: events, revents: 0)
     }
 
-    /// - Parameter events: what the poll of the socket says.
+    /// - Parameter events: poll result of the socket.
     @_noLocks
     mutating func service(_ terminal: TerminalPointer, _ stream: StreamPointer, _ events: Int16) {
         if events & Int16(POLLERR | POLLHUP | POLLNVAL) != 0 {
@@ -31,10 +31,10 @@ extension RealtimeThread {
         if code != 0 { fail(terminal, code: streamEnd(code)) }
     }
 
-    /// Sends what is left; true when there is nothing more.
+    /// Sends the rest; returns true when nothing is left.
     @_noLocks
     mutating func finish(_ terminal: TerminalPointer, _ stream: StreamPointer) -> Bool {
-        // One that still fades out ends that first.
+        // Wait for the end of its fade.
         if terminal.pointee.isRunning { return false }
         return stream.pointee.finish(terminal.pointee.counters).isDone
     }
@@ -54,18 +54,18 @@ extension RealtimeThread {
         stream.pointee.setListening(isOn)
     }
 
-    /// The ticks of the calls are those of this one, too.
+    /// Whether the calls' ticks clock this terminal, too.
     @_noLocks
     func followsCalls(_ terminal: TerminalPointer) -> Bool {
         guard let stream = terminal.pointee.stream else { return false }
         return stream.pointee.hearsCalls && hasClockedCall()
     }
 
-    /// Keeps what the calls say in this tick, before anything is done to it for a device.
+    /// Keeps the calls' audio of this tick before any processing for a device.
     @_noLocks
     mutating func keepForListeners() { Mixer.copy(downlink, tickFrames, to: heard) }
 
-    /// Plays what the calls say and hear, when all has been said, to those who listen.
+    /// Plays both sides of the calls to the listening terminals, at the end of the tick.
     @_noLocks
     mutating func playToListeners() {
         for terminal in terminals.all {
@@ -76,13 +76,13 @@ extension RealtimeThread {
                 Mixer.add(uplink, tickFrames, to: alone)
                 stream.pointee.hear(alone, tickFrames)
                 tickAlone(terminal)
-                // Its own timer goes on from here.
+                // Its own timer continues from here.
                 terminal.pointee.path?.pointee.followClock(lastTick: now, now: now)
             }
         }
     }
 
-    /// A stream that was asked to end has faded out: what it holds is sent.
+    /// Sends the rest of a removed stream once it has faded out.
     @_noLocks
     mutating func endAlone(_ terminal: TerminalPointer) {
         guard terminal.pointee.isRemoving, let stream = terminal.pointee.stream, stream.pointee.isFadedOut else {

@@ -7,7 +7,7 @@ import RealTimeStorage
 extension RealtimeThread {
     @_noLocks
     mutating func attachTap(_ tap: TapPointer) {
-        // The control side counts; it does not come to this.
+        // Not reached: the control side limits the number.
         if !taps.insert(tap, as: tap.pointee.id) { report(.tapEnded(tap)) }
     }
 
@@ -18,8 +18,7 @@ extension RealtimeThread {
         }
     }
 
-    /// Adds the taps' poll entries from `count` on, and returns how many entries there are then. Nothing comes from a
-    /// recorder but its end.
+    /// Adds the taps' poll entries from `count` on; returns the new count. A recorder sends nothing; only its end is polled.
     @_noLocks
     mutating func preparePollsOfTaps(_ count: Int) -> Int {
         var count = count
@@ -38,7 +37,7 @@ extension RealtimeThread {
         }
     }
 
-    /// Gives back the taps that are over.
+    /// Releases taps that have ended.
     @_noLocks
     mutating func endTaps() {
         for tap in taps.all where tap.pointee.isOver {
@@ -47,7 +46,7 @@ extension RealtimeThread {
         }
     }
 
-    /// What one call's far end says in this tick.
+    /// Gives a tap the far end's audio of one call in this tick.
     @_noLocks
     mutating func tapRemote(_ call: UInt32, _ block: UnsafePointer<Int16>) {
         for tap in taps.all where tap.pointee.call == call {
@@ -61,7 +60,7 @@ extension RealtimeThread {
         return isPCM(id) && isPCMClocked
     }
 
-    /// Sends the tick to the recorders of the calls that have it.
+    /// Sends the tick to the recorders of clocked calls.
     @_noLocks
     mutating func sendTaps() {
         for tap in taps.all where isClocked(tap.pointee.call) {

@@ -3,9 +3,9 @@ import CBTCall
 import Glibc
 import RealTimeStorage
 
-// Links and paths: reading, writing, their timers and their ends.
+// Links and paths: reading, writing, timers and ends.
 extension RealtimeThread {
-    /// When a terminal needs the thread without being readable.
+    /// Next time at which a terminal needs the thread without being readable.
     @_noLocks
     func deadline(of terminal: TerminalPointer) -> Int64 {
         if terminal.pointee.isFailed || terminal.pointee.isIdle { return Int64.max }
@@ -79,7 +79,7 @@ extension RealtimeThread {
         }
     }
 
-    /// The next packet makes a tick.
+    /// Whether the next packet makes a tick.
     @_noLocks
     private func completesTick(_ terminal: TerminalPointer, _ link: LinkPointer) -> Bool {
         terminal.pointee.capture.available + link.pointee.packetFrames() * busRate / link.pointee.rate >= tickFrames
@@ -103,7 +103,7 @@ extension RealtimeThread {
         link.pointee.publish(terminal.pointee.counters)
     }
 
-    /// One packet's time has passed: what was captured goes up, the ticks that it completes are made, one packet goes out.
+    /// Handles the time of one packet: captured audio goes up, the completed ticks run, one packet is written.
     @_noLocks
     private mutating func exchange(
         _ terminal: TerminalPointer, _ link: LinkPointer, _ frames: Int
@@ -166,7 +166,7 @@ extension RealtimeThread {
         }
     }
 
-    /// A path without capture, or whose capture does not come, is clocked by the timer.
+    /// Runs the timer's ticks of a path without capture, or whose capture is late.
     @_noLocks
     private mutating func servicePathTimer(_ terminal: TerminalPointer, _ path: PathPointer) {
         var left = 8
@@ -196,13 +196,13 @@ extension RealtimeThread {
         while isTimerClock() && now >= lastTick &+ Self.tickNanoseconds {
             let due = lastTick &+ Self.tickNanoseconds
             tick()
-            // Keep the pace of the clock, unless a long stall has made it pointless.
+            // Keep the pace of the clock, unless after a long stall.
             if now &- due < 50_000_000 { lastTick = due }
             serviceCalls()
         }
     }
 
-    /// The device is dead: nobody waits for it any more.
+    /// Marks the terminal as dead and stops waiting for it.
     @_noLocks
     mutating func fail(_ terminal: TerminalPointer, code: Int32) {
         if terminal.pointee.isFailed { return }
@@ -212,7 +212,7 @@ extension RealtimeThread {
         if same(terminal, master) {
             master = nil
             isBereft = manual == nil
-            // The one before it has to be given back: no tick will end its fade.
+            // Release the terminal before it: no tick will end its fade.
             endFade()
             crossFade.cancel()
         }
@@ -221,7 +221,7 @@ extension RealtimeThread {
         report(.terminalFailed(terminal: terminal.pointee.id, code: code))
     }
 
-    /// Ends what has faded out and drained: stops paths, gives removed terminals back.
+    /// Ends terminals that have faded out and drained: stops paths, releases removed terminals.
     @_noLocks
     mutating func finishEndings() {
         for terminal in terminals.all {
@@ -259,14 +259,14 @@ extension RealtimeThread {
         }
     }
 
-    /// A running path that is no longer wanted plays out what it has; a link goes on with silence.
+    /// Lets a running path that is no longer wanted play out its queue; a link continues with silence.
     @_noLocks
     mutating func wind(down terminal: TerminalPointer) {
         if terminal.pointee.path != nil && terminal.pointee.isRunning { terminal.pointee.state = .draining }
         if terminal.pointee.endDeadline == Int64.max { terminal.pointee.endDeadline = now &+ drainLimit(of: terminal) }
     }
 
-    /// A link's packets hold about as much as a card does.
+    /// The packets in a link's socket hold about as much as a card does.
     @_noLocks
     func drainLimit(of terminal: TerminalPointer) -> Int64 {
         let least: Int64 = 50_000_000

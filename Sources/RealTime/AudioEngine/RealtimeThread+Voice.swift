@@ -1,19 +1,19 @@
 import AudioDSP
 import RealTimeStorage
 
-// What is done to the microphone between the terminal that it belongs to and its volume.
+// Processing of the microphone between its terminal and its volume.
 extension RealtimeThread {
-    /// Another processor, or none, from the next block but one on.
+    /// Replaces the processor, or removes it (nil), from the next block but one on.
     @_noLocks
     mutating func setVoice(_ port: VoicePointer?, _ stages: VoiceStages) {
-        // One that has never been used goes back at once.
+        // Return one that was never used at once.
         if let waiting = voice.next { giveBack(waiting) }
         voice.next = port
         voice.stages = stages
         voice.isChanging = true
         voice.gate.setMuted(true)
         if hasClockedCall() && (changesAnything(voice.port) || changesAnything(voice.next)) { return }
-        // Nobody is listening, or it stays as it is: there is nothing to fade out.
+        // Nobody is listening, or nothing changes: no fade needed.
         changeVoiceUnheard()
     }
 
@@ -29,21 +29,21 @@ extension RealtimeThread {
         if let port = voice.port { port.pointee.processor.setBypassed(isBypassed) }
     }
 
-    /// A headset takes echo and noise out itself, or has them taken out here.
+    /// Sets whether a headset removes echo and noise itself.
     @_noLocks
     mutating func setOwnVoice(_ terminal: TerminalPointer, _ isOwn: Bool) {
         terminal.pointee.hasOwnVoiceProcessing = isOwn
         if same(terminal, master) { followStages() }
     }
 
-    /// Speech is reported while `isMuted`, but not the end of what was being said.
+    /// Enables reports of speech while `isMuted`; the end of an utterance in progress is not reported.
     @_noLocks
     mutating func listenWhileMuted(_ isMuted: Bool) {
         if isMuted && !voice.isMuted { voice.nextReport = now &+ VoiceState.firstReport }
         voice.isMuted = isMuted
     }
 
-    /// Another loudspeaker and another microphone: what was learnt of the old ones is forgotten.
+    /// Forgets what was learnt of the old loudspeaker and microphone.
     @_noLocks
     mutating func followRoute() {
         guard let port = voice.port, let master else { return }
@@ -51,11 +51,11 @@ extension RealtimeThread {
         followStages()
     }
 
-    /// Changes the microphone's block in place.
+    /// Processes the microphone's block in place.
     @_noLocks
     mutating func processVoice() {
         if takesManual {
-            // What an application says is taken as it is.
+            // An application's audio is left unprocessed.
             if voice.isChanging { changeVoiceUnheard() }
             return
         }
@@ -69,7 +69,7 @@ extension RealtimeThread {
         }
     }
 
-    /// The routed sound card's microphone is closed: there is nothing to process, and nothing to be learnt from silence.
+    /// The routed sound card's microphone is closed: there is nothing to process or to learn.
     private var isMicrophoneClosed: Bool {
         @_noLocks get {
             guard fading == nil, let path = master?.pointee.path else { return false }
@@ -93,8 +93,8 @@ extension RealtimeThread {
         }
     }
 
-    /// The block that has been given to the routed loudspeaker in this tick, as loud as it was given; while the last one
-    /// fades out, that one's; silence where there is none.
+    /// Returns the block given to the routed loudspeaker in this tick, at its volume; during a fade without a new one, the
+    /// old loudspeaker's block; without any, silence.
     @_noLocks
     private func loudspeaker(_ port: VoicePointer) -> UnsafePointer<Int16> {
         let terminal = master == nil ? fading : master
@@ -105,7 +105,7 @@ extension RealtimeThread {
         return UnsafePointer(downlink)
     }
 
-    /// Links: what the processor expects is right for what a radio and a headset take.
+    /// Echo delay for the processor; 0 for links, because its own assumption fits a radio and a headset.
     @_noLocks
     private func echoMilliseconds(of terminal: TerminalPointer) -> Int {
         switch terminal.pointee.device {
@@ -117,7 +117,7 @@ extension RealtimeThread {
         }
     }
 
-    /// The routed headset tells how late it plays.
+    /// Updates the echo delay after the routed headset reported its playback delay.
     @_noLocks
     mutating func followDelay(of terminal: TerminalPointer) {
         voice.port?.pointee.processor.setFarDelay(milliseconds: echoMilliseconds(of: terminal))
@@ -143,7 +143,7 @@ extension RealtimeThread {
         voice.gate.setMuted(false)
     }
 
-    /// The old one goes back; the new one is heard when it gives what the microphone says.
+    /// Returns the old processor; the new one is heard once its output contains the microphone's audio.
     @_noLocks
     private mutating func changeVoice() {
         voice.isChanging = false

@@ -12,11 +12,11 @@ typealias CapturePointer = UnsafeMutablePointer<CapturePort>
 typealias ManualPointer = UnsafeMutablePointer<ManualPort>
 typealias TapPointer = UnsafeMutablePointer<TapPort>
 
-/// The thread face of the engine: everything that the real-time thread owns.
+/// The thread side of the engine: all state of the real-time thread.
 ///
-/// One `ppoll` waits for commands, for each terminal's and each call's descriptor, and for the next deadline. The routed
+/// One `ppoll` waits for commands, for the descriptors of each terminal and call, and for the next deadline. The routed
 /// terminal is the clock: when it has captured 10 ms, `tick` exchanges one block with every active call. Nothing here
-/// allocates, locks or counts references; storage comes and goes by pointers in commands and events.
+/// allocates, locks or counts references; storage arrives by pointers in commands and leaves in events.
 struct RealtimeThread: ~Copyable {
     static var maximumTerminals: Int { @_noLocks get { 8 } }
     static var maximumCalls: Int { @_noLocks get { 8 } }
@@ -34,11 +34,11 @@ struct RealtimeThread: ~Copyable {
     }
     static var tickNanoseconds: Int64 { @_noLocks get { 10_000_000 } }
     static var lateLimit: Int64 { @_noLocks get { 20_000_000 } }
-    /// How long a terminal may take to fade out and to play what it has queued, beside its card's queue.
+    /// Time for a terminal to fade out and to play its queue, beside its card's queue.
     static var drainLimit: Int64 { @_noLocks get { 45_000_000 } }
-    /// How long the clock waits at most, once, for providers that are behind after a stall.
+    /// Maximum time that the clock waits, once, for providers that are behind after a stall.
     static var holdLimit: Int64 { @_noLocks get { 20_000_000 } }
-    /// A path that does not deliver for so long is cut to anyway: it can at least play.
+    /// Time after which a path that does not deliver is switched to anyway: it can at least play.
     static var readyLimit: Int64 { @_noLocks get { 100_000_000 } }
 
     let commands: UnsafeMutablePointer<MessageQueue<Command>>
@@ -58,13 +58,13 @@ struct RealtimeThread: ~Copyable {
     var injections = Slots<InjectionPort>(capacity: Self.maximumInjections)
     var captures = Slots<CapturePort>(capacity: Self.maximumCaptures)
     var taps = Slots<TapPort>(capacity: Self.maximumTaps)
-    /// An application in place of a device.
+    /// Application that replaces the device.
     var manual: ManualPointer?
     var playbacks = Slots<PlaybackPort>(capacity: Self.maximumPlaybacks)
     /// Running streams of the ALSA PCM of calls, and the call whose audio they are.
     var pcms = Slots<PCMPort>(capacity: Self.maximumPCMs)
     var pcmCall: UInt32?
-    /// Which ways its audio goes.
+    /// Gains of the two directions of the PCM's audio.
     var pcmHearing: Gain
     var pcmSpeaking: Gain
     let polls: UnsafeMutablePointer<pollfd>
@@ -72,57 +72,57 @@ struct RealtimeThread: ~Copyable {
 
     /// The routed terminal, which is the clock; nil: a timer is.
     var master: TerminalPointer?
-    /// The one that was, while it fades out.
+    /// The previous terminal while it fades out.
     var fading: TerminalPointer?
-    /// The one to cut to as soon as it is ready.
+    /// The terminal to switch to as soon as it is ready.
     var pending: TerminalPointer?
     var pendingSince: Int64 = 0
     var crossFade: CrossFade
-    /// The device that had the call has died, and none has followed yet: what the far end says is kept for the next one.
+    /// The calls' device has died without a successor yet: the far end's audio is kept for the next one.
     var isBereft = false
-    /// What the new device plays began with its first queue: its blocks are not faded in.
+    /// The new device's playback began with its initial queue: its blocks are not faded in.
     var continuesLead = false
-    /// Of the microphone, before anything is added to it.
+    /// Gate of the microphone, before anything is added to it.
     var microphoneGate: Gain
     var microphoneGain: Gain
-    /// Of what applications add.
+    /// Gain of applications' audio.
     var applicationGain: Gain
-    /// Of everything that goes to the far end.
+    /// Gate of the whole uplink.
     var muting: Gain
-    /// Of what the calls say, while the person hears something else with it.
+    /// Gain of the calls' audio while the user hears something else with it.
     var farEndGain: Gain
-    /// Ticks running in which the calls were louder than the noise of a line.
+    /// Consecutive ticks in which the calls were louder than line noise.
     var loudTicks = 0
-    /// Towards the far end: as loud as the room.
+    /// Noise towards the far end, as loud as the room.
     var noise: ComfortNoise
-    /// Towards the person: where a provider gives nothing.
+    /// Noise towards the user, where a provider delivers nothing.
     var lineNoise: ComfortNoise
-    /// What the far end said last, for the device that comes after one that has died.
+    /// Latest audio of the far end, for the device that follows a dead one.
     var history: DownlinkHistory
-    /// What is done to the microphone before its volume.
+    /// Processing of the microphone before its volume.
     var voice: VoiceState
 
     var now: Int64
     var lastTick: Int64
-    /// Until when the far end has been heard somewhere.
+    /// Until when somebody has heard the far end.
     var heardUntil: Int64
-    /// Silence is not judged before: the thread itself has been late.
+    /// Silence of links is not judged before this time: the thread itself was late.
     var grace: Int64 = 0
-    /// Since when the clock waits for providers; 0: it does not.
+    /// Since when the clock has been waiting for providers; 0: it is not waiting.
     var heldSince: Int64 = 0
-    /// They have been waited for in vain.
+    /// The wait for providers has ended without an answer.
     var isPatienceSpent = false
     var missedDeadlines = 0
     var missedReport: Int64 = 0
     var lostEvents = 0
-    /// As it was told last, and whether samples of a microphone have gone to a call since.
+    /// Last reported state, and whether samples of a microphone have gone to a call since.
     var isMicrophoneLive = false
     var hasSentMicrophone = false
-    /// There was no room to tell it.
+    /// The event queue had no room for the report.
     var isMicrophoneUntold = false
     var mustSignal = false
     var isStopping = false
-    /// How loud it is, while somebody looks.
+    /// Levels are measured, because somebody requests them.
     var isMetering = false
     var heardMeter = LevelMeter()
     var saidMeter = LevelMeter()
@@ -131,14 +131,14 @@ struct RealtimeThread: ~Copyable {
     let uplink: UnsafeMutablePointer<Int16>
     let scratch: UnsafeMutablePointer<Int16>
     let injected: UnsafeMutablePointer<Int16>
-    /// What a terminal plays that is not routed.
+    /// Output of a terminal that plays alone.
     let alone: UnsafeMutablePointer<Int16>
-    /// What the calls say, for those who listen to them.
+    /// Audio of the calls for listening terminals.
     let heard: UnsafeMutablePointer<Int16>
-    /// Where a new device's first samples are made, half a second of the bus.
+    /// Initial samples for a new device, half a second of the bus.
     let lead: UnsafeMutablePointer<Int16>
 
-    /// Memory comes from the control side; it stays there when the thread has ended.
+    /// The control side provides the memory and keeps it after the thread has ended.
     init(
         _ configuration: AudioEngineConfiguration, commands: UnsafeMutablePointer<MessageQueue<Command>>,
         events: UnsafeMutablePointer<MessageQueue<Event>>, counters: UnsafeMutablePointer<ThreadCounters>,
@@ -170,7 +170,7 @@ struct RealtimeThread: ~Copyable {
         heard.initialize(repeating: 0, count: tickFrames)
         farEndGain = Gain(rate: busRate)
         crossFade = CrossFade(rate: busRate, milliseconds: 20)
-        // Twice as quick as other changes: done within one tick.
+        // Twice as fast as other changes: done within one tick.
         muting = Gain(rate: busRate / 2)
         microphoneGate = Gain(rate: busRate / 2)
         microphoneGain = Gain(rate: busRate)
@@ -206,7 +206,7 @@ struct RealtimeThread: ~Copyable {
         stopPaths()
     }
 
-    /// Waits once and does what there is to do.
+    /// Waits once and handles what is due.
     @_noLocks
     mutating func step() {
         let deadline = nextDeadline()
@@ -270,7 +270,7 @@ struct RealtimeThread: ~Copyable {
         return result
     }
 
-    /// Ticks come from the clock of the system: nothing is routed, but a call is up or a terminal has to fade out.
+    /// Whether the system clock makes the ticks: nothing is routed, but a call is up or a terminal has to fade out.
     @_noLocks
     func isTimerClock() -> Bool {
         if master != nil { return false }
@@ -285,7 +285,7 @@ struct RealtimeThread: ~Copyable {
             terminal.pointee.pollIndex = count
             terminal.pointee.pollCount = 0
             if isHolding(terminal) {
-                // Its packets wait in the socket, so it must not wake the thread.
+                // Its packets wait in the socket: do not let them wake the thread.
             } else if let link = terminal.pointee.link, !terminal.pointee.isFailed {
                 polls[count] = pollfd(fd: link.pointee.descriptor, events: Int16(POLLIN), revents: 0)
                 terminal.pointee.pollCount = 1
@@ -321,7 +321,7 @@ struct RealtimeThread: ~Copyable {
         pollCount = preparePollsOfPlaybacks(count)
     }
 
-    /// A thread that is woken late must not take its own absence for that of a radio.
+    /// Prevents a thread that wakes late from blaming the radio for the silence.
     @_noLocks
     private mutating func noteLateness(_ deadline: Int64) {
         if deadline == Int64.max { return }
@@ -349,11 +349,11 @@ struct RealtimeThread: ~Copyable {
         missedReport = now &+ 1_000_000_000
     }
 
-    /// For one without storage.
+    /// Reports an event without storage.
     @_noLocks
     func hasRoomForEvent() -> Bool { events.pointee.free() >= 64 }
 
-    /// Puts an event in the queue; part of the queue is kept for events that carry storage.
+    /// Queues an event; part of the queue is reserved for events that carry storage.
     @_noLocks
     mutating func report(_ event: Event) {
         mustSignal = true
@@ -372,7 +372,7 @@ struct RealtimeThread: ~Copyable {
 func min64(_ left: Int64, _ right: Int64) -> Int64 { left < right ? left : right }
 
 extension Duration {
-    /// In nanoseconds, at most 292 years.
+    /// Nanoseconds, at most 292 years.
     var wholeNanoseconds: Int64 {
         let (seconds, attoseconds) = components
         let (whole, overflow) = seconds.multipliedReportingOverflow(by: 1_000_000_000)
@@ -381,7 +381,7 @@ extension Duration {
 }
 
 extension RealtimeThread {
-    /// Control side, after the thread has ended: gives out what is still held, as the events would that are still to come.
+    /// Control side, after the thread has ended: passes on held storage as the missing events would have.
     mutating func takeBack(_ take: (Event) -> Void) {
         captures.removeAll { take(.captureRemoved($0)) }
         terminals.removeAll { take(.terminalRemoved($0)) }

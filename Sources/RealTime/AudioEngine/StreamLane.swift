@@ -1,16 +1,16 @@
 import AudioDSP
 import CBTCall
 
-/// What programs play on a stream at one rate, added up as pairs and brought to the codec's rate together.
+/// Adds up what programs play on a stream at one sample rate, as stereo pairs, and converts the sum to the codec's rate.
 struct StreamLane: ~Copyable {
-    /// Frames per second of what is played.
+    /// Sample rate of the programs in Hz.
     let rate: Int
-    /// Frames of 10 ms.
+    /// Frames in 10 ms.
     let blockFrames: Int
     private let sum: UnsafeMutablePointer<Int16>
     private var converter: StereoResampler
     private var hasBlock = false
-    /// Behind the last block comes what the converter still has of it.
+    /// The resampler's tail still has to follow the last block.
     private var hasRest = false
 
     init(rate: Int, to codecRate: Int) {
@@ -34,7 +34,7 @@ struct StreamLane: ~Copyable {
         hasBlock = true
     }
 
-    /// Forgets what was added.
+    /// Discards added audio.
     @_noLocks
     mutating func reset() {
         hasBlock = false
@@ -42,7 +42,7 @@ struct StreamLane: ~Copyable {
         converter.reset()
     }
 
-    /// Makes 10 ms of what was added, `frames` at the codec's rate; false when there is nothing to be heard.
+    /// Produces 10 ms of the added audio, `frames` at the codec's rate; false when it is silent.
     @_noLocks
     mutating func takeBlock(_ pairs: UnsafeMutablePointer<Int16>, _ frames: Int) -> Bool {
         if !hasBlock {

@@ -5,32 +5,32 @@ import Glibc
 
 typealias StreamPointer = UnsafeMutablePointer<StreamPort>
 
-/// The thread's side of a stream over A2DP: 10 ms of the bus, and of what programs play in stereo, in; packets out.
+/// The thread's side of a stream over A2DP: takes 10 ms of the bus and of programs' stereo audio, sends packets.
 ///
-/// Its time is that of the ticks in which it is given audio, and the socket is the flow control. A packet that the socket
-/// does not take waits, and behind it the audio, not encoded yet: what grows too old is dropped there, so that the numbers
-/// of the packets stay whole, and the timestamps tell how long the gap is.
+/// Its clock is the ticks that give it audio; the socket provides flow control. A packet that the socket does not accept
+/// waits, with unencoded audio behind it. Audio that grows too old is dropped there, so that packet numbers stay contiguous
+/// and timestamps tell the length of the gap.
 struct StreamPort: ~Copyable {
-    /// What waits beyond it is dropped, the oldest first, in milliseconds.
+    /// Queue limit in milliseconds; beyond it the oldest audio is dropped.
     static var longestQueue: Int { @_noLocks get { 150 } }
-    /// A packet is not longer, in milliseconds: at low rates fifteen codec frames would be 120.
+    /// Maximum packet length in milliseconds: at low rates fifteen codec frames would be 120.
     private static var longestPacket: Int { @_noLocks get { 50 } }
 
     let descriptor: Int32
-    /// Frames per second of the codec.
+    /// Sample rate of the codec in Hz.
     let rate: Int
-    /// From the socket to the ear, as the headset tells, in milliseconds.
+    /// Delay from the socket to the ear as reported by the headset, in milliseconds.
     var delayMilliseconds = 0
-    /// It also hears the calls, both sides; a ramp.
+    /// Gain of both sides of the calls for a listener; ramped.
     private var listening: Gain
     private(set) var isListening = false
-    /// Of everything, when it begins and ends.
+    /// Gate of all audio at the beginning and end.
     private var gate: Gain
-    /// Of what does not come by the bus.
+    /// Volume of audio that bypasses the bus.
     private var speaker: Gain
 
     private let busRate: Int
-    /// Frames of 10 ms at the codec's rate.
+    /// Frames in 10 ms at the codec's rate.
     private let blockFrames: Int
     private let channels: Int
     private let codecFrameSamples: Int
@@ -43,31 +43,31 @@ struct StreamPort: ~Copyable {
     private var isBusQuiet = false
     private let lanes: UnsafeMutablePointer<StreamLane>
     private let laneCount: Int
-    /// Samples of all channels in turn, at the codec's rate.
+    /// Interleaved samples at the codec's rate.
     private var queue: SampleRing
-    /// The number of the queue's first frame.
+    /// Number of the queue's first frame.
     private var timestamp: UInt32 = 0
-    /// The packet was made and the socket has not taken it yet.
+    /// A finished packet that the socket has not accepted yet.
     private(set) var isWaiting = false
-    /// The socket said that it is full, and will say when it is not.
+    /// The socket is full; poll reports when it has room.
     private(set) var isBlocked = false
     private var waitingFrames = 0
     private var isCounted = false
-    /// What is left was filled up, to be sent to the end.
+    /// The rest was padded to a whole codec frame, to be sent completely.
     private var isFilled = false
-    /// Frames that the filters of coder and decoder hold back.
+    /// Frames that the filters of encoder and decoder hold back.
     private let codecDelay: Int
     private let mono: UnsafeMutablePointer<Int16>
     private let pairs: UnsafeMutablePointer<Int16>
-    /// A codec frame's samples.
+    /// Samples of one codec frame.
     private let piece: UnsafeMutablePointer<Int16>
-    /// For what a program plays, before it is added to the rest: 10 ms of pairs at any rate.
+    /// 10 ms of a program's pairs at any rate, before they are added to the lane.
     let scratch: UnsafeMutablePointer<Int16>
     private static let mostBlockFrames = 480
 
     /// - Parameters:
-    ///   - bitpool: whose codec frames fit into packets.
-    ///   - rates: at which programs may play.
+    ///   - bitpool: gives codec frames that fit into packets.
+    ///   - rates: rates at which programs may play.
     init(_ stream: MediaStream, bitpool: Int, busRate: Int, rates: [Int], speakerGain: Float) {
         let configuration = stream.configuration
         descriptor = stream.descriptor
@@ -87,7 +87,7 @@ struct StreamPort: ~Copyable {
         for (index, each) in rates.enumerated() {
             (lanes + index).initialize(to: StreamLane(rate: each, to: configuration.rate))
         }
-        // The tick that comes, and a packet that is not full, have to have room beside.
+        // Leaves room for the next tick and for an incomplete packet.
         queue = SampleRing(capacity: configuration.rate * channels / 2)
         listening = Gain(rate: busRate)
         listening.setMuted(true)
@@ -116,7 +116,7 @@ struct StreamPort: ~Copyable {
 
     // MARK: Beginning and end
 
-    /// - Parameter isSudden: what is given first is not faded in by who gives it.
+    /// - Parameter isSudden: the source does not fade in its first samples.
     @_noLocks
     mutating func start(fadesIn isSudden: Bool) {
         gate.setMuted(isSudden)
@@ -124,7 +124,7 @@ struct StreamPort: ~Copyable {
         gate.setMuted(false)
     }
 
-    /// Fades out within 20 ms of what it is given.
+    /// Fades out within 20 ms of audio.
     @_noLocks
     mutating func fadeOut() { gate.setMuted(true) }
 
@@ -132,7 +132,8 @@ struct StreamPort: ~Copyable {
 
     var isFadedOut: Bool { @_noLocks get { gate.isSilent } }
 
-    /// Sends what is left, behind it silence for what the codec holds back of it, to the end of a codec frame; true when there is nothing more. A code is an errno.
+    /// Sends the rest, padded with silence for the codec's delay up to a whole codec frame; true when nothing is left. The
+    /// code is an errno.
     @_noLocks
     mutating func finish(_ counters: UnsafeMutablePointer<TerminalCounters>) -> (isDone: Bool, code: Int32) {
         if !isFilled {
@@ -146,7 +147,7 @@ struct StreamPort: ~Copyable {
         return (code != 0 || !isWaiting && queue.available == 0, code)
     }
 
-    /// Forgets what is left: it is stopped.
+    /// Discards the rest after a stop.
     @_noLocks
     mutating func stop() {
         let left = queue.available
@@ -176,14 +177,14 @@ struct StreamPort: ~Copyable {
     /// The calls are heard, or still fade out.
     var hearsCalls: Bool { @_noLocks get { isListening || !listening.isSilent } }
 
-    /// Changes a block of the calls as the listener hears it.
+    /// Applies the listener's gain to a block of the calls.
     @_noLocks
     mutating func hear(_ block: UnsafeMutablePointer<Int16>, _ frames: Int) {
         listening.setMuted(!isListening)
         listening.apply(block, frames)
     }
 
-    /// There are no calls: the next one is faded in.
+    /// Closes the gain while there are no calls, so that the next one is faded in.
     @_noLocks
     mutating func forgetCalls() {
         listening.setMuted(true)
@@ -192,7 +193,7 @@ struct StreamPort: ~Copyable {
 
     // MARK: Audio
 
-    /// The lane of what is played at this rate; -1 when it goes by the bus.
+    /// Index of the lane for a sample rate; -1 to use the bus.
     @_noLocks
     func lane(rate: Int) -> Int {
         var index = 0
@@ -203,12 +204,11 @@ struct StreamPort: ~Copyable {
         return -1
     }
 
-    /// Adds 10 ms of a program, in `scratch`.
+    /// Adds 10 ms of a program, from `scratch`, to a lane.
     @_noLocks
     mutating func addScratch(to lane: Int) { lanes[lane].add(scratch) }
 
-    /// Gives it 10 ms: a block of the bus, and what was added to the lanes. Sends the packets that it makes. Returns 0 or an
-    /// errno.
+    /// Plays 10 ms: a block of the bus and the lanes' audio. Sends the completed packets. Returns 0 or an errno.
     @_noLocks
     mutating func play(
         _ block: UnsafePointer<Int16>, _ frames: Int, now: Int64, _ counters: UnsafeMutablePointer<TerminalCounters>
@@ -228,8 +228,8 @@ struct StreamPort: ~Copyable {
         return 0
     }
 
-    /// Adds the block to `pairs`. Silence adds nothing once the resampler has given what it held back, which is less than a
-    /// block: where all that is heard comes by the lanes, that is most of a tick's work.
+    /// Adds the block to `pairs`. Silent blocks are skipped once the resampler's tail, less than a block, is out: if all
+    /// audio comes by the lanes, that is most of a tick's work.
     @_noLocks
     private mutating func addBus(_ block: UnsafePointer<Int16>, _ frames: Int) {
         let wasQuiet = isBusQuiet
@@ -245,7 +245,7 @@ struct StreamPort: ~Copyable {
         }
     }
 
-    /// `pairs` becomes the lanes.
+    /// Fills `pairs` from the lanes.
     @_noLocks
     private mutating func mixLanes() {
         var isAny = false
@@ -279,12 +279,12 @@ struct StreamPort: ~Copyable {
         _ = queue.write(mono, blockFrames)
     }
 
-    /// What has not been taken by the socket, in milliseconds.
+    /// Audio not accepted by the socket yet, in milliseconds.
     var queuedMilliseconds: Int {
         @_noLocks get { (waitingFrames + queue.available / channels) * 1000 / codecRate }
     }
 
-    /// Frames of audio in a packet.
+    /// Audio frames in a packet.
     @_noLocks
     private func packetFrames() -> Int {
         let room = packetizer.room(frameBytes: encoder.frameBytes)
@@ -292,20 +292,20 @@ struct StreamPort: ~Copyable {
         return room < most || most < 1 ? room : most
     }
 
-    /// How long audio waits for its packet to be full.
+    /// Time until a packet is full.
     var packetMilliseconds: Int { @_noLocks get { packetFrames() * codecFrameSamples * 1000 / codecRate } }
 
     // MARK: Packets
 
-    /// The socket has room again. Returns 0 or an errno.
+    /// Continues sending when the socket has room. Returns 0 or an errno.
     @_noLocks
     mutating func resume(_ counters: UnsafeMutablePointer<TerminalCounters>) -> Int32 {
         isBlocked = false
         return pump(to: 0, counters)
     }
 
-    /// Sends what waits, makes packets and sends them, until the socket is full or too little is left: less than a packet,
-    /// or with `least` less than so many codec frames. Returns 0 or an errno.
+    /// Sends the waiting packet, then makes and sends packets until the socket is full or too little audio is left: less
+    /// than a packet, or with `least` less than that many codec frames. Returns 0 or an errno.
     @_noLocks
     private mutating func pump(to least: Int, _ counters: UnsafeMutablePointer<TerminalCounters>) -> Int32 {
         var left = 256
@@ -349,7 +349,7 @@ struct StreamPort: ~Copyable {
             counters.pointee.packetBytes.set(packetizer.byteCount)
             return 0
         }
-        // Without memory the socket says nothing when there is some: it is tried again in the next tick.
+        // For lack of memory the socket never signals room: retry in the next tick.
         if sent == -Int(EAGAIN) || sent == -Int(ENOBUFS) || sent == -Int(ENOMEM) {
             isBlocked = sent == -Int(EAGAIN)
             if !isCounted { counters.pointee.packetsWaited.add(1) }
@@ -359,7 +359,7 @@ struct StreamPort: ~Copyable {
         return Int32(truncatingIfNeeded: -sent)
     }
 
-    /// Time that the headset will not hear: whole frames, before they are encoded.
+    /// Drops audio that the headset will not hear: whole frames, before they are encoded.
     @_noLocks
     private mutating func dropOldest(_ counters: UnsafeMutablePointer<TerminalCounters>) {
         if !isWaiting { return }
@@ -371,8 +371,8 @@ struct StreamPort: ~Copyable {
     }
 }
 
-/// What a peer has closed, or bluetoothd has suspended, ends in order: a headset that asks for the end of the channel shows
-/// as ECONNRESET. Returns 0 for that, else the errno.
+/// Maps an orderly end to 0: closed by the peer or suspended by bluetoothd; ECONNRESET when the headset requests the end of
+/// the channel. Otherwise returns the errno.
 @_noLocks
 func streamEnd(_ code: Int32) -> Int32 {
     code == EPIPE || code == ECONNRESET || code == ENOTCONN ? 0 : code

@@ -1,32 +1,32 @@
 import AudioDSP
 
-/// Which side of a call a tap is of.
+/// Side of a call that a tap copies.
 package enum TapSide: UInt8, Sendable, CaseIterable {
-    /// Added up.
+    /// Both sides, mixed.
     case both
-    /// What is sent to the far end.
+    /// The uplink to the far end.
     case local
-    /// What the far end says.
+    /// The far end's audio.
     case remote
-    /// The near end left, the far end right; the layout has two channels.
+    /// Near end left, far end right; requires a layout with two channels.
     case stereo
 }
 
 /// The thread's side of a copy of a call for a recorder (`Audio1.OpenTap`): one block for each that the call exchanges. A
-/// recorder that does not read loses blocks, and holds nothing up.
+/// recorder that does not read loses blocks and delays nothing.
 struct TapPort: ~Copyable {
     let id: UInt32
-    /// The number of its call, which may be detached for a while: held.
+    /// Number of the call, which may be detached for a while (held).
     let call: UInt32
     let counters: UnsafeMutablePointer<TapCounters>
-    /// Where its descriptor stands in the poll set; -1: nowhere.
+    /// Index in the poll set; -1 if not polled.
     var pollIndex = -1
     /// The recorder has closed its end.
     private(set) var isOver = false
 
     private let side: TapSide
     private var sink: BlockSender
-    /// What the far end said in this tick, and what is made of it.
+    /// The far end's audio of this tick, and the block made of it.
     private let remote: UnsafeMutablePointer<Int16>
     private let mixed: UnsafeMutablePointer<Int16>
 
@@ -53,13 +53,13 @@ struct TapPort: ~Copyable {
 
     var descriptor: Int32 { @_noLocks get { sink.descriptor } }
 
-    /// Keeps what the far end says in this tick.
+    /// Keeps the far end's audio of this tick.
     @_noLocks
     mutating func hear(_ block: UnsafePointer<Int16>, _ frames: Int) { Mixer.copy(block, frames, to: remote) }
 
     /// Sends the tick's 10 ms.
     ///
-    /// - Parameter local: what the far end gets.
+    /// - Parameter local: the uplink.
     @_noLocks
     mutating func serve(_ local: UnsafePointer<Int16>, _ frames: Int) {
         let code: Int32
@@ -72,7 +72,7 @@ struct TapPort: ~Copyable {
         case .remote: code = sink.send(remote, frames)
         case .stereo: code = sink.send(left: local, right: remote, frames)
         }
-        // While no device takes what the far end says, there is none.
+        // Without a device that takes it, the far end has no audio.
         clear(remote, frames)
         if code == 0 {
             counters.pointee.blocksSent.add(1)
@@ -83,12 +83,12 @@ struct TapPort: ~Copyable {
         }
     }
 
-    /// The socket says that the other end is closed.
+    /// Handles a hang-up of the socket.
     @_noLocks
     mutating func hungUp() { isOver = true }
 }
 
-/// What the real-time thread writes about one tap.
+/// Counters of one tap, written by the real-time thread.
 struct TapCounters: ~Copyable {
     let blocksSent = Counter()
     let blocksDropped = Counter()

@@ -1,28 +1,28 @@
 import AudioDSP
 
-/// The thread's side of one terminal: what links and sound cards have in common, in the middle between the device's rate
-/// and the bus.
+/// The thread's side of one terminal: the common part of links and sound cards, between the device's sample rate and the
+/// bus.
 struct Terminal: ~Copyable {
     enum State: UInt8 {
         /// A path that is not routed.
         case idle
         /// A link, always; a path while it is routed, about to be, or fading out.
         case running
-        /// A path that plays out what it has queued.
+        /// A path that plays out its queue.
         case draining
         /// Its device is dead; it waits to be removed.
         case failed
     }
 
-    /// What it is to the thread: exactly one of these.
+    /// Kind of device.
     enum Device {
         case link(LinkPointer)
         case path(PathPointer)
-        /// Plays to a headset. Its path has no playback: it is the timer, and has the capture stream that is attached.
+        /// Plays to a headset. Its path has no playback: it provides the timer and holds the attached capture stream.
         case stream(StreamPointer, PathPointer)
     }
 
-    /// Longest piece that is processed at once, in frames of the device.
+    /// Maximum piece processed at once, in frames of the device.
     static var chunkFrames: Int { @_noLocks get { 2_048 } }
 
     let id: UInt32
@@ -38,33 +38,33 @@ struct Terminal: ~Copyable {
             }
         }
     }
-    /// Frames per second of what it captures.
+    /// Capture sample rate in Hz.
     let captureRate: Int
 
     var state: State
-    // By pattern: the comparison of enumerations is not known to be free of locks.
+    // By pattern: comparing enumerations is not known to be free of locks.
     var isIdle: Bool { @_noLocks get { if case .idle = state { true } else { false } } }
     var isRunning: Bool { @_noLocks get { if case .running = state { true } else { false } } }
     var isDraining: Bool { @_noLocks get { if case .draining = state { true } else { false } } }
     var isFailed: Bool { @_noLocks get { if case .failed = state { true } else { false } } }
     var isRemoving = false
-    /// Its headset takes echo and noise out itself.
+    /// The headset removes echo and noise itself.
     var hasOwnVoiceProcessing = false
-    /// Is never routed: it plays by itself, beside the one that is.
+    /// Never routed: it plays alone, beside the routed terminal.
     let isAlone: Bool
-    /// Until when fading and draining may take, when it is removed or stopped.
+    /// Deadline for fading and draining after a removal or stop.
     var endDeadline = Int64.max
-    /// Where its descriptors stand in the poll set, and how many they are.
+    /// Position and number of its descriptors in the poll set.
     var pollIndex = -1
     var pollCount = 0
-    /// Where its stream's socket stands there; -1: nowhere.
+    /// Index of its stream's socket in the poll set; -1 if not polled.
     var streamPoll = -1
 
-    /// What the microphone gave, at the rate of the bus.
+    /// Captured audio at the rate of the bus.
     var capture: SampleRing
-    /// What is to be played, at the rate of the device.
+    /// Audio to be played at the rate of the device.
     var playback: SampleRing
-    /// Frames of `playback` beyond which the oldest are dropped.
+    /// Limit of `playback` in frames; beyond it the oldest are dropped.
     var playbackCeiling: Int
     var speaker: Gain
     var microphone: Gain
@@ -72,7 +72,7 @@ struct Terminal: ~Copyable {
     private let converted: UnsafeMutablePointer<Int16>
     private let convertedCapacity: Int
 
-    /// - Parameter busRate: frames per second.
+    /// - Parameter busRate: in Hz.
     init(
         id: UInt32, _ device: Device, captureRate: Int, playbackRate: Int, busRate: Int, speakerGain: Float,
         microphoneGain: Float, isAlone: Bool = false, counters: UnsafeMutablePointer<TerminalCounters>
@@ -86,11 +86,12 @@ struct Terminal: ~Copyable {
         state = isLink ? .running : .idle
         capture = SampleRing(capacity: busRate / 2)
         playback = SampleRing(capacity: playbackRate / 2)
-        // A link's queue is a tick and a packet; a path's is in its card, and this is what the card does not take.
+        // A link's queue is a tick and a packet. A path's queue is in its card; this one holds what the card does not
+        // accept.
         playbackCeiling = isLink ? playbackRate * 6 / 100 : playbackRate / 10
         speaker = Gain(rate: busRate, gain: speakerGain)
         microphone = Gain(rate: captureRate, gain: microphoneGain)
-        // A path's capture stream comes with its own.
+        // A path's capture stream has its own converter.
         let linkRate = isLink ? captureRate : busRate
         toBus = Resampler(from: linkRate, to: busRate)
         convertedCapacity = Self.chunkFrames * (busRate / linkRate + 2)
@@ -100,7 +101,7 @@ struct Terminal: ~Copyable {
 
     deinit { converted.deallocate() }
 
-    /// Takes what the microphone gave: gain, rate, queue. At most `keep` frames stay in the queue, the latest ones.
+    /// Applies gain and rate conversion to captured audio and queues it. At most the latest `keep` frames stay queued.
     @_noLocks
     mutating func captured(_ samples: UnsafeMutablePointer<Int16>, _ frames: Int, keep: Int) {
         microphone.apply(samples, frames)
@@ -115,7 +116,7 @@ struct Terminal: ~Copyable {
         if surplus > 0 { _ = capture.discard(surplus) }
     }
 
-    /// Drops what is above the ceiling of the playback queue, the oldest first, and counts it.
+    /// Drops audio above the ceiling of the playback queue, oldest first, and counts it.
     @_noLocks
     mutating func enforceCeiling() {
         let surplus = playback.available - playbackCeiling

@@ -1,15 +1,15 @@
 package import AudioDSP
 
-/// Streams of a sound card that the control side has opened: non-blocking, interleaved, parameters set, a start
-/// threshold that is never reached. The handles stay its own; the real-time thread uses them until `terminalRemoved`.
+/// Sound card streams opened by the control side: non-blocking, interleaved, parameters set, with a start threshold that is
+/// never reached. The control side keeps the handles; the real-time thread uses them until `terminalRemoved`.
 package struct ALSAPath: @unchecked Sendable {
-    /// `snd_pcm_t *`; nil where the path has no such direction.
+    /// `snd_pcm_t *`; nil if the path lacks that direction.
     package var playback: OpaquePointer?
     package var capture: OpaquePointer?
-    /// Frames per second. What is said of a direction that there is not is not looked at.
+    /// Sample rate in Hz; ignored when the path lacks that direction.
     package var playbackRate: Int
     package var captureRate: Int
-    /// 1 or 2; the same signal goes to both, and their mean is taken.
+    /// 1 or 2; both receive the same signal, and capture takes their mean.
     package var playbackChannels: Int
     package var captureChannels: Int
     package var playbackFormat = SampleFormat.s16
@@ -38,14 +38,14 @@ package struct ALSAPath: @unchecked Sendable {
     }
 }
 
-/// A capture stream by itself: as in ``ALSAPath``. The handle stays its owner's; the real-time thread uses it until
-/// `captureRemoved`.
+/// A capture stream added separately, otherwise as in ``ALSAPath``. The owner keeps the handle; the real-time thread uses it
+/// until `captureRemoved`.
 package struct ALSACapture: @unchecked Sendable {
     /// `snd_pcm_t *`.
     package let pcm: OpaquePointer
-    /// Frames per second.
+    /// Sample rate in Hz.
     package let rate: Int
-    /// 1 or 2, of which the mean is taken.
+    /// 1 or 2; the mean is taken.
     package let channels: Int
     package let format: SampleFormat
     package let periodFrames: Int
@@ -65,7 +65,7 @@ package struct ALSACapture: @unchecked Sendable {
 }
 
 extension ALSAPath {
-    /// Its capture by itself; nil where there is none.
+    /// The path's capture as a separate stream; nil without one.
     package var captureStream: ALSACapture? {
         capture.map {
             ALSACapture(
@@ -75,9 +75,9 @@ extension ALSAPath {
     }
 }
 
-/// What the packets of a link hold.
+/// Content of a link's packets.
 package enum LinkCodec: Equatable, Sendable {
-    /// 16 bit, 8000 Hz: the controller does the coding.
+    /// 16 bit, 8000 Hz: the controller encodes.
     case cvsd
     /// H2 framing and modified SBC, 16 kHz.
     case mSBC
@@ -87,12 +87,12 @@ package enum LinkCodec: Equatable, Sendable {
     case pcm(rate: Int)
 }
 
-/// Where the person is: a headset's link, a sound card, or a headset that is only listened to.
+/// Device of the user: a headset's link, a sound card, or a headset that only plays.
 package enum TerminalKind: Sendable {
-    /// A packet socket. The descriptor is not owned; close it after `terminalRemoved`. The hint is the packet size to
-    /// use until the first packet is received (docs/inside/Gateway.md, voice link).
+    /// A packet socket. The descriptor is not owned; close it after `terminalRemoved`. The hint is the packet size to use
+    /// until the first packet is received (docs/inside/Gateway.md, voice link).
     case link(descriptor: Int32, codec: LinkCodec, packetBytesHint: Int)
     case path(ALSAPath)
-    /// A headset that plays what it is sent, over A2DP: as a path whose capture stream is attached, if it has one.
+    /// A headset that plays over A2DP, optionally with an attached capture stream as its microphone.
     case stream(MediaStream)
 }

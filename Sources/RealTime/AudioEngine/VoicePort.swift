@@ -2,16 +2,16 @@ import AudioDSP
 
 typealias VoicePointer = UnsafeMutablePointer<VoicePort>
 
-/// The thread's side of what is done to the microphone: a processor, made by the control side.
+/// The thread's side of voice processing: a processor created by the control side.
 struct VoicePort: ~Copyable {
     var processor: VoiceProcessor
-    /// It changes nothing: the microphone passes at once, and the processor only listens for speech.
+    /// Leaves the microphone unchanged and undelayed; the processor only detects speech.
     let isListener: Bool
-    /// What the loudspeaker plays where none does.
+    /// Loudspeaker block without a loudspeaker.
     let silence: UnsafeMutablePointer<Int16>
     private let frames: Int
 
-    /// - Parameter busRate: frames per second.
+    /// - Parameter busRate: in Hz.
     init(_ kind: VoiceProcessingKind, busRate: Int, stages: VoiceStages) throws(VoiceProcessorError) {
         isListener = kind == .none
         processor = try VoiceProcessor(kind, rate: busRate, stages: isListener ? [] : stages)
@@ -23,29 +23,29 @@ struct VoicePort: ~Copyable {
     deinit { silence.deallocate() }
 }
 
-/// What the thread keeps of voice processing beside the processor.
+/// The thread's state of voice processing beside the processor.
 struct VoiceState {
-    /// nil: the microphone is left alone.
+    /// nil: no processing.
     var port: VoicePointer?
-    /// What follows `port` when the block that fades out has been made; nil is nothing.
+    /// Replaces `port` after the block that fades out; nil for none.
     var next: VoicePointer?
     var isChanging = false
-    /// Wanted, where the headset does not do it itself.
+    /// Requested stages, unless the headset does the processing.
     var stages = VoiceStages.all
     var isBypassed = false
-    /// Closed while one follows the other.
+    /// Closed while the processor is replaced.
     var gate: Gain
-    /// Frames until the new one gives what the microphone says.
+    /// Frames until the new processor's output contains the microphone's audio.
     var settlingFrames = 0
     /// Everything is muted: speech is reported, from this time on.
     var isMuted = false
     var nextReport: Int64 = 0
 
-    /// Speech that was going on when it was muted has ended for the detector by then.
+    /// Delay of reports after muting, until the detector has ended the utterance in progress.
     static var firstReport: Int64 { @_noLocks get { 1_000_000_000 } }
     static var reportPause: Int64 { @_noLocks get { 5_000_000_000 } }
 
-    /// - Parameter rate: frames per second of the bus.
+    /// - Parameter rate: of the bus, in Hz.
     init(rate: Int) {
         // Done within one tick.
         gate = Gain(rate: rate / 2)

@@ -1,13 +1,13 @@
 import Glibc
 public import Synchronization
 
-/// A bounded queue of messages from one thread to one other, without locks: commands to the real-time thread, events back.
+/// Bounded lock-free queue of messages from one thread to one other: commands to the real-time thread, events back.
 ///
-/// It is generic, so `@_noLocks` holds for it as for ``Slots``: in each function that uses it.
+/// It is generic, so `@_noLocks` is checked as for ``Slots``: in each function that uses it.
 public struct MessageQueue<Message: BitwiseCopyable>: ~Copyable, @unchecked Sendable {
     @usableFromInline let storage: UnsafeMutablePointer<Message>
     @usableFromInline let mask: Int
-    /// Messages ever taken and ever put; each is written by one side only.
+    /// Total messages taken and put; each is written by one side only.
     @usableFromInline let taken = Atomic<Int>(0)
     @usableFromInline let put = Atomic<Int>(0)
 
@@ -17,13 +17,13 @@ public struct MessageQueue<Message: BitwiseCopyable>: ~Copyable, @unchecked Send
         while size < capacity { size *= 2 }
         mask = size - 1
         storage = UnsafeMutablePointer<Message>.allocate(capacity: size)
-        // Nobody reads what was not put; but its pages are there before the thread starts.
+        // Unwritten places are never read; this populates the pages before the thread starts.
         memset(storage, 0, size * MemoryLayout<Message>.stride)
     }
 
     deinit { storage.deallocate() }
 
-    /// Producer only. False when the queue is full.
+    /// Producer only: appends a message; false when the queue is full.
     @inlinable
     public func push(_ message: Message) -> Bool {
         let position = put.load(ordering: .relaxed)
@@ -39,7 +39,7 @@ public struct MessageQueue<Message: BitwiseCopyable>: ~Copyable, @unchecked Send
         mask &+ 1 &- (put.load(ordering: .relaxed) &- taken.load(ordering: .acquiring))
     }
 
-    /// Consumer only: takes the oldest message; nil when there is none.
+    /// Consumer only: takes the oldest message; nil when the queue is empty.
     @inlinable
     public func pop() -> Message? {
         let position = taken.load(ordering: .relaxed)

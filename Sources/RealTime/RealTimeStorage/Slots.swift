@@ -1,19 +1,19 @@
-/// A fixed number of places for ports of one kind, each found by the number that its owner has given it.
+/// A fixed number of places for ports of one kind, each found by the number that its owner assigned.
 ///
-/// Ports come to the real-time thread by commands and go by events; a place holds a pointer, and the port belongs to whoever
-/// made it.
+/// Ports reach the real-time thread by commands and leave by events; a place holds a pointer, and the port's creator owns
+/// it.
 ///
-/// The places are made before the thread starts; nothing here allocates, locks or counts references after that. That is
-/// proven where it is used: `@_noLocks` cannot be said of generic code, but the compiler looks through each use in a function
-/// that has it, with the kind of port put in. For that it has to see the code from another module and in debug builds too,
-/// which it does of what is `public` and `@inlinable` only.
+/// The places are allocated before the thread starts; afterwards nothing here allocates, locks or counts references. Callers
+/// prove that: `@_noLocks` cannot be written on generic code, but the compiler checks each specialised use in a function
+/// that has it. For that it has to see the code from another module and in debug builds too, so the code is `public` and
+/// `@inlinable`.
 public struct Slots<Port: ~Copyable>: ~Copyable {
     public typealias Place = UnsafeMutablePointer<Port>
 
     public let capacity: Int
     @usableFromInline var taken = 0
     @usableFromInline let places: UnsafeMutablePointer<Place?>
-    /// Of the port in the same place.
+    /// Number of the port in the same place.
     @usableFromInline let numbers: UnsafeMutablePointer<UInt32>
 
     public init(capacity: Int) {
@@ -29,16 +29,16 @@ public struct Slots<Port: ~Copyable>: ~Copyable {
         numbers.deallocate()
     }
 
-    /// Places that are taken.
+    /// Number of occupied places.
     @inlinable
     public var count: Int { taken }
 
     @inlinable
     public var isEmpty: Bool { taken == 0 }
 
-    /// Puts a port in the first free place; false when there is none.
+    /// Puts a port in the first free place; false when all are occupied.
     ///
-    /// - Parameter number: what `find` finds it by.
+    /// - Parameter number: the number for `find`.
     @inlinable
     public mutating func insert(_ port: Place, as number: UInt32) -> Bool {
         var index = 0
@@ -54,7 +54,7 @@ public struct Slots<Port: ~Copyable>: ~Copyable {
         return false
     }
 
-    /// Frees the place of a port, which stays as it is; false when it has none.
+    /// Frees the place of a port and leaves the port alone; false when it has no place.
     @inlinable @discardableResult
     public mutating func remove(_ port: Place) -> Bool {
         var index = 0
@@ -69,7 +69,7 @@ public struct Slots<Port: ~Copyable>: ~Copyable {
         return false
     }
 
-    /// The first port of this number; nil when there is none.
+    /// First port with this number; nil if none has it.
     @inlinable
     public func find(_ number: UInt32) -> Place? {
         var index = 0
@@ -80,11 +80,12 @@ public struct Slots<Port: ~Copyable>: ~Copyable {
         return nil
     }
 
-    /// The ports in the order of their places. One may be removed while its turn is; the others are still visited.
+    /// The ports in the order of their places. The current one may be removed during iteration; the others are still
+    /// visited.
     @inlinable
     public var all: Ports { Ports(places, end: isEmpty ? 0 : capacity) }
 
-    /// Control side, when the thread has ended: gives out what is still there.
+    /// Control side, after the thread has ended: passes on all remaining ports.
     public mutating func removeAll(_ take: (Place) -> Void) {
         for port in all {
             remove(port)
@@ -104,7 +105,7 @@ public struct Slots<Port: ~Copyable>: ~Copyable {
             self.end = end
         }
 
-        // The one of the standard library is not looked through.
+        // The compiler cannot check the standard library's version.
         @inlinable
         public func makeIterator() -> Self { self }
 
@@ -120,7 +121,7 @@ public struct Slots<Port: ~Copyable>: ~Copyable {
     }
 }
 
-/// Whether two pointers are to the same thing, or to nothing.
+/// Whether two pointers are equal or both nil.
 @inlinable
 public func same<Pointee: ~Copyable>(
     _ left: UnsafeMutablePointer<Pointee>?, _ right: UnsafeMutablePointer<Pointee>?
