@@ -5,15 +5,15 @@ package import Configuration
 package import ControlLoop
 package import Routing
 
-/// Local devices on real sound cards, as the configuration names them.
+/// Opens local devices on real sound cards, as the configuration names them.
 @ControlPlane
 package final class ALSAPathOpener: PathOpening {
     private let devices: [LocalDevice: Configuration.SoundCard]
     private var periodMilliseconds: Int
     private var usesWiredMicrophone = true
-    /// Names of microphones that are open by themselves.
+    /// Names of microphones that are open separately from their device.
     private var openMicrophones: [String] = []
-    /// Names of devices that are open to be heard beside the calls.
+    /// Names of devices that are open to play beside the calls.
     private var openOutputs: [String] = []
     private var isMixing = false
 
@@ -90,7 +90,7 @@ package final class ALSAPathOpener: PathOpening {
     package func absence(of kind: LocalDevice) -> PathError? {
         guard let device = devices[kind] else { return Self.notConfigured(kind) }
         do throws(PathError) {
-            // The microphone that it is used with, its own or the board's. What is open here already is there.
+            // The microphone may be the device's own or the board's. A stream that is open here already is present.
             let capture = captureName(kind, device).flatMap { openMicrophones.contains($0) ? nil : $0 }
             let playback = device.playback.flatMap { openOutputs.contains($0) ? nil : $0 }
             try openPath(kind, playback: playback, capture: capture).close()
@@ -106,7 +106,7 @@ package final class ALSAPathOpener: PathOpening {
             do throws(PathError) {
                 return try openOutput(.speakerphone, name)
             } catch {
-                // Of no local device: the section that would be named has nothing to do with it.
+                // This PCM belongs to no local device, so a remedy that names a section would mislead.
                 let remedy = "correct [ring] playback in the configuration, see `aplay -L`"
                 throw PathError(
                     device: error.device, what: error.what, remedy: error.cause == .busy ? error.remedy : remedy,
@@ -146,8 +146,8 @@ package final class ALSAPathOpener: PathOpening {
         return captureName(.wiredHeadset, wired) != old
     }
 
-    /// Headphones without microphone are used with the board's (routing policy §4), those whose card does not record as
-    /// well; where the board has none, with what the socket has.
+    /// Microphone for a device. Headphones without a microphone, or on a card that cannot record, use the board's; if the
+    /// board has none, they use what the socket has.
     private func captureName(_ kind: LocalDevice, _ device: Configuration.SoundCard) -> String? {
         guard kind == .wiredHeadset, !usesWiredMicrophone || device.capture == nil else { return device.capture }
         return devices[.speakerphone]?.capture ?? devices[.earpiece]?.capture ?? device.capture

@@ -8,23 +8,24 @@ import Glibc
 package import Logging
 package import Routing
 
-/// What programs let the person here hear: by the ringer's device, or over the calls, whose far end is lowered meanwhile.
+/// Playback of programs for the person at the board: on the ringer's device, or over the calls, whose far end is lowered
+/// meanwhile.
 @ControlPlane
 package final class Announcements {
     private static let aheadBlocks = 8
-    /// Most programs at once; the ringer and the tones of calls have places of their own.
+    /// Most programs at once; the ringer and call tones do not count.
     private static let limit = 8
-    /// Of one program, so that none keeps all others out.
+    /// Limit per program, so that no program can use up all places.
     private static let mostPerClient = 4
 
     private let graph: AudioGraph
     private let playable: Set<LocalDevice>
     private let logger: Logger
     package var configuration: RingConfiguration
-    /// Who plays, each as often as it does.
+    /// Bus name of the program behind each playback; a program occurs once per playback.
     private var players: [String] = []
 
-    /// - Parameter playable: local devices that can be heard.
+    /// - Parameter playable: local devices that can play.
     package init(graph: AudioGraph, configuration: RingConfiguration, playable: Set<LocalDevice>, logger: Logger) {
         self.graph = graph
         self.configuration = configuration
@@ -32,14 +33,14 @@ package final class Announcements {
         self.logger = logger
     }
 
-    /// Gives a program a descriptor; what it writes is heard here.
+    /// Gives a program a descriptor for audio that is played here.
     ///
     /// - Parameters:
-    ///   - wish: to `ring` or `page`.
-    ///   - isStream: without borders between messages.
-    ///   - busName: who asks.
-    /// - Throws: `wrongState` when there are too many, of all or of this program, or there is no such device, `fault`
-    ///   without a descriptor to give.
+    ///   - wish: destination (`ring` or `page`) and manner.
+    ///   - isStream: the descriptor is a byte stream without message boundaries.
+    ///   - busName: the requesting program.
+    /// - Throws: `wrongState` when the limit of all programs or of this one is reached, or the device does not exist;
+    ///   `fault` if no descriptor can be created.
     package func open(
         _ wish: PlaybackWish, _ format: AudioFormat, isStream: Bool, of busName: String
     ) throws(APIError) -> PassedDescriptor {
@@ -79,12 +80,11 @@ package final class Announcements {
         logger.info("\(busName) has nothing more to play")
     }
 
-    /// Lets the person hear what a program plays on the ALSA PCM, until the graph ends it; priority and lowering as where
-    /// nothing is said of them.
+    /// Plays what a program writes to the ALSA PCM until the graph ends it, with default priority and ducking.
     ///
     /// - Parameter destination: `ring` or `page`.
-    /// - Returns: the graph's number of it.
-    /// - Throws: `wrongState` when there is no such device, `fault` when the engine has no room.
+    /// - Returns: the graph's number of the playback.
+    /// - Throws: `wrongState` if the device does not exist, `fault` when the engine has no room.
     package func play(_ memory: PCMMemory, _ destination: PlaybackWish.Destination) throws(APIError) -> UInt32 {
         let place = try place(destination)
         do throws(AudioEngineError) {
@@ -112,14 +112,15 @@ package final class Announcements {
         case .page:
             guard let device = configuration.pageOutput else { return .route }
             try check(device, configuration.pageDevice == nil ? "device" : "pageDevice")
-            // Music and the like, which calls go before: it is not heard in them, and comes back after them.
+            // The page device is a headset's A2DP stream: calls take precedence. The playback is silent during calls and
+            // continues afterwards.
             if device.isHeadset, !graph.isRouted { return .output(device, joins: false) }
             return .routeOrOutput(device)
         case .call: throw APIError(.fault, "what goes to the far end is an injection")
         }
     }
 
-    /// Whoever writes to a device that does not exist would wait for ever.
+    /// A program that writes to a missing device would wait forever.
     private func check(_ device: OutputDevice, _ key: String) throws(APIError) {
         guard case .local(let kind) = device, !playable.contains(kind) else { return }
         throw APIError(

@@ -5,20 +5,20 @@ package import ControlLoop
 package import DBus
 package import Logging
 
-/// What applications add to the microphone, and how loud the two are to the far end.
+/// Audio that applications add to the microphone, and both volumes towards the far end.
 @ControlPlane
 package final class ApplicationAudio {
-    /// What is asked for to be written ahead of what is heard. The kernel counts its own part, too: it becomes 40 to 130 ms.
+    /// Requested buffer ahead of playback. The kernel counts its own overhead, so the actual amount is 40 to 130 ms.
     private static let aheadBlocks = 8
-    /// Of one program, so that none keeps all others out.
+    /// Limit per program, so that no program can use up all places.
     private static let mostPerClient = 4
     private let engine: AudioEngine
     private let logger: Logger
-    /// Who opened which, by the engine's number.
+    /// Bus name of the program that opened each injection, by the engine's number.
     private var owners: [UInt32: String] = [:]
     private var lastIdentifier: UInt32 = 0
 
-    /// 0…1, linear, where 1 leaves everything as it is.
+    /// 0…1, linear; 1 leaves the samples unchanged.
     package private(set) var microphoneVolume = 1.0
     package private(set) var applicationVolume = 1.0
 
@@ -30,12 +30,13 @@ package final class ApplicationAudio {
         }
     }
 
-    /// Gives an application a descriptor; what it writes is added to what goes to the far end of all calls.
+    /// Gives an application a descriptor; what it writes is mixed into the audio to the far end of all calls.
     ///
     /// - Parameters:
-    ///   - isStream: without borders between messages.
-    ///   - busName: who asks.
-    /// - Throws: `wrongState` when there are too many, of all or of this program, `fault` without a descriptor to give.
+    ///   - isStream: the descriptor is a byte stream without message boundaries.
+    ///   - busName: the requesting program.
+    /// - Throws: `wrongState` when the limit of all programs or of this one is reached, `fault` if no descriptor can be
+    ///   created.
     package func open(
         _ format: AudioFormat, isStream: Bool, of busName: String
     ) throws(APIError) -> PassedDescriptor {
@@ -66,7 +67,7 @@ package final class ApplicationAudio {
         return pair.theirs
     }
 
-    /// The unique bus name of the program that opened it.
+    /// The unique bus name of the program that opened an injection.
     package func owner(of identifier: UInt32) -> String? { owners[identifier] }
 
     /// The application has closed its end.

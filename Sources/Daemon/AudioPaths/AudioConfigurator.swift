@@ -5,14 +5,14 @@ package import DBus
 package import Logging
 package import Routing
 
-/// The program that says how calls are heard and spoken on local devices (`org.btcall.AudioConfigurator1`), asked each time before
-/// one is opened.
+/// The program that sets how local devices play and record calls (`org.btcall.AudioConfigurator1`); btcalld calls it each
+/// time before it opens one.
 ///
-/// A device waits for the answer, but never longer than the budget. A program that was late is still asked, and not waited for until
-/// it has answered in time again; what it says late holds for the next device.
+/// A device waits for the answer, but never longer than the budget. After a late answer btcalld still calls the program, but
+/// does not wait until an answer has come in time again; a late answer applies to the next device.
 @ControlPlane
 package final class AudioConfigurator {
-    /// A device that waits.
+    /// A device that waits for an answer.
     private final class Question {
         var proceed: (@ControlPlane () -> Void)?
 
@@ -23,7 +23,7 @@ package final class AudioConfigurator {
         }
     }
 
-    /// What the program has said last; nil: nothing, or there is none any more.
+    /// The program's last answer; nil without an answer or without a program.
     package private(set) var settings: AudioSettingsDescription?
     package let changes = Signal<(new: AudioSettingsDescription?, old: AudioSettingsDescription?)>()
     private let bus: BusConnection
@@ -33,8 +33,8 @@ package final class AudioConfigurator {
     private var program: AskedProgram?
 
     /// - Parameters:
-    ///   - budget: how long a device waits at most.
-    ///   - patience: how long an answer is of use.
+    ///   - budget: longest time that a device waits.
+    ///   - patience: timeout of the call; a later answer is lost.
     package init(bus: BusConnection, budget: Duration, patience: Duration, logger: Logger) {
         self.bus = bus
         self.budget = budget
@@ -42,7 +42,7 @@ package final class AudioConfigurator {
         self.logger = logger
     }
 
-    /// Once more it changes nothing. It ends with the program's connection to the bus.
+    /// Registers a program; repeating a registration changes nothing. It ends with the program's connection to the bus.
     package func register(busName: String, path: String) throws(APIError) {
         if let program {
             guard program.busName == busName, program.path == path else {
@@ -66,10 +66,10 @@ package final class AudioConfigurator {
         leave()
     }
 
-    /// Asks for a device that is to be opened.
+    /// Asks the program about a device before it is opened.
     ///
     /// - Parameter proceed: called once, when the device may be opened; never before this returns.
-    /// - Returns: false when it may be opened now: `proceed` is not called then.
+    /// - Returns: false if the device may be opened now; `proceed` is not called then.
     package func ask(
         _ device: LocalDevice, _ proposal: AudioSettingsDescription, _ proceed: @escaping @ControlPlane () -> Void
     ) -> Bool {
@@ -91,7 +91,7 @@ package final class AudioConfigurator {
             program.questions -= 1
             if self.program === program {
                 if let answer {
-                    // What is late was found to be so when the budget was over.
+                    // A late answer was noted when the budget ended.
                     if start.duration(to: ControlLoop.now) <= budget { note(program, isPrompt: true) }
                     take(answer, from: program, replacing: proposal)
                 } else {
@@ -103,7 +103,7 @@ package final class AudioConfigurator {
         return isWaiting
     }
 
-    /// - Returns: nil when it did not answer.
+    /// - Returns: nil if the program did not answer.
     private func call(
         _ program: AskedProgram, _ device: LocalDevice, _ proposal: AudioSettingsDescription
     ) async -> [String: Value]? {

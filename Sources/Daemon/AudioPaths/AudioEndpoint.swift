@@ -2,7 +2,7 @@ package import BluetoothTypes
 package import Configuration
 package import Routing
 
-/// Where a call's audio can be: the endpoints that the engine has terminals for.
+/// Place of a call's audio: the endpoints that the engine has terminals for.
 package enum AudioEndpoint: Hashable, Sendable, CustomStringConvertible {
     case local(LocalDevice)
     case headset(BluetoothAddress)

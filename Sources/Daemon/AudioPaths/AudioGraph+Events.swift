@@ -4,7 +4,7 @@ import ControlLoop
 import Logging
 import Routing
 
-// What the engine reports, as facts for the rest.
+// Translates the engine's reports into events.
 extension AudioGraph {
     func takeEvents() {
         for event in engine.takeEvents() { take(event) }
@@ -89,7 +89,7 @@ extension AudioGraph {
         if routed == identifier { routed = nil }
         terminal.close()
         captures.pathRemoved(identifier)
-        // What has failed would fail again at once.
+        // A device that failed would fail again at once: it stays refused.
         if case .output = terminal.endpoint, terminal.hasFailed {} else { refusedOutputs.removeAll() }
         if case .headset(let address) = terminal.endpoint, !terminal.hasFailed, terminal.stream == nil {
             events.send(.linkClosed(address))

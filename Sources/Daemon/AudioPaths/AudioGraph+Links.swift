@@ -4,7 +4,7 @@ import ControlLoop
 
 // Voice links of headsets.
 extension AudioGraph {
-    /// Takes an open link over; it is kept alive with silence until it is routed to.
+    /// Adds an open link; it is kept alive with silence until a call is routed to it.
     package func add(link: OpenAudioLink, of address: BluetoothAddress) {
         let codec: LinkCodec =
             switch link.codec {
@@ -25,7 +25,7 @@ extension AudioGraph {
         if ownVoices.contains(address) { engine.setOwnVoiceProcessing(terminal.identifier, true) }
     }
 
-    /// Makes the volume of a headset that cannot, on the link that it has and on later ones.
+    /// Sets the software volume of a headset that has none, on its present link and on later ones.
     ///
     /// - Parameter gain: linear; nil leaves the volume of later links to the headset.
     package func setSpeakerGain(_ gain: Float?, ofLink address: BluetoothAddress) {
@@ -35,7 +35,7 @@ extension AudioGraph {
         }
     }
 
-    /// Closes the link of a headset; `.linkClosed` says when it is done. Nothing happens when there is none.
+    /// Closes a headset's link; `.linkClosed` confirms it. Does nothing without a link.
     package func closeLink(_ address: BluetoothAddress) {
         guard let terminal = linkTerminal(address), terminal.phase == .open else { return }
         terminal.phase = .waitingForCut
@@ -46,7 +46,7 @@ extension AudioGraph {
         linkTerminal(address).map { $0.phase == .open } ?? false
     }
 
-    /// Whether a link exists, even one that is being closed.
+    /// Whether a link exists, including one that is being closed.
     package func holdsLink(_ address: BluetoothAddress) -> Bool {
         terminals.contains { $0.endpoint == .headset(address) && $0.stream == nil && !$0.hasFailed }
     }
@@ -55,7 +55,7 @@ extension AudioGraph {
         linkTerminal(address).flatMap { $0.phase == .open ? $0.codec : nil }
     }
 
-    /// The limit of the silent-link watchdog, for the links that are open and for later ones; nil adapts to the link.
+    /// Sets the limit of the silent-link watchdog, for present and later links; nil adapts it to the link.
     package func setSilentLimit(_ limit: Duration?) {
         silentLimit = limit
         for terminal in terminals where terminal.codec != nil { engine.setSilentLimit(terminal.identifier, limit) }
@@ -64,7 +64,7 @@ extension AudioGraph {
     /// The engine's number of an open link.
     package func identifier(ofLink address: BluetoothAddress) -> UInt32? { linkTerminal(address)?.identifier }
 
-    /// A headset's voice link; its stream over A2DP is another terminal.
+    /// A headset's voice link; its A2DP stream is a separate terminal.
     private func linkTerminal(_ address: BluetoothAddress) -> Terminal? {
         terminals.first { $0.endpoint == .headset(address) && $0.stream == nil && $0.phase != .removing }
     }

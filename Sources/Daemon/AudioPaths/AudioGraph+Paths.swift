@@ -18,20 +18,20 @@ extension AudioGraph {
         reconcile()
     }
 
-    /// Whether local devices that are opened from here on leave their microphones closed, where those open by themselves.
+    /// Sets whether local devices leave separate microphones closed, from their next opening on.
     package func setPlayOnly(_ isPlayOnly: Bool) {
         self.isPlayOnly = isPlayOnly
         reconcile()
     }
 
-    /// Opens the wired headset anew when its microphone is another one from here on.
+    /// Reopens the wired headset if its microphone changes.
     package func setWiredMicrophone(_ isOwn: Bool) {
         guard paths.setWiredMicrophone(isOwn), let open = terminal(at: .local(.wiredHeadset)) else { return }
-        // Its end brings `reconcile`, which finds it wanted and not open.
+        // `reconcile` runs when the terminal has ended, and finds the path wanted and not open.
         remove(open)
     }
 
-    /// How loud calls are on local devices, those that are open and later ones.
+    /// Sets the call volume of local devices, present and later ones.
     ///
     /// - Parameter gain: linear, 0 is silence; reached by a short ramp.
     package func setLocalSpeakerGain(_ gain: Float) {
@@ -48,12 +48,13 @@ extension AudioGraph {
                 present.phase = .open
                 continue
             }
-            // The ringer's, until now.
+            // The ringer has used it until now.
             if let output = terminals.first(where: { $0.endpoint == .output(.local(kind)) }) {
                 if output.phase != .removing { remove(output) }
                 continue
             }
-            // Still being given back: opening it again now would find it busy. `.terminalRemoved` comes here again.
+            // The device is still being closed: opening it now would find it busy. `.terminalRemoved` triggers another
+            // attempt.
             guard !terminals.contains(where: { $0.endpoint == endpoint }), mayOpen(kind) else { continue }
             do throws(PathError) {
                 let hasMicrophone = paths.microphone(of: kind) != nil
@@ -72,7 +73,7 @@ extension AudioGraph {
                 logger.debug("opened \(kind): \(path.summary)")
                 if case .path(let opened) = path.terminal { self.opened.send((kind, opened)) }
             } catch {
-                // With two devices on one card that opens once, the one that has just been left is in the way.
+                // Two devices may share a card that opens once: the device that was just left blocks it.
                 if error.cause == .busy, giveBackUnwanted() || captures.giveBackUnused() { continue }
                 wantedPaths.remove(kind)
                 ControlLoop.shared.perform { [weak self] in self?.events.send(.pathFailed(error)) }
@@ -80,7 +81,7 @@ extension AudioGraph {
         }
     }
 
-    /// Whether a local device can be opened now; what has to be asked first comes back to `reconcile`.
+    /// Whether a local device can be opened now; after a pending question `reconcile` runs again.
     private func mayOpen(_ kind: LocalDevice) -> Bool {
         if prepared.remove(kind) != nil { return true }
         guard let beforeOpening else { return true }
@@ -95,9 +96,9 @@ extension AudioGraph {
         return !mustWait
     }
 
-    /// Gives local devices back that nobody wants any more, without waiting for the cut.
+    /// Closes unwanted local devices at once, without waiting for the cut.
     ///
-    /// - Returns: whether there are any: `.terminalRemoved` comes back to `reconcile`.
+    /// - Returns: whether there are any: `.terminalRemoved` then triggers `reconcile`.
     private func giveBackUnwanted() -> Bool {
         var isAny = false
         for terminal in terminals {

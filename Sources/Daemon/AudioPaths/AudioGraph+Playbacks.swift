@@ -5,10 +5,10 @@ import ControlLoop
 import Logging
 import Routing
 
-// What the person hears beside the calls, and the devices that are opened for that alone.
+// Playbacks that the person hears beside the calls, and the devices that are opened only for them.
 //
-// Level-triggered as the rest: each playback has a place, and `reconcilePlaybacks` opens and closes devices and moves the
-// playbacks so that each is heard where it belongs. A call goes before all of them: a device that a call wants is given back.
+// Level-triggered like the rest: each playback has a place, and `reconcilePlaybacks` opens and closes devices and moves
+// playbacks to where they belong. Calls take precedence: a device that a call wants is released.
 extension AudioGraph {
     package final class Playback {
         package let identifier: UInt32
@@ -23,19 +23,19 @@ extension AudioGraph {
         }
     }
 
-    /// Why nothing is heard on a device.
+    /// Why a device does not play.
     package struct OutputFailure: Equatable, Sendable {
         package let device: OutputDevice
         package let error: PathError
     }
 
-    /// Between two attempts to open a device that something is to be heard on.
+    /// Time between two attempts to open a device that has something to play.
     private static let retryInterval = Duration.seconds(1)
 
-    /// Lets the person hear something until it is over or ended.
+    /// Plays a source for the person at the board, until it ends or is ended.
     ///
-    /// - Parameter onEnd: called once, after it has faded out; not when the graph is closed.
-    /// - Returns: the engine's number of it, for `AudioEngine.endPlayback`.
+    /// - Parameter onEnd: called once, after the fade-out; not called when the graph is closed.
+    /// - Returns: the engine's number of the playback, for `AudioEngine.endPlayback`.
     package func play(
         _ source: PlaybackSource, _ manner: PlaybackManner, at place: PlaybackPlace,
         onEnd: @escaping @ControlPlane () -> Void = {}
@@ -49,7 +49,7 @@ extension AudioGraph {
         return playback.identifier
     }
 
-    /// Whether devices may be opened for this alone: not while somebody else has the audio hardware.
+    /// Sets whether devices may be opened for playbacks alone: not while another program has the audio hardware.
     package func setAllowsOutputs(_ isAllowed: Bool) {
         guard isAllowed != allowsOutputs else { return }
         allowsOutputs = isAllowed
@@ -83,7 +83,7 @@ extension AudioGraph {
         followRefusals()
     }
 
-    /// A stream fades out with what it plays; its end brings `reconcile`.
+    /// A stream fades out together with its playback; `reconcile` runs when it has ended.
     private func isFadingOut(_ target: PlaybackTarget) -> Bool {
         guard case .terminal(let identifier) = target else { return false }
         return terminals.contains {
@@ -91,7 +91,7 @@ extension AudioGraph {
         }
     }
 
-    /// Tries refused devices again while something is to be heard on them, and says so meanwhile.
+    /// Retries refused devices while something wants to play on them, and reports the failure meanwhile.
     private func followRefusals() {
         let wishes = playbacks.compactMap { wish(of: $0) }
         if !wishes.contains(where: refusedOutputs.contains) {
@@ -106,7 +106,7 @@ extension AudioGraph {
         }
         outputFailures.removeAll { !wishes.contains($0.device) }
         let failure = outputFailures.first
-        // What is being given back may be in the way; its end brings `reconcile`.
+        // A device that is being closed may be the cause; `reconcile` runs when it has ended.
         let isEarly = failure != nil && terminals.contains { $0.phase == .removing }
         guard !isEarly, failure != saidFailure else { return }
         saidFailure = failure
@@ -123,19 +123,19 @@ extension AudioGraph {
         }
     }
 
-    /// The engine cannot go on with it.
+    /// The engine reports that the device failed.
     package func outputFailed(_ device: OutputDevice, _ code: Int32) {
         let error = SystemError(call: "the sound card", code: code)
         refuse(device, Self.error(device, "\(error)", "plug the card in again: it is tried each second"))
     }
 
-    /// The device that it is to be heard on by itself; nil when it is not.
+    /// The device that has to be opened for a playback; nil if none, or if it was refused.
     private func output(of playback: Playback) -> OutputDevice? {
         wish(of: playback).flatMap { refusedOutputs.contains($0) ? nil : $0 }
     }
 
-    /// The same, whether or not the device can be opened. Any headset is one of them by then, so that whoever names it
-    /// otherwise shares its stream, and a call takes it from all of them.
+    /// The same, including refused devices. "Any headset" is resolved to one headset here, so that playbacks that name the
+    /// headset share its stream, and a call takes the stream from all of them.
     private func wish(of playback: Playback) -> OutputDevice? {
         var device: OutputDevice
         switch playback.place {

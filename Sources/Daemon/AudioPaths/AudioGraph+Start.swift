@@ -2,11 +2,11 @@ package import AudioEngine
 import ControlLoop
 package import Logging
 
-// The start of the engine, and what is to be said of it.
+// Start of the engine, with its warning.
 extension AudioGraph {
     /// Starts the engine with its thread.
     ///
-    /// - Parameter silentLimit: after which a link that gives nothing is reported; zero: never.
+    /// - Parameter silentLimit: time without packets after which a link is reported; zero: never.
     package static func started(
         _ configuration: AudioEngineConfiguration, paths: any PathOpening, silentLimit: Duration, logger: Logger
     ) throws(AudioEngineError) -> AudioGraph {

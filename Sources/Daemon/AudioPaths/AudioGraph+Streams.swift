@@ -5,9 +5,9 @@ import Glibc
 import Logging
 import Routing
 
-// A2DP: a stream that calls are routed to, and streams on which something is heard beside them.
+// A2DP streams: one that calls are routed to, and those that play beside the calls.
 extension AudioGraph {
-    /// Takes a stream over that calls are to be routed to; it is closed as a link is.
+    /// Adds a stream that calls are routed to; it is closed like a link.
     ///
     /// - Returns: false when the engine has no room for it.
     package func add(stream: OpenStream) -> Bool {
@@ -19,7 +19,7 @@ extension AudioGraph {
         return true
     }
 
-    /// Ends the stream to a headset that calls are routed to; `OpenStream.close` says when it is done.
+    /// Ends the stream that calls are routed to; `OpenStream.close` confirms it.
     package func closeStream(_ address: BluetoothAddress) {
         guard let terminal = streamTerminal(address), terminal.phase == .open else { return }
         terminal.phase = .waitingForCut
@@ -33,20 +33,20 @@ extension AudioGraph {
         terminals.first { $0.endpoint == .headset(address) && $0.stream != nil && $0.phase != .removing }
     }
 
-    /// How long a headset takes from the packet to the sound.
+    /// Sets a headset's delay from packet to sound in ms.
     package func setStreamDelay(_ milliseconds: Int, of address: BluetoothAddress) {
         for terminal in terminals where terminal.stream == address {
             engine.setStreamDelay(terminal.identifier, milliseconds: milliseconds)
         }
     }
 
-    /// A stream is there, or is not any more, or a headset is free to play or is not.
+    /// A stream has come or gone, or a headset has become free to play or busy.
     package func streamsChanged() {
         refusedOutputs = refusedOutputs.filter { !$0.isHeadset }
         reconcile()
     }
 
-    /// Whether calls that are heard over A2DP are spoken into the board's microphone.
+    /// Sets whether calls over A2DP use the board's microphone.
     package func setStreamMicrophone(isSpoken: Bool) {
         let kind = isSpoken ? [.speakerphone, .earpiece].first { paths.microphone(of: $0) != nil } : nil
         guard kind != streamMicrophone else { return }
@@ -54,10 +54,10 @@ extension AudioGraph {
         reconcile()
     }
 
-    /// Calls are heard somewhere, or are about to be.
+    /// Whether calls have a route, or are about to have one.
     package var isRouted: Bool { wantedRoute != nil }
 
-    /// The headset that hears the calls of other devices; nil: none.
+    /// Sets the headset that also hears calls of other devices; nil: none.
     package func setListener(_ address: BluetoothAddress?) {
         guard address != listener else { return }
         listener = address
@@ -71,14 +71,14 @@ extension AudioGraph {
         return isFree(device) ? device : nil
     }
 
-    /// Opens a device of a headset once its stream is there.
+    /// Opens a headset's output device once its stream exists.
     package func openStream(_ device: OutputDevice, of headset: BluetoothAddress) {
         guard let stream = streams?.takeStream(for: headset) else { return }
         guard
             let terminal = add(
                 .stream(stream.stream), .output(device), codec: nil, isAlone: true, isStream: true, close: stream.close)
         else {
-            // It rests a while, as one that the engine cannot go on with.
+            // Let it rest for a while, like a stream that the engine gave up.
             streams?.streamFailed(headset, code: EIO, isRoute: false)
             return stream.close()
         }
@@ -88,7 +88,7 @@ extension AudioGraph {
         logger.debug("A2DP to \(stream.address) plays beside the calls")
     }
 
-    /// Lets the listener hear the calls, or no more.
+    /// Starts or stops playing the calls to the listener.
     package func followListener() {
         let device = listenerOutput
         for terminal in terminals where terminal.phase == .open {

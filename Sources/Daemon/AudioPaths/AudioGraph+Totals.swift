@@ -4,9 +4,9 @@ import BluetoothTypes
 import Diagnostics
 import Routing
 
-// What all devices have counted, those that are gone, too.
+// Totals of all devices' counters, including devices that are gone.
 extension AudioGraph {
-    /// By the kind of device (`AudioKind`), since the graph began.
+    /// Totals since the graph's start, by kind of device (`AudioKind`).
     package func totals() -> [String: LinkQuality] {
         var totals = retired
         for terminal in terminals where terminal.phase != .removing {
@@ -16,7 +16,7 @@ extension AudioGraph {
         return totals
     }
 
-    /// A terminal is about to go: what it has counted stays. What it still counts is lost.
+    /// Adds a terminal's counters to the totals before it is removed. Anything counted later is lost.
     package func retire(_ terminal: Terminal) {
         guard terminal.phase != .removing, let counters = engine.counters(ofTerminal: terminal.identifier) else {
             return

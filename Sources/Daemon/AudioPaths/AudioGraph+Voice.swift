@@ -3,7 +3,7 @@ package import AudioEngine
 package import BluetoothTypes
 package import ControlLoop
 
-/// What is to be done to the microphone, and who hears how that went.
+/// Requested voice processing, and who receives the result.
 @ControlPlane
 package struct VoiceWish {
     package let kind: VoiceProcessingKind
@@ -12,9 +12,10 @@ package struct VoiceWish {
 }
 
 extension AudioGraph {
-    /// Has the microphone processed from here on; while no device is open, from the next one on: a processor takes memory.
+    /// Requests voice processing of the microphone. Without an open device it starts with the next one, because a processor
+    /// takes memory.
     ///
-    /// - Parameter report: told when it was tried, with the reason if it cannot be; then nothing is done.
+    /// - Parameter report: called after the attempt; with the reason if it failed, in which case nothing is processed.
     package func setVoiceProcessing(
         _ kind: VoiceProcessingKind, _ stages: VoiceStages, report: @escaping @ControlPlane (String?) -> Void
     ) {
@@ -27,14 +28,14 @@ extension AudioGraph {
         engine.setVoiceStages(stages)
     }
 
-    /// A headset takes echo and noise out itself, on the link that it has and on later ones.
+    /// Notes that a headset removes echo and noise itself, on its present link and on later ones.
     package func setOwnVoiceProcessing(_ isOwn: Bool, ofLink address: BluetoothAddress) {
         guard ownVoices.contains(address) != isOwn else { return }
         if isOwn { ownVoices.insert(address) } else { ownVoices.remove(address) }
         if let identifier = identifier(ofLink: address) { engine.setOwnVoiceProcessing(identifier, isOwn) }
     }
 
-    /// A device is there, or about to be.
+    /// Starts requested voice processing; called when a device is open, or about to be.
     package func fulfilVoiceWish() {
         guard let wish = voiceWish else { return }
         voiceWish = nil

@@ -6,42 +6,42 @@ package import ControlLoop
 package import Logging
 package import Routing
 
-/// Turns what the policy wants open into terminals of the audio engine, and the engine's events into facts.
+/// Turns what the policy wants open into terminals of the audio engine, and the engine's events into events for the policy.
 ///
-/// Level-triggered: the wanted paths, links and route are kept, and `reconcile()` takes every step that is possible now.
-/// A terminal that the engine still plays on is removed after the cut to its successor, so that no sample is lost; a
-/// sound card that is being given back is opened again only when it is free.
+/// Level-triggered: keeps the wanted paths, links and route, and `reconcile()` takes every step that is possible now. A
+/// terminal that the engine still plays on is removed after the cut to its successor, so that no sample is lost; a sound
+/// card that is being closed is opened again only when it is free.
 @ControlPlane
 package final class AudioGraph {
     package enum Event {
         case firstPacket(BluetoothAddress, bytes: Int)
         case linkSilent(BluetoothAddress, milliseconds: Int)
         case linkResumed(BluetoothAddress)
-        /// The kernel closed the link (0: in order, else errno).
+        /// The kernel closed the link; code 0: orderly, otherwise errno.
         case linkLost(BluetoothAddress, code: Int32)
-        /// Closed as asked; its descriptor no longer exists.
+        /// The link was closed on request; its descriptor no longer exists.
         case linkClosed(BluetoothAddress)
         case pathFailed(PathError)
         case callAudioClosed(UInt32)
-        /// The application has closed its end, and what it said has been said.
+        /// The application has closed its end, and all its audio has been played.
         case injectionEnded(UInt32)
-        /// Somebody speaks into the microphone while it is muted.
+        /// Somebody speaks into the muted microphone.
         case speakingWhileMuted
-        /// The microphone that is kept running between calls gives samples, or does no more.
+        /// The microphone that is kept running between calls has started or stopped delivering samples.
         case microphoneReady(Bool)
         /// A local microphone has been opened.
         case microphoneOpened
-        /// A local microphone cannot be opened, or has died while no call used it.
+        /// A local microphone cannot be opened, or has failed while no call used it.
         case microphoneFailed(PathError)
-        /// Samples of a microphone leave for somebody from now on, or do no more.
+        /// Samples of a microphone have started or stopped leaving the process.
         case microphoneLive(Bool)
-        /// Nobody renders the audio in place of devices any more.
+        /// Manual rendering in place of devices has ended.
         case manualEnded
-        /// A copy of a call is over.
+        /// A copy of a call has ended.
         case tapEnded(UInt32)
-        /// A device that something is to be heard on beside the calls cannot be opened; nil: nothing waits for one any more.
+        /// A device for a playback beside the calls cannot be opened; nil: no playback waits for one any more.
         case outputFailed(OutputFailure?)
-        /// The cut to an endpoint was made.
+        /// The engine has cut to an endpoint.
         case routed(AudioEndpoint?, gapMicroseconds: Int)
     }
 
@@ -53,12 +53,12 @@ package final class AudioGraph {
         package let close: @ControlPlane () -> Void
         package let codec: VoiceCodec?
         package let handle: UInt16?
-        /// The headset that its A2DP stream goes to; nil of anything else.
+        /// The headset of an A2DP stream; nil for other terminals.
         package var stream: BluetoothAddress?
-        /// It hears the calls of other devices.
+        /// Whether it plays the calls of other devices.
         package var isListening = false
         package var phase = Phase.open
-        /// The engine has reported its end; nothing more is to be said about it.
+        /// The engine has reported its failure; no further event follows.
         package var hasFailed = false
 
         package init(
@@ -74,17 +74,18 @@ package final class AudioGraph {
     }
 
     package let events = Signal<Event>()
-    /// Where A2DP streams come from; nil: there are none.
+    /// Source of A2DP streams; nil without A2DP.
     package weak var streams: (any StreamOpening)?
     package var streamMicrophone: LocalDevice?
     package var listener: BluetoothAddress?
-    /// The last device, the last microphone and the last link have been closed.
+    /// The last device, microphone and link have been closed.
     package let quiet = Signal<Void>()
-    /// Asked before a local device is opened for calls: false when it may be opened now, else `proceed` is called when it may.
+    /// Called before a local device is opened for calls: returns false if it may be opened now, otherwise calls `proceed`
+    /// later.
     package var beforeOpening: (@ControlPlane (LocalDevice, _ proceed: @escaping @ControlPlane () -> Void) -> Bool)?
     /// A local device has been opened for calls.
     package let opened = Signal<(LocalDevice, ALSAPath)>()
-    /// Local devices that wait for that, and those that have waited.
+    /// Local devices that wait for `proceed`, and those that may be opened after it.
     var preparing: Set<LocalDevice> = []
     var prepared: Set<LocalDevice> = []
     var isPlayOnly = false
@@ -94,38 +95,38 @@ package final class AudioGraph {
     private var source: DescriptorSource?
     package var terminals: [Terminal] = []
     private var nextIdentifier: UInt32 = 1
-    /// Of headsets whose volume is made here.
+    /// Software volumes of headsets.
     var speakerGains: [BluetoothAddress: Float] = [:]
-    /// Of local devices.
+    /// Volume of local devices.
     package var localSpeakerGain: Float = 1
-    /// What is to be done to the microphone, until the engine has it.
+    /// Requested voice processing, until the engine has it.
     package var voiceWish: VoiceWish?
-    /// Of headsets that take echo and noise out themselves.
+    /// Headsets that remove echo and noise themselves.
     package internal(set) var ownVoices: Set<BluetoothAddress> = []
     package internal(set) var wantedPaths: Set<LocalDevice> = []
     package private(set) var wantedRoute: AudioEndpoint? {
         didSet { if let wantedRoute { lastRoute = wantedRoute } }
     }
-    /// Where the calls were last.
+    /// The last route of the calls.
     package private(set) var lastRoute: AudioEndpoint?
-    /// Last route given to the engine, and the last cut it reported.
+    /// The last route sent to the engine, and the last cut that the engine reported.
     var commanded: UInt32?
     var routed: UInt32?
     private var cutTimer: Timer?
     let captures: CaptureStreams
     var silentLimit: Duration?
-    // What is heard beside the calls; see AudioGraph+Playbacks.
+    // State of playbacks beside the calls; see AudioGraph+Playbacks.
     package var playbacks: [Playback] = []
     package var lastPlayback: UInt32 = 0
-    /// Devices that could not be opened for that; tried again when something else is closed, and each second.
+    /// Devices that could not be opened for playbacks; retried when something else is closed, and each second.
     package var refusedOutputs: Set<OutputDevice> = []
     package var outputFailures: [OutputFailure] = []
     package var saidFailure: OutputFailure?
     package var outputRetry: Timer?
     package var allowsOutputs = true
-    /// What terminals that are gone have counted, by the kind of their device.
+    /// Counters of removed terminals, by kind of device.
     package var retired: [String: LinkQuality] = [:]
-    /// A cut that has not come after this long will not come: the old terminal is removed all the same.
+    /// A cut that has not happened within this time will not happen: the old terminal is removed then.
     private let longestCut = Duration.seconds(1)
 
     /// - Parameter silentLimit: fixed limit of the silent-link watchdog; nil adapts to the link.
@@ -147,7 +148,7 @@ package final class AudioGraph {
         source = try ControlLoop.shared.add(engine.eventDescriptor, .readable) { [weak self] _ in self?.takeEvents() }
     }
 
-    /// Ends the engine and gives everything back.
+    /// Stops the engine and closes everything.
     package func close() {
         source?.cancel()
         source = nil
@@ -168,7 +169,7 @@ package final class AudioGraph {
         reconcile()
     }
 
-    /// Several changes as one step: a path that one change closes and the next opens again stays open.
+    /// Applies several changes as one step: a path that one change closes and the next opens stays open.
     package func change(_ changes: () -> Void) {
         depth += 1
         changes()
@@ -179,34 +180,34 @@ package final class AudioGraph {
 
     // MARK: Microphones
 
-    /// Which microphones of local devices are open.
+    /// Sets which microphones of local devices are open.
     ///
     /// - Parameters:
-    ///   - isOpen: calls use them; else what is played goes on alone. A device that has one stream for both directions
-    ///     keeps it.
-    ///   - prepared: whose microphone runs between calls as well, for nobody; nil: none.
+    ///   - isOpen: calls use the microphones; if false, playback continues alone. A device with one stream for both
+    ///     directions keeps its microphone.
+    ///   - prepared: device whose microphone also runs between calls, unused; nil: none.
     package func setMicrophones(isOpen: Bool, prepared: LocalDevice?) {
         captures.set(isOpen: isOpen, prepared: prepared)
         reconcile()
     }
 
-    /// Tries again to open a microphone that could not be opened.
+    /// Retries microphones that could not be opened.
     package func retryMicrophones() {
         captures.retry()
         reconcile()
     }
 
-    /// A device that is in use has a microphone by itself, which is not open.
+    /// Whether a device in use has a separate microphone that is not open.
     package var lacksMicrophone: Bool { captures.isMissing(in: capturePaths([.open])) }
 
-    /// The microphone that runs between calls gives samples.
+    /// Whether the microphone that runs between calls delivers samples.
     package var isMicrophoneReady: Bool { captures.isReady }
 
     // MARK: Figures
 
-    /// Whether no device, no microphone and no link is open, nor being closed.
+    /// Whether no device, microphone or link is open or being closed.
     package var isQuiet: Bool { terminals.isEmpty && captures.isEmpty }
-    /// The terminal that carries the audio; nil while none does.
+    /// The terminal that carries the audio; nil if none does.
     package var routedTerminal: UInt32? { routed }
     package func endpoint(ofTerminal identifier: UInt32) -> AudioEndpoint? {
         terminals.first { $0.identifier == identifier }?.endpoint
@@ -249,7 +250,7 @@ package final class AudioGraph {
     package func reconcile() {
         guard depth == 0 else { return }
         openWantedPaths()
-        // A path starts with its microphone, and loses it when it goes.
+        // A path starts with its microphone, and loses it when it is closed.
         followCaptures()
         commandRoute()
         removeUnwanted()
@@ -271,7 +272,7 @@ package final class AudioGraph {
         return users
     }
 
-    /// The local device whose microphone calls on a terminal use.
+    /// The local device whose microphone serves calls on a terminal.
     private func microphone(of terminal: Terminal) -> LocalDevice? {
         switch terminal.endpoint {
         case .local(let kind): kind
@@ -282,7 +283,7 @@ package final class AudioGraph {
 
     private func commandRoute() {
         let target = wantedRoute.flatMap { terminal(at: $0) }?.identifier
-        // A path that is not open yet keeps the old route: silence is what it would be replaced by.
+        // A path that is not open yet keeps the old route: the alternative would be silence.
         if target == nil, wantedRoute != nil, commanded != nil { return }
         guard target != commanded else { return }
         commanded = target
@@ -299,7 +300,7 @@ package final class AudioGraph {
                 terminal.phase = .waitingForCut
             case .waitingForCut: break
             }
-            // What replaces it is about to be opened.
+            // Its successor is about to be opened.
             if routed == terminal.identifier, !preparing.isEmpty { continue }
             if routed == terminal.identifier, let commanded, commanded != terminal.identifier {
                 waiting = true

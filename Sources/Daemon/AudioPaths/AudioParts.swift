@@ -6,8 +6,7 @@ package import Diagnostics
 package import Logging
 import Routing
 
-/// The audio of the box: what goes to devices and comes from them, the programs that take part, and what the board itself
-/// lets people hear.
+/// The audio of the box: devices, programs that take part, and the board's own sounds.
 @ControlPlane
 package final class AudioParts {
     package let graph: AudioGraph
@@ -27,7 +26,7 @@ package final class AudioParts {
 
     /// - Parameters:
     ///   - graph: with its engine running.
-    ///   - locals: the local devices that there are.
+    ///   - locals: the present local devices.
     ///   - paths: sound cards.
     package init(
         settings: Settings, bus: BusConnection, graph: AudioGraph, locals: LocalDeviceMonitor,
@@ -57,14 +56,14 @@ package final class AudioParts {
             logger: logger)
         outputs = OutputProblems(graph: graph, settings: settings, problems: problems)
         pcm.changes.subscribe(self) { audio in
-            // Whoever rings by itself does so alone.
+            // An application that rings on the PCM replaces the board's ringer.
             let isRinging = audio.pcm.count(.ring) > 0
             if audio.sounds.ringer.isReplaced != isRinging { audio.sounds.ringer.isReplaced = isRinging }
         }
         sayMixing(configuration)
     }
 
-    /// Hands over a changed configuration.
+    /// Applies a changed configuration.
     package func follow(_ new: Configuration, replacing old: Configuration) {
         microphone.follow(new, replacing: old)
         graph.engine.setPrimeBlocks(new.callQueueBlocks)

@@ -5,11 +5,11 @@ package import Logging
 import Routing
 package import Telephony
 
-/// The tones by which a network says what becomes of a call, where the application gives none: ringback while the other
-/// party is rung, call waiting, busy and congestion. The person hears them where the calls are routed; the far end never does.
+/// Plays the tones by which a network reports the progress of a call, if the application plays none: ringback, call waiting,
+/// busy and congestion. The person hears them where the calls are routed; the far end never does.
 @ControlPlane
 package final class CallTones {
-    /// How long the tone of a call lasts that could not be made.
+    /// Length of the tone of a failed call.
     private static let endLength = Duration.milliseconds(2_500)
 
     private let graph: AudioGraph
@@ -19,7 +19,7 @@ package final class CallTones {
     private var waiting: UInt32?
     private var end: UInt32?
     private var endTimer: Timer?
-    /// The call that the end tone is for, while it is there.
+    /// The call of the end tone, while the call exists.
     private var failed: CallID?
 
     package init(graph: AudioGraph, configuration: RingConfiguration, logger: Logger) {
@@ -37,15 +37,15 @@ package final class CallTones {
             graph.engine.endPlayback(playing)
             waiting = nil
         }
-        // Whoever is called or calls again is not told of the last call any more.
+        // A new outgoing or ringing call ends the tone of the last call.
         let others = snapshot.calls.filter { $0.id != failed }
         if others.contains(where: { $0.state == .dialing || $0.state.isRinging }) { stopEnd() }
         if let failed, snapshot[failed] == nil { stopEnd() }
     }
 
-    /// An outgoing call that nobody has answered is over as soon as its tone is.
+    /// Starts the end tone of an outgoing call that was not answered; the call ends with its tone.
     ///
-    /// - Returns: how long the tone lasts; nil where there is none.
+    /// - Returns: the tone's length; nil if no tone is played.
     package func fail(_ call: CallID, _ reason: CallEndReason) -> Duration? {
         let signal: TonePlan.Signal
         switch reason {
@@ -80,7 +80,7 @@ package final class CallTones {
         guard let call, ringback == nil else { return }
         var manner = PlaybackManner()
         manner.yieldsToCalls = configuration.ringback == .auto
-        // One that has yielded stays here, so that it does not begin anew.
+        // Keep a ringback that has yielded, so that it does not restart.
         if let playback = play(.ringback, manner, at: .route) { ringback = (call, playback) }
     }
 

@@ -3,19 +3,19 @@ package import ControlLoop
 package import Logging
 package import Routing
 
-/// The microphones of local devices that the audio engine has by themselves: opened, given to the paths of their devices,
-/// and closed, while what is played goes on.
+/// Separately opened microphones of local devices: opens them, attaches them to the paths of their devices, and closes them,
+/// while playback continues.
 ///
-/// Level-triggered: `follow` takes every step that is possible now. One that is being given back is opened again only when
-/// it is free.
+/// Level-triggered: `follow` takes every step that is possible now. A microphone that is being closed is opened again only
+/// when it is free.
 @ControlPlane
 package final class CaptureStreams {
     package enum Event {
-        /// The prepared microphone gives samples, or does no more.
+        /// The prepared microphone has started or stopped delivering samples.
         case ready(Bool)
         /// A microphone has been opened.
         case opened
-        /// A microphone cannot be opened, or has died while no call used it; tried again by `retry`.
+        /// A microphone cannot be opened, or has failed while no call used it; `retry` tries again.
         case failed(PathError)
     }
 
@@ -33,7 +33,7 @@ package final class CaptureStreams {
         var isAlone: Bool
         var terminal: UInt32?
         var isRemoving = false
-        /// Samples have come.
+        /// Whether samples have arrived.
         var isFlowing = false
 
         init(identifier: UInt32, name: String, kind: LocalDevice, open: OpenCapture, isAlone: Bool) {
@@ -46,9 +46,9 @@ package final class CaptureStreams {
     }
 
     package var onEvent: (@ControlPlane (Event) -> Void)?
-    /// Calls use microphones.
+    /// Whether calls use microphones.
     package private(set) var isOpen = true
-    /// Whose microphone runs between calls as well; nil: none.
+    /// Device whose microphone also runs between calls; nil: none.
     package private(set) var prepared: LocalDevice?
     private let engine: AudioEngine
     private let paths: any PathOpening
@@ -65,7 +65,7 @@ package final class CaptureStreams {
         self.logger = logger
     }
 
-    /// The engine has ended.
+    /// Closes the streams; the engine has stopped.
     package func close() {
         for stream in streams { stream.open.close() }
         streams = []
@@ -77,22 +77,22 @@ package final class CaptureStreams {
         refused = []
     }
 
-    /// What could not be opened may be there now.
+    /// Allows another attempt for microphones that could not be opened.
     package func retry() { refused = [] }
 
-    /// The prepared microphone gives samples.
+    /// Whether the prepared microphone delivers samples.
     package var isReady: Bool {
         streams.contains { $0.name == preparedName && $0.isAlone && $0.isFlowing && !$0.isRemoving }
     }
 
-    /// None is open, nor being closed.
+    /// Whether no microphone is open or being closed.
     package var isEmpty: Bool { streams.isEmpty }
 
     private var preparedName: String? { prepared.flatMap { paths.microphone(of: $0) } }
 
     private func stream(named name: String) -> Stream? { streams.first { $0.name == name } }
 
-    /// Whether one of these paths has a microphone by itself that is not open.
+    /// Whether one of these paths has a separate microphone that is not open.
     package func isMissing(in users: [Path]) -> Bool {
         users.contains { user in
             guard let name = paths.microphone(of: user.kind) else { return false }
@@ -102,18 +102,18 @@ package final class CaptureStreams {
 
     // MARK: Steps
 
-    /// Opens the microphone of a device whose path is about to be used, if it has one by itself that is wanted.
+    /// Opens the separate microphone of a device before its path is used, if it has one and it is wanted.
     ///
-    /// - Throws: why it cannot be used.
+    /// - Throws: why the microphone cannot be used.
     package func open(for kind: LocalDevice) throws(PathError) {
-        // One that is being given back follows when it is free.
+        // A microphone that is being closed follows when it is free.
         guard isOpen, let name = paths.microphone(of: kind), stream(named: name) == nil else { return }
         try open(name, kind)
     }
 
-    /// Gives back what is open for no call, so that a call can have the card.
+    /// Closes microphones that no call uses, so that a call can have the card.
     ///
-    /// - Returns: whether there is any: `captureRemoved` follows.
+    /// - Returns: whether there are any: `captureRemoved` follows.
     package func giveBackUnused() -> Bool {
         var isAny = false
         for stream in streams where stream.terminal == nil {
@@ -123,7 +123,7 @@ package final class CaptureStreams {
         return isAny
     }
 
-    /// - Parameter users: the open paths, the one that is wanted first.
+    /// - Parameter users: the open paths, the wanted one first.
     package func follow(_ users: [Path]) {
         var wanted: [(name: String, kind: LocalDevice)] = []
         func want(_ kind: LocalDevice) {
@@ -160,7 +160,7 @@ package final class CaptureStreams {
             guard let name = paths.microphone(of: user.kind), let stream = stream(named: name), !stream.isRemoving,
                 taken.insert(name).inserted, stream.terminal != user.terminal
             else { continue }
-            // It has another one, which is on its way out.
+            // The path still has another microphone, which is being removed.
             guard !streams.contains(where: { $0.terminal == user.terminal }) else { continue }
             stream.terminal = user.terminal
             engine.attachCapture(stream.identifier, to: user.terminal)
@@ -217,7 +217,7 @@ package final class CaptureStreams {
                     remedy: "plug the card in again, or see `dmesg`")))
     }
 
-    /// The engine has let go of a stream; `follow` comes next.
+    /// The engine has released a stream; `follow` comes next.
     package func removed(_ identifier: UInt32) {
         guard let index = streams.firstIndex(where: { $0.identifier == identifier }) else { return }
         let stream = streams.remove(at: index)
@@ -225,7 +225,7 @@ package final class CaptureStreams {
         logger.debug("closed the microphone of \(stream.kind)")
     }
 
-    /// The engine has let go of a path: what it used stays.
+    /// The engine has removed a path: its microphone stays open.
     package func pathRemoved(_ terminal: UInt32) {
         for stream in streams where stream.terminal == terminal { stream.terminal = nil }
     }

@@ -5,10 +5,10 @@ package import ControlLoop
 package import Logging
 package import Routing
 
-/// Opens local devices as a program says that is asked before (`AudioConfigurator`), else as the configuration says.
+/// Opens local devices with the settings of `AudioConfigurator`'s program, otherwise with those of the configuration.
 @ControlPlane
 package final class DeviceSettings {
-    /// The program excludes other devices than before.
+    /// The program's excluded devices have changed.
     package let exclusionChanges = Signal<Void>()
     package let configurator: AudioConfigurator
     private let settings: Settings
@@ -36,12 +36,12 @@ package final class DeviceSettings {
         configurator.changes.subscribe(self) { $0.apply($1.new, replacing: $1.old) }
     }
 
-    /// What holds where no program says anything.
+    /// Settings without a program.
     private var usual: AudioSettingsDescription {
         AudioSettingsDescription(period: settings.configuration.periodMilliseconds)
     }
 
-    /// The routing configuration with what the program excludes.
+    /// Adds the program's excluded devices to the routing configuration.
     package func excluding(_ routing: RoutingConfiguration) -> RoutingConfiguration {
         var routing = routing
         for word in configurator.settings?.exclude ?? [] {

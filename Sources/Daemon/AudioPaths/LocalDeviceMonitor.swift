@@ -2,12 +2,12 @@ package import ControlLoop
 package import Diagnostics
 package import Routing
 
-/// Tells which of the configured local devices can be opened, and looks again when sound cards have come or gone.
+/// Finds out which configured local devices can be opened, and checks again when sound cards have come or gone.
 @ControlPlane
 package final class LocalDeviceMonitor {
     package private(set) var present: Set<LocalDevice> = []
     package let found = Signal<LocalDevice>()
-    /// The card of a device that is not in use has gone.
+    /// The card of an unused device has gone.
     package let losses = Signal<LocalDevice>()
     private let wanted: [LocalDevice]
     private let interval: Duration
@@ -15,11 +15,11 @@ package final class LocalDeviceMonitor {
     private let paths: any PathOpening
     private let problems: ProblemList
     private var timer: Timer?
-    /// Devices whose card is not there.
+    /// Devices whose card is missing.
     private var missing: Set<LocalDevice> = []
-    /// Cards have come or gone, or have never been looked at, while nothing was looked at.
+    /// Cards have come or gone while paused, or have never been checked.
     private var hasMissedChange = false
-    /// Sound cards are left alone: what is to be known of them is looked at when that ends.
+    /// Pauses all access to sound cards; pending checks run when it ends.
     package var isPaused: Bool {
         didSet {
             guard isPaused != oldValue else { return }
@@ -29,9 +29,9 @@ package final class LocalDeviceMonitor {
     }
 
     /// - Parameters:
-    ///   - isToldOfCards: `cardsChanged` is called, so that a missing card need not be looked for by the clock.
-    ///   - interval: between two looks at devices that are busy, or missing when nobody tells.
-    ///   - isPaused: looks at nothing before that ends.
+    ///   - isToldOfCards: `cardsChanged` is called, so that a missing card need not be polled.
+    ///   - interval: between two checks of devices that are busy, or missing without notification.
+    ///   - isPaused: starts paused.
     package init(
         wanted: Set<LocalDevice>, paths: any PathOpening, problems: ProblemList, isToldOfCards: Bool = false,
         interval: Duration, isPaused: Bool = false
@@ -53,7 +53,7 @@ package final class LocalDeviceMonitor {
         timer = nil
     }
 
-    /// The device failed while it was in use, or could not be opened.
+    /// The device failed while in use, or could not be opened.
     package func lost(_ error: PathError) {
         present.remove(error.device)
         note(error)
@@ -62,12 +62,12 @@ package final class LocalDeviceMonitor {
 
     /// Sound cards have come or gone.
     ///
-    /// - Parameter used: is not looked at; its own failure says when it has gone.
+    /// - Parameter used: device that is not checked; its own failure shows when it has gone.
     package func cardsChanged(except used: LocalDevice?) {
         hasMissedChange = isPaused
         guard !isPaused else { return }
         for device in wanted where present.contains(device) && device != used {
-            // Another program may have it for the moment: that is no loss before it is wanted.
+            // Another program may be using it: that is no loss before it is wanted.
             guard let error = paths.absence(of: device), error.cause == .missing else { continue }
             lost(error)
             losses.send(device)

@@ -4,14 +4,14 @@ package import Diagnostics
 package import Logging
 package import Routing
 
-/// What the board itself lets people hear: the ringer, the tones of calls, announcements.
+/// The board's own sounds: the ringer, call tones, announcements.
 @ControlPlane
 package final class LocalSounds {
     package let ringer: Ringer
     package let tones: CallTones
     package let announcements: Announcements
 
-    /// - Parameter playable: local devices that can be heard.
+    /// - Parameter playable: local devices that can play.
     package init(
         graph: AudioGraph, router: any RouteDeciding, configuration: RingConfiguration, playable: Set<LocalDevice>,
         problems: ProblemList, logger: Logger
@@ -23,7 +23,7 @@ package final class LocalSounds {
         router.ringing.subscribe(ringer) { $0.follow($1) }
     }
 
-    /// For what begins from here on.
+    /// Applies to sounds that start from now on.
     package func follow(_ configuration: RingConfiguration) {
         ringer.configuration = configuration
         tones.configuration = configuration

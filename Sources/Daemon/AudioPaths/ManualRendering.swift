@@ -5,11 +5,11 @@ package import ControlLoop
 package import DBus
 package import Logging
 
-/// A program in place of the devices (`Audio1.OpenManual`): what it writes goes to the far end of all calls, what they say
-/// comes to it, and no device is opened. One program at a time.
+/// A program in place of the devices (`Audio1.OpenManual`): its audio goes to the far end of all calls, their audio comes to
+/// it, and no device is opened. One program at a time.
 @ControlPlane
 package final class ManualRendering {
-    /// What is asked for to be under way each way. The kernel counts its own part, too: it becomes 40 to 130 ms.
+    /// Requested buffer in each direction. The kernel counts its own overhead, so the actual amount is 40 to 130 ms.
     private static let aheadBlocks = 8
     private let engine: AudioEngine
     private let bus: BusConnection
@@ -17,9 +17,9 @@ package final class ManualRendering {
     private var watch: Subscription?
     private var identifier: UInt32 = 0
 
-    /// The unique bus name of the program; nil while there is none.
+    /// The unique bus name of the program; nil without one.
     package private(set) var holder: String?
-    /// It has begun or ended.
+    /// Manual rendering has begun or ended.
     package let changes = Signal<Void>()
 
     package init(graph: AudioGraph, bus: BusConnection, logger: Logger) {
@@ -31,12 +31,13 @@ package final class ManualRendering {
         }
     }
 
-    /// Gives a program what it writes to and what it reads from. Closing either ends it, and so does leaving the bus.
+    /// Gives a program one descriptor to write to and one to read from. Manual rendering ends when the program closes either
+    /// or leaves the bus.
     ///
     /// - Parameters:
-    ///   - isStream: without borders between messages.
-    ///   - busName: who asks.
-    /// - Throws: `wrongState` while another program does so, `fault` without descriptors to give.
+    ///   - isStream: the descriptors are byte streams without message boundaries.
+    ///   - busName: the requesting program.
+    /// - Throws: `wrongState` while another program renders, `fault` if no descriptors can be created.
     package func open(
         _ format: AudioFormat, isStream: Bool, of busName: String
     ) throws(APIError) -> (uplink: PassedDescriptor, downlink: PassedDescriptor) {

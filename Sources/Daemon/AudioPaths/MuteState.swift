@@ -2,17 +2,17 @@ package import AudioEngine
 package import BTCallAPI
 package import ControlLoop
 
-/// Whether the microphone of the call group is muted; ends with the last call.
+/// Whether the microphone of the call group is muted; the last call's end ends the muting.
 @ControlPlane
 package final class MuteState {
     package private(set) var isMuted = false
-    /// Acts at once, also on calls that are muted already.
+    /// Applies at once, also to calls that are muted already.
     package var mode = MuteMode.voiceProcessing {
         didSet { if mode != oldValue, isMuted { apply(muting) } }
     }
-    /// Muted, or not any more.
+    /// The mute state has changed.
     package let changes = Signal<Void>()
-    /// Mutes what goes to the far end.
+    /// Mutes the audio to the far end.
     package var apply: @ControlPlane (Muting) -> Void
 
     package init(apply: @escaping @ControlPlane (Muting) -> Void = { _ in }) {
@@ -26,7 +26,7 @@ package final class MuteState {
         changes.send()
     }
 
-    /// What is muted now.
+    /// The audio that is muted now.
     package var muting: Muting {
         guard isMuted else { return .off }
         return switch mode {

@@ -1,14 +1,14 @@
 package import BluetoothTypes
 package import ControlLoop
 
-/// What a voice link needs from whoever opened it: its descriptor and the way to close it.
+/// An open voice link: its descriptor and a function that closes it.
 @ControlPlane
 package final class OpenAudioLink {
     package let descriptor: Int32
     package let codec: VoiceCodec
-    /// Size of the first packets to expect, in bytes; the size of those received counts.
+    /// Size of the first packets to expect, in bytes; the size of received packets takes precedence.
     package let packetBytesHint: Int
-    /// The controller's number of the connection; nil where there is none.
+    /// The controller's connection handle; nil if there is none.
     package let handle: UInt16?
     private var release: (@ControlPlane () -> Void)?
 

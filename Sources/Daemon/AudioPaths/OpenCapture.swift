@@ -1,7 +1,7 @@
 package import AudioEngine
 package import ControlLoop
 
-/// An open capture stream by itself; whoever holds it closes it by letting go, after the engine has given it back.
+/// A separately opened capture stream; its owner closes it after the engine has released it.
 @ControlPlane
 package final class OpenCapture {
     package let stream: ALSACapture

@@ -3,7 +3,7 @@ package import ControlLoop
 package import Diagnostics
 import Routing
 
-/// Says why nothing is heard where the board is to be heard beside the calls: rings, tones, announcements.
+/// Reports why rings, tones or announcements beside the calls are not audible.
 @ControlPlane
 package final class OutputProblems {
     private static let problem = "ring.device"
@@ -22,7 +22,7 @@ package final class OutputProblems {
         follow()
     }
 
-    /// The configuration may name another device to ring on.
+    /// Checks again: the configuration may name another ring device.
     package func follow() {
         if let failure {
             problems.begin(

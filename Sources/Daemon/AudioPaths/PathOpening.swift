@@ -3,53 +3,54 @@ package import Configuration
 package import ControlLoop
 package import Routing
 
-/// Where local devices come from: ALSA in the daemon, the simulator's cards in a test.
+/// Source of local devices: ALSA in the daemon, the simulator's cards in a test.
 @ControlPlane
 package protocol PathOpening: AnyObject {
     /// Opens a local device for the audio engine.
     ///
-    /// - Throws: `PathError` with the reason and what to do; nothing is left open.
+    /// - Throws: `PathError` with the reason and what to do; nothing stays open.
     func openPath(_ kind: LocalDevice) throws(PathError) -> OpenPath
-    /// Whether the device could be opened, without opening it: nil when it could, else why not and what to do.
+    /// Checks whether the device could be opened, without keeping it open: nil if it could, otherwise why not and what to
+    /// do.
     func absence(of kind: LocalDevice) -> PathError?
-    /// Sets the period to ask of sound cards that are opened from now on, in milliseconds.
+    /// Sets the period in ms for sound cards that are opened from now on.
     func setPeriod(_ milliseconds: Int)
-    /// Whether the wired headset's own microphone is used or the board's; for paths opened from here on.
+    /// Sets whether the wired headset uses its own microphone or the board's; for paths that are opened from now on.
     ///
-    /// - Returns: whether a path of it that is open is not what was asked for any more.
+    /// - Returns: whether an open path of it no longer matches.
     func setWiredMicrophone(_ isOwn: Bool) -> Bool
-    /// The name of a local device's microphone, which can be opened by itself; devices with the same one share it. Nil: there
-    /// is none, or it cannot be had without the rest of the device.
+    /// Name of a local device's separately openable microphone; devices with the same microphone share it. Nil: it has none,
+    /// or it cannot be opened without the rest of the device.
     func microphone(of kind: LocalDevice) -> String?
-    /// Opens what a local device has beside its microphone; all of it where that cannot be had by itself.
+    /// Opens a local device without its microphone; all of it if the microphone cannot be opened separately.
     ///
     /// - Throws: as `openPath`.
     func openPlayback(_ kind: LocalDevice) throws(PathError) -> OpenPath
-    /// Opens the microphone of a local device by itself.
+    /// Opens the microphone of a local device separately.
     ///
     /// - Throws: as `openPath`.
     func openCapture(_ kind: LocalDevice) throws(PathError) -> OpenCapture
-    /// Opens what a device plays, to be heard beside the calls.
+    /// Opens a device to play beside the calls.
     ///
     /// - Throws: as `openPath`.
     func openOutput(_ device: OutputDevice) throws(PathError) -> OpenPath
-    /// Whether sound cards are opened so that other programs can use them, too; for paths opened from here on.
+    /// Sets whether sound cards are shared with other programs; for paths that are opened from now on.
     func setMixing(_ isOn: Bool)
 }
 
 extension PathOpening {
-    /// What has no period to choose ignores it.
+    /// Ignored by openers without a choice of period.
     package func setPeriod(_ milliseconds: Int) {}
-    /// What has devices for calls only refuses.
+    /// Refused by openers with devices for calls only.
     package func openOutput(_ device: OutputDevice) throws(PathError) -> OpenPath {
         let kind: LocalDevice = if case .local(let kind) = device { kind } else { .speakerphone }
         throw PathError(device: kind, what: "\(device) plays calls only", remedy: "set [ring] device = none")
     }
-    /// What has nothing to share ignores it.
+    /// Ignored by openers without anything to share.
     package func setMixing(_ isOn: Bool) {}
-    /// What has no microphones to choose from ignores it.
+    /// Ignored by openers without a choice of microphones.
     package func setWiredMicrophone(_ isOwn: Bool) -> Bool { false }
-    /// What has one stream for both directions has no microphone by itself.
+    /// A device with one stream for both directions has no separate microphone.
     package func microphone(of kind: LocalDevice) -> String? { nil }
     package func openPlayback(_ kind: LocalDevice) throws(PathError) -> OpenPath { try openPath(kind) }
     package func openCapture(_ kind: LocalDevice) throws(PathError) -> OpenCapture {
@@ -66,9 +67,9 @@ package struct PathError: Error, Equatable, Sendable, CustomStringConvertible {
     package let cause: Cause
 
     package enum Cause: Sendable {
-        /// The sound card is not there: its coming will be told.
+        /// The sound card is missing; its arrival will be reported.
         case missing
-        /// Somebody has it open, this program perhaps.
+        /// Some program, perhaps this one, has it open.
         case busy
         case other
     }
@@ -83,7 +84,7 @@ package struct PathError: Error, Equatable, Sendable, CustomStringConvertible {
     package var description: String { "\(device): \(what); \(remedy)" }
 }
 
-/// Open sound-card streams; whoever holds it closes them by letting go, after the engine has given them back.
+/// Open sound-card streams; the owner closes them after the engine has released them.
 @ControlPlane
 package final class OpenPath {
     package let terminal: TerminalKind
@@ -91,7 +92,7 @@ package final class OpenPath {
     package let summary: String
     private var release: (@ControlPlane () -> Void)?
 
-    /// - Parameter release: closes what is behind the terminal; called once.
+    /// - Parameter release: closes the streams behind the terminal; called once.
     package init(terminal: TerminalKind, summary: String, release: @escaping @ControlPlane () -> Void) {
         self.terminal = terminal
         self.summary = summary

@@ -1,11 +1,11 @@
 package import Configuration
 
-/// Where a playback is heard, whatever comes and goes meanwhile.
+/// Where a playback is heard; stays the same while devices come and go.
 package enum PlaybackPlace: Hashable, Sendable {
-    /// With the calls, where they are routed; not at all without a route.
+    /// With the calls on their route; silent without a route.
     case route
-    /// By itself. Where the device carries a call or cannot be opened, with the calls if it `joins` them.
+    /// On the device alone. If the device carries a call or cannot be opened: with the calls if `joins`, otherwise silent.
     case output(OutputDevice, joins: Bool)
-    /// With the calls where there is a route, else by itself.
+    /// With the calls while they have a route, otherwise on the device alone.
     case routeOrOutput(OutputDevice)
 }

@@ -5,7 +5,7 @@ package import Diagnostics
 package import Logging
 import Routing
 
-/// Keeps over a restart what clients have set: settings, the preferred and the default device, the mute mode, volumes.
+/// Saves what clients have set over a restart: settings, preferred and default device, mute mode, volumes.
 @ControlPlane
 package final class PreferenceKeeper {
     private let store: PreferenceStore?
@@ -19,8 +19,8 @@ package final class PreferenceKeeper {
     private let logger: Logger
 
     /// - Parameters:
-    ///   - store: nil keeps nothing.
-    ///   - kept: what was kept before.
+    ///   - store: nil saves nothing.
+    ///   - kept: saved by an earlier run.
     package init(
         store: PreferenceStore?, kept: PreferenceStore.Preferences, writer: StateWriter, settings: Settings,
         router: any RouteDeciding, audio: AudioParts, problems: ProblemList, logger: Logger
@@ -39,7 +39,7 @@ package final class PreferenceKeeper {
         showDropped()
     }
 
-    /// What was set before the daemon ended; a value that is not accepted any more is left out.
+    /// Restores the saved values; a value that is no longer accepted is skipped.
     package func restore() {
         if let device = kept.preferred.flatMap({ AudioDevice(parsing: $0) }) { router.handle(.setPreferred(device)) }
         if let device = kept.standard.flatMap({ AudioDevice(parsing: $0) }) { router.handle(.setDefault(device)) }
@@ -58,7 +58,7 @@ package final class PreferenceKeeper {
         }
     }
 
-    /// Something of it has been set.
+    /// Saves the values; called after a change.
     package func keep() {
         guard let store else { return }
         let policy = router.policy
@@ -75,7 +75,7 @@ package final class PreferenceKeeper {
         }
     }
 
-    /// Shows which settings from before are not in force any more, until each is set again or given back.
+    /// Reports saved settings that are no longer accepted, until each is set again or reset.
     private func showDropped() {
         let names = settings.dropped.sorted()
         guard let first = names.first else { return problems.end("settings") }

@@ -1,9 +1,9 @@
 package import ControlLoop
 
-/// A ring tone as it is played.
+/// A ring tone's samples.
 package struct RingTone: Equatable, Sendable {
     package let samples: [Int16]
-    /// The file is longer than a ring tone may be.
+    /// Whether the file is longer than a ring tone may be.
     package let isCut: Bool
 
     package init(samples: [Int16], isCut: Bool) {
@@ -12,16 +12,16 @@ package struct RingTone: Equatable, Sendable {
     }
 }
 
-/// Reads ring tones beside the control loop: a file may be long, and its disk slow or gone.
+/// Reads ring tones outside the control loop: a file may be long, and its disk slow or gone.
 ///
-/// Whoever asks gets an answer within `patience`; a file that takes longer is read to its end all the same, and nothing else
-/// meanwhile, so that no more than one thread ever waits.
+/// Every request is answered within `patience`. A file that takes longer is still read to its end, and no other file
+/// meanwhile, so that at most one thread waits.
 @ControlPlane
 package final class RingToneReader {
     package nonisolated static let patience = Duration.milliseconds(500)
 
     package typealias Outcome = Result<RingTone, RingFileError>
-    /// Reads a file for a rate in frames per second; called in another thread.
+    /// Reads a file for a sample rate in Hz; called in another thread.
     package typealias Source = @Sendable (_ file: String, _ rate: Int) -> Outcome
 
     private let patience: Duration
@@ -52,7 +52,7 @@ package final class RingToneReader {
                 self?.file = nil
                 self?.answer(outcome)
             })
-        // Without a thread to be had it is read here and now.
+        // Without a thread the file is read here and now.
         guard isStarted else { return then(source(file, rate)) }
         self.file = file
         waiters = [then]

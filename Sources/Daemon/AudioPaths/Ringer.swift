@@ -6,8 +6,8 @@ package import Diagnostics
 package import Logging
 package import Routing
 
-/// Rings: on the board's ring device while the policy has the local ringer on, and in a headset's link while that rings
-/// in-band (routing policy §9). Never where a call is heard, unless the board has one device for both.
+/// Rings on the board's ring device while the policy has the local ringer on, and in a headset's link while that rings
+/// in-band (docs/inside/Routing.md). Never rings where a call is heard, unless the board has one device for both.
 @ControlPlane
 package final class Ringer {
     /// The built-in tone: two sines that small loudspeakers play well.
@@ -18,11 +18,11 @@ package final class Ringer {
     private let problems: ProblemList
     private let logger: Logger
     package var configuration: RingConfiguration
-    /// One place where it rings.
+    /// State of ringing at one place.
     private enum Ring {
-        /// The file is being read; the number tells this from an earlier one.
+        /// The file is being read; the number distinguishes this attempt from earlier ones.
         case reading(UInt64)
-        /// The graph's number of it.
+        /// Playing; the graph's number of the playback.
         case playing(UInt32)
     }
 
@@ -32,7 +32,7 @@ package final class Ringer {
     private var headset: Ring?
     private var lastReading: UInt64 = 0
 
-    /// A telephony application rings by itself, on the ALSA PCM `btcall:ring`: the board's own ringer is silent meanwhile.
+    /// A telephony application rings on the ALSA PCM `btcall:ring`: the board's own ringer is silent meanwhile.
     package var isReplaced = false {
         didSet { update() }
     }
@@ -45,7 +45,7 @@ package final class Ringer {
         self.logger = logger
     }
 
-    /// Rings as the policy wants, or not at all.
+    /// Rings as the policy wants, or stops.
     package func follow(_ ringing: Ringing) {
         present = ringing
         update()
@@ -54,7 +54,7 @@ package final class Ringer {
     private func update() {
         let isInband = present.headset == .inband && !isReplaced
         if let device = present.local && !isReplaced ? configuration.output : nil {
-            // In the headset's link it rings already.
+            // It already rings in the headset's link.
             if local == nil { begin(\.local, at: .output(device, joins: !isInband)) }
         } else {
             end(\.local)
@@ -80,7 +80,7 @@ package final class Ringer {
         let number = lastReading
         self[keyPath: ring] = .reading(number)
         reader.read(file, atRate: graph.engine.busRate) { [weak self] outcome in
-            // It may have stopped meanwhile, and begun again.
+            // Ringing may have stopped meanwhile, and started again.
             guard let self, case .reading(number) = self[keyPath: ring] else { return }
             self[keyPath: ring] = play(source(file, outcome), at: place)
         }
@@ -101,7 +101,7 @@ package final class Ringer {
         .tone(ToneSpecification(Self.frequencies, cadence: configuration.cadence, peak: Self.peak))
     }
 
-    /// The built-in tone when the file cannot be used, which is a problem of the daemon until it can.
+    /// Falls back to the built-in tone when the file cannot be used, which is a problem of the daemon until it can.
     private func source(_ file: String, _ outcome: RingToneReader.Outcome) -> PlaybackSource {
         switch outcome {
         case .success(let tone):
@@ -131,13 +131,13 @@ package struct RingFileError: Error, Equatable {
 
 /// A WAV file as a ring tone.
 package enum RingFile {
-    /// 60 s of two channels at 48 kHz, and what stands before them.
+    /// 60 s of two channels at 48 kHz, and the file's headers.
     private static let mostBytes = 12 << 20
     private static let rates = 8_000...48_000
     /// Longest ring tone in seconds; the rest of a longer one is left out.
     package static let longestSeconds = 60
 
-    /// The beginning of a file, as it is played.
+    /// Reads and converts the beginning of a file.
     package static func tone(_ path: String, atRate rate: Int) -> RingToneReader.Outcome {
         do throws(RingFileError) {
             let content = try read(path)
@@ -150,7 +150,7 @@ package enum RingFile {
         }
     }
 
-    /// - Throws: for what is no 16-bit PCM with one or two channels and 8000 to 48000 frames per second, or has none.
+    /// - Throws: for a file without 16-bit PCM of one or two channels at 8000 to 48000 Hz, or without audio data.
     package static func read(_ path: String) throws(RingFileError) -> WaveContent {
         let bytes = try bytes(path)
         let content: WaveContent

@@ -3,35 +3,35 @@ package import ControlLoop
 package import Diagnostics
 package import Routing
 
-/// Who takes the selections of programs: the route controller, or a test.
+/// Accepts programs' selections; implemented by the route controller, or by a test.
 @ControlPlane
 package protocol SelectionTaking: AnyObject {
-    /// The number that the policy gave the last choice, whoever made it; nil: there is none.
+    /// The policy's number of the last choice by any client; nil without a choice.
     var choiceSequence: Int? { get }
     func handle(_ event: RoutingEvent)
 }
 
-/// Who decides on the route: is told what happens, and tells what it has decided. The route controller, or a test.
+/// Decides on the route: receives events and sends its decisions. The route controller, or a test.
 @ControlPlane
 package protocol RouteDeciding: SelectionTaking {
     var policy: RoutingPolicy { get }
-    /// What the policy was fed with, for questions about the past.
+    /// Record of the policy's inputs, for questions about the past.
     var recorder: FlightRecorder { get }
     /// Sent once the audio has been moved.
     var notices: Signal<RouteNotice> { get }
-    /// How the policy wants it to ring from now on.
+    /// How the policy wants to ring from now on.
     var ringing: Signal<Ringing> { get }
-    /// The policy gives a headset back to its music.
+    /// The policy returns a headset to its music.
     var musicReturns: Signal<BluetoothAddress> { get }
     /// Says why a selection would be refused, before it is made.
     func refusal(ofSelecting device: AudioDevice) -> RoutingError?
 }
 
-/// What is told of the route once the audio has been moved.
+/// Notice about the route, sent once the audio has been moved.
 package enum RouteNotice {
     case routeChanged(old: Route?, new: Route?, RouteChangeReason)
     case devicesChanged
     case activationFailed(BluetoothAddress)
-    /// Something that the bus shows may have changed.
+    /// A property on the bus may have changed.
     case stateChanged
 }

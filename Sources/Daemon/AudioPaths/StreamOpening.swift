@@ -2,12 +2,12 @@ package import AudioEngine
 package import BluetoothTypes
 package import ControlLoop
 
-/// An A2DP stream to a headset; whoever holds it gives it back after the engine has let go of it.
+/// An A2DP stream to a headset; the owner releases it after the engine has.
 @ControlPlane
 package final class OpenStream {
     package let address: BluetoothAddress
     package let stream: MediaStream
-    /// From a packet's being sent to its sound, as the headset says it, in milliseconds.
+    /// Delay from sending a packet to its sound in ms, as the headset reports it.
     package let delayMilliseconds: Int
     private var release: (@ControlPlane () -> Void)?
 
@@ -28,23 +28,23 @@ package final class OpenStream {
     }
 }
 
-/// Where streams come from on which something is heard beside the calls.
+/// Source of streams that play beside the calls.
 @ControlPlane
 package protocol StreamOpening: AnyObject {
-    /// Whether something can be heard beside the calls on this headset.
+    /// Whether this headset is free to play beside the calls.
     func isFree(_ headset: BluetoothAddress) -> Bool
-    /// The headset for what may be heard on any: the one that plays already, else the one that came last; nil while none is
-    /// free.
+    /// Default headset for playbacks on any headset: the one that is playing, otherwise the most recent one; nil while none
+    /// is free.
     var chosen: BluetoothAddress? { get }
-    /// Something is to be heard on these from now on, and on no others; `AudioGraph.streamsChanged` says that a stream is
-    /// there, or that a headset is free or is not.
+    /// Sets the headsets that have something to play. `AudioGraph.streamsChanged` reports that a stream exists, or that a
+    /// headset has become free or busy.
     func setWanted(_ headsets: Set<BluetoothAddress>)
-    /// The stream to a headset; nil while it is not there yet.
+    /// Takes the stream to a headset; nil while it does not exist yet.
     func takeStream(for headset: BluetoothAddress) -> OpenStream?
-    /// The engine cannot go on with the stream.
+    /// The engine has given the stream up.
     ///
     /// - Parameters:
     ///   - code: `errno`; 0 is an orderly end.
-    ///   - isRoute: calls were routed to it.
+    ///   - isRoute: calls were routed to the stream.
     func streamFailed(_ address: BluetoothAddress, code: Int32, isRoute: Bool)
 }

@@ -5,16 +5,16 @@ package import Configuration
 package import ControlLoop
 package import Diagnostics
 
-/// What is done to the microphone: as the configuration says, unless it was switched off or bypassed at run time.
+/// Voice processing of the microphone: as configured, unless it was switched off or bypassed at run time.
 @ControlPlane
 package final class VoiceControl {
-    /// Names of the properties of `Audio1` that are other than before.
+    /// Properties of `Audio1` have changed; sent with their names.
     package let changes = Signal<[String]>()
     private let graph: AudioGraph
     private let problems: ProblemList
     private var configuration: Configuration
     private var isSwitchedOn = true
-    /// It could not be set up.
+    /// Whether the set-up of the processor failed.
     private var hasFailed = false
     package private(set) var isBypassed = false
 
@@ -25,13 +25,13 @@ package final class VoiceControl {
         build()
     }
 
-    /// Something is done to the microphone.
+    /// Whether the microphone is processed.
     package var isEnabled: Bool { isSwitchedOn && configuration.voiceProcessing != .none }
 
-    /// Who does it.
+    /// The processor in use.
     package var kind: VoiceProcessingKind { isEnabled && !hasFailed ? configuration.voiceProcessing : .none }
 
-    /// - Throws: `wrongState` where the configuration names nobody who could do it.
+    /// - Throws: `wrongState` if the configuration names no processor.
     package func setEnabled(_ isOn: Bool) throws(APIError) {
         guard configuration.voiceProcessing != .none else {
             throw APIError(
@@ -51,7 +51,7 @@ package final class VoiceControl {
         changes.send([BTCallName.Audio.voiceProcessingBypassed])
     }
 
-    /// Does what the configuration says now.
+    /// Applies a changed configuration.
     package func follow(_ new: Configuration) {
         let old = configuration
         configuration = new
@@ -90,7 +90,7 @@ package final class VoiceControl {
             remedy: "set audio.voiceProcessing to another value, or free memory and set it again")
         guard wanted != .none else { return }
         hasFailed = true
-        // What was there before, for another wish, is not what is wanted now.
+        // Remove the earlier processor, too: it does not match the present configuration.
         graph.setVoiceProcessing(.none, []) { [weak self] problem in self?.built(.none, problem) }
         changes.send([BTCallName.Audio.voiceProcessor])
     }

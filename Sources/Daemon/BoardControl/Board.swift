@@ -4,13 +4,13 @@ package import Diagnostics
 package import Logging
 package import Routing
 
-/// What the board itself tells and lets be set: the jack, the hook, the mixers. Maps it to events, decides nothing.
+/// Watches and sets the board's hardware: jack, hook, mixers. Translates it into events and decides nothing.
 @ControlPlane
 package final class Board: HardwareSetting {
     package let events = Signal<RoutingEvent>()
-    /// Sound cards have come or gone; their jacks have been looked at.
+    /// Sound cards have come or gone; their jacks have been checked.
     package let cardChanges = Signal<Void>()
-    /// Whether coming and going of sound cards is told, so that nobody has to look by the clock.
+    /// Whether arrival and removal of sound cards is reported, so that nobody has to poll.
     package let watchesCards: Bool
     private let source: (any BoardOpening)?
     private let jack: JackMonitor?
@@ -18,22 +18,22 @@ package final class Board: HardwareSetting {
     private let mixers: [MixerKeeper]
     private let logger: Logger
     private var second: Timer?
-    /// udev may link a device later than it has made it.
+    /// udev may link a device some time after creating it.
     private static let secondLook = Duration.seconds(1)
-    /// They have come or gone, or have never been looked at, while nothing was looked at.
+    /// Cards have come or gone while paused, or have never been checked.
     private var hasMissedChange: Bool
-    /// Sound cards are left alone: their jacks and mixers are looked at when that ends.
+    /// Pauses all access to sound cards; jacks and mixers are checked when it ends.
     package var isPaused: Bool {
         didSet {
             if oldValue, !isPaused, hasMissedChange { look(.cards) }
         }
     }
 
-    /// Looks at everything once; events come after `start`.
+    /// Checks everything once; events come after `start`.
     ///
     /// - Parameters:
-    ///   - source: nil watches nothing, and every device is there when its sound card is.
-    ///   - isPaused: looks at no sound card before that ends.
+    ///   - source: nil watches nothing; every device is then present when its sound card is.
+    ///   - isPaused: starts paused.
     package init(
         configuration: Configuration, source: (any BoardOpening)?, problems: ProblemList, logger: Logger,
         isPaused: Bool = false
@@ -76,7 +76,7 @@ package final class Board: HardwareSetting {
         source.onChange = { [weak self] area in self?.changed(area) }
     }
 
-    /// Tells what is so at the beginning, and from then on what changes.
+    /// Sends the present state as events, and changes from then on.
     package func start() {
         jack?.onEdge = { [weak self] edge in self?.events.send(edge) }
         hook?.onEvent = { [weak self] event in self?.events.send(event) }
@@ -94,13 +94,13 @@ package final class Board: HardwareSetting {
         for mixer in mixers { mixer.stop() }
     }
 
-    /// Whether the jack says that the wired headset is there; else its sound card alone does.
+    /// Whether the jack shows if the wired headset is plugged in; otherwise its sound card's presence does.
     package var managesWired: Bool { jack?.isManaged ?? false }
 
-    /// Whether the jack, which would say otherwise, is empty.
+    /// Whether the jack is watched and empty.
     package var isWiredUnplugged: Bool { managesWired && jack?.state == .empty }
 
-    /// For `btcall why`.
+    /// Remarks for `btcall why`.
     package var notes: [String] { mixers.compactMap(\.note) }
 
     // MARK: What the policy wants
@@ -116,7 +116,7 @@ package final class Board: HardwareSetting {
         for mixer in mixers { mixer.refresh() }
     }
 
-    /// Reads everything once more, as a client has asked for.
+    /// Reads everything again, at a client's request.
     package func refresh() {
         hook?.refresh()
         hasMissedChange = isPaused
@@ -149,7 +149,7 @@ package final class Board: HardwareSetting {
         let wasManaged = managesWired
         jack?.look()
         if !wasManaged, managesWired {
-            // It was there with its card alone: from here on the jack says so.
+            // Until now its card's presence counted; from now on the jack does.
             events.send(.localLost(.wiredHeadset))
         }
         hook?.look()

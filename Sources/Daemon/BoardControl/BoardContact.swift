@@ -1,6 +1,6 @@
 package import ControlLoop
 
-/// Something of the board that is watched, with what it says now. Whoever holds it ends the watching by `close`.
+/// A watched part of the board with its present state. Its owner ends the watching by `close`.
 @ControlPlane
 package final class BoardContact<State: Equatable & Sendable> {
     package private(set) var state: State
@@ -11,7 +11,7 @@ package final class BoardContact<State: Equatable & Sendable> {
     private var release: (@ControlPlane () -> Void)?
 
     /// - Parameters:
-    ///   - reread: reads the hardware once more and reports.
+    ///   - reread: reads the hardware again and reports.
     ///   - release: called once.
     package init(
         _ state: State, reread: @escaping @ControlPlane () -> Void, release: @escaping @ControlPlane () -> Void
@@ -21,14 +21,14 @@ package final class BoardContact<State: Equatable & Sendable> {
         self.release = release
     }
 
-    /// For whoever watches the hardware.
+    /// Reports a state; called by the part that watches the hardware.
     package func report(_ state: State) {
         guard state != self.state, release != nil else { return }
         self.state = state
         onChange?()
     }
 
-    /// For whoever watches the hardware: there is nothing to watch any more.
+    /// Reports that the hardware has gone; called by the part that watches it.
     package func vanish() {
         guard release != nil else { return }
         let handler = onGone

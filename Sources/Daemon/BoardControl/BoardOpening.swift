@@ -2,12 +2,12 @@ package import ALSA
 package import Configuration
 package import ControlLoop
 
-/// Parts of the machine that devices come and go in.
+/// Parts of the machine where devices come and go.
 package enum BoardArea: Hashable, Sendable, CaseIterable {
     case cards, inputs, lines
 }
 
-/// What one source says about the jack; nil what it does not know.
+/// One source's reading of the jack; nil for what it cannot tell.
 package struct JackReading: Hashable, Sendable {
     package var isPlugged: Bool?
     package var hasMicrophone: Bool?
@@ -18,31 +18,31 @@ package struct JackReading: Hashable, Sendable {
     }
 }
 
-/// Where jacks, hooks and mixers come from: the kernel in the daemon, a test's own board in a test.
+/// Source of jacks, hooks and mixers: the kernel in the daemon, a simulated board in a test.
 @ControlPlane
 package protocol BoardOpening: AnyObject {
-    /// Something has come or gone in an area that is watched, and has settled.
+    /// Something has come or gone in a watched area, and has settled.
     var onChange: (@ControlPlane (BoardArea) -> Void)? { get set }
-    /// Begins to watch an area; false when that is not possible.
+    /// Starts to watch an area; false if that is not possible.
     func watch(_ area: BoardArea) -> Bool
-    /// Watches no area any more.
+    /// Stops watching all areas.
     func stop()
-    /// What tells of the jack of a PCM's card by its usual name; empty for nothing.
+    /// Finds the jack of a PCM's card by its usual names; empty if there is none.
     func findJack(ofPCM pcm: String) -> [JackPart]
     func openJack(_ part: JackPart, pcm: String) throws(BoardError) -> BoardContact<JackReading>
     /// The state is whether the handset is lifted.
     func openHook(_ hook: HookSpecification) throws(BoardError) -> BoardContact<Bool>
-    /// Opens a simple mixer control of a PCM's card, watched from the beginning.
+    /// Opens and watches a simple mixer control of a PCM's card.
     func openMixer(_ name: String, pcm: String) throws(BoardError) -> any MixerControl
 }
 
-/// A volume control that is open.
+/// An open volume control.
 @ControlPlane
 package protocol MixerControl: AnyObject {
     var setting: MixerElement.Setting { get }
-    /// Somebody has changed the control, this program included.
+    /// Some program has changed the control, perhaps this one.
     var onChange: (@ControlPlane () -> Void)? { get set }
-    /// It has gone, and is closed.
+    /// The control has gone, and is closed.
     var onGone: (@ControlPlane () -> Void)? { get set }
     func setting(percent: Int) -> MixerElement.Setting
     func percent(of setting: MixerElement.Setting) -> Int
@@ -56,7 +56,7 @@ extension MixerElement: MixerControl {}
 package struct BoardError: Error, Equatable, Sendable {
     package let what: String
     package let remedy: String
-    /// The sound card of the device is not there at all: the device itself says so already.
+    /// The device's sound card is missing; the device itself reports that already.
     package let isCardMissing: Bool
 
     package init(what: String, remedy: String, isCardMissing: Bool = false) {

@@ -4,13 +4,13 @@ package import BluetoothTypes
 package struct ForeignChangeGuard: Hashable, Sendable {
     package enum Reaction: Hashable, Sendable {
         case reassert
-        /// It has happened too often: the other program has it from here on.
+        /// It has happened too often: leave the setting to the other program.
         case yield
-        /// It has been yielded.
+        /// The setting was left to the other program before.
         case ignore
     }
 
-    /// So many changes within the window are a fight.
+    /// Number of changes within the window that counts as a fight.
     package static let limit = 3
     package static let window = Duration.seconds(10)
 
@@ -27,6 +27,6 @@ package struct ForeignChangeGuard: Hashable, Sendable {
         return hasYielded ? .yield : .reassert
     }
 
-    /// The setting is ours again: the route has changed, or somebody has asked for it.
+    /// Takes the setting back: the route has changed, or a client requested it.
     package mutating func reset() { self = ForeignChangeGuard() }
 }

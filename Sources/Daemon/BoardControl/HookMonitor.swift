@@ -4,7 +4,7 @@ package import Diagnostics
 package import Logging
 package import Routing
 
-/// Tells when the handset is lifted and hung up, and looks again for a hook that could not be found.
+/// Reports when the handset is lifted and hung up; checks again for a hook that was not found.
 @ControlPlane
 package final class HookMonitor {
     package var onEvent: (@ControlPlane (RoutingEvent) -> Void)?
@@ -26,7 +26,7 @@ package final class HookMonitor {
         self.logger = logger
     }
 
-    /// The area that the hook can come and go in.
+    /// The area in which the hook comes and goes.
     package var area: BoardArea {
         switch specification.source {
         case .input: .inputs
@@ -34,7 +34,7 @@ package final class HookMonitor {
         }
     }
 
-    /// Opens the hook if it is not open yet, and sees whether it is still there.
+    /// Opens the hook if it is not open, and checks whether it still exists.
     package func look() {
         contact?.refresh()
         if contact == nil {
@@ -54,7 +54,7 @@ package final class HookMonitor {
         update()
     }
 
-    /// Reads the hardware once more, whether it has told anything or not.
+    /// Reads the hardware again, even without a notification.
     package func refresh() { look() }
 
     package func stop() {
@@ -69,7 +69,7 @@ package final class HookMonitor {
         ControlLoop.shared.perform { [weak self] in self?.look() }
     }
 
-    /// A hook that has gone tells nothing: the choice that it stood for is taken back.
+    /// Updates the state. A hook that has gone counts as hung up, which withdraws its choice.
     private func update() {
         let now = contact?.state ?? false
         guard now != isLifted else { return }

@@ -4,13 +4,13 @@ package import Diagnostics
 package import Logging
 package import Routing
 
-/// Tells what is plugged into the wired headset's socket, before debouncing, and looks again for what could not be found.
+/// Reports what is plugged into the wired headset's socket, before debouncing; checks again for parts that were not found.
 @ControlPlane
 package final class JackMonitor {
-    /// Called after each change, with an edge as the policy takes it.
+    /// Called after each change with an edge for the policy.
     package var onEdge: (@ControlPlane (RoutingEvent) -> Void)?
     package private(set) var state = JackState.empty
-    /// Whether the jack says that the headset is there; else its sound card alone does.
+    /// Whether the jack shows if the headset is plugged in; otherwise its sound card's presence does.
     package var isManaged: Bool {
         switch specification {
         case .parts: true
@@ -18,7 +18,7 @@ package final class JackMonitor {
         case nil: !contacts.isEmpty
         }
     }
-    /// Whether something that the configuration names is not watched now.
+    /// Whether a part that the configuration names is not watched now.
     package private(set) var isIncomplete = false
 
     private let specification: JackSpecification?
@@ -31,9 +31,9 @@ package final class JackMonitor {
     private static let problem = "jack.wiredHeadset"
 
     /// - Parameters:
-    ///   - specification: nil finds the jack by itself.
+    ///   - specification: nil finds the jack by its usual names.
     ///   - pcm: of the wired headset.
-    ///   - hasCapture: whether it has a microphone where nothing tells of one.
+    ///   - hasCapture: whether the headset is assumed to have a microphone if no reading says.
     package init(
         specification: JackSpecification?, pcm: String, hasCapture: Bool, source: any BoardOpening,
         problems: ProblemList, logger: Logger
@@ -46,7 +46,7 @@ package final class JackMonitor {
         self.logger = logger
     }
 
-    /// The areas that the jack can come and go in.
+    /// The areas in which the jack comes and goes.
     package var areas: Set<BoardArea> {
         switch specification {
         case .cardAlone: []
@@ -62,7 +62,7 @@ package final class JackMonitor {
         }
     }
 
-    /// Opens what is not open yet.
+    /// Opens the parts that are not open yet.
     package func look() {
         switch specification {
         case .cardAlone: return
@@ -72,7 +72,7 @@ package final class JackMonitor {
         update()
     }
 
-    /// Reads the hardware once more, whether it has told anything or not.
+    /// Reads the hardware again, even without a notification.
     package func refresh() {
         look()
         for contact in contacts.values { contact.refresh() }
@@ -124,7 +124,7 @@ package final class JackMonitor {
         contacts[part] = nil
         logger.notice("the jack \(part) of wiredHeadset has gone")
         update()
-        // The card has gone with it, or it alone: the next look says which.
+        // Either the card has gone or only the jack: the next check shows which.
         ControlLoop.shared.perform { [weak self] in self?.look() }
     }
 
@@ -144,7 +144,7 @@ package final class JackMonitor {
         }
     }
 
-    /// - Parameter hasCapture: what is assumed of the microphone where no reading tells.
+    /// - Parameter hasCapture: assumed presence of the microphone if no reading says.
     package nonisolated static func state(of readings: [JackReading], hasCapture: Bool) -> JackState {
         let outputs = readings.compactMap(\.isPlugged)
         let microphones = readings.compactMap(\.hasMicrophone)

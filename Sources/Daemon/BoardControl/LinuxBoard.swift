@@ -4,7 +4,7 @@ package import Configuration
 package import ControlLoop
 package import Logging
 
-/// The board as the kernel shows it: control elements and mixers of sound cards, input devices, GPIO lines.
+/// The board through the kernel: control elements and mixers of sound cards, input devices, GPIO lines.
 @ControlPlane
 package final class LinuxBoard: BoardOpening {
     package var onChange: (@ControlPlane (BoardArea) -> Void)?
@@ -15,8 +15,8 @@ package final class LinuxBoard: BoardOpening {
     private var watches: [BoardArea: DirectoryWatch] = [:]
 
     /// - Parameters:
-    ///   - devices: where the device nodes are.
-    ///   - settling: how long it has to be quiet after devices have come or gone: udev sets their permissions.
+    ///   - devices: directory of the device nodes.
+    ///   - settling: quiet time required after devices have come or gone, in which udev sets their permissions.
     package init(
         devices: String = "/dev", catalogue: InputCatalogue = InputCatalogue(), settling: Duration = .milliseconds(150),
         logger: Logger
@@ -61,7 +61,7 @@ package final class LinuxBoard: BoardOpening {
     package func findJack(ofPCM pcm: String) -> [JackPart] {
         var index: Int?
         if let name = Card.control(ofPCM: pcm), let control = try? CardControl(card: name) {
-            // A card that cannot be opened has no jack that could be watched; its device says what is wrong.
+            // A card that cannot be opened has no watchable jack; its device reports what is wrong.
             let names = control.elements().filter(\.isBoolean).map(\.name)
             index = control.index
             control.close()
@@ -74,7 +74,7 @@ package final class LinuxBoard: BoardOpening {
             }
         }
         let node = catalogue.all().first { node in
-            // A jack of another card is not this headset's.
+            // A jack of another card does not belong to this headset.
             node.codes.contains(.headphoneInserted) && (node.card == nil || node.card == index)
         }
         return node.map { [.input($0.path)] } ?? []
@@ -219,7 +219,7 @@ package final class LinuxBoard: BoardOpening {
     }
 }
 
-/// Boolean elements of one name on one card; found anew when a driver has made them anew.
+/// Boolean elements of one name on one card; looked up again when a driver has recreated them.
 @ControlPlane
 private final class ControlWatch {
     private let control: CardControl
@@ -231,7 +231,7 @@ private final class ControlWatch {
         self.name = name
     }
 
-    /// Whether one of them is on; nil when there is none.
+    /// Whether one of them is on; nil without elements.
     var isOn: Bool? {
         if let known = read() { return known }
         elements = control.elements().filter { $0.name == name && $0.isBoolean }
@@ -243,7 +243,7 @@ private final class ControlWatch {
         return values.isEmpty || values.count < elements.count ? nil : values.contains(true)
     }
 
-    /// What the card has in its place: its jacks, or anything that is on or off.
+    /// Alternatives on the card: its jacks, otherwise all Boolean elements.
     var others: [String] {
         let all = control.elements().filter(\.isBoolean).map(\.name)
         let jacks = all.filter { $0.hasSuffix("Jack") }

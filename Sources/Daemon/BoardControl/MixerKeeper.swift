@@ -4,8 +4,8 @@ package import Diagnostics
 package import Logging
 package import Routing
 
-/// Keeps the volume control of one local device as it has to be while the device carries the call, and says when another
-/// program changes it.
+/// Sets the volume control of one local device while the device carries the call, and reports when another program changes
+/// it.
 @ControlPlane
 package final class MixerKeeper {
     package let device: LocalDevice
@@ -18,9 +18,9 @@ package final class MixerKeeper {
     /// Open while the device is active.
     private var control: (any MixerControl)?
     private var isActive = false
-    /// The level that was there before anything was set.
+    /// The level before anything was set.
     private var found: MixerElement.Setting?
-    /// What the control has been set to, as it reads back: anything else is somebody else's.
+    /// The set value as it reads back: any other value was set by another program.
     private var expected: MixerElement.Setting?
     private var contest = ForeignChangeGuard()
     private var taken: MixerElement.Setting?
@@ -42,7 +42,7 @@ package final class MixerKeeper {
         self.logger = logger
     }
 
-    /// For `btcall why`; nil when there is nothing to say.
+    /// Remark for `btcall why`; nil if there is none.
     package var note: String? {
         guard let control, let expected, let taken else { return nil }
         return
@@ -51,7 +51,7 @@ package final class MixerKeeper {
             + " \(control.percent(of: expected)) %) until the route changes or Refresh"
     }
 
-    /// Sees whether the control is there and which level it has. To be called at the start and when cards have come.
+    /// Checks whether the control exists, and its level. Call it at the start and when cards have arrived.
     package func look() {
         if isActive {
             if control == nil { open() }
@@ -62,7 +62,7 @@ package final class MixerKeeper {
         control.close()
     }
 
-    /// The device carries the call from here on.
+    /// The device carries the call from now on.
     package func activate() {
         guard !isActive else { return }
         isActive = true
@@ -75,7 +75,7 @@ package final class MixerKeeper {
         letGo()
     }
 
-    /// Sets the control once more, also after it has been left to another program.
+    /// Sets the control again, even after it was left to another program.
     package func refresh() {
         guard isActive else { return look() }
         guard let control else { return open() }
@@ -118,7 +118,7 @@ package final class MixerKeeper {
 
     private func learn(_ control: any MixerControl) {
         let now = control.setting
-        // Another card under the same name begins anew.
+        // A different card under the same name starts over.
         if found?.volumes.count != now.volumes.count { found = now }
     }
 
@@ -173,7 +173,7 @@ package final class MixerKeeper {
         end()
     }
 
-    /// Whatever was contested is so no longer.
+    /// Ends the contest for the control.
     private func end() {
         contest.reset()
         guard taken != nil else { return }

@@ -3,7 +3,7 @@ package import ControlLoop
 package import Diagnostics
 package import Logging
 
-/// The board's button for pairing (`[pairing] button`), looked for again while it is not there.
+/// The board's pairing button (`[pairing] button`); retries while it is missing.
 @ControlPlane
 package final class PairingButton {
     package static let retryPause = Duration.seconds(10)

@@ -1,4 +1,4 @@
-/// Whether the microphone may be heard now, in the words of `Audio1.MicrophoneAccess`.
+/// Whether the microphone may be used now, in the words of `Audio1.MicrophoneAccess`.
 package enum MicrophoneAccess: String, Hashable, Sendable, CaseIterable {
     case allowed
     case denied

@@ -6,15 +6,15 @@ package import Diagnostics
 package import Logging
 import Routing
 
-/// What of the microphone is open, heard and shown: joins muting, the access rule, prepared recording and the privacy output.
+/// State of the microphone: joins muting, the access rule, prepared recording and the privacy output.
 @ControlPlane
 package final class MicrophoneControl {
-    /// What a client can see, by the property's name on the bus.
+    /// A client-visible property has changed; sent with the property's name on the bus.
     package let changes = Signal<String>()
     package private(set) var isAlwaysPrepared: Bool
-    /// The prepared microphone gives samples.
+    /// Whether the prepared microphone delivers samples.
     package private(set) var isPrepared = false
-    /// Samples of a microphone leave the process towards somebody.
+    /// Whether samples of a microphone leave the process.
     package private(set) var isLive = false
     package let isAutomatic: Bool
     package let output: PrivacyOutput
@@ -29,18 +29,18 @@ package final class MicrophoneControl {
     private let retryInterval: Duration
     private var rule: MicrophoneRule
     private var isEnabled: Bool
-    /// A program is in place of the devices, or somebody else has them: none is opened, to be prepared either.
+    /// A program replaces the devices, or another program has them: no microphone is opened, not even a prepared one.
     private var isGivenUp: Bool
-    /// What a client has answered where the rule is to ask.
+    /// The client's answer under the rule `ask-client`.
     private var isAllowedByClient = false
     private var retry: Timer?
-    /// The microphone was closed by muting, and has not been opened again since the calls are unmuted.
+    /// Muting has closed the microphone, and it has not been reopened since the calls were unmuted.
     private var isUnmuting = false
-    /// Muting keeps microphones closed.
+    /// Whether muting kept the microphones closed.
     private var wasClosed = false
-    /// There is a call.
+    /// Whether a call exists.
     private var isInCall = false
-    /// Some call sends audio, or there is none yet.
+    /// Whether a call sends audio, or no call exists yet.
     private var isRequested = true
     private static let problem = "microphone"
     private static let unprepared = "prepared"
@@ -74,7 +74,7 @@ package final class MicrophoneControl {
         output.stop()
     }
 
-    /// Hands over a changed configuration.
+    /// Applies a changed configuration.
     package func follow(_ new: Configuration, replacing old: Configuration) {
         let access = access
         rule = new.microphone
@@ -88,14 +88,14 @@ package final class MicrophoneControl {
         }
     }
 
-    /// - Parameter isGivenUp: no device is to be open for nobody, as in manual rendering and while an interruption lasts.
+    /// - Parameter isGivenUp: no device may be open without a call, as in manual rendering and during an interruption.
     package func setGivenUp(_ isGivenUp: Bool) {
         guard isGivenUp != self.isGivenUp else { return }
         self.isGivenUp = isGivenUp
         follow()
     }
 
-    /// - Parameter isInCall: whether there is a call, in whatever state.
+    /// - Parameter isInCall: whether a call exists, in any state.
     package func setInCall(_ isInCall: Bool) {
         guard isInCall != self.isInCall else { return }
         self.isInCall = isInCall
@@ -119,7 +119,7 @@ package final class MicrophoneControl {
         }
     }
 
-    /// A client's answer where the rule is to ask.
+    /// Takes a client's answer under the rule `ask-client`.
     package func allow(_ isAllowed: Bool) throws(APIError) {
         switch rule {
         case .deny: throw Self.denial(rule)
@@ -147,9 +147,9 @@ package final class MicrophoneControl {
             : APIError(.accessDenied, "the microphone waits for Audio1.AllowMicrophone (`btcall mic allow`)")
     }
 
-    /// Whether unmuting would let the far end hear a microphone.
+    /// Checks whether unmuting would let the far end hear a microphone.
     ///
-    /// - Throws: `accessDenied`; where nothing is configured by itself, `notConfigured` without an input.
+    /// - Throws: `accessDenied`; `notConfigured` without an input if audio.autoConfigure is off.
     package func checkUnmuting() throws(APIError) {
         try checkAccess()
         guard !isAutomatic else { return }
@@ -167,7 +167,7 @@ package final class MicrophoneControl {
         }
     }
 
-    /// The device that a call is on, and whether it has a microphone; nil while there is no route.
+    /// The device of the call, and whether it has a microphone; nil without a route.
     private var input: (device: String, isThere: Bool)? {
         router.policy.current.map { ($0.description, hasMicrophone($0)) }
     }
@@ -181,9 +181,9 @@ package final class MicrophoneControl {
 
     // MARK: Preparing
 
-    /// Keeps the microphone of a local device running between calls, or no longer.
+    /// Starts or stops keeping the microphone of a local device running between calls.
     ///
-    /// - Throws: `accessDenied`; `notConfigured` where the board has no microphone of its own.
+    /// - Throws: `accessDenied`; `notConfigured` if the board has no microphone of its own.
     package func setAlwaysPrepared(_ isWanted: Bool) throws(APIError) {
         if isWanted {
             try checkAccess()
@@ -214,7 +214,7 @@ package final class MicrophoneControl {
 
     private var isAllowed: Bool { access == .allowed && isEnabled }
     private var isPreparing: Bool { isAllowed && isAlwaysPrepared && !isGivenUp }
-    /// A microphone that cannot be opened is missed by somebody.
+    /// Whether a microphone that cannot be opened is a problem.
     private var isWanted: Bool { isPreparing || isAllowed && isInCall }
 
     private func follow() {
@@ -222,7 +222,7 @@ package final class MicrophoneControl {
         if !isAllowed || !isInCall {
             isUnmuting = false
         } else if wasClosed, !isClosed {
-            // A headset and a prepared microphone are still there.
+            // A headset and a prepared microphone are still open.
             isUnmuting = graph.lacksMicrophone
         }
         wasClosed = isClosed
@@ -237,7 +237,7 @@ package final class MicrophoneControl {
         noteUnprepared()
     }
 
-    /// The configuration can want a microphone that the board does not have.
+    /// Reports a configuration that wants a microphone that the board does not have.
     private func noteUnprepared() {
         guard isAlwaysPrepared, preparedDevice == nil else {
             problems.end(Self.unprepared)
@@ -286,13 +286,13 @@ package final class MicrophoneControl {
     }
 
     private func failed(_ error: PathError) {
-        // Told late, when the call was over.
+        // The report came late, after the call had ended.
         guard isWanted else { return }
         problems.begin(
             Self.problem, what: "the microphone of \(error.device) is not open: \(error.what)", remedy: error.remedy)
         if isUnmuting, isInCall, !mute.isMuted {
             isUnmuting = false
-            // Otherwise people would take silence for being heard.
+            // Otherwise people would believe that they are heard.
             mute.set(true)
             return
         }

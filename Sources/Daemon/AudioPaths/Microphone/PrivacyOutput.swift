@@ -3,12 +3,12 @@ package import Configuration
 package import ControlLoop
 package import Diagnostics
 
-/// The light or line that is on while samples of a microphone leave the process towards somebody.
+/// The light or line that is on while samples of a microphone leave the process.
 ///
-/// What it cannot be set to is a problem with the reason; it is tried again with the next change.
+/// A failure to set it is a problem with the reason; the next change tries again.
 @ControlPlane
 package final class PrivacyOutput {
-    /// In the words of `Audio1.PrivacyOutput`.
+    /// State in the words of `Audio1.PrivacyOutput`.
     package enum State: String, Sendable, CaseIterable {
         /// None is configured.
         case none
@@ -29,11 +29,11 @@ package final class PrivacyOutput {
     private let problem: String
     private let name: String
 
-    /// Puts it out.
+    /// Opens the output and switches it off.
     ///
     /// - Parameters:
-    ///   - problem: the identifier under which it is told that it cannot be set.
-    ///   - name: what it is, in that text.
+    ///   - problem: id of the problem when it cannot be set.
+    ///   - name: its name in the problem's text.
     package init(
         _ specification: PrivacyOutputSpecification?, problems: ProblemList, problem: String = "privacy",
         name: String = "privacy output"
@@ -65,7 +65,7 @@ package final class PrivacyOutput {
         }
     }
 
-    /// Puts it out and gives it back.
+    /// Switches the output off and releases it.
     package func stop() {
         set(false)
         close()

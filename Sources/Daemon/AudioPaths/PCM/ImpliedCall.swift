@@ -7,24 +7,24 @@ package import BluetoothTypes
 package struct ImpliedCall: Sendable {
     package enum Action: Equatable, Sendable {
         case begin, end
-        /// Replaces an earlier one.
+        /// Replaces an earlier deadline.
         case setDeadline(Instant)
     }
 
     private enum State {
         case idle
-        /// Both directions run; a call from then on.
+        /// Both directions run; this becomes a call at the given time.
         case starting(Instant)
         case up
-        /// Neither runs; over from then on.
+        /// Neither direction runs; the call ends at the given time.
         case ending(Instant)
-        /// It was ended here: no other until the streams have stopped.
+        /// The call was ended here: no new one until the streams have stopped.
         case refused
     }
 
-    /// How long both directions run before they are a call.
+    /// How long both directions must run before they become a call.
     package static let settling = Duration.milliseconds(200)
-    /// How long both have stopped before the call is over.
+    /// How long both must have stopped before the call ends.
     package static let lingering = Duration.seconds(1)
 
     private var state = State.idle
@@ -35,7 +35,7 @@ package struct ImpliedCall: Sendable {
 
     package init() {}
 
-    /// Streams have begun or stopped to run.
+    /// Streams have started or stopped.
     package mutating func streams(isPlaying: Bool, isCapturing: Bool, at now: Instant) -> [Action] {
         self.isPlaying = isPlaying
         self.isCapturing = isCapturing
@@ -43,7 +43,7 @@ package struct ImpliedCall: Sendable {
     }
 
     /// - Parameters:
-    ///   - mayBegin: nobody else's call has the audio.
+    ///   - mayBegin: no other call has the audio.
     ///   - mayLast: no application has the PCM for its own calls, and calls are accepted at all.
     package mutating func circumstances(mayBegin: Bool, mayLast: Bool, at now: Instant) -> [Action] {
         self.mayBegin = mayBegin
@@ -53,7 +53,7 @@ package struct ImpliedCall: Sendable {
 
     package mutating func deadlineReached(at now: Instant) -> [Action] { settle(now) }
 
-    /// The call was ended by a person here, or could not be made.
+    /// A person here has ended the call, or the call could not be made.
     package mutating func ended(at now: Instant) -> [Action] {
         switch state {
         case .idle, .starting, .refused: return []

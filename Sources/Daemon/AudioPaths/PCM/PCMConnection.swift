@@ -11,30 +11,30 @@ package final class PCMConnection {
         case refused(PCMRefusal)
         case start, stop
         case value(element: UInt32, value: Int32)
-        /// It has ended, or has said what nobody understands.
+        /// The client has disconnected, or has sent an invalid message.
         case gone(complaint: String?)
     }
 
-    /// What it plays or records, and where: by the engine's number of the stream, or the graph's of the playback.
+    /// What is running: the engine's number of the call stream, or the graph's number of the playback.
     package enum Running { case call(UInt32), playback(UInt32) }
 
-    /// For one that connects and says nothing.
+    /// Timeout for a client that connects and sends nothing.
     private static let patience = Duration.seconds(5)
-    /// Messages that are taken at once; the next ones wait for their turn.
+    /// Most messages handled at once; the rest waits for the next turn.
     private static let mostMessages = 16
 
     package var onEvent: (@ControlPlane (Event) -> Void)?
     package private(set) var hello: PCMHello?
     package var memory: PCMMemory?
     package var running: Running?
-    /// The program at the other end, as `PCMServer.process` says.
+    /// The client's process, as `PCMServer.process` finds it.
     package let process: Int32
     private let descriptor: Int32
     private var source: DescriptorSource?
     private var silence: Timer?
     private var isClosed = false
 
-    /// - Parameter descriptor: owned from now on, also when this throws.
+    /// - Parameter descriptor: owned from now on, even when this throws.
     package init(_ descriptor: Int32, of process: Int32) throws(SystemError) {
         self.descriptor = descriptor
         self.process = process
@@ -49,7 +49,7 @@ package final class PCMConnection {
         }
     }
 
-    /// Nothing more is told of it.
+    /// Closes the connection; no event follows.
     package func close() {
         guard !isClosed else { return }
         isClosed = true
@@ -61,7 +61,7 @@ package final class PCMConnection {
 
     package func send(_ refusal: PCMRefusal) { _ = Self.send(refusal.answer, [], to: descriptor) }
 
-    /// For one that is not even listened to; what it says is not waited for.
+    /// Refuses a client without waiting for its hello.
     ///
     /// - Parameter descriptor: is closed.
     package static func send(_ refusal: PCMRefusal, closing descriptor: Int32) {
@@ -69,9 +69,9 @@ package final class PCMConnection {
         btcall_close_peer(descriptor)
     }
 
-    /// Accepts it, with what its stream is made of.
+    /// Accepts the client and sends it the stream's memory.
     ///
-    /// - Returns: false when it does not take the answer.
+    /// - Returns: false if the client does not take the answer.
     package func accept(_ memory: PCMMemory?) -> Bool {
         self.memory = memory
         var answer = btcall_pcm_answer()
@@ -91,7 +91,7 @@ package final class PCMConnection {
         Self.send(message, descriptors, to: descriptor)
     }
 
-    /// - Returns: false when there is no room: whoever does not read is not waited for.
+    /// - Returns: false if the socket has no room: a client that does not read is not waited for.
     private static func send<Message>(_ message: Message, _ descriptors: [Int32], to descriptor: Int32) -> Bool {
         let length = MemoryLayout<Message>.size
         let sent = withUnsafeBytes(of: message) {

@@ -4,23 +4,23 @@ package import CBTCall
 import ControlLoop
 import Glibc
 
-/// What a client of the ALSA PCM says first (pcm_protocol.h), checked.
+/// The first message of an ALSA PCM client (pcm_protocol.h), checked.
 package struct PCMHello: Equatable, Sendable {
     package enum Role: Equatable, Sendable { case call, ring, page, control }
 
     package let role: Role
-    /// The client records; of `call` only.
+    /// The client records; only with role `call`.
     package let isCapture: Bool
     package let layout: SampleLayout
-    /// Frames per second.
+    /// Sample rate in Hz.
     package let rate: Int
     package let periodFrames: Int
     package let bufferFrames: Int
-    /// For people: the first 31 bytes that the client says, cleaned.
+    /// For people: the first 31 bytes of the client's name, made printable.
     package let program: String
 
-    /// - Parameter bytes: one message, as it came.
-    /// - Throws: what is not accepted, with what is.
+    /// - Parameter bytes: one message as received.
+    /// - Throws: what was wrong, and what is accepted.
     package init(_ bytes: [UInt8]) throws(PCMRefusal) {
         guard bytes.count == MemoryLayout<btcall_pcm_hello>.size else {
             throw PCMRefusal(
@@ -112,7 +112,7 @@ package struct PCMRefusal: Error, Equatable {
         self.reason = reason
     }
 
-    /// As the client gets it: its reason cut to the room that there is.
+    /// The refusal as sent to the client: the reason is cut to the room in the message.
     package var answer: btcall_pcm_answer {
         var answer = btcall_pcm_answer()
         answer.magic = BTCALL_PCM_MAGIC

@@ -11,15 +11,15 @@ package import Logging
 @ControlPlane
 package final class PCMServer {
     package static let maximumStreams = 16
-    /// Streams, mixers and those that have not said which.
+    /// Streams, mixers, and clients that have not sent their hello.
     private static let maximumConnections = 48
-    /// Of one process, so that none keeps all others out.
+    /// Limits per process, so that no process can use up all places.
     private static let maximumStreamsPerProcess = 8
     private static let maximumConnectionsPerProcess = 24
     private static let group = "btcall"
     private static let problem = "pcm"
 
-    /// What a mixer shows: 0…100, 0…100, and whether the far end hears.
+    /// Values for mixers: 0…100, 0…100, and whether the far end hears the microphone.
     package struct Values: Equatable, Sendable {
         package var playback: Int
         package var capture: Int
@@ -32,19 +32,19 @@ package final class PCMServer {
         }
     }
 
-    /// What a mixer sets.
+    /// A value that a mixer sets.
     package enum Wish: Equatable, Sendable {
         case playback(Int), capture(Int), heard(Bool)
     }
 
-    /// Streams have begun or ended to run.
+    /// Streams have started or stopped.
     package let changes = Signal<Void>()
-    /// What mixers show and set.
+    /// Source and destination of the mixers' values.
     package weak var mixer: (any PCMMixing)?
     private var values: Values { mixer?.values ?? Values(playback: 100, capture: 100, isHeard: true) }
-    /// Which process has connected this socket. Those that cannot be told apart (0, of another container) count as one.
+    /// Finds the process that connected a socket. Unknown processes (0, of another container) count as one.
     package var process: @ControlPlane (_ socket: Int32) -> Int32 = { PCMServer.peer(of: $0) }
-    /// Where clients connect; nil serves nobody.
+    /// Path of the socket; nil serves nobody.
     package let path: String?
     private let engine: AudioEngine
     private let announcements: Announcements
@@ -70,10 +70,10 @@ package final class PCMServer {
 
     package func start() {
         guard let path, listener < 0 else { return }
-        // systemd has made it; a daemon that was started by hand makes its own. What fails shows below.
+        // systemd creates the directory; a daemon started by hand creates its own. A failure shows below.
         let directory = path.split(separator: "/").dropLast().map { "/" + $0 }.joined()
         if !directory.isEmpty { mkdir(directory, 0o755) }
-        // The unit runs it with that group, and forbids to change it.
+        // The unit runs the daemon with this group, and forbids changing it.
         let group = getgrnam(Self.group).map(\.pointee.gr_gid).flatMap { $0 == getegid() ? nil : $0 } ?? gid_t.max
         var code: Int32 = 0
         let descriptor = btcall_listen_at(path, 0o660, group, &code)
@@ -114,7 +114,7 @@ package final class PCMServer {
 
     // MARK: Streams
 
-    /// How many streams run.
+    /// Number of running streams.
     package func count(_ role: PCMHello.Role, isCapture: Bool = false) -> Int {
         connections.count { $0.running != nil && $0.hello?.role == role && $0.hello?.isCapture == isCapture }
     }
@@ -146,8 +146,8 @@ package final class PCMServer {
         }
     }
 
-    /// - Parameter processes: one for each that is open.
-    /// - Returns: why this process gets no further one, or nil.
+    /// - Parameter processes: the owner of each open place.
+    /// - Returns: why this process gets no further place, or nil.
     private func fullness(
         _ processes: [Int32], of client: Int32, _ what: String, _ most: Int, perProcess: Int
     ) -> String? {
@@ -218,7 +218,7 @@ package final class PCMServer {
             case .control: return
             }
         } catch {
-            // Its stream goes on by its own clock: a program is never told of such things.
+            // The stream continues by its own clock: a PCM client cannot be notified of this.
             logger.warning("\(hello.program) is not heard: \(error)")
             return
         }
@@ -238,7 +238,7 @@ package final class PCMServer {
     private func end(_ connection: PCMConnection) {
         stop(connection)
         if let hello = connection.hello, let memory = connection.memory {
-            // A step each where it began and stopped are no fault of anybody.
+            // Losing one period each at start and stop is normal.
             let missing = memory.missingMilliseconds
             let late = missing > 20 ? ", \(missing) ms of which came too late to be heard" : ""
             logger.info("\(hello.program) closed btcall:\(hello.role)\(late)")
@@ -250,7 +250,7 @@ package final class PCMServer {
 
     // MARK: Mixers
 
-    /// Something that mixers show may be another.
+    /// Sends mixers the values that have changed.
     package func valuesChanged() {
         guard let old = shown else { return }
         let new = values
@@ -283,12 +283,12 @@ package final class PCMServer {
             return end(connection)
         }
         valuesChanged()
-        // It may be another value than was asked for: the mixer has to know.
+        // The value may differ from the requested one: notify the mixer.
         if !tell(connection, values, after: nil) { end(connection) }
     }
 }
 
-/// What a mixer of a program on the ALSA PCM shows and sets.
+/// Source and destination of the values of mixers on the ALSA PCM.
 @ControlPlane
 package protocol PCMMixing: AnyObject {
     var values: PCMServer.Values { get }
