@@ -1,9 +1,9 @@
-/// Where the battery comes from that headsets show as ours (`[battery] source`).
+/// Source of the board's battery level that headsets show (`[bluetooth] boardBattery`).
 package enum BoardBatterySource: String, Sendable, CaseIterable {
-    /// UPower, unless a program says something else.
+    /// UPower, unless a program sets another value.
     case upower
-    /// Only what a program says.
+    /// Only values that a program sets.
     case property
-    /// There is no battery.
+    /// The board has no battery.
     case none
 }

@@ -1,7 +1,7 @@
-/// What a button does (`[buttons]`).
+/// The action of a button (`[buttons]`).
 package enum ButtonAction: Hashable, Sendable {
     case answer, hangup
-    /// Answers what rings, else ends what is up.
+    /// Answers a ringing call, otherwise ends the present one.
     case toggle
     case mute, redial, hold, volumeUp, volumeDown
     case run(CommandWords)

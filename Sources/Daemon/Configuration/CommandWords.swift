@@ -1,14 +1,14 @@
-/// A program with its arguments as the configuration writes them: words with spaces between; quotes keep a word together.
+/// A program with its arguments, as written in the configuration: words separated by spaces; quotes keep a word together.
 ///
-/// No shell sees it: nothing else has a meaning.
+/// Run without a shell: no other character has a special meaning.
 package struct CommandWords: Hashable, Sendable, CustomStringConvertible {
     package static let accepted = "a program by its absolute path, and arguments; \"…\" around those with spaces"
     /// The program first.
     package let words: [String]
-    /// As it was written.
+    /// The text in the configuration.
     package let description: String
 
-    /// Nil for what does not begin with an absolute path, and for a quote that does not end.
+    /// Nil unless the text begins with an absolute path and every quote is closed.
     package init?(_ text: String) {
         var words: [String] = []
         var word: String?

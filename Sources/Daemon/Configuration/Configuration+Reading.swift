@@ -1,19 +1,19 @@
 import Routing
 import Spelling
 
-// From the text of a file to a configuration.
+// Reads the text of a file into a configuration.
 extension Configuration {
     /// Reads a configuration file to its end.
     ///
-    /// - Returns: the configuration without what is not understood, and everything that is wrong, in the order of the file.
-    /// - Throws: for a file that is not read.
+    /// - Returns: the configuration from the valid entries, and all mistakes in the order of the file.
+    /// - Throws: `ConfigurationError` when the file cannot be read.
     package static func reading(
         file: String
     ) throws(ConfigurationError) -> (configuration: Configuration, mistakes: [ConfigurationError]) {
         reading(try ConfigurationReader.contents(ofFile: file), file: file)
     }
 
-    /// - Parameter file: named in messages.
+    /// - Parameter file: name of the file in messages.
     package static func reading(
         _ contents: ConfigurationContents, file: String
     ) -> (configuration: Configuration, mistakes: [ConfigurationError]) {
@@ -26,7 +26,7 @@ extension Configuration {
 
     /// Reads a configuration file.
     ///
-    /// - Throws: `ConfigurationError` for the first entry that is not understood.
+    /// - Throws: `ConfigurationError` for the first invalid entry.
     package init(file: String) throws(ConfigurationError) {
         let (configuration, mistakes) = try Self.reading(file: file)
         if let mistake = mistakes.first { throw mistake }
@@ -35,7 +35,7 @@ extension Configuration {
 
     /// - Parameters:
     ///   - text: the contents of a file.
-    ///   - name: stands for the file in messages.
+    /// - name: name of the file in messages.
     package init(text: String, name: String) throws(ConfigurationError) {
         let (configuration, mistakes) = Self.reading(
             try ConfigurationReader.contents(ofText: text, name: name), file: name)
@@ -44,18 +44,19 @@ extension Configuration {
     }
 }
 
-/// Takes the entries of a file one after the other, and goes on after each mistake.
+/// Applies the entries of a file one after the other, and continues after each mistake.
 private struct SectionReader {
-    /// Followed by a program of its own since; a section without keys, as in the example of earlier versions, is none.
+    /// A section of earlier versions that btcall-baresip replaced; accepted while it has no keys, as in those versions'
+    /// example.
     private static let moved = "provider baresip"
 
     private(set) var configuration = Configuration()
     private(set) var mistakes: [ConfigurationError] = []
     private let file: String
     private let heads: [ConfigurationContents.Head]
-    /// Lines by section and key, as the key is called now.
+    /// Lines by section and present name of the key.
     private var places: [String: Int] = [:]
-    /// Sections whose entries are not looked at: what is wrong with them has been said.
+    /// Sections already reported as mistakes, whose entries are skipped.
     private var refused: Set<String> = []
 
     init(file: String, heads: [ConfigurationContents.Head]) {
@@ -87,12 +88,12 @@ private struct SectionReader {
             error(entry, "is called \(key.name) now", "write \(key.name) = \(entry.value)"))
     }
 
-    /// What only the whole of a section says.
+    /// Checks that need the complete sections.
     mutating func finish() {
         for kind in LocalDevice.allCases {
             let section = ConfigurationSection.device(kind).name
             let first = heads.first { $0.section == section }?.line
-            // What is wrong there has been said.
+            // The section's own mistakes have been reported.
             let isMistaken = mistakes.contains { $0.key?.hasPrefix("[\(section)]") == true }
             guard first != nil || configuration.localDevices[kind] != nil, !isMistaken else { continue }
             let device = configuration.localDevices[kind] ?? Configuration.SoundCard()
@@ -126,7 +127,7 @@ private struct SectionReader {
         mistakes.append(error(entry, problem, accepted))
     }
 
-    /// An entry whose section is none of ours.
+    /// Reports an entry in an unknown section, or in none.
     private mutating func refuse(_ entry: ConfigurationEntry) {
         refused.insert(entry.section)
         if entry.section == Self.moved {

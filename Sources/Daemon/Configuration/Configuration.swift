@@ -5,25 +5,25 @@ package import Logging
 package import Routing
 package import Telephony
 
-/// Everything that can be set about the daemon, with the values that hold when nothing is.
+/// All settings of the daemon, with their default values.
 ///
-/// A value: read once from a file (`init(file:)`) or made by a test or the simulator.
+/// Read once from a file (`init(file:)`), or created by a test or the simulator.
 package struct Configuration: Sendable {
-    /// A local device: an ALSA card's playback and capture with what belongs to it.
+    /// A local device: an ALSA card's playback and capture with the controls that belong to them.
     package struct SoundCard: Equatable, Sendable {
-        /// ALSA names; nil where the device has no such direction.
+        /// ALSA names; nil for a missing direction.
         package var playback: String?
         package var capture: String?
-        /// Simple mixer control for the playback volume, as `amixer scontrols` names it.
+        /// Simple mixer control of the playback volume, as `amixer scontrols` names it.
         package var mixer: String?
-        /// Per cent that the mixer control is set to; nil is the level that is found at the start.
+        /// Level of the mixer control in per cent; nil: the level found at the start.
         package var volume: Int?
-        /// What tells whether something is plugged; nil finds it by itself. Of the wired headset only.
+        /// Source of the plug state; nil: detected. Only for the wired headset.
         package var jack: JackSpecification?
-        /// What tells whether the handset is lifted. Of the earpiece only.
+        /// Source of the hook state. Only for the earpiece.
         package var hook: HookSpecification?
 
-        /// The PCM whose card has the jack and the mixer.
+        /// The PCM of the card that has the jack and the mixer.
         package var pcm: String? { playback ?? capture }
 
         package init(
@@ -39,9 +39,9 @@ package struct Configuration: Sendable {
         }
     }
 
-    /// What holds for one headset in place of what holds for all.
+    /// Values for one headset that replace those for all headsets.
     package struct OwnHeadset: Equatable, Sendable {
-        /// The loudest that its speaker may be, 0…15; nil is as for all.
+        /// The highest volume of its speaker, 0…15; nil: as for all headsets.
         package var volumeCeiling: Int?
 
         package init(volumeCeiling: Int? = nil) {
@@ -49,76 +49,76 @@ package struct Configuration: Sendable {
         }
     }
 
-    /// How long the daemon waits for others; a test is less patient.
+    /// Timeouts and intervals of the daemon; tests use shorter ones.
     package struct Waits: Sendable {
-        /// For a provider to do what it is asked.
+        /// How long a provider may take to carry out a request.
         package var provider = Duration.seconds(5)
-        /// For a contact resolver to know who calls, before it rings without a name.
+        /// How long a contact resolver may take before the call rings without a name.
         package var contact = Duration.milliseconds(500)
-        /// Between two looks at local devices that are missing or busy; nothing runs while all are there.
+        /// Interval between two checks for local devices that are missing or busy; no timer runs while all are present.
         package var localDevice = Duration.seconds(5)
-        /// Between two requests for a bus name that is taken.
+        /// Time between two requests for a bus name that is taken.
         package var busName = Duration.seconds(5)
-        /// Between two attempts to register a profile that somebody else has.
+        /// Time between two attempts to register a profile that another program has.
         package var profile = Duration.seconds(10)
-        /// For bluetoothd to list its adapters after it has appeared.
+        /// How long bluetoothd may take to list its adapters after it has appeared.
         package var adapter = Duration.seconds(3)
-        /// For a headset to establish the service level connection.
+        /// How long a headset may take to establish the service level connection.
         package var setUp = Duration.seconds(20)
-        /// For what is done about an incident, before it is written to a file.
+        /// Time from an incident until it is written to a file, so that the file has the reaction to it.
         package var incident = Duration.seconds(1)
-        /// Between a change of a headset's volume and the file, and between two writes of it.
+        /// Time between a change of a headset's volume and its file, and between two writes of the file.
         package var volumes = Duration.seconds(5)
-        /// Between two attempts at what could not be written to the state directory.
+        /// Time between two attempts to write to the state directory.
         package var state = StateWriter.pause
-        /// Between two looks at the quality of a call, and over how long it is.
+        /// Interval between two readings of a call's quality, and the period that the recent quality covers.
         package var quality = Duration.seconds(1)
         package var qualityWindow = Duration.seconds(5)
-        /// For audio to go between an application, a device and back, before a call counts as one that nobody hears.
+        /// How long a call may have no audio exchange or no device before it counts as one that nobody hears.
         package var silence = Duration.seconds(2)
 
-        /// For somebody to allow that a call is recorded.
+        /// How long a request to record a call waits for consent.
         package var recording = Duration.seconds(30)
 
-        /// For bluetoothd to answer when it is told of us, before the daemon is active without that.
+        /// How long to wait for bluetoothd to confirm registration before going active without it.
         package var activation = Duration.seconds(3)
 
-        /// After a profile of a headset has come up, before a missing other one is asked for; and between two attempts.
+        /// Time from one profile of a headset coming up until btcalld connects a missing one, and time between two attempts.
         package var profileQuiet = Duration.seconds(4)
         package var profilePause = Duration.seconds(10)
-        /// What a second is to the keys about headsets that come back.
+        /// The length of a second in the keys about reconnecting headsets.
         package var reconnectSecond = Duration.seconds(1)
-        /// For another program's stream to a headset to end before its link is opened all the same, and for the program that
-        /// suspends and restores music.
+        /// How long btcalld waits for another program's stream to a headset to end before it opens the link anyway, and how
+        /// long `mediaCommand` may run.
         package var foreignMusic = Duration.milliseconds(500)
         package var mediaCommand = Duration.seconds(5)
 
-        /// For a client to answer for a change of media.
+        /// How long a client may take to answer a media change.
         package var media = Duration.seconds(20)
 
-        /// For a command of a hook to end.
+        /// How long a hook's command may run.
         package var hook = Duration.seconds(10)
-        /// For a monitoring system to ask and to take the answer.
+        /// How long a monitoring system may take to send its request and read the answer.
         package var metrics = Duration.seconds(2)
 
-        /// For a program to say how a local device is to be opened.
+        /// How long a program may take to configure a local device.
         package var audioSettings = Duration.milliseconds(200)
 
-        /// For an application to come back with its calls after the bus has been restarted.
+        /// How long an application may take to come back with its calls after a restart of the bus.
         package var absence = Duration.seconds(15)
 
         package init() {}
     }
 
     package var logLevel: Logger.Level = .info
-    /// Directory for what is set at run time; nil keeps nothing.
+    /// Directory of the values set at run time; nil keeps nothing.
     package var stateDirectory: String? = "/var/lib/btcall"
-    /// Keeps a file of what led to a failure of routing, in the state directory.
+    /// Keeps the recording of a routing failure in a file in the state directory.
     package var incidents = true
-    /// Registers profiles, accepts providers and starts the policy at once.
+    /// Registers profiles, accepts providers and starts the policy when the daemon starts.
     package var autostart = true
     package var routing = RoutingConfiguration()
-    /// Local devices by kind; those that are not here do not exist for the policy.
+    /// Local devices by kind; for the policy no others exist.
     package var localDevices: [LocalDevice: SoundCard] = [:]
     /// Codecs offered to headsets, best first; CVSD is always possible.
     package var codecs: [VoiceCodec] = [.mSBC, .cvsd]
@@ -128,72 +128,72 @@ package struct Configuration: Sendable {
     package var operatorName = "btcall"
     /// Numbers that headsets dial by their place (ATD>n;), 1…99.
     package var memory: [Int: String] = [:]
-    /// For headsets that ask (+CNUM); nil: none is told.
+    /// The box's own number for headsets that ask for it (+CNUM); nil: none.
     package var ownNumber: String?
-    /// The file that gets a line for each call that has ended; nil keeps no record.
+    /// The file that gets one line for each ended call; nil keeps no record.
     package var callRecord: String?
-    /// The other party's number and name are in it.
+    /// Whether the record has the other party's number and name.
     package var recordsNumbers = false
-    /// Which ways audio and video of calls go where nobody says it for one.
+    /// Default directions of the audio and video of calls.
     package var audioDirection = MediaDirection.sendReceive
     package var videoDirection = MediaDirection.sendReceive
-    /// Who says yes when an application wants the media of a call to go other ways.
+    /// How an application's request to change the media of a call is decided.
     package var mediaChange = MediaChangeRule.accept
-    /// A headset whose microphone volume becomes 0 mutes the calls.
+    /// Whether a headset that sets its microphone volume to 0 mutes the calls.
     package var mutesByHeadset = true
-    /// Serves headsets that have only the Headset Profile.
+    /// Whether headsets with only the Headset Profile are served.
     package var headsetProfile = false
-    /// Music and announcements go to headsets over A2DP.
+    /// Whether audio without a microphone goes to headsets over A2DP.
     package var a2dp = true
     package var a2dpQuality = SBCQuality.standard
-    /// The headset that hears over A2DP what calls on another device say; nil: none does.
+    /// The headset that plays both sides of calls on other devices, over A2DP; nil: none.
     package var listener: BluetoothAddress?
-    /// From a headset's connection to the look at which of its profiles are missing; zero looks at none.
+    /// Time from a headset's connection to the check for missing profiles; zero: no check.
     package var profileCheck = Duration.seconds(6)
-    /// Headsets that are known and away are paged.
+    /// How known headsets that are away are paged.
     package var reconnect = ReconnectConfiguration()
-    /// Players on the bus are paused for calls on headsets.
+    /// Whether players on the bus are paused for calls on headsets.
     package var pausesPlayers = true
     /// The program that suspends and restores the music of a headset; nil: none.
     package var mediaCommand: String?
-    /// Whether controllers are told to send voice to the host.
+    /// Whether btcalld makes controllers send voice to the host.
     package var scoRouting = VoiceRoutingWish.leave
-    /// What a headset is shown while its audio is used without a call.
+    /// When headsets see a virtual call for audio that belongs to no call.
     package var virtualCall = VirtualCall.onRequest
-    /// Least time in milliseconds between the connection, or the answer, and a headset's audio link, 0…2000.
+    /// Shortest time in milliseconds from the connection, or the answer, to a headset's audio link, 0…2000.
     package var audioDelayMilliseconds = 200
-    /// The loudest that a headset's speaker may be, 0…15.
+    /// The highest volume of a headset's speaker, 0…15.
     package var volumeCeiling = 15
-    /// Where the charge of the board's own battery comes from.
+    /// Source of the charge of the board's own battery.
     package var boardBattery = BoardBatterySource.upower
-    /// Headsets that have a section of their own.
+    /// Headsets with their own section.
     package var headsets: [BluetoothAddress: OwnHeadset] = [:]
-    /// What the board itself lets people hear.
+    /// Ringing, tones and announcements of the board itself.
     package var ring = RingConfiguration()
     /// Opens sound cards so that other programs can use them as well.
     package var mixesWithOthers = false
-    /// Calls are held while somebody else has the audio, where their applications can do that.
+    /// Whether calls are held during an interruption, if their applications can hold.
     package var holdsInterrupted = true
-    /// What becomes of an incoming call: refused while do not disturb is on, or while another one is up.
+    /// How incoming calls are handled: refused while do not disturb is on, or while another call is up.
     package var callPolicy = CallTable.Configuration()
     /// Seconds after which an incoming call that nobody answers is missed; 0: never.
     package var ringSeconds = 120
     package var ringLimit: Duration { .seconds(ringSeconds) }
-    /// Blocks of 10 ms that are under way between the daemon and a telephony application, 2…6.
+    /// Blocks of 10 ms queued between the daemon and a telephony application, 2…6.
     package var callQueueBlocks = 3
-    /// Where programs on the ALSA PCM find the daemon; nil serves none.
+    /// The socket for programs on the ALSA PCM; nil: none.
     package var pcmSocket: String? = "/run/btcall/pcm.sock"
     /// Whether programs may record calls.
     package var recording = RecordingConsent.deny
-    /// Who is told with whom calls are.
+    /// Who may see the other party of calls.
     package var callers = CallerAudience.group
-    /// The group whose members may do everything, as the bus's policy has it.
+    /// The group whose members have full access, as in the bus's policy.
     package var group = "btcall"
-    /// Period asked of a sound card in milliseconds, 5…40.
+    /// Period requested from sound cards in milliseconds, 5…40.
     package var periodMilliseconds = 10
-    /// Who takes the echo and the noise out of the microphone.
+    /// The processor that removes echo and noise from the microphone.
     package var voiceProcessing = VoiceProcessingKind.preferred
-    /// What is done to the microphone, unless nobody does.
+    /// The stages of the voice processor, if there is one.
     package var takesEcho = true
     package var takesNoise = true
     package var adjustsGain = true
@@ -206,54 +206,54 @@ package struct Configuration: Sendable {
         if takesHum { stages.insert(.highPass) }
         return stages
     }
-    /// Mixer controls are set as well.
+    /// Whether btcalld sets mixer controls.
     package var autoConfigure = true
-    /// The board's microphone runs between calls, too.
+    /// Whether the board's microphone also runs between calls.
     package var alwaysPrepared = false
-    /// Who may let the far end hear the microphone.
+    /// Who may allow the far end to hear the microphone.
     package var microphone = MicrophoneRule.allow
-    /// What shows that a microphone is heard; nil: nothing.
+    /// The output that shows that a microphone is in use; nil: none.
     package var privacyOutput: PrivacyOutputSpecification?
-    /// What the box has for pairing without a screen.
+    /// The box's own button and light for pairing without a screen.
     package var pairing = PairingConfiguration()
-    /// Paths of the quirks databases, shipped and the administrator's; nil has none.
+    /// Paths of the quirks databases, the shipped one and the administrator's; nil: none.
     package var quirksFile: String? = Configuration.shippedQuirks
     package var quirksOverlay: String? = Configuration.adminQuirks
-    /// What is done for single headsets, before any row of the quirks database; in the order of the file.
+    /// Effects for single headsets, in the order of the file; they go before all rows of the quirks database.
     package var headsetEffects: [BluetoothAddress: [QuirkEffect]] = [:]
-    /// Whose calls these are.
+    /// The identity of the box.
     package var identity = Identity()
-    /// TCP port of 127.0.0.1 where metrics are read; 0: none.
+    /// TCP port of 127.0.0.1 where metrics are served; 0: none.
     package var metricsPort = 0
-    /// Commands for what happens, and what buttons do.
+    /// Commands for events, and actions of buttons.
     package var hooks: [HookEvent: CommandWords] = [:]
     package var buttons: [ButtonGesture: ButtonAction] = [:]
-    /// Whether anything is configured that starts a program: a hook, a button, `mediaCommand`, the helper of `scoRouting`.
+    /// Whether a setting starts a program: a hook, a button, `mediaCommand`, the helper of `scoRouting`.
     package var namesProgram: Bool {
         let runs = buttons.values.contains { action in
             if case .run = action { true } else { false }
         }
         return runs || !hooks.isEmpty || mediaCommand != nil || scoRouting == .host
     }
-    /// Size in KiB at which the record of calls is begun anew; 0: never.
+    /// Size in KiB at which the record of calls is renamed and a new one started; 0: never.
     package var recordKiB = 1024
     /// The rows of both files; no key sets them.
     package var quirks = QuirksDatabase()
-    /// The settings that the file gives, by their names (`routing.exclude`).
+    /// Names of the settings given in the file (`routing.exclude`).
     package var givenSettings: Set<String> = []
-    /// What the file says in a way of earlier versions, which is still understood.
+    /// Uses of names from earlier versions, which are still accepted.
     package var warnings: [ConfigurationError] = []
-    /// No key sets them.
+    /// Set by tests only; no key sets them.
     package var waits = Waits()
 
     package init() {}
 
-    /// Where the files are when no key says otherwise; those need not exist.
+    /// Default paths of the files; they need not exist.
     package static let shippedQuirks = "/usr/share/btcall/quirks.conf"
     package static let adminQuirks = "/etc/btcall/quirks.conf"
 }
 
-/// A value that a key does not take, and what it takes.
+/// A refused value of a key, with the accepted values.
 package struct ConfigurationValueError: Error {
     package let accepted: String
 }

@@ -1,11 +1,11 @@
 import HandsFree
 
-/// What `btcalld --check FILE` finds out about a configuration with the quirks files that it names, or about a quirks file.
+/// The result of `btcalld --check FILE` for a configuration with the quirks files that it names, or for a quirks file.
 package struct ConfigurationCheck: Sendable {
     package let file: String
-    /// Without what is not understood; nil for a quirks file.
+    /// The valid part of the configuration; nil for a quirks file.
     package private(set) var configuration: Configuration?
-    /// Everything that is wrong: first the file's own, in its order, then what is wrong with quirks files.
+    /// All mistakes: first those of the file in its order, then those of the quirks files.
     package private(set) var mistakes: [ConfigurationError] = []
     /// The quirks files that were read: `/etc/btcall/quirks.conf (3 rows)`.
     private var quirks: [String] = []
@@ -14,7 +14,7 @@ package struct ConfigurationCheck: Sendable {
 
     package init(_ file: String) {
         self.file = file
-        // A file that cannot be read is refused below, as the configuration that it would have been.
+        // A file that cannot be read is reported below, as a configuration.
         if let bytes = try? QuirksDatabase.contents(file, isOptional: false), Self.isQuirksFile(bytes) {
             let origin: QuirkRow.Origin = file == Configuration.shippedQuirks ? .shipped : .admin
             do throws(ConfigurationError) {
@@ -32,7 +32,7 @@ package struct ConfigurationCheck: Sendable {
         quirks = configuration.quirks.files.map { "\($0.path) (\($0.rowCount) rows)" }
     }
 
-    /// What to say when all of it is understood.
+    /// One line for a file without mistakes.
     package var summary: String {
         guard configuration != nil else { return "\(file) is understood: \(quirks.joined())" }
         return "\(([file] + quirks).joined(separator: ", ")) is understood"
@@ -40,15 +40,15 @@ package struct ConfigurationCheck: Sendable {
 
     /// Reads a configuration with the quirks files that it names, or a quirks file.
     ///
-    /// - Returns: what to say when all of it is understood.
-    /// - Throws: for the first mistake.
+    /// - Returns: one line for a file without mistakes.
+    /// - Throws: the first mistake.
     package static func check(_ file: String) throws(ConfigurationError) -> String {
         let check = ConfigurationCheck(file)
         if let mistake = check.mistakes.first { throw mistake }
         return check.summary
     }
 
-    /// The first section says it; a file whose first section is no known one is taken for a configuration.
+    /// Decides by the first section; a file with an unknown first section is treated as a configuration.
     private static func isQuirksFile(_ bytes: [UInt8]) -> Bool {
         let heads = bytes.split(separator: UInt8(ascii: "\n")).filter { $0.first == UInt8(ascii: "[") }
         guard let first = heads.first else { return false }
@@ -59,8 +59,8 @@ package struct ConfigurationCheck: Sendable {
 extension Configuration {
     /// Reads a configuration and the quirks files that it names, all of them to the end.
     ///
-    /// - Parameter file: nil: there is none, and every key has its default.
-    /// - Returns: the configuration without what is not understood, and everything that is wrong.
+    /// - Parameter file: nil: no file, and every key has its default.
+    /// - Returns: the valid part of the configuration, and all mistakes.
     package static func loading(_ file: String?) -> (configuration: Configuration, mistakes: [ConfigurationError]) {
         var configuration = Configuration()
         var mistakes: [ConfigurationError] = []
@@ -79,7 +79,7 @@ extension Configuration {
 
     /// Reads the quirks files that this configuration names.
     ///
-    /// - Returns: what is wrong with each of them.
+    /// - Returns: all mistakes in those files.
     package mutating func loadQuirks() -> [ConfigurationError] {
         let (database, mistakes) = QuirksDatabase.loading(shipped: quirksFile, overlay: quirksOverlay)
         quirks = database

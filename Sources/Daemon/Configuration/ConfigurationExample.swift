@@ -2,7 +2,7 @@ import BluetoothTypes
 
 /// The configuration file that ships: every section and key, commented out, with its meaning and its default.
 package enum ConfigurationExample {
-    /// `btcalld --example` prints it; `etc/btcalld.conf` is it, which a test checks.
+    /// Printed by `btcalld --example`; a test keeps `etc/btcalld.conf` identical.
     package static var text: String {
         var lines = [
             "# btcalld: every key with its default. Check a changed file with `btcalld --check FILE`.",
@@ -19,7 +19,7 @@ package enum ConfigurationExample {
                 lines.append("# A local device; leave the section out when the board does not have it.")
                 lines.append("#[\(section.name)]")
             case .headset:
-                lines.append("# One headset, by its address: what holds for it in place of what holds for all.")
+                lines.append("# One headset, by its address: its values replace those for all headsets.")
                 lines.append("#[\(section.name)]")
             }
             for key in section.keys {

@@ -2,29 +2,30 @@ import BTCallAPI
 import HandsFree
 import Telephony
 
-/// `[calls]`: what a headset may ask of the telephony beside the calls themselves, and what is kept of them.
+/// `[calls]`: dialling, incoming calls and the record of calls.
 extension ConfigurationSection {
-    /// Places of the memory that a headset dials from with ATD>n;
+    /// Memory locations that a headset dials with ATD>n;
     private static let places = 1...99
 
     package static var callKeys: [ConfigurationKey] {
         [
             memoryKey, ownNumberKey, recordKey,
             integer(
-                "recordKiB", "1024", "KiB at which the record is renamed to FILE.1 and begun anew; 0: never",
+                "recordKiB", "1024", "KiB at which the record is renamed to FILE.1 and a new one started; 0: never",
                 0...1_048_576,
                 .restart, \.recordKiB),
             boolean(
-                "recordNumbers", "no", "the record has the numbers and names of others", .restart, \.recordsNumbers),
+                "recordNumbers", "no", "write the other party's number and name into the record", .restart,
+                \.recordsNumbers),
             boolean(
-                "holdInterrupted", "yes", "hold calls, if their application can, while somebody else has the audio",
+                "holdInterrupted", "yes", "hold calls, if their application can, while their audio is interrupted",
                 .now, \.holdsInterrupted),
             secondCallKey,
             integer(
                 "ringSeconds", "120", "seconds after which an incoming call that nobody answers is missed; 0: never",
                 0...3600, .now, \.ringSeconds),
             boolean(
-                doNotDisturb, "no", "incoming calls are refused and do not ring", .now, \.callPolicy.doNotDisturb),
+                doNotDisturb, "no", "refuse incoming calls; they do not ring", .now, \.callPolicy.doNotDisturb),
         ] + mediaKeys
     }
 
@@ -34,7 +35,7 @@ extension ConfigurationSection {
         let words = CallTable.Configuration.SecondCall.allCases.map(\.rawValue).joined(separator: ", ")
         return ConfigurationKey(
             "secondCall", CallTable.Configuration.SecondCall.wait.rawValue,
-            "an incoming call while another one is up: wait or reject", accepted: words, effect: .now,
+            "handling of an incoming call while another one is up: wait or reject", accepted: words, effect: .now,
             read: { $0.callPolicy.secondCall.rawValue },
             apply: { configuration, value throws(ConfigurationValueError) in
                 guard let word = CallTable.Configuration.SecondCall(rawValue: value) else {

@@ -1,7 +1,7 @@
 import BTCallAPI
 import BluetoothTypes
 
-// `[hooks]` and `[buttons]`. Commands run as the daemon's user: only the file names them.
+// `[hooks]` and `[buttons]`. Commands run as the daemon's user, so only the file may name them.
 extension ConfigurationSection {
     package static var hookKeys: [ConfigurationKey] {
         let accepted = CommandWords.accepted + "; empty for none"
@@ -36,12 +36,12 @@ extension ConfigurationSection {
         switch (gesture.key, gesture.press) {
         case (.callKey, .short):
             "answer, hangup, toggle, mute, redial, hold, volumeUp, volumeDown or run COMMAND: the key of AT+CKPD"
-        case (.callKey, .long): "the call key is held (AT+BVRA): headsets are told that there is voice recognition"
-        case (.hangUp, .short): "the hang-up key, while the audio is that of no call"
-        case (.play, .short): "a key for music (AVRCP), as are those that follow"
+        case (.callKey, .long): "the call key, held (AT+BVRA); headsets are then offered voice recognition"
+        case (.hangUp, .short): "the hang-up key, while the audio belongs to no call"
+        case (.play, .short): "a media key (AVRCP), like those that follow"
         case (_, .short): "the key for \(gesture.key.rawValue)"
-        case (_, .double): "it is pressed twice within 400 ms; a short press waits for that then"
-        case (_, .long): "it is held"
+        case (_, .double): "the same key, pressed twice within 400 ms; a short press is then delayed by that time"
+        case (_, .long): "the same key, held"
         }
     }
 }

@@ -1,8 +1,8 @@
 import BTCallAPI
 
-/// `[identity]`: whose calls these are, and how applications want that shown.
+/// `[identity]`: account, user and names of the box, for applications and headsets.
 extension ConfigurationSection {
-    /// What a headset has room for (3GPP TS 27.007 §7.3).
+    /// Longest operator name of +COPS in bytes (3GPP TS 27.007 §7.3).
     private static let networkNameBytes = 16
     private static let longestName = 96
 
@@ -12,14 +12,14 @@ extension ConfigurationSection {
             name("userId", "the user of that account, for applications", \.userID).only(.inactive),
             name(
                 "displayName",
-                "what others call this box: the alias of its Bluetooth adapters, and the network's name unless operatorName is set",
+                "the name of this box: the alias of its Bluetooth adapters, and the network's name unless operatorName is set",
                 \.displayName),
             name(
-                "localizedName", "what a headset with a display shows as the network, before all others",
+                "localizedName", "the network's name on headsets with a display, in place of the others",
                 longest: networkNameBytes, \.localizedName
             ).only(.noCalls),
             path("ringtoneSound", "a WAV file to ring with instead of [ring] file", \.ringtoneSound).only(.noCalls),
-            path("iconFileName", "a picture of the application, for clients that draw", \.iconFileName).only(.noCalls),
+            path("iconFileName", "a picture of the application, for graphical clients", \.iconFileName).only(.noCalls),
         ]
     }
 

@@ -1,17 +1,17 @@
 import BTCallAPI
 package import BluetoothTypes
 
-// Volume and battery, of all headsets and of one.
+// Volume and battery, for all headsets and for one.
 extension ConfigurationSection {
     package static var levelKeys: [ConfigurationKey] {
         let sources = BoardBatterySource.allCases.map(\.rawValue).joined(separator: ", ")
         return [
             integer(
-                "volumeCeiling", "15", "0 to 15: the loudest that a headset's speaker may be", 0...15, .now,
+                "volumeCeiling", "15", "0 to 15: the highest volume of a headset's speaker", 0...15, .now,
                 \.volumeCeiling),
             ConfigurationKey(
                 "boardBattery", "upower",
-                "upower, property (only what sets Manager1.BoardBattery) or none: the battery that headsets show as ours",
+                "upower, property (Manager1.BoardBattery) or none: source of the board's battery level on headsets",
                 accepted: sources, effect: .now, read: { $0.boardBattery.rawValue },
                 apply: { configuration, value throws(ConfigurationValueError) in
                     guard let source = BoardBatterySource(rawValue: value) else {
@@ -26,7 +26,7 @@ extension ConfigurationSection {
         let accepted = "a whole number from 0 to 15; leave the key out for that of [bluetooth]"
         return [
             ConfigurationKey(
-                "volumeCeiling", "", "0 to 15: the loudest that its speaker may be; absent: as in [bluetooth]",
+                "volumeCeiling", "", "0 to 15: the highest volume of its speaker; absent: as in [bluetooth]",
                 accepted: accepted, effect: .restart,
                 read: { $0.headsets[address]?.volumeCeiling.map { String($0) } ?? "" },
                 apply: { configuration, value throws(ConfigurationValueError) in

@@ -2,7 +2,7 @@ import BTCallAPI
 import BluetoothTypes
 import HandsFree
 
-// How headsets connect, and what they are shown.
+// Links to headsets, and what headsets see of calls.
 extension ConfigurationSection {
     package static var linkKeys: [ConfigurationKey] {
         let calls = "always, voip or never"
@@ -13,7 +13,7 @@ extension ConfigurationSection {
                 \.headsetProfile),
             ConfigurationKey(
                 "virtualCall", "voip",
-                "show a call to headsets for audio that is none: of applications without call state (voip), all (always), never",
+                "present a virtual call to headsets for non-call audio: voip (applications without call state), always, never",
                 accepted: calls, effect: .reopen, read: { $0.virtualCall.configurationWord },
                 apply: { configuration, value throws(ConfigurationValueError) in
                     guard let found = VirtualCall.allCases.first(where: { $0.configurationWord == value.lowercased() })
@@ -22,13 +22,13 @@ extension ConfigurationSection {
                 }),
             integer(
                 "audioDelayMilliseconds", "200",
-                "least time from a headset's connection, or the answer of a call, to its audio", 0...2000, .reopen,
+                "shortest time from a headset's connection, or a call's answer, to its audio", 0...2000, .reopen,
                 \.audioDelayMilliseconds),
-            boolean("a2dp", "yes", "send what is heard without a microphone to headsets over A2DP", .now, \.a2dp),
+            boolean("a2dp", "yes", "send audio without a microphone to headsets over A2DP", .now, \.a2dp),
             qualityKey, listenerKey,
             ConfigurationKey(
                 "scoRouting", "leave",
-                "tell controllers of Broadcom and Cypress to send voice to the host instead of their PCM pins (host)",
+                "host: make Broadcom and Cypress controllers send voice to the host instead of their PCM pins",
                 accepted: routings, effect: .now, read: { $0.scoRouting.rawValue },
                 apply: { configuration, value throws(ConfigurationValueError) in
                     guard let found = VoiceRoutingWish(rawValue: value.lowercased()) else {
@@ -43,7 +43,7 @@ extension ConfigurationSection {
         let words = SBCQuality.allCases.map(\.rawValue).joined(separator: " or ")
         return ConfigurationKey(
             "a2dpQuality", SBCQuality.standard.rawValue,
-            "of A2DP: standard, or xq for headsets that can do SBC XQ (twice the data)", accepted: words,
+            "A2DP quality: standard, or xq for headsets with SBC XQ (twice the data)", accepted: words,
             effect: .reopen, read: { $0.a2dpQuality.rawValue },
             apply: { configuration, value throws(ConfigurationValueError) in
                 guard let quality = SBCQuality(rawValue: value.lowercased()) else {
@@ -56,7 +56,7 @@ extension ConfigurationSection {
     private static var listenerKey: ConfigurationKey {
         let accepted = "AA:BB:CC:DD:EE:FF, or none"
         return ConfigurationKey(
-            "listener", "none", "a headset that hears over A2DP both sides of the calls on other devices",
+            "listener", "none", "a headset that plays both sides of calls on other devices, over A2DP",
             accepted: accepted, effect: .now, read: { $0.listener?.description ?? "none" },
             apply: { configuration, value throws(ConfigurationValueError) in
                 guard value == "none" || BluetoothAddress(value) != nil else {
@@ -68,7 +68,7 @@ extension ConfigurationSection {
 }
 
 extension VirtualCall {
-    /// By what it is for, not by how the gateway is told.
+    /// The word for the kind of audio that gets a virtual call.
     package var configurationWord: String {
         switch self {
         case .never: "never"

@@ -1,19 +1,20 @@
 import BTCallAPI
 import BluetoothTypes
 
-/// `[calls]`: which ways audio and video go.
+/// `[calls]`: the directions of audio and video.
 extension ConfigurationSection {
     package static var mediaKeys: [ConfigurationKey] {
         [
             word(
                 "audioDirection", MediaDirection.sendReceive.rawValue,
-                "audio of calls that are answered or dialled without saying it", \.audioDirection),
+                "default direction of the audio of calls", \.audioDirection),
             word(
                 "videoDirection", MediaDirection.sendReceive.rawValue,
-                "video of calls that have video, when it is not said", \.videoDirection),
+                "default direction of the video of calls that have video", \.videoDirection),
             word(
                 "mediaChange", MediaChangeRule.accept.rawValue,
-                "when an application wants audio or video to go other ways: accept, or ask a client", \.mediaChange),
+                "an application's request to change audio or video directions: accept it, or ask a client",
+                \.mediaChange),
             boolean(
                 "muteByHeadset", "yes", "a headset that sets its microphone volume to 0 mutes the calls", .now,
                 \.mutesByHeadset),

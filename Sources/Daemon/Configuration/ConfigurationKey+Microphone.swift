@@ -1,11 +1,11 @@
 import BTCallAPI
 
-// The microphone: what is set up by itself, what runs between calls, who may hear it and what shows that somebody does.
+// The microphone: automatic configuration, operation between calls, permission and the light that shows its use.
 extension ConfigurationSection {
     package static var captureKeys: [ConfigurationKey] {
         [
             boolean(
-                "autoConfigure", "yes", "no: PCMs are opened and closed, and no mixer control is set", .restart,
+                "autoConfigure", "yes", "no: only open and close PCMs, set no mixer control", .restart,
                 \.autoConfigure),
             boolean(
                 "alwaysPrepared", "no", "keep the board's microphone running between calls, for a quick start", .now,
@@ -26,7 +26,7 @@ extension ConfigurationSection {
                     configuration.microphone = rule
                 }),
             ConfigurationKey(
-                "led", "", "on while a microphone is heard: /sys/class/leds/NAME or gpio:gpiochip0:17, ! inverts",
+                "led", "", "on while a microphone is in use: /sys/class/leds/NAME or gpio:gpiochip0:17, ! inverts",
                 accepted: PrivacyOutputSpecification.accepted, effect: .restart,
                 read: { $0.privacyOutput?.description ?? "" },
                 apply: { configuration, value throws(ConfigurationValueError) in

@@ -1,14 +1,14 @@
 import BTCallAPI
 import BluetoothTypes
 
-// Headsets that come back by half, and the music that others play to them.
+// Headsets that reconnect only in part, and the music of other programs.
 extension ConfigurationSection {
     package static var musicKeys: [ConfigurationKey] {
         let seconds = "a whole number from 0 to 60"
         return [
             ConfigurationKey(
                 "profileCheckSeconds", "6",
-                "from a headset's connection until those of its profiles are asked for that are missing; 0: never",
+                "seconds from a headset's connection until btcalld connects its missing profiles; 0: never",
                 accepted: seconds, effect: .now, read: { String($0.profileCheck.milliseconds / 1000) },
                 apply: { configuration, value throws(ConfigurationValueError) in
                     guard let number = Int(value), (0...60).contains(number) else {
@@ -23,12 +23,12 @@ extension ConfigurationSection {
         ]
     }
 
-    /// It runs as the daemon's user: only the file names it.
+    /// The program runs as the daemon's user, so only the file may name it.
     private static var commandKey: ConfigurationKey {
         let accepted = "an absolute path; empty for none"
         return ConfigurationKey(
             "mediaCommand", "",
-            "a program that is run as PROGRAM suspend ADDRESS before a headset's link opens, PROGRAM restore ADDRESS after the calls",
+            "a program run as PROGRAM suspend ADDRESS before a headset's link opens, PROGRAM restore ADDRESS after the calls",
             accepted: accepted, effect: .restart, read: { $0.mediaCommand ?? "" },
             apply: { configuration, value throws(ConfigurationValueError) in
                 guard value.isEmpty || value.hasPrefix("/") else { throw ConfigurationValueError(accepted: accepted) }

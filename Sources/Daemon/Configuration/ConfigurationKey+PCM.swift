@@ -1,9 +1,9 @@
 import BTCallAPI
 
-/// What of `[audio]` concerns programs on the ALSA PCM.
+/// The keys of `[audio]` for programs on the ALSA PCM.
 extension ConfigurationSection {
     package static var pcmKeys: [ConfigurationKey] {
-        let accepted = "an absolute path of at most 107 bytes; none for nobody"
+        let accepted = "an absolute path of at most 107 bytes, or none"
         return [
             ConfigurationKey(
                 "pcmSocket", "/run/btcall/pcm.sock", "where programs on the ALSA PCM btcall find the daemon",

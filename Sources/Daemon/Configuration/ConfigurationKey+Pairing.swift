@@ -37,12 +37,12 @@ extension ConfigurationSection {
                     configuration.pairing.seconds = number
                 }),
             ConfigurationKey(
-                "allow", "", "whom the button's window is for: addresses and names with * and ?; empty: any headset",
+                "allow", "", "headsets that the button's window accepts: addresses and names with * and ?; empty: any",
                 accepted: entries, effect: .restart, read: { $0.pairing.allow.joined(separator: ", ") },
                 apply: { configuration, value throws(ConfigurationValueError) in
                     let comma: Character = ","
                     let allow = value.split(separator: comma).map { Self.trimmed($0) }
-                    // An empty entry would be a slip that opens the window to everybody.
+                    // An empty entry would be a typing mistake that opens the window to everybody.
                     guard allow.allSatisfy({ PairingRules.entry($0) != nil }), allow.count <= PairingRules.mostEntries
                     else { throw ConfigurationValueError(accepted: entries) }
                     configuration.pairing.allow = allow

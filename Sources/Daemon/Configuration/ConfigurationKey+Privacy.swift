@@ -1,6 +1,6 @@
 import BTCallAPI
 
-/// `[privacy]`: who may hear what beside the two ends of a call.
+/// `[privacy]`: who may use the microphone, record calls, and see the other party.
 extension ConfigurationSection {
     package static var privacyKeys: [ConfigurationKey] { microphoneKeys + recordingKeys + [callersKey] }
 
@@ -8,7 +8,7 @@ extension ConfigurationSection {
         let words = CallerAudience.allCases.map(\.rawValue).joined(separator: ", ")
         return ConfigurationKey(
             "callers", CallerAudience.group.rawValue,
-            "who reads with whom calls are: group (root and members of btcall) or everybody", accepted: words,
+            "who may see the other party of calls: group (root and members of btcall) or everybody", accepted: words,
             effect: .now, read: { $0.callers.rawValue },
             apply: { configuration, value throws(ConfigurationValueError) in
                 guard let audience = CallerAudience(rawValue: value) else {

@@ -2,7 +2,7 @@ import BTCallAPI
 package import BluetoothTypes
 import HandsFree
 
-// What is done for single headsets: where the rows are, and what is said of one headset here.
+// The quirks databases, and effects for one headset in the configuration file.
 extension ConfigurationSection {
     package static var quirksKeys: [ConfigurationKey] {
         [

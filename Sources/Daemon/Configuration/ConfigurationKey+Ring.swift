@@ -2,20 +2,21 @@ import ALSA
 import BTCallAPI
 import Routing
 
-/// `[ring]`: the ringer, the tones of a telephone network, and where announcements sound.
+/// `[ring]`: the ringer, the network's tones, and the device for announcements.
 extension ConfigurationSection {
-    /// Milliseconds of one part of a cadence.
+    /// Accepted lengths of one part of a cadence in milliseconds.
     private static let partLengths = 10...60_000
 
     package static var ringKeys: [ConfigurationKey] {
         [
             deviceKey, ringPlaybackKey, pageDeviceKey, fileKey, cadenceKey,
             integer(
-                "volume", "70", "0 to 100: how loud it rings; 100 is as the file is", 0...100, .nextCall, \.ring.volume),
+                "volume", "70", "0 to 100: ring volume; 100 plays the file unchanged", 0...100, .nextCall,
+                \.ring.volume),
             tonesKey,
             ConfigurationKey(
                 "ringback", "auto",
-                "the tone while the other party is rung: auto (until it is to be heard itself), yes (until answered), no",
+                "ringback tone while the other party rings: auto (until its side sends audio), yes (until answered), no",
                 accepted: "auto, yes or no", effect: .nextCall, read: { $0.ring.ringback.rawValue },
                 apply: { configuration, value throws(ConfigurationValueError) in
                     guard let ringback = RingConfiguration.Ringback(rawValue: value) else {
@@ -59,7 +60,7 @@ extension ConfigurationSection {
         let accepted =
             "speakerphone, earpiece, wiredHeadset, bluetooth or bluetooth:ADDRESS; empty for the device that rings"
         return ConfigurationKey(
-            "pageDevice", "", "where announcements sound without a call; absent: where it rings", accepted: accepted,
+            "pageDevice", "", "device for announcements without a call; absent: the ringing device", accepted: accepted,
             effect: .nextCall,
             read: { $0.ring.pageHeadset?.description ?? $0.ring.pageDevice?.rawValue ?? "" },
             apply: { configuration, value throws(ConfigurationValueError) in
@@ -75,7 +76,7 @@ extension ConfigurationSection {
     private static var fileKey: ConfigurationKey {
         let accepted = "an absolute path; empty for the built-in tone"
         return ConfigurationKey(
-            "file", "", "a WAV file to ring with, over and over: 16 bit, one or two channels, 8000 to 48000 Hz",
+            "file", "", "a WAV file to ring with, repeated: 16 bit, one or two channels, 8000 to 48000 Hz",
             accepted: accepted, effect: .nextCall, read: { $0.ring.file ?? "" },
             apply: { configuration, value throws(ConfigurationValueError) in
                 guard value.isEmpty || value.hasPrefix("/") else { throw ConfigurationValueError(accepted: accepted) }
@@ -84,7 +85,7 @@ extension ConfigurationSection {
         ).atRuntime(keptPath, isKeptPath)
     }
 
-    /// A path that a line of `preferences.conf` has room for, and gives back as it was.
+    /// A path that fits into a line of `preferences.conf` and is read back unchanged.
     package static let keptPath =
         "an absolute path of at most 150 bytes, without spaces at its end and without a semicolon after a space; empty for none"
 
@@ -93,7 +94,7 @@ extension ConfigurationSection {
         return value.hasPrefix("/") && value.utf8.count <= 150 && value.last != " " && !mentionsComment(value)
     }
 
-    /// What follows is a comment in the file.
+    /// Whether the reader of the file would take a part of the value for a comment.
     private static func mentionsComment(_ value: String) -> Bool {
         zip(value.utf8, value.utf8.dropFirst()).contains { $0 == UInt8(ascii: " ") && $1 == UInt8(ascii: ";") }
     }
@@ -102,7 +103,7 @@ extension ConfigurationSection {
         let accepted =
             "milliseconds on and off in turn, 10 to 60000 each, at most 8 of both: 400on 200off 400on 2000off"
         return ConfigurationKey(
-            "cadence", "1000on 4000off", "of the built-in tone, over and over: 400on 200off 400on 2000off",
+            "cadence", "1000on 4000off", "cadence of the built-in tone in ms, repeated: 400on 200off 400on 2000off",
             accepted: accepted, effect: .nextCall, read: { text($0.ring.cadence) },
             apply: { configuration, value throws(ConfigurationValueError) in
                 guard let cadence = cadence(value) else { throw ConfigurationValueError(accepted: accepted) }
@@ -113,7 +114,7 @@ extension ConfigurationSection {
     private static var tonesKey: ConfigurationKey {
         let words = (TonePlan.allCases.map(\.rawValue) + ["none"]).joined(separator: ", ")
         return ConfigurationKey(
-            "tones", "eu", "whose tones are heard in calls (ringback, busy, congestion, call waiting): \(words)",
+            "tones", "eu", "tone plan of calls (ringback, busy, congestion, call waiting): \(words)",
             accepted: words, effect: .nextCall, read: { $0.ring.tones?.rawValue ?? "none" },
             apply: { configuration, value throws(ConfigurationValueError) in
                 guard value == "none" || TonePlan(rawValue: value) != nil else {
@@ -127,7 +128,7 @@ extension ConfigurationSection {
         cadence.enumerated().map { "\($1)\($0 % 2 == 0 ? "on" : "off")" }.joined(separator: " ")
     }
 
-    /// Nil for what is no such list.
+    /// Nil for an invalid list.
     private static func cadence(_ text: String) -> [Int]? {
         var cadence: [Int] = []
         for word in text.split(separator: " ") {

@@ -1,7 +1,7 @@
 import AudioDSP
 import BTCallAPI
 
-/// `[audio]`: what is done to the microphone.
+/// `[audio]`: voice processing of the microphone.
 extension ConfigurationSection {
     package static var voiceKeys: [ConfigurationKey] {
         let isWebRTC = VoiceProcessingKind.webrtc.isAvailable
@@ -9,7 +9,7 @@ extension ConfigurationSection {
         return [
             ConfigurationKey(
                 "voiceProcessing", VoiceProcessingKind.preferred.rawValue,
-                "who takes echo and noise out of the microphone: webrtc, speex, or none: it stays as it is",
+                "processor that removes echo and noise from the microphone: webrtc, speex or none",
                 accepted: accepted, effect: .now, read: { $0.voiceProcessing.rawValue },
                 apply: { configuration, value throws(ConfigurationValueError) in
                     guard let kind = VoiceProcessingKind(rawValue: value.lowercased()), kind.isAvailable else {
@@ -17,15 +17,15 @@ extension ConfigurationSection {
                     }
                     configuration.voiceProcessing = kind
                 }),
-            boolean("echoCancellation", "yes", "the echo of the far end is taken out", .now, \.takesEcho),
-            boolean("noiseSuppression", "yes", "steady noise is taken out", .now, \.takesNoise),
-            boolean("automaticGain", "yes", "quiet and loud speech become equally loud", .now, \.adjustsGain),
-            boolean("highPass", "yes", "hum below 100 Hz is taken out", .now, \.takesHum),
+            boolean("echoCancellation", "yes", "remove the echo of the far end", .now, \.takesEcho),
+            boolean("noiseSuppression", "yes", "remove steady noise", .now, \.takesNoise),
+            boolean("automaticGain", "yes", "even out quiet and loud speech", .now, \.adjustsGain),
+            boolean("highPass", "yes", "remove hum below 100 Hz", .now, \.takesHum),
         ]
     }
 }
 
 extension Configuration {
-    /// Headsets are told that they may leave echo and noise to us.
+    /// Whether headsets are told that they may leave echo and noise to btcalld.
     package var takesOutEcho: Bool { voiceProcessing != .none && (takesEcho || takesNoise) }
 }

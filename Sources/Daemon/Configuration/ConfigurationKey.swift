@@ -5,25 +5,25 @@ import Logging
 package import Routing
 import Spelling
 
-/// One key of the configuration: its name, what it means, and how a value is taken and given.
+/// One key of the configuration: its name, its meaning, and how its value is read and written.
 ///
-/// The example file that ships is checked against these, so a key cannot go undocumented.
+/// A test compares the shipped example file with these keys, so that every key is documented.
 package struct ConfigurationKey {
     package let name: String
     /// One line for the example file.
     package let summary: String
-    /// The value that holds when the key is absent, as it would be written; empty when nothing is.
+    /// The default as written in the file; empty for none.
     package let standard: String
-    /// The values that it takes, for people.
+    /// The accepted values, in words for people.
     package let accepted: String
-    /// What has to be so for a change at run time.
+    /// The condition for a change at run time.
     package enum Condition: Sendable { case always, inactive, noCalls }
 
     package private(set) var condition = Condition.always
     private var runtimeForm: RuntimeForm?
-    /// When a change at run time acts.
+    /// When a change at run time takes effect.
     package let effect: SettingDescription.Effect
-    /// The value of a configuration, as it would be written; empty when nothing is.
+    /// The key's value in a configuration, as written in the file; empty for none.
     package let read: (Configuration) -> String
     package let apply: (inout Configuration, String) throws(ConfigurationValueError) -> Void
 
@@ -42,30 +42,30 @@ package struct ConfigurationKey {
     }
 }
 
-/// What programs on the bus may set a key to, where that is less than the configuration file may.
+/// The values that programs on the bus may set, where the configuration file accepts more.
 package struct RuntimeForm: Sendable {
     package let accepted: String
     package let isAccepted: @Sendable (String) -> Bool
 }
 
 extension ConfigurationKey {
-    /// The values that it takes at run time, for people.
+    /// The values accepted at run time, in words for people.
     package var acceptedAtRuntime: String { runtimeForm?.accepted ?? accepted }
 
-    /// Refuses what only the file may say; the file's own value is accepted.
+    /// Refuses values that only the file may give; the file's own value is accepted.
     package func checkAtRuntime(_ value: String, _ file: Configuration) throws(ConfigurationValueError) {
         guard let runtimeForm, value != read(file), !runtimeForm.isAccepted(value) else { return }
         throw ConfigurationValueError(accepted: runtimeForm.accepted)
     }
 
-    /// The same, with fewer values at run time than in the file.
+    /// A copy that accepts fewer values at run time than in the file.
     package func atRuntime(_ accepted: String, _ isAccepted: @escaping @Sendable (String) -> Bool) -> ConfigurationKey {
         var key = self
         key.runtimeForm = RuntimeForm(accepted: accepted, isAccepted: isAccepted)
         return key
     }
 
-    /// The same, to be changed at run time only when that is so.
+    /// A copy that can be changed at run time only under a condition.
     package func only(_ condition: Condition) -> ConfigurationKey {
         var key = self
         key.condition = condition
@@ -77,7 +77,7 @@ extension ConfigurationKey {
 package enum ConfigurationSection: Equatable {
     case daemon, routing, bluetooth, audio, calls, ring, privacy, pairing, quirks, identity, metrics, hooks, buttons
     case device(LocalDevice)
-    /// One headset; there may be one for each, so that they are not among the settings.
+    /// One headset; each may have a section, so these are not in `all`.
     case headset(BluetoothAddress)
 
     package init?(_ name: String) {
@@ -108,7 +108,7 @@ package enum ConfigurationSection: Equatable {
         }
     }
 
-    /// Those that there are without naming a headset.
+    /// All sections except those of single headsets.
     package static let all: [ConfigurationSection] =
         [
             .daemon, .routing, .bluetooth, .audio, .calls, .ring, .privacy, .pairing, .quirks, .identity, .metrics,
@@ -160,7 +160,7 @@ package enum ConfigurationSection: Equatable {
         }
     }
 
-    /// The key of that name, or of the name that an earlier version had for it.
+    /// The key with this name, or with a name from an earlier version.
     package func key(_ name: some StringProtocol) -> ConfigurationKey? {
         let keys = keys
         if let key = keys.first(where: { $0.name == name }) { return key }
@@ -168,7 +168,7 @@ package enum ConfigurationSection: Equatable {
         return keys.first { $0.name == current }
     }
 
-    /// What begins the names of its settings: `routing`, `device.earpiece`.
+    /// Prefix of the names of the section's settings: `routing`, `device.earpiece`.
     package var settingPrefix: String {
         switch self {
         case .daemon, .routing, .bluetooth, .audio, .calls, .ring, .privacy, .pairing, .quirks, .identity, .metrics,
@@ -192,7 +192,7 @@ package enum ConfigurationSection: Equatable {
                     configuration.logLevel = level
                 }),
             ConfigurationKey(
-                "stateDirectory", "/var/lib/btcall", "where preferences set at run time are kept",
+                "stateDirectory", "/var/lib/btcall", "directory of the preferences set at run time",
                 accepted: "an absolute path", effect: .restart, read: { $0.stateDirectory ?? "" },
                 apply: { configuration, value throws(ConfigurationValueError) in
                     guard value.hasPrefix("/") else { throw ConfigurationValueError(accepted: "an absolute path") }
@@ -202,7 +202,8 @@ package enum ConfigurationSection: Equatable {
                 "autostart", "yes", "register profiles and start the policy when the daemon starts", .restart,
                 \.autostart),
             boolean(
-                "incidents", "yes", "keep what led to a failure in stateDirectory/incidents, for btcall-lab replay",
+                "incidents", "yes",
+                "keep recordings of routing failures in stateDirectory/incidents, for btcall-lab replay",
                 .restart,
                 \.incidents),
         ]
@@ -223,7 +224,7 @@ package enum ConfigurationSection: Equatable {
         }
     }
 
-    /// The policy takes a new configuration at once; an attempt that is under way keeps its time.
+    /// The policy applies a new configuration at once; a running attempt keeps its timeout.
     private static func effect(of key: RoutingKey) -> SettingDescription.Effect {
         switch key {
         case .openTimeoutMilliseconds, .reopenPauseMilliseconds: .reopen
@@ -263,7 +264,7 @@ package enum ConfigurationSection: Equatable {
                 }),
             boolean("callDuration", "no", "offer the call duration of HFP 1.10", .reopen, \.callDuration),
             ConfigurationKey(
-                "operatorName", "btcall", "what a headset with a display shows as the network", accepted: name,
+                "operatorName", "btcall", "the network's name on headsets with a display", accepted: name,
                 effect: .now, read: { $0.operatorName },
                 apply: { configuration, value throws(ConfigurationValueError) in
                     let isPlain = value.utf8.allSatisfy {
@@ -280,11 +281,14 @@ package enum ConfigurationSection: Equatable {
     private static var audioKeys: [ConfigurationKey] {
         [
             integer(
-                "callQueueBlocks", "3", "blocks of 10 ms under way to a telephony application", 2...6, .nextCall,
+                "callQueueBlocks", "3", "blocks of 10 ms queued for a telephony application", 2...6, .nextCall,
                 \.callQueueBlocks),
-            integer("periodMilliseconds", "10", "period asked of sound cards", 5...40, .reopen, \.periodMilliseconds),
+            integer(
+                "periodMilliseconds", "10", "period requested from sound cards", 5...40, .reopen,
+                \.periodMilliseconds),
             boolean(
-                "mixWithOthers", "no", "open hw: devices by dmix and dsnoop, so that other programs can use them, too",
+                "mixWithOthers", "no",
+                "open hw: devices through dmix and dsnoop, so that other programs can use them as well",
                 .reopen, \.mixesWithOthers),
         ] + voiceKeys + captureKeys + pcmKeys
     }
@@ -319,8 +323,8 @@ package enum ConfigurationSection: Equatable {
     private static func volumeKey(_ kind: LocalDevice) -> ConfigurationKey {
         let accepted = "a whole number from 0 to 100; leave the key out for the level that is found at the start"
         return ConfigurationKey(
-            "volume", "", "0 to 100: what mixer is set to in a call; absent: as found at the start", accepted: accepted,
-            effect: .restart, read: { $0.localDevices[kind]?.volume.map { String($0) } ?? "" },
+            "volume", "", "0 to 100: level of mixer during calls; absent: the level found at the start",
+            accepted: accepted, effect: .restart, read: { $0.localDevices[kind]?.volume.map { String($0) } ?? "" },
             apply: { configuration, value throws(ConfigurationValueError) in
                 guard let volume = Int(value), (0...100).contains(volume) else {
                     throw ConfigurationValueError(accepted: accepted)
@@ -332,7 +336,7 @@ package enum ConfigurationSection: Equatable {
     private static var jackKey: ConfigurationKey {
         ConfigurationKey(
             "jack", "",
-            "Headphone Jack, Headset Mic Jack: control elements as in `amixer controls`; evdev:NAME; none; absent: found",
+            "Headphone Jack, Headset Mic Jack: control elements as in `amixer controls`; evdev:NAME; none; absent: detected",
             accepted: JackSpecification.accepted, effect: .restart,
             read: { $0.localDevices[.wiredHeadset]?.jack?.description ?? "" },
             apply: { configuration, value throws(ConfigurationValueError) in

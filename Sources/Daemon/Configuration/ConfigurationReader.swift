@@ -2,15 +2,15 @@ import CINIH
 import ControlLoop
 import Glibc
 
-/// What is wrong with a configuration file: where, and what would be right.
+/// A mistake in a configuration file: its place, the problem, and what is accepted.
 package struct ConfigurationError: Error, Equatable, Sendable, CustomStringConvertible {
     package let file: String
-    /// Counted from 1; nil when the file as a whole is meant.
+    /// Counted from 1; nil for a problem of the whole file.
     package let line: Int?
-    /// `[section] key`; nil when no key is meant.
+    /// `[section] key`; nil for a problem of no key.
     package let key: String?
     package let problem: String
-    /// What would be right, in words.
+    /// The accepted form in words.
     package let accepted: String
 
     package init(file: String, line: Int?, key: String?, problem: String, accepted: String) {
@@ -27,7 +27,7 @@ package struct ConfigurationError: Error, Equatable, Sendable, CustomStringConve
     }
 }
 
-/// One `key = value` of a file, with the place it stands at.
+/// One `key = value` of a file, with its place.
 package struct ConfigurationEntry: Equatable, Sendable {
     package let section: String
     package let key: String
@@ -35,9 +35,9 @@ package struct ConfigurationEntry: Equatable, Sendable {
     package let line: Int
 }
 
-/// What a file has, without the lines that are not understood.
+/// The contents of a file without its invalid lines.
 package struct ConfigurationContents: Sendable {
-    /// `[section]`, also of a section without a key.
+    /// A section's head; also of a section without keys.
     package struct Head: Equatable, Sendable {
         package let section: String
         package let line: Int
@@ -45,35 +45,35 @@ package struct ConfigurationContents: Sendable {
 
     package fileprivate(set) var entries: [ConfigurationEntry] = []
     package fileprivate(set) var heads: [Head] = []
-    /// What is wrong with the lines that are left out, in the order of the file.
+    /// The mistakes of the invalid lines, in the order of the file.
     package fileprivate(set) var mistakes: [ConfigurationError] = []
 }
 
-/// Reads INI files through libinih and says where each entry stands.
+/// Reads INI files through libinih, with the line of each entry.
 ///
-/// Debian's libinih neither reports line numbers nor accepts lines of 200 bytes and more: lines are counted and measured
-/// before they are fed to it, and longer ones are refused instead of being cut.
+/// Debian's libinih neither reports line numbers nor accepts lines of 200 bytes or more. So lines are counted and measured
+/// before libinih gets them, and longer ones are refused instead of cut.
 package enum ConfigurationReader {
     /// Longest line in bytes, without its end (INI_MAX_LINE less the end of line and the terminator).
     package static let maximumLineBytes = 198
-    /// More than this is no configuration.
+    /// Longest accepted file in bytes.
     package static let mostBytes = 1 << 20
-    /// Lines that are neither a section nor an entry, of which each costs a pass over the file: nobody reads on after so many.
+    /// The most lines reported that are neither a section nor an entry; each costs a pass over the file.
     private static let mostBadLines = 50
-    /// Stands for the section of a line such as `[routing`: nobody knows where the keys below belong.
+    /// Replaces the section of a line such as `[routing`: the keys below it belong to an unknown section.
     private static let unknownSection = "\u{1}"
     private static let lineFeed = UInt8(ascii: "\n")
 
-    /// - Throws: `ConfigurationError` for a file that is not read, and for the first line that is no entry, is too long or gives a key
-    ///   a second time.
+    /// - Throws: `ConfigurationError` when the file cannot be read, and for the first line that is no entry, is too long or
+    ///   repeats a key.
     package static func entries(ofFile path: String) throws(ConfigurationError) -> [ConfigurationEntry] {
         try entries(contents(ofFile: path))
     }
 
-    /// The same without the lines that are no entries or too long, and the keys that are given twice.
+    /// Returns the valid entries; leaves out lines that are no entries or too long, and repeated keys.
     ///
-    /// - Returns: the entries, and what is wrong with the first line of each kind that is left out.
-    /// - Throws: for a file that is not read.
+    /// - Returns: the entries, and the first mistake of each kind.
+    /// - Throws: `ConfigurationError` when the file cannot be read.
     package static func understoodEntries(
         ofFile path: String
     ) throws(ConfigurationError) -> (entries: [ConfigurationEntry], leftOut: [ConfigurationError]) {
@@ -87,14 +87,14 @@ package enum ConfigurationReader {
 
     /// - Parameters:
     ///   - text: the contents of a configuration file.
-    ///   - name: stands for the file in messages.
+    /// - name: name of the file in messages.
     package static func entries(ofText text: String, name: String) throws(ConfigurationError) -> [ConfigurationEntry] {
         try entries(contents(ofText: text, name: name))
     }
 
-    /// Everything that the file has, and everything that is wrong with its lines.
+    /// The contents of a file, with all mistakes in its lines.
     ///
-    /// - Throws: for a file that is not read.
+    /// - Throws: `ConfigurationError` when the file cannot be read.
     package static func contents(ofFile path: String) throws(ConfigurationError) -> ConfigurationContents {
         try read(bytes(path), file: path)
     }
@@ -133,7 +133,7 @@ package enum ConfigurationReader {
             lines[index] = replacement
         }
         for index in lines.indices {
-            // What follows would be read as the next line.
+            // libinih would read the rest as the next line.
             if lines[index].contains(0) { refuse(index, "the line has a NUL character", "text without it") }
             if lines[index].count > maximumLineBytes {
                 refuse(index, "the line is too long", "a line may have \(maximumLineBytes) bytes")
@@ -158,7 +158,7 @@ package enum ConfigurationReader {
         }
     }
 
-    /// - Returns: the first line that libinih does not take, from 1; 0: it takes all.
+    /// - Returns: number of the first line that libinih refuses, from 1; 0: none.
     private static func parse(_ text: [UInt8], _ reading: Reading) throws(ConfigurationError) -> Int {
         var text = text
         guard !text.isEmpty else { return 0 }
@@ -189,14 +189,14 @@ package enum ConfigurationReader {
         return max(0, Int(line))
     }
 
-    /// What the callbacks of libinih work on.
+    /// The context of libinih's callbacks.
     private final class Reading {
         let file: String
         var stream: UnsafeMutablePointer<FILE>?
         private(set) var contents = ConfigurationContents()
         private let lines: [ArraySlice<UInt8>]
         private var line = 0
-        /// Whether there was a key in the section: an indented line goes on with its value then.
+        /// Whether the section has had a key: then libinih takes an indented line for the continuation of its value.
         private var hasKey = false
         /// Lines by section and key.
         private var places: [String: Int] = [:]
@@ -213,7 +213,7 @@ package enum ConfigurationReader {
             return buffer
         }
 
-        /// libinih tells only of sections that have a key.
+        /// libinih reports only sections with keys.
         private func noteHead() {
             guard lines.indices.contains(line - 1) else { return }
             let isMarked = line == 1 && lines[0].starts(with: [0xEF, 0xBB, 0xBF])
@@ -223,12 +223,12 @@ package enum ConfigurationReader {
                 let end = text.firstIndex(of: UInt8(ascii: "]"))
             else { return }
             hasKey = false
-            // As much as libinih keeps of a name.
+            // libinih keeps only this much of a name.
             let name = String(decoding: text[..<end].dropFirst().prefix(ConfigurationReader.nameBytes), as: UTF8.self)
             contents.heads.append(ConfigurationContents.Head(section: name, line: line))
         }
 
-        /// Without blanks in front.
+        /// The line without leading blanks.
         static func trimmed(_ line: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
             line.drop { $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "\t") || $0 == UInt8(ascii: "\r") }
         }
@@ -257,6 +257,6 @@ package enum ConfigurationReader {
         }
     }
 
-    /// libinih's longest name of a section (MAX_SECTION less the terminator).
+    /// Longest section name in libinih (MAX_SECTION less the terminator).
     private static let nameBytes = 49
 }

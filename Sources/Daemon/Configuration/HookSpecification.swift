@@ -1,6 +1,6 @@
 package import BoardInput
 
-/// What tells whether the handset is lifted, as `[device earpiece] hook` says it.
+/// The source of the hook state, as given in `[device earpiece] hook`.
 package struct HookSpecification: Hashable, Sendable {
     package enum Source: Hashable, Sendable {
         /// A key or switch of an input device, by name or path.
@@ -10,14 +10,14 @@ package struct HookSpecification: Hashable, Sendable {
     }
 
     package let source: Source
-    /// The handset is on the hook when the contact is on.
+    /// Whether an active contact means that the handset is on the hook.
     package let isInverted: Bool
 
     package static let accepted =
         "evdev:NAME, evdev:/dev/input/… or gpio:CHIP:LINE, with ! in front to invert it; after evdev a key or switch may"
         + " follow (:KEY_PHONE, the one without; :SW_DOCK, :key:169, :switch:13), after gpio :pullUp, :pullDown or :none"
 
-    /// - Parameter text: as in the configuration; nil for what is no specification.
+    /// - Parameter text: as in the configuration; nil for an invalid text.
     package init?(_ text: String) {
         isInverted = text.hasPrefix("!")
         let rest = isInverted ? text.dropFirst() : text[...]
@@ -33,7 +33,7 @@ package struct HookSpecification: Hashable, Sendable {
         self.source = source
     }
 
-    /// The code is the last one or two words between colons, where they are one: a device's name may have colons, too.
+    /// The code is the last word, or the last two words separated by a colon; a device's name may contain colons as well.
     private static func input(_ text: Substring) -> Source? {
         let words = text.split(separator: ":", omittingEmptySubsequences: false)
         for count in [2, 1] where words.count > count {
@@ -42,7 +42,7 @@ package struct HookSpecification: Hashable, Sendable {
             return .input(device: device, code)
         }
         guard let last = words.last, !last.isEmpty else { return nil }
-        // A name that looks like a code and is none is a slip, not a device.
+        // A name that looks like a code but is none is a typing mistake, not a device.
         let looksLikeCode = ["KEY_", "SW_", "BTN_"].contains { last.hasPrefix($0) }
         guard words.count == 1 || !looksLikeCode else { return nil }
         return .input(device: String(text), .phone)

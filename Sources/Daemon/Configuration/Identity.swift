@@ -1,21 +1,21 @@
-/// Whose calls these are, and how applications want that shown. What is empty is not said.
+/// Account, user and names of the box, for applications and headsets. An empty value is not shown.
 package struct Identity: Equatable, Sendable {
     package var accountID = ""
     package var userID = ""
-    /// What others call this box: the alias of its adapters, and the name of the network.
+    /// The name of the box: the alias of its adapters, and the name of the network.
     package var displayName = ""
-    /// What headsets show as the network, before `displayName`.
+    /// The network's name on headsets, in place of `displayName`.
     package var localizedName = ""
-    /// A WAV file to ring with, before that of `[ring]`.
+    /// A WAV file to ring with, in place of that of `[ring]`.
     package var ringtoneSound = ""
-    /// For clients that draw.
+    /// A picture for graphical clients.
     package var iconFileName = ""
 
     package init() {}
 }
 
 extension Configuration {
-    /// What a headset shows as the network's name (+COPS), as much of it as it has room for.
+    /// The network's name on headsets (+COPS), at most as long as they accept.
     package var networkName: String {
         if !identity.localizedName.isEmpty { return identity.localizedName }
         let isSet = operatorName != Configuration().operatorName

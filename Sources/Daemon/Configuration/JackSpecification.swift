@@ -1,15 +1,15 @@
-/// What tells whether something is plugged into the wired headset's socket, as `[device wiredHeadset] jack` says it.
+/// The source of the plug state of the wired headset's socket, as given in `[device wiredHeadset] jack`.
 package enum JackSpecification: Hashable, Sendable {
-    /// Nothing: the headset is there whenever its sound card is.
+    /// None: the headset is present whenever its sound card is.
     case cardAlone
-    /// One or several, for the headphone and for the microphone.
+    /// One or several, for the headphone and the microphone.
     case parts([JackPart])
 
     package static let accepted =
         "names of control elements (Headphone Jack, Headset Mic Jack) or hw:CARD/NAME, evdev:NAME or evdev:/dev/input/…,"
         + " several with a comma between them; or none"
 
-    /// - Parameter text: as in the configuration; nil for what is no specification.
+    /// - Parameter text: as in the configuration; nil for an invalid text.
     package init?(_ text: String) {
         if text == "none" {
             self = .cardAlone
@@ -25,7 +25,7 @@ package enum JackSpecification: Hashable, Sendable {
 }
 
 extension JackSpecification: CustomStringConvertible {
-    /// As `init(_:)` reads it.
+    /// The text that `init(_:)` reads.
     package var description: String {
         switch self {
         case .cardAlone: "none"
@@ -34,14 +34,14 @@ extension JackSpecification: CustomStringConvertible {
     }
 }
 
-/// One source of news about the jack.
+/// One source of the jack's state.
 package enum JackPart: Hashable, Sendable {
     /// An ALSA control element; `card` (`hw:PCH`) is that of the device's PCM when nil.
     case control(card: String?, name: String, isMicrophone: Bool)
     /// An input device, by name or path, with SW_HEADPHONE_INSERT or SW_MICROPHONE_INSERT.
     case input(String)
 
-    /// - Parameter position: of several: a name that does not say so is the microphone's when it is not the first.
+    /// - Parameter position: index in the list: a name without "mic" belongs to the microphone unless it is the first.
     package init?(_ text: some StringProtocol, position: Int) {
         let text = Self.trimmed(text)
         if text.hasPrefix("evdev:") {

@@ -1,6 +1,6 @@
-/// Who says yes when an application wants the media of a call to go other ways.
+/// Decides an application's request to change the media of a call.
 package enum MediaChangeRule: String, Hashable, Sendable, CaseIterable {
-    /// Everything is accepted.
+    /// Every request is accepted.
     case accept
     /// A client is asked each time.
     case ask

@@ -1,8 +1,8 @@
-/// Who may let the far end hear the microphone, as `[privacy] microphone` says it.
+/// Who may allow the far end to hear the microphone: `[privacy] microphone`.
 package enum MicrophoneRule: String, Hashable, Sendable, CaseIterable {
     case allow
-    /// Nobody: calls go on, and only receive.
+    /// Nobody: calls continue, but only receive.
     case deny
-    /// A client, by `Audio1.AllowMicrophone`.
+    /// A client, with `Audio1.AllowMicrophone`.
     case askClient = "ask-client"
 }

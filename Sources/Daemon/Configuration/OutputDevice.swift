@@ -1,13 +1,13 @@
 package import BluetoothTypes
 package import Routing
 
-/// Where something is played that belongs to no call: the ringer, an announcement.
+/// A device that plays audio outside calls: the ringer, an announcement.
 package enum OutputDevice: Hashable, Sendable, CustomStringConvertible {
-    /// What the person hears of a local device.
+    /// The playback of a local device.
     case local(LocalDevice)
-    /// An ALSA device of its own.
+    /// A separate ALSA device.
     case pcm(String)
-    /// A headset's A2DP; nil is the one that has it up and came last.
+    /// A headset's A2DP; nil: the headset with A2DP connected that connected last.
     case bluetooth(BluetoothAddress?)
 
     package var description: String {
@@ -18,7 +18,7 @@ package enum OutputDevice: Hashable, Sendable, CustomStringConvertible {
         }
     }
 
-    /// A headset as the configuration names it: `bluetooth` or `bluetooth:ADDRESS`; nil for anything else.
+    /// A headset as named in the configuration: `bluetooth` or `bluetooth:ADDRESS`; nil for anything else.
     package init?(headset text: String) {
         switch AudioDevice(parsing: text) {
         case .bluetooth: self = .bluetooth(nil)

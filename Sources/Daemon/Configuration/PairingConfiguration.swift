@@ -1,14 +1,14 @@
 import HeadsetPolicy
 
-/// `[pairing]`: what the box itself has for pairing without a screen.
+/// `[pairing]`: the box's own button and light for pairing without a screen.
 package struct PairingConfiguration: Equatable, Sendable {
-    /// What opens a window when it is pressed, and closes it when it is pressed again; nil: only programs do.
+    /// The button that opens a window, and closes it when pressed again; nil: only programs do.
     package var button: HookSpecification?
-    /// What shows people that one is open; nil: nothing.
+    /// The light that shows an open window; nil: none.
     package var light: PrivacyOutputSpecification?
-    /// How long a window of the button is open.
+    /// How long the button's window stays open, in seconds.
     package var seconds = PairingRules.usualSeconds
-    /// Whom it is for: addresses and patterns of names; empty: any audio device.
+    /// Headsets that it accepts: addresses and name patterns; empty: any audio device.
     package var allow: [String] = []
 
     package init() {}

@@ -1,15 +1,15 @@
 package import ControlLoop
 package import Logging
 
-/// Keeps what is set at run time and must survive a restart: the preferred and the default device, and the settings.
+/// Stores what was set at run time and must survive a restart: the preferred and the default device, and the settings.
 package struct PreferenceStore: Sendable {
     package struct Preferences: Equatable, Sendable {
-        /// Devices in the words of the policy; nil when never set.
+        /// Devices in the policy's words; nil when never set.
         package var preferred: String?
         package var standard: String?
-        /// Values by the names of settings: `routing.exclude`.
+        /// Values by setting name: `routing.exclude`.
         package var settings: [String: String]
-        /// As the properties of `Audio1` have them; nil when never set.
+        /// Values of the properties of `Audio1`; nil when never set.
         package var muteMode: String?
         package var microphoneVolume: Double?
         package var applicationVolume: Double?
@@ -21,7 +21,7 @@ package struct PreferenceStore: Sendable {
         }
     }
 
-    /// What could not be kept, and what to do.
+    /// A failure to store preferences, with a remedy.
     package struct Failure: CustomStringConvertible {
         package let path: String
         package let error: SystemError
@@ -39,12 +39,12 @@ package struct PreferenceStore: Sendable {
 
     package let file: StateFile
 
-    /// - Parameter directory: absolute; made when it does not exist.
+    /// - Parameter directory: absolute; created when it does not exist.
     package init(directory: String) {
         file = StateFile("preferences.conf", in: directory)
     }
 
-    /// What was kept; nothing when the file cannot be read, with the reason in the log.
+    /// The stored preferences; empty, with the reason in the log, when the file cannot be read.
     package func restored(_ logger: Logger) -> Preferences {
         do throws(ConfigurationError) {
             let (preferences, leftOut) = try load()
@@ -56,13 +56,12 @@ package struct PreferenceStore: Sendable {
         }
     }
 
-    /// What was kept; an absent file is no preferences.
+    /// Reads the stored preferences; an absent file has none.
     ///
-    /// Lines that are not understood (edited by hand, or damaged) are left out. Whether the settings in the file are accepted is
-    /// not looked at.
+    /// Invalid lines (edited by hand, or damaged) are left out. The settings' values are not checked here.
     ///
-    /// - Returns: what is in the file, and what is wrong with what is left out.
-    /// - Throws: `ConfigurationError` for a file that is not read.
+    /// - Returns: the contents of the file, and the mistakes of the lines left out.
+    /// - Throws: `ConfigurationError` when the file cannot be read.
     package func load() throws(ConfigurationError) -> (preferences: Preferences, leftOut: [ConfigurationError]) {
         guard file.exists else { return (Preferences(), []) }
         var preferences = Preferences()
@@ -77,7 +76,7 @@ package struct PreferenceStore: Sendable {
             default:
                 let words = entry.key.split(separator: ".", maxSplits: 1)
                 let name = "\(entry.section).\(words.first ?? "")"
-                // `exclude.2` goes on where `exclude` had no more room.
+                // `exclude.2` continues a list that did not fit into `exclude`.
                 if words.count > 1, let begun = preferences.settings[name] {
                     preferences.settings[name] = begun + ", " + entry.value
                 } else {
@@ -88,7 +87,7 @@ package struct PreferenceStore: Sendable {
         return (preferences, leftOut)
     }
 
-    /// The file's text. A list that is longer than a line may be goes on under further keys.
+    /// The file's text. A list that is too long for one line continues under further keys.
     package static func text(_ preferences: Preferences) -> String {
         var text = "[routing]\n"
         if let preferred = preferences.preferred { text += "preferred = \(preferred)\n" }
@@ -100,7 +99,7 @@ package struct PreferenceStore: Sendable {
         all["audio.applicationVolume"] = preferences.applicationVolume.map { "\($0)" }
         let settings = all.map { (name: $0.key.split(separator: ".", maxSplits: 1), value: $0.value) }
             .filter { $0.name.count == 2 }
-            // The section that is open already comes first.
+            // The section that is already open comes first.
             .sorted { left, right in
                 let (isLeftOpen, isRightOpen) = (left.name[0] == "routing", right.name[0] == "routing")
                 if isLeftOpen != isRightOpen { return isLeftOpen }
@@ -118,12 +117,12 @@ package struct PreferenceStore: Sendable {
         return text
     }
 
-    /// The elements of a list in groups that fit a line.
+    /// The elements of a list in groups that fit into a line.
     private static func parts(of value: String) -> [String] {
         let room = 150
         guard value.utf8.count > room else { return [value] }
         var parts: [String] = []
-        // By characters: a text as separator would bring the whole of regular expressions into the program, 1.6 MB.
+        // Splits by characters: a string as separator would link the regular expression library, 1.6 MB.
         for element in value.split(whereSeparator: { $0 == "," || $0 == " " }) {
             if let last = parts.last, last.utf8.count + element.utf8.count + 2 <= room {
                 parts[parts.count - 1] = last + ", " + element

@@ -1,20 +1,20 @@
 import BoardInput
 
-/// What shows people that a microphone is heard, as `[privacy] led` says it.
+/// The output that shows that a microphone is in use, as given in `[privacy] led`.
 package struct PrivacyOutputSpecification: Hashable, Sendable, CustomStringConvertible {
     package enum Output: Hashable, Sendable {
-        /// The directory of a light.
+        /// The directory of an LED.
         case light(path: String)
         case line(chip: String, line: Int)
     }
 
     package let output: Output
-    /// Dark, or low, when the microphone is heard.
+    /// Whether the output is dark, or low, while the microphone is in use.
     package let isInverted: Bool
 
     package static let accepted = "/sys/class/leds/NAME or gpio:CHIP:LINE, with ! in front to invert it"
 
-    /// - Parameter text: as in the configuration; nil for what is no specification.
+    /// - Parameter text: as in the configuration; nil for an invalid text.
     package init?(_ text: String) {
         isInverted = text.hasPrefix("!")
         let rest = isInverted ? text.dropFirst() : text[...]
@@ -23,7 +23,7 @@ package struct PrivacyOutputSpecification: Hashable, Sendable, CustomStringConve
             output = .light(path: rest.hasSuffix("/") ? String(rest.dropLast()) : String(rest))
             return
         }
-        // Lines are spelled as those of a hook.
+        // Lines are written as for a hook.
         guard let hook = HookSpecification(String(rest)), case .line(let chip, let line, .unchanged) = hook.source,
             !hook.isInverted
         else { return nil }

@@ -2,23 +2,23 @@ import ControlLoop
 import Glibc
 package import HandsFree
 
-// The files of a configuration.
+// The quirks files that a configuration names.
 extension QuirksDatabase {
     /// Reads both files of a configuration.
     ///
     /// - Parameters:
-    ///   - shipped: nil has none; a file that does not exist is none if it is where files are by default.
-    ///   - overlay: as `shipped`.
-    /// - Throws: for a file that cannot be read or is not understood.
+    /// - shipped: path of the shipped file; nil: none. A missing file is accepted at the default path only.
+    /// - overlay: path of the administrator's file, in the same way.
+    /// - Throws: `ConfigurationError` for a file that cannot be read or has a mistake.
     package static func load(shipped: String?, overlay: String?) throws(ConfigurationError) -> QuirksDatabase {
         let (database, mistakes) = loading(shipped: shipped, overlay: overlay)
         if let mistake = mistakes.first { throw mistake }
         return database
     }
 
-    /// The same to the end of both files.
+    /// Reads both files to the end.
     ///
-    /// - Returns: the rows that are understood, and what is wrong.
+    /// - Returns: the valid rows, and all mistakes.
     package static func loading(
         shipped: String?, overlay: String?
     ) -> (database: QuirksDatabase, mistakes: [ConfigurationError]) {
@@ -55,7 +55,7 @@ extension QuirksDatabase {
     /// Nil for an optional file that does not exist.
     package static func contents(_ path: String, isOptional: Bool) throws(ConfigurationError) -> [UInt8]? {
         do throws(FileRefusal) {
-            // One byte more says that it is too long.
+            // One more byte shows that the file is too long.
             return try ForeignFile.read(path, atMost: mostBytes + 1, .leftOut)
         } catch {
             if isOptional, case .failed(let failure) = error.reason, failure.code == ENOENT { return nil }

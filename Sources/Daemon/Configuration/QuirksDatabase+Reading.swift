@@ -1,19 +1,18 @@
 package import HandsFree
 
-// From files to rows: libinih reads the lines, HandsFree makes rows of them.
+// From files to rows: libinih reads the lines, HandsFree turns them into rows.
 extension QuirksDatabase {
     /// Longest file in bytes.
     package static let mostBytes = 65_536
 
-    /// Reads a quirks file: the function to fuzz.
+    /// Reads a quirks file. This is the function to fuzz.
     ///
-    /// Whatever the bytes are, it gives rows or says what is wrong; a byte that could mean something else to libinih than to a
-    /// person is refused.
+    /// Any bytes give rows or a mistake; a byte that libinih may read differently from a person is refused.
     ///
     /// - Parameters:
     ///   - bytes: the whole file.
-    ///   - file: named in messages and explanations.
-    /// - Throws: `ConfigurationError` for the first thing that is not understood, with its line.
+    /// - file: name of the file in messages and explanations.
+    /// - Throws: `ConfigurationError` for the first mistake, with its line.
     package init(
         parsing bytes: [UInt8], file: String, origin: QuirkRow.Origin = .shipped
     ) throws(ConfigurationError) {
@@ -22,14 +21,14 @@ extension QuirksDatabase {
         self = database
     }
 
-    /// The same to the end of the file.
+    /// Reads a quirks file to its end.
     ///
-    /// - Returns: the rows that are understood, and the first mistake of each section.
-    /// - Throws: for a line that is none.
+    /// - Returns: the valid rows, and the first mistake of each section.
+    /// - Throws: `ConfigurationError` for an invalid line.
     package static func reading(
         _ bytes: [UInt8], file: String, origin: QuirkRow.Origin
     ) throws(ConfigurationError) -> (database: QuirksDatabase, mistakes: [ConfigurationError]) {
-        // libinih passes over a byte order mark, too.
+        // libinih skips a byte order mark as well.
         let bytes = bytes.starts(with: [0xEF, 0xBB, 0xBF]) ? Array(bytes.dropFirst(3)) : bytes
         let lines = try lines(bytes, file)
         let text = String(decoding: bytes, as: UTF8.self)
@@ -71,7 +70,7 @@ extension QuirksDatabase {
         return lines
     }
 
-    /// The heads of sections: libinih neither tells of those without keys nor minds what follows the bracket.
+    /// The heads of sections: libinih neither reports sections without keys nor checks what follows the bracket.
     private static func heads(
         _ lines: [ArraySlice<UInt8>], _ file: String
     ) throws(ConfigurationError) -> [QuirksEntry] {
@@ -89,7 +88,7 @@ extension QuirksDatabase {
             let section = String(decoding: name, as: UTF8.self)
             if let earlier = heads.first(where: { $0.section == section }) {
                 throw ConfigurationError(
-                    file: file, line: index + 1, key: "[\(section)]", problem: "is there a second time",
+                    file: file, line: index + 1, key: "[\(section)]", problem: "is given a second time",
                     accepted: "keep one of this and line \(earlier.line)")
             }
             guard heads.count <= mostRows else {

@@ -2,8 +2,8 @@
 package enum RecordingConsent: String, Hashable, Sendable, CaseIterable {
     /// Nobody may.
     case deny
-    /// Everybody may who may use the daemon.
+    /// Everybody who may use the daemon.
     case allow
-    /// Each time somebody is asked (`RecordingRequested`), and has to allow it.
+    /// A client has to allow each request (`RecordingRequested`).
     case ask
 }

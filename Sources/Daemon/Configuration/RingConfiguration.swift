@@ -1,37 +1,37 @@
 package import Routing
 
-/// `[ring]`: what the board itself lets people hear of a call that is not answered yet, and where announcements sound.
+/// `[ring]`: the sounds of the board itself before a call is answered, and the device for announcements.
 package struct RingConfiguration: Equatable, Sendable {
-    /// Whether the tone is made that says that the other party is rung.
+    /// When the ringback tone is played.
     package enum Ringback: String, CaseIterable, Sendable {
-        /// Until the other party's side has something to be heard.
+        /// Until audio of the other party's side arrives (early media).
         case auto
         case yes, no
     }
 
-    /// Nil does not ring.
+    /// The ringing device; nil: none.
     package var device: LocalDevice? = .speakerphone
-    /// An ALSA device of its own in place of that.
+    /// A separate ALSA device that replaces it.
     package var playback: String?
-    /// A headset in place of those.
+    /// A headset that replaces both.
     package var headset: OutputDevice?
-    /// Where announcements sound without a call; nil is where it rings.
+    /// The device for announcements without a call; nil: the ringing device.
     package var pageDevice: LocalDevice?
-    /// A headset in place of that.
+    /// A headset that replaces it.
     package var pageHeadset: OutputDevice?
-    /// A WAV file; nil is the built-in tone.
+    /// A WAV file; nil: the built-in tone.
     package var file: String?
-    /// Of the built-in tone, milliseconds on, off, on, off …
+    /// Cadence of the built-in tone in milliseconds: on, off, on, off …
     package var cadence = [1_000, 4_000]
-    /// 0…100.
+    /// Volume, 0…100.
     package var volume = 70
-    /// Of the tones in calls; nil makes none.
+    /// Plan of the tones in calls; nil: no tones.
     package var tones: TonePlan? = .eu
     package var ringback = Ringback.auto
 
     package init() {}
 
-    /// Nil does not ring.
+    /// The output that rings; nil: none.
     package var output: OutputDevice? {
         if let headset { return headset }
         return device == nil ? nil : playback.map { .pcm($0) } ?? device.map { .local($0) }
@@ -41,16 +41,16 @@ package struct RingConfiguration: Equatable, Sendable {
 }
 
 extension Configuration {
-    /// Without a word in the file it rings on what the board has: not on the wired headset, which nobody may be wearing.
+    /// Chooses the ringing device when the file names none: never the wired headset, because nobody may be wearing it.
     package mutating func chooseRingDevice() {
         guard !givenSettings.contains("ring.device"), ring.playback == nil else { return }
         ring.device = [.speakerphone, .earpiece].first { playable.contains($0) }
     }
 
-    /// Local devices that can be heard.
+    /// Local devices with playback.
     package var playable: Set<LocalDevice> { Set(localDevices.filter { $0.value.playback != nil }.keys) }
 
-    /// The key of `[ring]` that names a local device which cannot be heard, with that device.
+    /// The key of `[ring]` that names a local device without playback, with that device.
     package var silentRingDevice: (key: String, device: LocalDevice)? {
         if case .local(let device) = ring.output, !playable.contains(device) { return ("device", device) }
         if let device = ring.pageDevice, !playable.contains(device) { return ("pageDevice", device) }

@@ -3,43 +3,43 @@ import BluetoothTypes
 package import ControlLoop
 import Spelling
 
-/// The configuration in force: the file's, with what was set at run time over it.
+/// The present configuration: the file's values, overridden by those set at run time.
 ///
-/// A change is checked as a whole before anything of it holds, and setting the same value again changes nothing.
+/// A change is checked completely before any part of it applies; setting the same value again changes nothing.
 @ControlPlane
 package final class Settings {
-    /// Longest value in bytes: a list of more than a hundred headsets.
+    /// Longest value in bytes: room for a list of more than a hundred headsets.
     private static let longestValue = 4096
 
     package private(set) var configuration: Configuration
-    /// What was set at run time, by name (`routing.exclude`), as it would be written.
+    /// Values set at run time by name (`routing.exclude`), as written in the file.
     package private(set) var runtime: [String: String] = [:]
-    /// The configuration is another than before.
+    /// The configuration has changed.
     package let changes = Signal<(old: Configuration, new: Configuration)>()
-    /// What was set at run time is other than before, and has to be kept.
+    /// The values set at run time have changed, and must be stored.
     package let runtimeChanges = Signal<Void>()
-    /// Why a key with this condition cannot be changed now; nil: it can.
+    /// The reason why a key with this condition cannot be changed now; nil: it can.
     package var obstacle: (@ControlPlane (ConfigurationKey.Condition, _ name: String) -> APIError?)?
-    /// Other settings than before are in `dropped`.
+    /// `dropped` has changed.
     package let droppedChanges = Signal<Void>()
     private let base: Configuration
     private let writer: StateWriter?
 
     /// - Parameters:
-    ///   - base: what the daemon was started with.
-    ///   - kept: what was set at run time earlier, by name.
-    ///   - writer: writes what is set; nil: nothing is kept.
+    /// - base: the configuration at the start of the daemon.
+    /// - kept: values set at run time before the start, by name.
+    /// - writer: writes the values to disk; nil: they are not stored.
     package init(base: Configuration, kept: [String: String], writer: StateWriter? = nil) {
         self.base = base
         self.writer = writer
         configuration = base
         for (given, value) in kept.sorted(by: { $0.key < $1.key }) {
             guard let (key, name) = Self.key(given), key.effect != .restart else {
-                ignored.append("\(given): there is no such setting, or none that is kept")
+                ignored.append("\(given): no such setting, or one that only the file sets")
                 continue
             }
             if name != given {
-                // One that is kept under both names was set under the present one last.
+                // A setting stored under both names was last set under the present one.
                 guard runtime[name] == nil else { continue }
                 renamed.append("\(given) is called \(name) now, and kept as that")
             }
@@ -48,25 +48,25 @@ package final class Settings {
                 try key.apply(&configuration, value)
                 runtime[name] = key.read(configuration)
             } catch {
-                ignored.append("\(given): '\(value)' is not accepted any more; it is \(error.accepted)")
+                ignored.append("\(given): '\(value)' is no longer accepted; accepted: \(error.accepted)")
                 dropped.insert(name)
             }
         }
     }
 
-    /// What of that is not understood any more, for the log.
+    /// Stored values that are no longer accepted, for the log.
     package private(set) var ignored: [String] = []
-    /// What of that was kept under the name of an earlier version, for the log.
+    /// Stored values with a name from an earlier version, for the log.
     package private(set) var renamed: [String] = []
-    /// A program has used the name that an earlier version had for a key.
+    /// A program has used a key's name from an earlier version.
     package let formerNames = Signal<(given: String, current: String)>()
-    /// Names of settings whose values from before are not accepted any more, and that were neither set nor reset since.
+    /// Settings whose stored values are no longer accepted, and that have been neither set nor reset since.
     package private(set) var dropped: Set<String> = []
 
-    /// Returns when what was set has been written, or could not be.
+    /// Returns when everything set so far has been written, or its writing has failed.
     package func settle() async { await writer?.settle() }
 
-    /// Every key of every section, in the order of the example file; of headsets those that have a section.
+    /// Every key of every section, in the order of the example file; for headsets, those with a section.
     package var list: [SettingDescription] {
         let headsets = base.headsets.keys.sorted().map { ConfigurationSection.headset($0) }
         return (ConfigurationSection.all + headsets).flatMap { section in
@@ -74,16 +74,16 @@ package final class Settings {
         }
     }
 
-    /// The value in force, as it would be written; empty when nothing is set, or there is no such key.
+    /// The present value, as written in the file; empty when it is not set or the key does not exist.
     package func value(of name: String) -> String { Self.key(name)?.key.read(configuration) ?? "" }
 
     /// Sets a key until it is reset.
     ///
     /// - Parameters:
-    ///   - name: section and key: `routing.exclude`.
-    ///   - value: as it would be written in the file.
-    /// - Throws: `invalidArgument` for a name or value that is not accepted, `notSupported` for a key that only the file
-    ///   sets; nothing is changed then.
+    /// - name: section and key: `routing.exclude`.
+    /// - value: as written in the file.
+    /// - Throws: `invalidArgument` for an invalid name or value, `notSupported` for a key that only the file sets; nothing
+    ///   is changed then.
     package func set(_ name: String, _ value: String) throws(APIError) {
         var changed = configuration
         let (key, name) = try apply(name, value, to: &changed)
@@ -94,7 +94,7 @@ package final class Settings {
         replace(changed, [key])
     }
 
-    /// Sets several keys until they are reset, all of them or none. Those that have the value already stay as they are.
+    /// Sets several keys until they are reset, all or none. Keys that already have the value are left unchanged.
     ///
     /// - Throws: as `set`.
     package func set(all values: [(name: String, value: String)]) throws(APIError) {
@@ -114,9 +114,9 @@ package final class Settings {
         replace(changed, keys)
     }
 
-    /// Empties keys whether they may be changed now or not: what the file has holds again after a reset.
+    /// Empties keys, whatever their conditions; after a reset the file's value applies again.
     ///
-    /// - Parameter names: of keys that accept to be empty.
+    /// - Parameter names: keys that accept an empty value.
     package func empty(_ names: [String]) {
         var changed = configuration
         var keys: [ConfigurationKey] = []
@@ -126,7 +126,7 @@ package final class Settings {
             do throws(ConfigurationValueError) {
                 try key.apply(&changed, "")
             } catch {
-                continue  // It is always to have a value.
+                continue  // The key must always have a value.
             }
             keys.append(key)
             kept[name] = key.read(base).isEmpty ? nil : ""
@@ -161,7 +161,7 @@ package final class Settings {
         throw error
     }
 
-    /// Gives a key back to the file, or to its default. A key that was not set at run time stays as it is.
+    /// Resets a key to the file's value, or to its default. A key not set at run time is left unchanged.
     ///
     /// - Throws: as `set`.
     package func reset(_ name: String) throws(APIError) {
@@ -172,7 +172,7 @@ package final class Settings {
         do throws(ConfigurationValueError) {
             try key.apply(&changed, key.read(base))
         } catch {
-            throw APIError(.fault, "\(name): the value of the configuration file is not accepted any more")
+            throw APIError(.fault, "\(name): the value of the configuration file is no longer accepted")
         }
         try permit(key, name, changed)
         runtime[name] = nil
@@ -196,7 +196,7 @@ package final class Settings {
     private func describe(_ key: ConfigurationKey, _ name: String) -> SettingDescription {
         let isGiven = base.givenSettings.contains(name)
         let origin: SettingDescription.Origin = runtime[name] != nil ? .runtime : isGiven ? .file : .default
-        // What nobody has set may depend on the rest: the board rings on its earpiece where it has no loudspeaker.
+        // A default may depend on other settings: without a loudspeaker the board rings on its earpiece.
         return SettingDescription(
             key: name, value: key.read(configuration), defaultValue: isGiven ? key.standard : key.read(base),
             accepted: key.acceptedAtRuntime, effect: key.effect, origin: origin, summary: key.summary)

@@ -1,20 +1,20 @@
-/// What to do about an audio link that is up while nothing has ever come in, by what is known of its controller.
+/// Advice for an open audio link that has never received anything, depending on its controller.
 package enum SilentLinkAdvice {
     private static let broadcom = 15
     private static let cypress = 305
     private static let texasInstruments = 13
 
-    /// Makers whose controllers on a board's serial port are often wired for voice to PCM pins, by their assigned numbers.
+    /// Manufacturers, by company number, whose controllers on a serial port often have their voice wired to PCM pins.
     private static let makers = [
         (texasInstruments, "Texas Instruments"), (broadcom, "Broadcom"), (29, "Qualcomm"), (37, "NXP"), (72, "Marvell"),
         (cypress, "Cypress"), (2, "Intel"), (10, "Cambridge Silicon Radio"), (70, "MediaTek"), (93, "Realtek"),
     ]
 
     /// - Parameters:
-    ///   - controller: `hci0`.
-    ///   - maker: its company number, if it is known.
-    ///   - isHeard: other links through it were heard.
-    ///   - isRouted: it was told to send voice to the host, and has confirmed it.
+    /// - controller: name, such as `hci0`.
+    /// - maker: its company number; nil: unknown.
+    /// - isHeard: whether other links through it had audio.
+    /// - isRouted: whether it has confirmed to send voice to the host.
     package static func text(
         controller: String, maker: Int?, isHeard: Bool, wish: VoiceRoutingWish, isRouted: Bool
     ) -> String {

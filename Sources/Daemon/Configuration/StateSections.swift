@@ -1,11 +1,12 @@
-/// A state file with one section for each headset that is remembered, and one, the origin, that says with what it holds.
+/// A state file with one section for each remembered headset, and one, the origin, for the conditions under which it is
+/// valid.
 ///
-/// btcalld wrote the file and writes it anew, so that a line that is not understood refuses the whole file.
+/// btcalld wrote the file and can rewrite it, so that one invalid line refuses the whole file.
 package struct StateSections: Sendable {
     package let file: StateFile
-    /// The name of the origin's section; no headset's has it.
+    /// Name of the origin's section; no headset's section has it.
     private let origin: String
-    /// When btcalld writes the file anew, for messages.
+    /// When btcalld rewrites the file, for messages.
     private let occasion: String
 
     package init(_ file: StateFile, origin: String, writtenWhen occasion: String) {
@@ -14,11 +15,11 @@ package struct StateSections: Sendable {
         self.occasion = occasion
     }
 
-    /// What was kept; an absent file is nothing.
+    /// Reads the file; an absent file is empty.
     ///
     /// - Parameters:
-    ///   - key: whose section an entry is in.
-    ///   - memory: of which nothing is known; each entry is taken into one.
+    /// - key: the headset whose section an entry is in.
+    /// - memory: the initial memory of a headset; its entries are added to it.
     /// - Throws: `ConfigurationError` for a file that cannot be read (edited by hand, or damaged).
     package func load<Key: Hashable, Memory>(
         key: (ConfigurationEntry) throws(ConfigurationError) -> Key, into memory: Memory,
@@ -59,6 +60,6 @@ package struct StateSections: Sendable {
     package func error(_ entry: ConfigurationEntry, _ problem: String) -> ConfigurationError {
         ConfigurationError(
             file: file.path, line: entry.line, key: "[\(entry.section)] \(entry.key)", problem: problem,
-            accepted: "btcalld writes this file anew when \(occasion); remove it if it was edited")
+            accepted: "btcalld rewrites this file when \(occasion); remove it if it was edited")
     }
 }

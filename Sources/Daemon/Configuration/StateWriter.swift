@@ -1,23 +1,23 @@
 package import ControlLoop
 
-/// Writes the files of the state directory beside the control loop: a slow disk holds up no call.
+/// Writes the files of the state directory outside the control loop, so that a slow disk does not hold up calls.
 ///
-/// Each file is written in a thread of its own that ends with it, one file at a time, in the order in which they were asked for. Of
-/// several texts for one file that wait, the latest is written. What could not be written is tried again, every `pause`, until it
-/// is, or something newer for the same file was asked for; so that a setting made while the disk was full is kept once it has room.
+/// Each write runs in its own thread, one at a time, in the order of the requests. Of several waiting texts for one file
+/// only the latest is written. A failed write is retried every `pause` until it succeeds or a newer text for the file is
+/// requested; so a setting made while the disk was full is stored once it has room.
 @ControlPlane
 package final class StateWriter {
     package nonisolated static let pause = Duration.seconds(30)
 
-    /// What became of one attempt; nil: the disk has the file.
+    /// The result of one attempt; nil: the disk has the file.
     package typealias Outcome = @ControlPlane (SystemError?) -> Void
-    /// Puts a text in the place of a file; nil once the disk has it.
+    /// Replaces a file by a text; nil once the disk has it.
     package typealias Replacement = @Sendable (_ file: StateFile, _ text: String) -> SystemError?
 
     private final class Job: Sendable {
         let file: StateFile
         let text: String
-        /// The request that it came with, or the first one that it stands for.
+        /// Number of the request, or of the first one that it replaces.
         let number: UInt64
         let outcome: Outcome
         let writer: StateWriter
@@ -44,9 +44,9 @@ package final class StateWriter {
     private var settlers: [(number: UInt64, continuation: CheckedContinuation<Void, Never>)] = []
 
     /// - Parameters:
-    ///   - pause: between two attempts at what could not be written.
-    ///   - isImmediate: writes in the caller's thread, before `write` returns.
-    ///   - replace: something else in tests; called in another thread.
+    /// - pause: time between two attempts after a failure.
+    /// - isImmediate: writes in the caller's thread, before `write` returns.
+    /// - replace: replaced by tests; called in another thread.
     package nonisolated init(
         pause: Duration = StateWriter.pause, isImmediate: Bool = false,
         replace: @escaping Replacement = { file, text in
@@ -63,9 +63,9 @@ package final class StateWriter {
         self.isImmediate = isImmediate
     }
 
-    /// Puts a text in the place of a file.
+    /// Requests to replace a file by a text.
     ///
-    /// - Parameter outcome: called after each attempt, unless a newer text for this file was asked for before.
+    /// - Parameter outcome: called after each attempt, unless a newer text for this file was requested before.
     package func write(_ text: String, to file: StateFile, _ outcome: @escaping Outcome) {
         lastNumber += 1
         failed.removeAll { $0.file.path == file.path }
@@ -77,14 +77,14 @@ package final class StateWriter {
         next()
     }
 
-    /// Returns when everything that was asked for so far has been tried.
+    /// Returns when every request so far has been attempted.
     package func settle() async {
         guard isBusy(upTo: lastNumber) else { return }
         let number = lastNumber
         await withCheckedContinuation { settlers.append((number, $0)) }
     }
 
-    /// Tries once more what could not be written, and returns when nothing is left to be tried.
+    /// Retries failed writes once, and returns when no attempt is left.
     package func finish() async {
         tryAgain()
         await settle()
@@ -105,7 +105,7 @@ package final class StateWriter {
         }
     }
 
-    /// - Returns: false when there is no thread to be had.
+    /// - Returns: false when no thread could be started.
     private func start(_ job: Job) -> Bool {
         ControlLoop.runBeside(
             "btcall-state", { job.run() },
@@ -117,7 +117,7 @@ package final class StateWriter {
 
     private func finished(_ job: Job, _ error: SystemError?) {
         current = nil
-        // What is newer tells how it is.
+        // The outcome of the newer text for this file replaces this one.
         if !waiting.contains(where: { $0.file.path == job.file.path }) {
             if error != nil {
                 failed.append(job)

@@ -1,6 +1,6 @@
 extension StringProtocol {
-    /// Whether a word stands in it, byte by byte. `contains(_:)` of a string would bring the regular expression library into
-    /// the program: 1.6 MB.
+    /// Whether the text contains a word, compared byte by byte. `contains(_:)` of a string would link the regular expression
+    /// library, 1.6 MB.
     package func mentions(_ word: StaticString) -> Bool {
         word.withUTF8Buffer { wanted in
             var rest = utf8[...]

@@ -1,17 +1,17 @@
 package import AudioDSP
 
-/// The tones by which a telephone network says what becomes of a call, as national administrations have notified them
-/// (ITU-T E.180, supplement 2).
+/// The tones of a telephone network for the progress of a call, as published by national administrations (ITU-T E.180,
+/// supplement 2).
 package enum TonePlan: String, CaseIterable, Sendable {
     case eu, us, uk, fr
 
     package enum Signal: CaseIterable, Sendable {
-        /// The other party is rung.
+        /// The other party is ringing.
         case ringback
         case busy
         /// The call cannot be completed.
         case congestion
-        /// A second call wants to be answered.
+        /// A second call is waiting.
         case waiting
     }
 

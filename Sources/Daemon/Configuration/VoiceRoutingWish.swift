@@ -1,4 +1,4 @@
-/// What is to be done about the way of voice between a controller and the host (`[bluetooth] scoRouting`).
+/// Where controllers shall send voice (`[bluetooth] scoRouting`): left unchanged, or to the host.
 package enum VoiceRoutingWish: String, CaseIterable, Sendable {
     case leave, host
 }

@@ -43,8 +43,8 @@ import Testing
             (head + "[quirk a]\nreason = \(String(repeating: "x", count: 300))\n", 4, "the line is too long"),
             (head + "[quirk a]\nname = a\u{1}b\n", 4, "there is a control character"),
             (head + "[quirk a]\nname = a\0b\n", 4, "there is a control character"),
-            (head + row + row, 8, "is there a second time"),
-            (head + "[quirk slow]\n" + row, 4, "is there a second time"),
+            (head + row + row, 8, "is given a second time"),
+            (head + "[quirk slow]\n" + row, 4, "is given a second time"),
             (head + "[quirk a]\naddress = 00:zz\n", 4, "'00:zz' is not accepted"),
         ] as [(String, Int?, String)])
     func `a bad line is named with what is accepted`(_ text: String, _ line: Int?, _ problem: String) throws {

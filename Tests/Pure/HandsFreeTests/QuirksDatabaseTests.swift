@@ -162,7 +162,7 @@ import Testing
             ("[database]\nformat = 1\n[quirk configuration]\n", 3, "'configuration' is no name of a row"),
             (
                 file(row("a", "address = 00\nforgetsVolume = yes") + row("a", "address = 01\nforgetsVolume = yes")), 9,
-                "is there a second time"
+                "is given a second time"
             ),
             (file("[quirk a]\n"), 4, "says no headset and no controller"),
             (file("[quirk a]\nenabled = no\n"), 4, "says no headset and no controller"),

@@ -4,7 +4,7 @@ import BluetoothTypes
 import CommandKit
 import Configuration
 
-/// btcalld.conf(5), from the keys that btcalld reads.
+/// btcalld.conf(5), generated from the keys that btcalld reads.
 enum ConfigurationManual {
     static var page: ManualPage {
         var page = ManualPage("btcalld.conf", section: 5, summary: "Configuration of btcalld.")
@@ -29,7 +29,7 @@ enum ConfigurationManual {
             add(section.keys, to: &page)
         }
         page.heading("[headset AA:BB:CC:DD:EE:FF]")
-        page.prose("One headset, by its address: what holds for it in place of what holds for all.")
+        page.prose("One headset, by its address: its values replace those for all headsets.")
         add(ConfigurationSection.headset(BluetoothAddress(value: 0xAABB_CCDD_EEFF)).keys, to: &page)
         page.heading("EXAMPLES")
         page.code([

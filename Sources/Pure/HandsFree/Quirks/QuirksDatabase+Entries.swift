@@ -104,7 +104,7 @@ extension QuirksDatabase {
                 if let earlier = sections.first(where: { $0.name == entry.section }) {
                     mistakes.append(
                         QuirksError(
-                            line: entry.line, key: "[\(entry.section)]", problem: "is there a second time",
+                            line: entry.line, key: "[\(entry.section)]", problem: "is given a second time",
                             accepted: "keep one of this and line \(earlier.line)"))
                 }
                 sections.append((entry.section, entry.line, []))
