@@ -3,9 +3,9 @@ import ControlLoop
 import Testing
 
 extension DaemonTests {
-    /// What the handbook shows of the library, word for word.
+    /// Swift samples of docs/applications, word for word.
     @Suite(.serialized) @ControlPlane struct HandbookSampleTests {
-        @Test func `A program configures the audio as the handbook shows it`() async throws {
+        @Test func `A program configures the audio as the page shows it`() async throws {
             try await Box.run { box in
                 let bridge = box.bridge
                 let configuration = try await bridge.configureAudioSession { device, settings in
@@ -20,7 +20,7 @@ extension DaemonTests {
             }
         }
 
-        @Test func `A program takes the log as the handbook shows it`() async throws {
+        @Test func `A program takes the log as the page shows it`() async throws {
             try await Box.run { _ in
                 CallBridge.logMessageCallback = { module, message, level, context in
                     if level >= .warning { print("\(module): \(message)") }
