@@ -9,9 +9,9 @@ package struct DeviceDescription: Hashable, Sendable {
     package var isAvailable: Bool
     /// Reason why it is not available, in words; nil when it is available.
     package var unavailableBecause: String?
-    /// Where sound comes out: `speaker`, `earpiece`, `jack`, `sco:ADDRESS`, `a2dp:ADDRESS`; nil when it cannot play.
+    /// Playback endpoint: `speaker`, `earpiece`, `jack`, `sco:ADDRESS`, `a2dp:ADDRESS`; nil when it cannot play.
     package var output: String?
-    /// Where sound goes in: `builtinMic`, `jackMic`, `sco:ADDRESS`; nil when it cannot record.
+    /// Capture endpoint: `builtinMic`, `jackMic`, `sco:ADDRESS`; nil when it cannot record.
     package var input: String?
     /// Battery charge in per cent; nil when unknown.
     package var battery: Int?

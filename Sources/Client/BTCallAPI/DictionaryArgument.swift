@@ -1,7 +1,7 @@
-/// A dictionary (`a{sv}`) that a method of the daemon takes: which entries it may have, and of which types.
+/// The accepted entries, and their types, of a dictionary (`a{sv}`) argument of a daemon's method.
 ///
-/// ``Fields`` reads it and refuses every other entry, so that nobody takes a misspelt option for one that holds. A test
-/// compares the list with the interface files and their pages.
+/// ``Fields`` refuses every other entry, so that a misspelt option is not silently ignored. A test compares the list with
+/// the interface files and their pages.
 package struct DictionaryArgument: Sendable {
     package let interface: String
     package let member: String

@@ -21,7 +21,7 @@ package struct ProviderOptions: Hashable, Sendable {
     /// The application's name for people.
     package var name: String
     package var audio: Audio
-    /// Of the call's audio, where it comes by a descriptor.
+    /// Format of the call's audio, where it uses a descriptor.
     package var format: AudioFormat
     package var capabilities: Set<Capability>
     /// Whether headsets are shown its calls. False for announcements, and for an application that does not know the state of

@@ -2,12 +2,12 @@ import ArgumentParser
 import BTCall
 import CommandKit
 
-/// Finds the call that a command line means.
+/// Finds the call named on a command line.
 enum CallArgument {
     static let help = ArgumentHelp(
         "The call's number as `btcall calls` lists it, its id, or the beginning of its id.", valueName: "call")
 
-    /// The numbers of the calls that there are.
+    /// The numbers of the present calls.
     static let completion = CompletionKind.custom { words, _, _ in
         CompletionCandidate.lines(
             CompletionCandidate.fromDaemon(words) { bridge in
@@ -17,10 +17,10 @@ enum CallArgument {
     }
 
     /// - Parameters:
-    ///   - text: what was typed; nil for "the obvious one".
-    ///   - groups: without `text`, the states to look at; the first group that has a call decides.
-    ///   - absent: how to say that no group has one.
-    /// - Throws: ``CommandFailure`` when there is none, or more than one.
+    ///   - text: the typed text; nil for the obvious call.
+    ///   - groups: without `text`, the states to consider; the first group that has a call decides.
+    ///   - absent: the failure's text when no group has a call.
+    /// - Throws: ``CommandFailure`` when no call matches, or more than one.
     static func choose(
         _ text: String?, among calls: [Call], in groups: [Set<Call.State>], absent: String
     ) throws -> Call {

@@ -29,7 +29,7 @@ struct Entry: ParsableCommand {
             What is for a laptop is in btcall-lab: demo, sandbox, replay, gateway, decode, bench, latency.
             """,
         version: "btcall \(ProductVersion.current)",
-        // help puts the word "subcommands" behind the names.
+        // The help output adds the word "subcommands" to the names.
         groupedSubcommands: VerbGroup.all.map { CommandGroup(name: $0.title, subcommands: $0.verbs) })
 
     static func main() {
@@ -38,7 +38,7 @@ struct Entry: ParsableCommand {
         Program.run(Self.self, OldVerbs.names, firstScreen: firstScreen.lines)
     }
 
-    /// What is printed without a verb.
+    /// The output without a verb.
     static let firstScreen = FirstScreen(
         of: Self.self,
         groups: VerbGroup.all.map { FirstScreen.Group($0.title, $0.summary) },
@@ -56,21 +56,21 @@ struct Entry: ParsableCommand {
         ])
 }
 
-/// Verbs by what people do with them.
+/// Verbs grouped by task.
 struct VerbGroup {
     let title: String
     let verbs: [any ParsableCommand.Type]
-    /// How the first screen has them: the verbs that most people need.
+    /// The group on the first screen: the verbs that most people need.
     let summary: String
 
-    /// - Parameter rare: verbs that the first screen leaves to `help --all`.
+    /// - Parameter rare: verbs listed by `help --all` only.
     private init(_ title: String, _ verbs: [any ParsableCommand.Type], rare: Set<String> = []) {
         self.title = title
         self.verbs = verbs
         summary = verbs.map(Self.name).filter { !rare.contains($0) }.joined(separator: " ")
     }
 
-    /// Of the verbs of one verb.
+    /// The group of one verb's subverbs.
     private init(_ title: String, below verb: any ParsableCommand.Type, rare: Set<String>) {
         self.title = title
         verbs = [verb]

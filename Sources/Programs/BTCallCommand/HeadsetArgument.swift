@@ -3,14 +3,14 @@ import BTCall
 import CommandKit
 import ControlLoop
 
-/// HEADSET of a command line: a ``DeviceArgument`` that has to be a headset.
+/// HEADSET on a command line: a ``DeviceArgument`` that must be a headset.
 enum HeadsetArgument {
     static let accepted =
         "A headset: its address, its name or the beginning of its name, in any case; `bluetooth` for the only one."
 
     static let help = ArgumentHelp(stringLiteral: accepted)
 
-    /// The addresses of the headsets that btcalld knows.
+    /// The addresses of the headsets known to btcalld.
     static let completion = CompletionKind.custom { words, _, _ in
         CompletionCandidate.lines(
             CompletionCandidate.fromDaemon(words) { bridge in
@@ -22,9 +22,9 @@ enum HeadsetArgument {
 }
 
 extension DeviceArgument {
-    /// The address of the headset that is meant, and what btcalld knows of it; nil for an address that it does not know.
+    /// Resolves the argument to an address and btcalld's entry for it; the entry is nil for an address unknown to btcalld.
     ///
-    /// - Throws: ``CommandFailure`` that names what was perhaps meant; `BridgeError` when btcalld does not say which there are.
+    /// - Throws: ``CommandFailure`` with the closest names; `BridgeError` when btcalld does not list the headsets.
     @ControlPlane
     func headset(on bridge: CallBridge) async throws -> (address: String, device: AudioDevice?) {
         let known = try await bridge.audioDeviceManager.audioDevices()

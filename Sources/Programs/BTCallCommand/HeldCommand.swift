@@ -4,15 +4,15 @@ import CommandKit
 import ControlLoop
 import Glibc
 
-/// A program that runs while something is held: `-- COMMAND…` of a command line.
+/// A program that runs while something is held: `-- COMMAND…` on a command line.
 enum HeldCommand {
     static let help = "A program to run meanwhile, after --; its exit code is that of btcall."
 
-    /// Runs the program, then lets go.
+    /// Runs the program, then releases the hold.
     ///
-    /// An interrupt of the terminal goes to the program; SIGTERM and SIGHUP are passed on to it. So what is held ends with
-    /// the program, and with btcall at the latest.
-    /// - Throws: `ExitCode` with the program's status, unless that is 0; 127 when it could not be started.
+    /// An interrupt from the terminal goes to the program; SIGTERM and SIGHUP are passed on to it. The hold therefore ends
+    /// with the program, and with btcall at the latest.
+    /// - Throws: `ExitCode` with the program's status, unless it is 0; 127 when it could not be started.
     @ControlPlane
     static func run(_ words: [String], holding hold: Hold, _ output: Output) async throws {
         let status: Int32

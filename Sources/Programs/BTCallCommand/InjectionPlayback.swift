@@ -2,20 +2,20 @@ import BTCall
 import ControlLoop
 import Glibc
 
-/// Writes samples to the far end of the calls, as fast as they are heard.
+/// Writes samples to the far end of the calls, at the speed of playback.
 @ControlPlane
 final class InjectionPlayback {
     enum Outcome: Hashable, Sendable {
-        /// To the last sample.
+        /// Played to the last sample.
         case heard
         case interrupted
         case callOver
         case daemonGone
-        /// The daemon closed its end before the file's.
+        /// The daemon closed the socket before the end of the file.
         case closed
     }
 
-    /// Frames that were written; the last of them may not have been heard.
+    /// Frames written; the last of them may not have been heard.
     private(set) var written = 0
     private let samples: [Int16]
     private let blockFrames: Int
@@ -43,7 +43,7 @@ final class InjectionPlayback {
         return await withCheckedContinuation { end = $0 }
     }
 
-    /// Leaves the rest out. A second reason changes nothing.
+    /// Drops the rest. Only the first reason counts.
     func stop(_ outcome: Outcome) {
         guard self.outcome == nil else { return }
         self.outcome = outcome
@@ -68,7 +68,7 @@ final class InjectionPlayback {
         source = nil
         shutdown(descriptor, Int32(SHUT_WR))
         do throws(SystemError) {
-            // What is heard is over when the daemon closes its end.
+            // Playback has ended when the daemon closes the socket.
             source = try ControlLoop.shared.add(descriptor, .readable) { [weak self] _ in self?.stop(.heard) }
         } catch {
             stop(.closed)

@@ -1,20 +1,21 @@
 import CommandKit
 import Glibc
 
-/// Verbs of btcall-lab that may be typed as verbs of btcall: `btcall replay` and `btcall gateway` are in the scripts of others.
+/// Verbs of btcall-lab that also work as verbs of btcall: existing scripts use `btcall replay` and `btcall gateway`.
 enum LaptopVerbs {
     private static let program = "btcall-lab"
     static let names: Set = ["bench", "decode", "demo", "gateway", "latency", "replay"]
 
-    /// As a shell says that there is no such program.
+    /// A shell's exit status for a program that does not exist.
     private static let notFound: Int32 = 127
 
-    /// Becomes btcall-lab where the command line names one of its verbs: the one beside this program, else the one in PATH.
+    /// Replaces this process with btcall-lab when the command line names one of its verbs: the program beside this one,
+    /// otherwise the one in PATH.
     ///
-    /// Returns where it does not. Without btcall-lab the process ends and says which package has it.
+    /// Returns for other verbs. Without btcall-lab the process ends and names the package that has it.
     static func handOver(_ arguments: [String]) {
         guard let verb = verb(of: arguments) else { return }
-        // Messages begin with the name that was typed.
+        // Messages begin with the typed name.
         let words = [Program.name] + arguments
         var pointers = words.map { strdup($0) } + [nil]
         defer { for pointer in pointers { free(pointer) } }
@@ -27,13 +28,13 @@ enum LaptopVerbs {
         exit(notFound)
     }
 
-    /// The verb of btcall-lab that a command line names, also one that help is wanted for.
+    /// The verb of btcall-lab on a command line, or in a request for help about it.
     static func verb(of arguments: [String]) -> String? {
         let word = arguments.first == "help" ? arguments.dropFirst().first : arguments.first
         return word.flatMap { names.contains($0) ? $0 : nil }
     }
 
-    /// Where this program is.
+    /// The directory of this program.
     private static var folder: String? {
         var bytes = [UInt8](repeating: 0, count: 4096)
         let count = bytes.withUnsafeMutableBytes { bytes in

@@ -1,6 +1,6 @@
 import CommandKit
 
-/// Names that verbs had in earlier versions. They are in the scripts of others, so they go on working and say nothing.
+/// Earlier names of verbs. Existing scripts use them, so they work without a message.
 enum OldVerbs {
     static let names: [CommandWords.OldName] = [
         .init("activate", "daemon activate"),

@@ -1,6 +1,6 @@
 import ArgumentParser
 
-/// on or off of a verb that sets something.
+/// on or off, as the argument of a verb.
 enum Switch: String, ExpressibleByArgument, CaseIterable, Sendable {
     case on, off
 }

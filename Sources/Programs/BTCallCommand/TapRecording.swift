@@ -3,18 +3,18 @@ import CallExchange
 import ControlLoop
 import Glibc
 
-/// Writes what comes of a call to a WAV file.
+/// Writes a call's audio to a WAV file.
 @ControlPlane
 final class TapRecording {
     enum Outcome: Hashable, Sendable {
-        /// As long as was asked for.
+        /// The requested length is reached.
         case complete
         case interrupted
-        /// The daemon has closed its end.
+        /// The daemon has closed the socket.
         case closed
     }
 
-    /// Frames that are in the file.
+    /// Frames in the file.
     private(set) var frames = 0
     private var writer: WaveWriter
     private let channels: Int
@@ -27,7 +27,7 @@ final class TapRecording {
 
     /// - Parameters:
     ///   - audio: 16 bit, in messages.
-    ///   - limit: frames after which it ends; nil goes on.
+    ///   - limit: frames after which it ends; nil for no limit.
     init(_ audio: AudioTap, to path: String, limit: Int?) throws(WaveFileError) {
         writer = try WaveWriter(path: path, rate: audio.rate, channels: audio.channels)
         channels = audio.channels
@@ -38,9 +38,9 @@ final class TapRecording {
 
     isolated deinit { if descriptor >= 0 { close(descriptor) } }
 
-    /// Returns when it is over, or after `stop`; what is in the file then is complete.
+    /// Returns when it has ended, or after `stop`; the file is complete then.
     ///
-    /// - Throws: what the file or the disk it is on says, or when the descriptor cannot be watched.
+    /// - Throws: an error of the file or its disk, or when the descriptor cannot be watched.
     func run() async throws -> Outcome {
         _ = fcntl(descriptor, F_SETFL, fcntl(descriptor, F_GETFL) | O_NONBLOCK)
         if let result { return try result.get() }
@@ -48,7 +48,7 @@ final class TapRecording {
         return try await withCheckedContinuation { end = $0 }.get()
     }
 
-    /// Leaves the rest out. A second reason changes nothing.
+    /// Drops the rest. Only the first reason counts.
     func stop(_ outcome: Outcome) { finish(.success(outcome)) }
 
     private func finish(_ result: Result<Outcome, any Error>) {

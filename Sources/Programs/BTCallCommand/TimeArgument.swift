@@ -2,7 +2,7 @@ import ArgumentParser
 import CommandKit
 import ControlLoop
 
-/// A moment of the past, as a person types it.
+/// A past time, as typed by a person.
 struct TimeArgument: Hashable, Sendable {
     static let accepted =
         "2025-03-01T17:04:05 (local time, or with Z or +01:00; milliseconds as .678), 17:04:05 of the last 24 hours, "
@@ -10,7 +10,7 @@ struct TimeArgument: Hashable, Sendable {
 
     let time: WallClock
 
-    /// - Returns: nil for what is no time.
+    /// - Returns: nil for a text that is not a time.
     init?(_ text: String, now: WallClock = .now) {
         let found = Self.ago(text, now) ?? Self.timeOfDay(text, now) ?? Self.date(text)
         guard let found else { return nil }
@@ -26,7 +26,7 @@ struct TimeArgument: Hashable, Sendable {
         return now.milliseconds - Int64(whole) * 1000 - milliseconds
     }
 
-    /// `17:04:05.678`: today, or yesterday when that is still to come.
+    /// `17:04:05.678`: today, or yesterday when it has not come yet today.
     private static func timeOfDay(_ text: String, _ now: WallClock) -> Int64? {
         var parts = now.localParts
         guard set(text[...], in: &parts) else { return nil }
@@ -36,7 +36,7 @@ struct TimeArgument: Hashable, Sendable {
         return WallClock(local: parts).milliseconds
     }
 
-    /// `2025-03-01T17:04:05.678+01:00`, or with a space.
+    /// `2025-03-01T17:04:05.678+01:00`; a space may replace the T.
     private static func date(_ text: String) -> Int64? {
         let halves = text.split(maxSplits: 1, omittingEmptySubsequences: false) { $0 == "T" || $0 == " " }
         guard halves.count == 2 else { return nil }
@@ -72,7 +72,7 @@ struct TimeArgument: Hashable, Sendable {
         return true
     }
 
-    /// Whole seconds, and milliseconds behind a point or comma.
+    /// Whole seconds, and milliseconds after a point or comma.
     private static func seconds(_ text: Substring) -> (Int, Int64)? {
         let fields = text.split(maxSplits: 1, omittingEmptySubsequences: false) { $0 == "." || $0 == "," }
         guard let first = fields.first, let whole = number(first) else { return nil }

@@ -27,7 +27,7 @@ extension BridgeCommand {
     }
 }
 
-/// What every verb takes.
+/// Options of every verb.
 package struct CommonOptions: ParsableArguments, Sendable {
     @Option(
         help: ArgumentHelp(
@@ -51,31 +51,31 @@ package struct CommonOptions: ParsableArguments, Sendable {
         return bus
     }
 
-    /// The bus without `--bus`.
+    /// The bus when `--bus` is absent.
     package static func usualBus() -> BridgeBus {
         guard let text = getenv("BTCALL_BUS").map({ String(cString: $0) }), !text.isEmpty else { return .system }
-        // What is no bus is taken as an address: connecting to it says what is wrong with it.
+        // An invalid name counts as an address: connecting to it reports the error.
         return BridgeBus(text) ?? .address(text)
     }
 }
 
 extension TerminalStyle.Wish: ExpressibleByArgument {}
 
-/// A failure with the text that the person gets.
+/// A failure with its text for the person.
 package struct CommandFailure: Error, Hashable, CustomStringConvertible {
-    /// What a program can tell apart.
+    /// A cause that a program can distinguish.
     package enum Code: String, Hashable, Sendable {
         case failed
-        /// Somebody was asked, and is not sure.
+        /// The person did not confirm.
         case cancelled
-        /// Several devices, or calls, are meant by what was typed.
+        /// The typed text matches several devices or calls.
         case ambiguous
         case noSuchDevice
         case noSuchCall
     }
 
     package let code: Code
-    /// The error's name on the bus; nil for what did not come from there.
+    /// The error's name on the bus; nil for an error from elsewhere.
     package let name: String?
     package let description: String
 
@@ -88,7 +88,7 @@ package struct CommandFailure: Error, Hashable, CustomStringConvertible {
     }
 }
 
-/// Runs `body` on the control loop, which the calling thread becomes until it has ended.
+/// Runs `body` on the control loop, on the calling thread, until it has ended.
 package func runOnControlLoop(_ body: @escaping @Sendable @ControlPlane () async -> Int32) -> Int32 {
     let result = ExitStatus()
     ControlLoop.shared.runUntilStopped {
@@ -104,7 +104,7 @@ private final class ExitStatus: Sendable {
     let code = Atomic<Int32>(0)
 }
 
-/// Runs `body`, prints how it failed, and gives the code to exit with: 0 done, 3 without the daemon, else 1.
+/// Runs `body`, prints its failure, and returns the exit code: 0 success, 3 without the daemon, otherwise 1.
 @ControlPlane
 package func exitStatus(_ output: Output, _ body: @ControlPlane () async throws -> Void) async -> Int32 {
     do {

@@ -1,29 +1,29 @@
 package import ArgumentParser
 
-/// A command line with its options behind the verb, and the verb by its present name.
+/// Normalises a command line: options after the verb, and the verb by its present name.
 package enum CommandWords {
-    /// A verb's old name, which goes on working.
+    /// An earlier name of a verb, which still works.
     package struct OldName: Hashable, Sendable {
         package let old: [String]
         package let new: [String]
 
         /// - Parameters:
-        ///   - old: its words with spaces, as typed behind the program's name; it is longer than any other that begins it.
-        ///   - new: the words that the verb has now.
+        ///   - old: its words separated by spaces, as typed after the program's name; the longest matching name is used.
+        ///   - new: the present words of the verb.
         package init(_ old: String, _ new: String) {
             self.old = old.split(separator: " ").map(String.init)
             self.new = new.split(separator: " ").map(String.init)
         }
     }
 
-    /// Options of every verb that take a value, and those that take none.
+    /// Options of every verb with a value, and those without.
     private static let valued: Set = ["--bus", "--color"]
     private static let flags: Set = ["--json"]
 
-    /// The command line as the parser takes it.
+    /// The command line for the parser.
     ///
     /// - Parameters:
-    ///   - arguments: as typed, without the program's name. What follows `--` is another program's.
+    ///   - arguments: as typed, without the program's name. Words after `--` belong to another program.
     ///   - root: the program's first command.
     package static func arranged(
         _ arguments: [String], of root: any ParsableCommand.Type, _ oldNames: [OldName]
@@ -35,7 +35,7 @@ package enum CommandWords {
         let isHelp = first == "help"
         if isHelp { rest.removeFirst() }
         rest = renamed(rest, oldNames)
-        // Those between two words of a verb.
+        // Options between two words of a verb.
         var inner: [String] = []
         var command = root
         var index = 0
@@ -52,7 +52,7 @@ package enum CommandWords {
         return (isHelp ? ["help"] : []) + rest + options + inner + arguments[end...]
     }
 
-    /// The words without the options of every verb.
+    /// The words without the options common to all verbs.
     package static func withoutOptions(_ arguments: [String]) -> [String] {
         var rest = arguments
         var index = 0
@@ -62,12 +62,12 @@ package enum CommandWords {
         return rest
     }
 
-    /// Whether a command line asks for JSON, as far as that can be said of one that is refused.
+    /// Whether a command line requests JSON, as far as this can be determined for a refused one.
     package static func wantsJSON(_ arguments: [String]) -> Bool {
         arguments.prefix { $0 != "--" }.contains("--json")
     }
 
-    /// The options of every verb that are at an index.
+    /// Removes the common options at an index, and returns them.
     private static func takeOptions(from words: inout [String], before index: Int, isInner: Bool = true) -> [String] {
         var options: [String] = []
         while isInner, words.indices.contains(index) {

@@ -2,17 +2,17 @@ import ArgumentParser
 import ControlLoop
 import Glibc
 
-/// `--yes` of a verb that ends calls or drops what was agreed with a headset.
+/// `--yes` of a verb that ends calls or removes a headset's data.
 package struct ConfirmationOptions: ParsableArguments, Sendable {
     @Flag(name: [.customShort("y"), .long], help: "Do not ask on a terminal whether you are sure.")
     package var yes = false
 
     package init() {}
 
-    /// Asks whether somebody is sure; without a terminal, and with `--yes`, nobody is asked.
+    /// Asks for confirmation; without a terminal, or with `--yes`, does not ask.
     ///
-    /// - Parameter what: what is about to be done; nil when nothing would be lost. It is looked at only if somebody is asked.
-    /// - Throws: ``CommandFailure`` unless the answer begins with y, and what `what` throws.
+    /// - Parameter what: the consequences; nil when nothing would be lost. Evaluated only if a question is asked.
+    /// - Throws: ``CommandFailure`` unless the answer begins with y; errors of `what`.
     @ControlPlane
     package func confirm(
         _ output: Output, _ terminal: Terminal = .process, _ what: @ControlPlane () async throws -> String?
@@ -24,7 +24,7 @@ package struct ConfirmationOptions: ParsableArguments, Sendable {
         }
     }
 
-    /// Where a question is put and answered.
+    /// The terminal for a question and its answer.
     package struct Terminal: Sendable {
         package let isPresent: Bool
         package let answer: @Sendable () -> String?
@@ -34,7 +34,7 @@ package struct ConfirmationOptions: ParsableArguments, Sendable {
             self.answer = answer
         }
 
-        /// Standard input, if it and standard error are a terminal: what is printed may go elsewhere.
+        /// Standard input, if it and standard error are a terminal; standard output may be redirected.
         package static var process: Terminal {
             Terminal(isPresent: isatty(STDIN_FILENO) == 1 && isatty(STDERR_FILENO) == 1) { readLine() }
         }

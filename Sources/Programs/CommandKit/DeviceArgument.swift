@@ -3,9 +3,9 @@ package import BTCall
 import ControlLoop
 import Spelling
 
-/// DEVICE of a command line, as it was typed.
+/// DEVICE on a command line, as typed.
 ///
-/// It is a kind of device, a headset's address, or the name of a device. Upper and lower case are the same.
+/// It is a kind of device, a headset's address, or the name of a device. Case does not matter.
 package struct DeviceArgument: Hashable, Sendable, ExpressibleByArgument {
     package let text: String
 
@@ -19,7 +19,7 @@ package struct DeviceArgument: Hashable, Sendable, ExpressibleByArgument {
     package static let accepted =
         "\(words.joined(separator: ", ")), or a headset's address, its name or the beginning of its name"
 
-    /// Those that are accepted without a headset.
+    /// The accepted words that do not name a headset.
     package static let words = kinds.map(\.description) + [DeviceChoice.none.description]
 
     private static let kinds: [DeviceChoice] = [.speakerphone, .wiredHeadset, .earpiece, .bluetooth]
@@ -27,7 +27,7 @@ package struct DeviceArgument: Hashable, Sendable, ExpressibleByArgument {
 
     package static let help = ArgumentHelp("\(accepted).", valueName: "device")
 
-    /// The words, and each headset that btcalld knows.
+    /// The words, and each headset known to btcalld.
     package static let completion = CompletionKind.custom { words, _, _ in
         let fixed = Self.words.map { CompletionCandidate($0) }
         let headsets = CompletionCandidate.fromDaemon(words) { bridge in
@@ -37,31 +37,31 @@ package struct DeviceArgument: Hashable, Sendable, ExpressibleByArgument {
         return CompletionCandidate.lines(fixed + headsets)
     }
 
-    /// The device that is meant, without a look at those that there are: a word or an address; nil for what may be a name.
+    /// The device, if it can be resolved without a list of devices: a word or an address; nil when the text may be a name.
     package var fixed: DeviceChoice? {
         let lower = text.lowercased()
         let known = (Self.kinds + [DeviceChoice.none]).first { $0.description.lowercased() == lower }
         return known ?? DeviceChoice.bluetooth(address: bare)
     }
 
-    /// The device that is meant.
+    /// Resolves the device.
     ///
-    /// - Throws: ``CommandFailure`` that names what was perhaps meant; `BridgeError` when btcalld does not say which there are.
+    /// - Throws: ``CommandFailure`` with the closest names; `BridgeError` when btcalld does not list the devices.
     @ControlPlane
     package func device(on bridge: CallBridge) async throws -> DeviceChoice {
         if let fixed { return fixed }
         return try device(among: try await bridge.audioDeviceManager.audioDevices())
     }
 
-    /// The device that is meant, as ``device(on:)``.
+    /// Resolves the device as ``device(on:)`` does.
     package func device(among known: [AudioDevice]) throws(CommandFailure) -> DeviceChoice {
         if let fixed { return fixed }
         return try named(among: known, kind: "device").choice
     }
 
-    /// The address of the headset that is meant: `bluetooth` is the only one that there is.
+    /// Resolves the address of a headset; `bluetooth` stands for the only one.
     ///
-    /// - Throws: ``CommandFailure`` that names what was perhaps meant.
+    /// - Throws: ``CommandFailure`` with the closest names.
     package func headset(among known: [AudioDevice]) throws(CommandFailure) -> String {
         let headsets = known.filter { $0.address != nil }
         let found: AudioDevice
@@ -90,7 +90,7 @@ package struct DeviceArgument: Hashable, Sendable, ExpressibleByArgument {
     }
 
     private func named(among known: [AudioDevice], kind: String) throws(CommandFailure) -> AudioDevice {
-        // With the prefix of headsets it is the name of one.
+        // After the prefix `bluetooth:` it is a headset's name.
         let candidates = bare == text ? known : known.filter { $0.address != nil }
         let wanted = bare.lowercased()
         let whole = candidates.filter { $0.name.lowercased() == wanted }
@@ -108,7 +108,7 @@ package struct DeviceArgument: Hashable, Sendable, ExpressibleByArgument {
     }
 
     private static func known(_ known: [AudioDevice], _ kind: String) -> String {
-        // A device of the board that has no name of its own is among the words.
+        // A local device without a name of its own is already among the words.
         let named = known.filter { $0.address != nil || $0.name != $0.choice.description }
         let list = named.isEmpty ? "no headset is known" : "known are \(list(named))"
         return kind == "device" ? "\(list); accepted: \(accepted)" : list

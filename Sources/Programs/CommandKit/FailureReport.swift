@@ -2,11 +2,11 @@ import ArgumentParser
 import BTCall
 package import JSONText
 
-/// Why a verb failed: a line for people, or an object for programs.
+/// Reason why a verb failed: a line for people, or an object for programs.
 package struct FailureReport: Hashable, Sendable {
-    /// What a program can tell apart.
+    /// A cause that a program can distinguish.
     package let code: String
-    /// The error's name on the bus; nil for what did not come from there.
+    /// The error's name on the bus; nil for an error from elsewhere.
     package let name: String?
     package let message: String
     package let exitCode: Int32
@@ -31,7 +31,7 @@ package struct FailureReport: Hashable, Sendable {
         }
     }
 
-    /// A command line that the parser refuses.
+    /// A command line that the parser refused.
     package init(commandLine message: String) {
         code = "commandLine"
         name = nil

@@ -1,8 +1,8 @@
 package import ArgumentParser
 
-/// What a program prints without a verb: its verbs by what they are for, some examples, and where the rest is.
+/// Output of a program without a verb: its verbs by task, some examples, and where to find more.
 package struct FirstScreen {
-    /// A line of verbs.
+    /// One line of verbs.
     package struct Group {
         let title: String
         let verbs: String
@@ -25,7 +25,7 @@ package struct FirstScreen {
         self.notes = notes
     }
 
-    /// For a terminal of 80 columns and 25 lines.
+    /// Fits a terminal of 80 columns and 25 lines.
     package var lines: [String] {
         let program = root.configuration.commandName ?? ""
         let width = (groups.map(\.title.count).max() ?? 0) + 2

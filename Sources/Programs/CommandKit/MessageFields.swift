@@ -1,16 +1,16 @@
 package import JSONText
 
-/// Why a message of the driver is not carried out.
+/// Reason why a driver's message is refused.
 package enum MessageRefusal: Error, Hashable {
-    /// It is no message, and which part of it: the verb ends with exit code 2.
+    /// Invalid message; the text names the wrong part. The verb ends with exit code 2.
     case malformed(String)
-    /// It is a configuration that cannot be had.
+    /// Valid message with an unsupported configuration.
     case unsupported(String)
 }
 
-/// The members of one JSON object of the driver. Those that nobody asks for are ignored; null is as absent.
+/// The members of a JSON object from the driver. Unread members are ignored; null counts as absent.
 package struct MessageFields {
-    /// What the object is, for messages: `event ag_volume`.
+    /// Description of the object, for messages: `event ag_volume`.
     package let name: String
     private let members: [String: JSON]
 
@@ -84,13 +84,13 @@ package struct MessageFields {
         }
     }
 
-    /// A string, or a number as it would be written as one.
+    /// A string, or a number converted to one.
     package func optionalTextOrNumber(_ key: String) throws(MessageRefusal) -> String? {
         guard let value = members[key], value.numberValue != nil else { return try optionalText(key) }
         return value.integerValue.map { String($0) } ?? value.text()
     }
 
-    /// Numbers beyond the range of `Int` become its ends.
+    /// Numbers beyond the range of `Int` are clamped.
     package func optionalNumber(_ key: String) throws(MessageRefusal) -> Int? {
         switch members[key] {
         case nil: return nil
@@ -138,7 +138,7 @@ package struct MessageFields {
         return words
     }
 
-    /// One of some words.
+    /// The value of a word from a closed list.
     package func word<Value>(_ key: String, _ words: [String: Value]) throws(MessageRefusal) -> Value {
         let word = try text(key)
         guard let value = words[word] else {
@@ -152,7 +152,7 @@ package struct MessageFields {
         .malformed("\(name): \"\(key)\": \(kind) expected, not \(Self.shown(value))")
     }
 
-    /// A value as JSON, the beginning of a long one.
+    /// A value as JSON, shortened if long.
     package static func shown(_ value: JSON) -> String {
         let text = value.text()
         return text.count > 60 ? "\(text.prefix(60))…" : text

@@ -3,16 +3,16 @@ import ControlLoop
 import Glibc
 import Spelling
 
-/// What every program of btcall's does with its command line.
+/// Command line handling common to btcall's programs.
 package enum Program {
-    /// The name that the program was started by, for its messages.
+    /// The name by which the program was started, for its messages.
     package static let name = CommandLine.arguments.first?.split(separator: "/").last.map(String.init) ?? "btcall"
 
-    /// Runs the verb that the command line names, and exits where that fails.
+    /// Runs the verb on the command line, and exits when it fails.
     ///
     /// - Parameters:
     ///   - root: the program's first command.
-    ///   - firstScreen: what is printed without a verb; empty: what the parser prints.
+    ///   - firstScreen: output without a verb; empty for the parser's own.
     package static func run(
         _ root: any ParsableCommand.Type, _ oldNames: [CommandWords.OldName] = [], firstScreen: [String] = []
     ) {
@@ -35,7 +35,7 @@ package enum Program {
         }
     }
 
-    /// What is printed for a command line that has no verb; nil for any other.
+    /// The output for a command line without a verb; nil for any other.
     package static func help(
         for arguments: [String], _ root: any ParsableCommand.Type, _ firstScreen: [String]
     ) -> String? {
@@ -46,7 +46,7 @@ package enum Program {
         }
     }
 
-    /// What a refused command line fails with: an unknown verb rather than what the parser then takes it for.
+    /// The failure of a refused command line: an unknown verb rather than the parser's interpretation of it.
     package static func explained(
         _ error: any Error, of arguments: [String], _ root: any ParsableCommand.Type,
         _ oldNames: [CommandWords.OldName] = []

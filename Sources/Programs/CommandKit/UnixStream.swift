@@ -1,16 +1,16 @@
 package import ControlLoop
 package import Glibc
 
-/// Unix stream sockets. A path that begins with `@` is one of the abstract names: it is no file, and ends with its socket.
+/// Unix stream sockets. A path that begins with `@` is an abstract name: it is not a file, and disappears with its socket.
 package enum UnixStream {
-    /// Connects to a socket that somebody listens on.
+    /// Connects to a listening socket.
     ///
     /// - Parameters:
     ///   - path: at most 107 bytes.
-    ///   - waits: for a listener that has too many connections to accept; otherwise that is `EAGAIN`, and the descriptor does not
-    ///     block.
+    ///   - waits: whether to wait for a listener with a full backlog; otherwise that is `EAGAIN`, and the descriptor is
+    ///     non-blocking.
     /// - Returns: the descriptor; the caller closes it.
-    /// - Throws: `ENAMETOOLONG`, or what the system says.
+    /// - Throws: `ENAMETOOLONG`, or the system's error.
     package static func connect(_ path: String, waits: Bool = true) throws(SystemError) -> Int32 {
         let flags = waits ? 0 : SOCK_NONBLOCK.rawValue
         return try open(path, "connect", SOCK_STREAM.rawValue | flags) { Glibc.connect($0, $1, $2) }
@@ -18,8 +18,8 @@ package enum UnixStream {
 
     /// Listens.
     ///
-    /// - Parameter path: as above.
-    /// - Returns: the descriptor, which does not block; the caller closes it.
+    /// - Parameter path: at most 107 bytes.
+    /// - Returns: the non-blocking descriptor; the caller closes it.
     package static func listen(_ path: String) throws(SystemError) -> Int32 {
         try open(path, "bind", SOCK_STREAM.rawValue | SOCK_NONBLOCK.rawValue) { descriptor, address, length in
             let result = bind(descriptor, address, length)
@@ -27,10 +27,10 @@ package enum UnixStream {
         }
     }
 
-    /// Who is at the other end of a connected socket: who connected, or who listens.
+    /// The process at the other end of a connected socket: the one that connected, or listens.
     package struct Peer: Equatable {
         package var user: uid_t
-        /// Of the process, supplementary ones as well (from Linux 4.13 on).
+        /// Groups of the process, including supplementary ones (from Linux 4.13 on).
         package var groups: Set<gid_t>
 
         package init(user: uid_t, groups: Set<gid_t>) {
@@ -39,9 +39,9 @@ package enum UnixStream {
         }
     }
 
-    /// Nil when the system does not say.
+    /// Returns nil when the system does not report it.
     package static func peer(of descriptor: Int32) -> Peer? {
-        // As struct ucred, which is not imported: process, user, group.
+        // Layout of struct ucred, which is not imported: process, user, group.
         var credentials: [UInt32] = [0, 0, 0]
         var length = socklen_t(MemoryLayout<UInt32>.size * credentials.count)
         guard getsockopt(descriptor, SOL_SOCKET, SO_PEERCRED, &credentials, &length) == 0 else { return nil }
@@ -52,11 +52,11 @@ package enum UnixStream {
         return Peer(user: credentials[1], groups: Set(groups.prefix(count) + [credentials[2]]))
     }
 
-    /// The abstract names in use here that begin so, in order. Everybody may have taken one.
+    /// The abstract names in use with this prefix, in order. Anybody may have taken one.
     package static func names(withPrefix prefix: String) -> [String] {
         let start = Array(" \(prefix)".utf8)
         let lines = list().split(separator: UInt8(ascii: "\n"))
-        // A name of others may have anything in it: it is then one at which nobody listens.
+        // A foreign name may contain anything: nobody listens at it then.
         let names = lines.compactMap { line in
             line.firstRange(of: start).map { String(decoding: line[$0.lowerBound...].dropFirst(), as: UTF8.self) }
         }
@@ -65,11 +65,11 @@ package enum UnixStream {
 
     /// NGROUPS_MAX of the kernel.
     private static let mostGroups = 65536
-    /// Far beyond what all descriptors of some users take in the kernel's list, about 100 bytes each.
+    /// Far more than the descriptors of all users take in the kernel's list, about 100 bytes each.
     private static let longestList = 256 << 20
 
     private static func list() -> [UInt8] {
-        // Without the list no name is known.
+        // Without the list no names are found.
         (try? ForeignFile.read("/proc/self/net/unix", atMost: longestList, .leftOut)) ?? []
     }
 

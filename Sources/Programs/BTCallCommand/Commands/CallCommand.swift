@@ -4,7 +4,7 @@ import CommandKit
 import ControlLoop
 import JSONText
 
-/// One call.
+/// `btcall call`: one call.
 struct CallCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "call", abstract: "One call: what carries it, and how well; or one that a script owns.",
@@ -72,7 +72,7 @@ struct CallCommand: ParsableCommand {
 }
 
 extension CallLink {
-    /// For people: `bluetooth:AA:BB:CC:DD:EE:FF, mSBC, packets of 60 bytes, handle 42`.
+    /// For people, for example `bluetooth:AA:BB:CC:DD:EE:FF, mSBC, packets of 60 bytes, handle 42`.
     var text: String {
         let parts = [
             device.description, codec, packetBytes.map { "packets of \($0) bytes" }, handle.map { "handle \($0)" },

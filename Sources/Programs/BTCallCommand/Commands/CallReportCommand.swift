@@ -4,7 +4,7 @@ import CommandKit
 import ControlLoop
 import Glibc
 
-/// `btcall call report`: a call of a script's, for as long as this runs.
+/// `btcall call report`: owns a script's call while this command runs.
 struct CallReportCommand: BridgeCommand {
     enum Direction: String, ExpressibleByArgument, CaseIterable, Sendable {
         case incoming, outgoing

@@ -4,7 +4,7 @@ import CommandKit
 import ControlLoop
 import JSONText
 
-/// `btcall call update`: how a call of `btcall call report` goes on.
+/// `btcall call update`: reports progress of a call of `btcall call report`.
 struct CallUpdateCommand: BridgeCommand {
     static let configuration = CommandConfiguration(
         commandName: "update", abstract: "Say how a call that `btcall call report` owns goes on at the other side.",

@@ -35,7 +35,7 @@ struct CallsCommand: BridgeCommand {
         return table
     }
 
-    /// How long it has been active: `3:07`; nil before it is.
+    /// Time since the call became active, for example `3:07`; nil before.
     static func duration(of call: Call, at now: WallClock) -> String? {
         call.startedAtMs.map { duration(from: $0, to: now.milliseconds) }
     }

@@ -100,7 +100,7 @@ struct ConfigCommand: BridgeCommand {
     }
 }
 
-/// Finds a setting by what a person writes.
+/// Finds a setting by the text that a person typed.
 enum SettingName {
     /// The keys of the running btcalld.
     static let completion = CompletionKind.custom { words, _, _ in
@@ -110,7 +110,7 @@ enum SettingName {
             })
     }
 
-    /// The values of the key before them, where its values are words.
+    /// The values of the preceding key, if its values are words.
     static let valueCompletion = CompletionKind.custom { words, index, _ in
         guard words.indices.contains(index - 1) else { return [] }
         let key = words[index - 1]
@@ -121,8 +121,8 @@ enum SettingName {
             })
     }
 
-    /// The settings of a section, `ring`, `device.earpiece` or as the file has it, `[device earpiece]`; nil for what is no section, or
-    /// a key as well.
+    /// The settings of a section: `ring`, `device.earpiece`, or `[device earpiece]` as in the file; nil when the name is not
+    /// a section, or is also a key.
     static func section(_ name: String, in settings: [Setting]) -> [Setting]? {
         guard !settings.contains(where: { $0.key == name || last($0.key) == name }) else { return nil }
         let bare = String(name.drop { $0 == "[" }.prefix { $0 != "]" }.map { $0 == " " ? "." : $0 })
@@ -130,14 +130,14 @@ enum SettingName {
         return found.isEmpty ? nil : found
     }
 
-    /// `device.earpiece` of `device.earpiece.volume`, `buttons` of `buttons.play.double`.
+    /// `device.earpiece` for `device.earpiece.volume`, `buttons` for `buttons.play.double`.
     private static func section(of key: String) -> String {
         let words = key.split(separator: ".")
         let isNamed = words.count > 2 && ["device", "headset"].contains(words[0])
         return words.prefix(isNamed ? 2 : 1).joined(separator: ".")
     }
 
-    /// Why a name shows no section.
+    /// Failure text for a name that is not a section.
     static func noSection(_ name: String, in settings: [Setting]) -> String {
         var sections: [String] = []
         for setting in settings {
@@ -153,7 +153,7 @@ enum SettingName {
 
     private static func last(_ key: String) -> String { key.split(separator: ".").last.map(String.init) ?? "" }
 
-    /// - Throws: `CommandFailure` that names what was perhaps meant.
+    /// - Throws: `CommandFailure` with the closest names.
     static func find(_ name: String, in settings: [Setting]) throws -> Setting {
         let known = UnitSpelling.current(of: name) ?? name
         if known != name, let setting = try? find(known, in: settings) { return setting }

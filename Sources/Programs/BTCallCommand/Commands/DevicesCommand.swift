@@ -23,7 +23,7 @@ struct DevicesCommand: BridgeCommand {
         }
     }
 
-    /// Why a headset is not used with the best codec, a line for each of which something is to be said.
+    /// Reasons for lower codecs, one line for each headset that has one.
     static func codecReasons(_ devices: [AudioDevice]) -> [String] {
         devices.compactMap { device in
             device.codecReason.map { "\(device.name): a lower codec, because \($0)" }
@@ -49,7 +49,7 @@ struct DevicesCommand: BridgeCommand {
         return device.state == "available" ? "yes" : "yes, \(device.state)"
     }
 
-    /// `sco:ADDRESS` without the address, which the row has already.
+    /// Removes the address from `sco:ADDRESS`: the row already has it.
     private static func end(_ word: String?) -> String {
         guard let word else { return "-" }
         return word.hasPrefix("sco:") ? "sco" : word.hasPrefix("a2dp:") ? "a2dp" : word

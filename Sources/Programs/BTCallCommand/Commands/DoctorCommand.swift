@@ -5,7 +5,7 @@ import ControlLoop
 import DBus
 import Spelling
 
-/// `btcall doctor`: looks at the machine itself, without a daemon; or makes a call with it.
+/// `btcall doctor`: examines the machine without the daemon, or makes a test call with it.
 struct DoctorCommand: ParsableCommand, Sendable {
     static let configuration = CommandConfiguration(
         commandName: "doctor",

@@ -53,7 +53,7 @@ struct HistoryCommand: BridgeCommand {
 }
 
 extension LoggedCall {
-    /// The call as the command line's JSON has it.
+    /// The call as a JSON object of the command line.
     var json: JSON {
         func time(_ milliseconds: Int64) -> JSON { .string(WallClock(milliseconds: milliseconds).iso8601) }
         return [

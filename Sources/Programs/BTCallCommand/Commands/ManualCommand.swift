@@ -2,7 +2,7 @@ import ArgumentParser
 import BTCallAPI
 import CommandKit
 
-/// Writes the pages of the manual that are made from the parser and the configuration; scripts/install runs it.
+/// Writes the manual pages that are generated from the parser and the configuration; scripts/install runs it.
 struct ManualCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "manual", abstract: "Write the pages of the manual.",

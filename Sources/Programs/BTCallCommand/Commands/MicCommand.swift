@@ -4,7 +4,7 @@ import CommandKit
 import ControlLoop
 import JSONText
 
-/// The microphone, as the far end of all calls has it.
+/// `btcall mic`: the microphone as the far end of all calls hears it.
 struct MicCommand: BridgeCommand {
     static let configuration = CommandConfiguration(
         commandName: "mic", abstract: "Show and set what of the microphone is used, heard and kept open.",

@@ -49,7 +49,7 @@ struct MonitorCommand: BridgeCommand {
         }
     }
 
-    /// How the daemon does not answer; nil when it does.
+    /// The error of a daemon that does not answer; nil when it answers.
     static func absence(of bridge: CallBridge) async -> BridgeError? {
         do {
             _ = try await bridge.audioDeviceManager.activeRoute()

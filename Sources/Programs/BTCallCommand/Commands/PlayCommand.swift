@@ -7,7 +7,7 @@ import Glibc
 import JSONText
 
 struct PlayCommand: BridgeCommand {
-    /// Who is to hear the file.
+    /// The listeners of the file.
     enum Hearer: String, ExpressibleByArgument, CaseIterable, Sendable {
         case call, ring, page
 
@@ -98,8 +98,8 @@ struct PlayCommand: BridgeCommand {
         }
     }
 
-    /// Ends the playback with the daemon; with a bridge, with the last call as well, and says why nothing is heard while
-    /// that is held.
+    /// Stops the playback when the daemon goes; with a bridge, also when the last call ends. Reports when the call is held,
+    /// so that nothing is heard.
     @ControlPlane
     private static func watch(
         _ events: AsyncStream<BridgeEvent>, _ playback: InjectionPlayback, _ bridge: CallBridge?, _ output: Output
@@ -109,7 +109,7 @@ struct PlayCommand: BridgeCommand {
             guard let bridge else { continue }
             switch event {
             case .callRemoved:
-                // Without an answer the daemon is gone, which comes as an event of its own.
+                // A daemon that does not answer has gone, which is an event of its own.
                 if let calls = try? await bridge.calls.list(), calls.isEmpty { return playback.stop(.callOver) }
             case .callStateChanged(_, .held, _):
                 guard let isHeard = try? await hasActiveCall(bridge), !isHeard else { continue }

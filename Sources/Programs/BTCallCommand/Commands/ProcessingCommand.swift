@@ -24,7 +24,7 @@ struct ProcessingCommand: BridgeCommand {
     enum Part: String, CaseIterable, Sendable {
         case bypass, echo, noise, gain, highpass
 
-        /// nil: the bypass.
+        /// Nil for the bypass.
         var stage: BridgeAudio.VoiceStage? {
             switch self {
             case .bypass: nil
@@ -43,9 +43,9 @@ struct ProcessingCommand: BridgeCommand {
 
     @OptionGroup var options: CommonOptions
 
-    /// What to set.
+    /// The requested change.
     private struct Change {
-        /// nil: all of it.
+        /// Nil for the whole processing.
         let part: Part?
         let isOn: Bool
     }

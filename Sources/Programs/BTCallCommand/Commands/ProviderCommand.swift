@@ -52,7 +52,7 @@ struct ProviderCommand: BridgeCommand {
         try await provider.run(description, try raw.audio(), input: STDIN_FILENO, on: bridge)
     }
 
-    /// Those that a line stands for.
+    /// Capabilities that have a protocol line.
     private static let known: [Capability] = [.hold, .dtmf, .dial, .mute, .swap, .conference]
     private static var accepted: String { known.map(\.rawValue).joined(separator: ",") }
 

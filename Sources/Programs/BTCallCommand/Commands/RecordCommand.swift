@@ -92,7 +92,7 @@ struct RecordCommand: BridgeCommand {
             output.print("recorded \(length.tenths) s in \(file)")
         }
         guard outcome == .closed else { return }
-        // An error says that btcalld has gone; the file is complete all the same.
+        // An error means that btcalld has gone; the file is complete anyway.
         let isUp = try await bridge.calls.list().contains { $0.id == chosen.id }
         if isUp { throw CommandFailure("btcalld ended the recording before the call: its log says why") }
     }

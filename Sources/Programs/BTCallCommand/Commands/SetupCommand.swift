@@ -7,7 +7,7 @@ import Glibc
 import JSONText
 import Routing
 
-/// `btcall setup`: which of a board's sound cards is which device.
+/// `btcall setup`: assigns a board's sound cards to devices.
 struct SetupCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "setup", abstract: "Find a board's sound cards, try them, and write their [device] sections.",
@@ -23,7 +23,7 @@ struct SetupCommand: ParsableCommand {
               btcall setup --yes --no-test --output -
             """)
 
-    /// Where btcalld looks.
+    /// The configuration file that btcalld reads by default.
     static let file = "/etc/btcall/btcalld.conf"
 
     @Flag(help: "Ask nothing: take what is proposed and can be opened.")
@@ -56,7 +56,7 @@ struct SetupCommand: ParsableCommand {
         if code != 0 { throw ExitCode(code) }
     }
 
-    /// - Parameter answer: what a person answers to a question; nil at the end of input.
+    /// - Parameter answer: reads a person's answer to a question; nil at the end of input.
     func perform(_ screen: Output, answer: () -> String?) throws {
         let facts = BoardFacts.read(root: root)
         var proposal = try SetupProposal(facts, try profiles(), named: board)
@@ -82,13 +82,13 @@ struct SetupCommand: ParsableCommand {
             try SetupFile.replace(output, with: text)
             talk.print("\(output) is written; it holds when btcalld is started again (`systemctl restart btcalld`)")
         } else if !json {
-            // A file, which is not changed on its way into one.
+            // A file receives the text unchanged.
             if isatty(STDOUT_FILENO) == 1 { screen.printDocument(text) } else { screen.write(text) }
         }
         if json { screen.print(report(facts, proposal, checks)) }
     }
 
-    /// Without the installed file only what the cards say is proposed.
+    /// Without the installed file, proposals come from the cards alone.
     private func profiles() throws -> [BoardProfile] {
         if boards == BoardProfile.installed, board == nil, access(boards, F_OK) != 0 { return [] }
         return try BoardProfile.read(boards)
@@ -118,7 +118,7 @@ struct SetupCommand: ParsableCommand {
         return checks
     }
 
-    /// - Returns: why it is not used; nil when it is.
+    /// - Returns: the reason for leaving it out; nil when it is used.
     private func play(
         _ name: String, _ device: SetupProposal.Device, _ talk: Output, _ answer: () -> String?
     ) throws -> String? {
@@ -177,7 +177,7 @@ struct SetupCommand: ParsableCommand {
         for device in proposal.devices {
             for (key, value) in device.values { edit.set("device \(device.device.rawValue)", key, value) }
         }
-        // What btcalld would not start with is not written.
+        // Refuses to write a configuration that btcalld would not accept.
         _ = try Configuration(text: edit.text, name: source)
         return edit.text
     }

@@ -35,7 +35,7 @@ struct StatusCommand: BridgeCommand {
         Self.lines(status, explanation, in: output.style).forEach(output.print)
     }
 
-    /// - Parameter explanation: what a call would use; nil leaves that out.
+    /// - Parameter explanation: gives the device for the next call; nil leaves that out.
     static func lines(
         _ status: BridgeStatus, _ explanation: RouteExplanation?, in style: TerminalStyle = .plain
     ) -> [StyledText] {
@@ -64,7 +64,7 @@ struct StatusCommand: BridgeCommand {
         return lines + settings(status, explanation).lines(in: style).map { "  \($0)" }
     }
 
-    /// In the words of the verbs that set them.
+    /// The settings, in the words of the verbs that set them.
     private static func settings(_ status: BridgeStatus, _ explanation: RouteExplanation?) -> Facts {
         var facts = Facts()
         facts.add("Preferred", setting(status.preferred, status))
@@ -85,21 +85,21 @@ struct StatusCommand: BridgeCommand {
         return device == nil ? "\(choice), which is not there" : "\(choice), which is not configured"
     }
 
-    /// What btcalld says of a device of the board that its configuration does not name.
+    /// btcalld's reason for a local device that its configuration does not name.
     private static let notConfigured = "not configured"
 
-    /// `earpiece (fallback)`
+    /// For example `earpiece (fallback)`.
     private static func expected(_ explanation: RouteExplanation, _ status: BridgeStatus) -> String {
         let level = explanation.levels.first { $0.isEligible && $0.candidate != nil }
         guard let level, let device = level.candidate.flatMap({ DeviceChoice($0) }) else {
             return "nothing: no device can be used, see `btcall devices`"
         }
-        // One pair of brackets is enough.
+        // The device's own brackets are left out: one pair is enough.
         let headset = status.devices.first { $0.choice == device && $0.address != nil }
         return "\(headset.map { "\($0.name), " } ?? "")\(device) (\(word(level.name)))"
     }
 
-    /// A level of the policy, in the words of the verbs.
+    /// A level of the policy in the words of the verbs.
     private static func word(_ level: String) -> String {
         switch RoutingLevel.allCases.first(where: { $0.name == level }) {
         case .explicitChoice: "chosen"
@@ -114,7 +114,7 @@ struct StatusCommand: BridgeCommand {
         return status.isMuted ? "muted: `btcall mute off`" : "on"
     }
 
-    /// `Jabra (bluetooth:00:00:5E:00:53:01)`; of a device of the board its word alone.
+    /// For example `Jabra (bluetooth:00:00:5E:00:53:01)`; for a local device its word alone.
     private static func name(_ choice: DeviceChoice, _ status: BridgeStatus) -> String {
         guard let device = status.devices.first(where: { $0.choice == choice }), device.address != nil else {
             return choice.description
@@ -132,6 +132,6 @@ struct StatusCommand: BridgeCommand {
 }
 
 extension RouteExplanation {
-    /// What somebody has chosen for the calls that there are, or for the next one; nil: nobody has.
+    /// The explicit choice for the present calls, or for the next one; nil for none.
     var choice: String? { levels.first { $0.name == RoutingLevel.explicitChoice.name }?.spec }
 }

@@ -40,7 +40,7 @@ struct VolumeCommand: BridgeCommand {
 
     @OptionGroup var options: CommonOptions
 
-    /// Whose volume.
+    /// The kind of volume.
     enum Role: Sendable {
         case headset(AudioDeviceManager.VolumeRole)
         case mic, application
@@ -70,7 +70,7 @@ struct VolumeCommand: BridgeCommand {
         }
     }
 
-    /// - Throws: `ValidationError` naming what is accepted.
+    /// - Throws: `ValidationError` naming the accepted values.
     static func level(_ value: String, of role: AudioDeviceManager.VolumeRole) throws -> Int {
         guard let number = Int(value), (0...role.highest).contains(number) else {
             throw ValidationError("VALUE is \(value); accepted: 0 to \(role.highest)")
@@ -78,7 +78,7 @@ struct VolumeCommand: BridgeCommand {
         return number
     }
 
-    /// Sets a volume where there is a value, and prints those of the headset, or of all without one.
+    /// Sets a volume if a value is given, and prints the volumes of the headset, or of all headsets.
     @ControlPlane
     static func show(
         _ wanted: DeviceArgument?, _ role: AudioDeviceManager.VolumeRole?, _ value: String?, on bridge: CallBridge,
@@ -101,7 +101,7 @@ struct VolumeCommand: BridgeCommand {
         }
     }
 
-    /// The volumes of what the far end hears.
+    /// The volumes of the audio to the far end.
     @ControlPlane
     private func mix(_ bridge: CallBridge, _ output: Output) async throws {
         if let value = value.flatMap({ Double($0) }) {
@@ -129,7 +129,7 @@ struct VolumeCommand: BridgeCommand {
         }
     }
 
-    /// - Parameter wanted: nil is the only one there is.
+    /// - Parameter wanted: nil for the only connected headset.
     private static func find(_ wanted: DeviceArgument?, _ headsets: [AudioDevice]) throws -> AudioDevice {
         guard !headsets.isEmpty else { throw CommandFailure("no headset is connected") }
         let list = headsets.map { "\($0.address ?? "") (\($0.name))" }.joined(separator: ", ")

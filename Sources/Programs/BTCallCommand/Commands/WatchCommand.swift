@@ -60,7 +60,7 @@ struct WatchCommand: BridgeCommand {
         await hook.stop()
     }
 
-    /// - Parameter known: the calls that were there before the first of the events.
+    /// - Parameter known: the calls present before the first event.
     @ControlPlane
     func watch(_ events: AsyncStream<BridgeEvent>, _ known: [Call.ID: Call], _ hook: EventHook) async {
         var calls = known
@@ -98,7 +98,7 @@ struct WatchCommand: BridgeCommand {
 }
 
 extension BridgeEvent {
-    /// The call that the event is about, where it has only its id.
+    /// The call of an event that carries only its id.
     fileprivate var call: Call.ID? {
         switch self {
         case .callStateChanged(let id, _, _), .callRemoved(let id, _), .callQualityChanged(let id, _),

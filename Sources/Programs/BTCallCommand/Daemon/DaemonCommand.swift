@@ -4,7 +4,7 @@ import CommandKit
 import ControlLoop
 import JSONText
 
-/// What is done with btcalld itself.
+/// `btcall daemon`: verbs about btcalld itself.
 struct DaemonCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "daemon", abstract: "btcalld itself: whether it is at work, what it counts and remembers.",
@@ -86,7 +86,7 @@ struct DaemonCommand: ParsableCommand {
 }
 
 extension Call {
-    /// For a question: `the call with Alice`, `2 calls`.
+    /// For a question, for example `the call with Alice` or `2 calls`.
     static func count(_ calls: [Call]) -> String {
         calls.count == 1 ? "the call with \(calls[0].party)" : "\(calls.count) calls"
     }

@@ -3,22 +3,22 @@ import BluetoothTypes
 import ControlLoop
 import DBus
 
-/// What the bus and the programs on it have answered.
+/// Answers of the bus and of the programs on it.
 struct DoctorBus: Sendable {
     /// One name on the bus.
     struct Peer: Equatable, Sendable {
-        /// Well-known, or a unique one.
+        /// Well-known or unique name.
         var name: String
-        /// Nil when the bus does not say it.
+        /// Nil when the bus does not report it.
         var process: Int?
     }
 
     /// Object path, then interface, then property.
     typealias Objects = [String: [String: [String: Value]]]
 
-    /// What a program answered.
+    /// A program's answer.
     enum Answer: Equatable, Sendable {
-        /// Nobody has the name.
+        /// Nobody owns the name.
         case absent
         case refused(BusError)
         case objects(Objects)
@@ -29,18 +29,18 @@ struct DoctorBus: Sendable {
         }
     }
 
-    /// As in `--bus`.
+    /// The bus as given to `--bus`.
     var name = "system"
-    /// Why the bus cannot be reached; nil: it can.
+    /// Reason why the bus cannot be reached; nil when it can.
     var failure: String?
     var peers: [Peer] = []
     /// Names that the bus can start programs for.
     var activatable: Set<String> = []
     var bluez = Answer.absent
-    /// With what `Manager1` has at `/org/btcall`.
+    /// Includes the properties of `Manager1` at `/org/btcall`.
     var btcall = Answer.absent
 
-    /// Asks everybody.
+    /// Queries the bus, bluetoothd and btcalld.
     @ControlPlane
     static func read(_ address: BusAddress) async -> DoctorBus {
         var answers = DoctorBus(name: "\(address)")
@@ -50,7 +50,7 @@ struct DoctorBus: Sendable {
             let names = try await strings("ListNames", on: connection)
             answers.activatable = Set(try await strings("ListActivatableNames", on: connection))
             for name in names.sorted() where name != connection.uniqueName {
-                // One that leaves in between has no process.
+                // A program that has left meanwhile has no process.
                 let process = try? await connection.processID(of: name)
                 answers.peers.append(Peer(name: name, process: process.map { Int($0) }))
             }
@@ -108,7 +108,7 @@ struct DoctorBus: Sendable {
 }
 
 extension DoctorSystem {
-    /// An adapter or a device of BlueZ's.
+    /// An adapter or device object of BlueZ.
     struct BlueZObject: Sendable {
         let path: String
         let properties: [String: Value]
@@ -117,17 +117,17 @@ extension DoctorSystem {
         func string(_ name: String) -> String? { properties[name]?.stringValue }
         var uuids: [String] { (properties["UUIDs"]?.stringsValue ?? []).map { $0.lowercased() } }
         var address: String { string("Address") ?? path }
-        /// Its address, and the name that its owner knows it by.
+        /// Its address, and the name given by its owner.
         var title: String {
             guard let name = string("Alias"), !name.isEmpty else { return address }
             return "\(address) (\(name))"
         }
-        /// `hci0`
+        /// For example `hci0`.
         var controller: String { path.split(separator: "/").last.map { String($0) } ?? path }
     }
 
     var adapters: [BlueZObject] { objects("org.bluez.Adapter1") }
-    /// Devices that are paired and can be headsets as far as one knows.
+    /// Paired devices that may be headsets.
     var pairedHeadsets: [BlueZObject] {
         objects("org.bluez.Device1").filter { $0.flag("Paired") == true && $0.isAudioDevice }
     }
@@ -138,14 +138,14 @@ extension DoctorSystem {
         }
     }
 
-    /// What btcalld says of itself; nil while it does not run, or does not answer.
+    /// btcalld's description of itself; nil when it does not run or does not answer.
     var manager: ManagerDescription? {
         guard let properties = bus.btcall.objects["/org/btcall"]?[BTCallName.Interface.manager] else { return nil }
-        // What is not understood is no description.
+        // A description that cannot be decoded counts as none.
         return try? ManagerDescription(Fields(properties, of: BTCallName.Interface.manager))
     }
 
-    /// Its headsets that are connected, by address.
+    /// btcalld's connected headsets by address.
     var bridgeHeadsets: [String: HeadsetDescription] {
         var headsets: [String: HeadsetDescription] = [:]
         for interfaces in bus.btcall.objects.values {
@@ -161,14 +161,14 @@ extension DoctorSystem {
 
 extension DoctorSystem.BlueZObject {
     private static func short(_ number: String) -> String { "0000\(number)-0000-1000-8000-00805f9b34fb" }
-    /// Of this machine: Hands-Free and Headset Audio Gateway.
+    /// UUID of this machine's side: Hands-Free and Headset Audio Gateway.
     static let handsFreeGateway = short("111f")
     static let headsetGateway = short("1112")
-    /// Of a headset.
+    /// UUID of a headset's side.
     static let handsFree = short("111e")
     static let headset = short("1108")
     private static let audioSink = short("110b")
-    /// Audio Stream Control, Published Audio Capabilities, Common Audio: what LE Audio is made of.
+    /// Audio Stream Control, Published Audio Capabilities, Common Audio: the services of LE Audio.
     private static let lowEnergyAudio = [short("184e"), short("1850"), short("1853")]
 
     var hasVoiceProfile: Bool { uuids.contains(Self.handsFree) || uuids.contains(Self.headset) }

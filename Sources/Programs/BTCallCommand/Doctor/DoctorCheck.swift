@@ -1,8 +1,8 @@
-/// How bad something is, worst first.
+/// Severity of a finding, worst first.
 enum DoctorSeverity: String, Comparable, CaseIterable, Sendable {
-    /// Calls on headsets do not work, or some device cannot be used.
+    /// Calls on headsets do not work, or a device cannot be used.
     case fault
-    /// Works, and not well or not always.
+    /// It works, but not well or not always.
     case warning
     /// Worth knowing; nothing is wrong.
     case note
@@ -18,25 +18,25 @@ enum DoctorSeverity: String, Comparable, CaseIterable, Sendable {
     }
 }
 
-/// One look at the machine: what can be wrong, how it is seen, and what to do about it.
+/// One check of the machine: the possible fault, how to detect it, and the remedy.
 struct DoctorCheck: Sendable {
-    /// What one look came to.
+    /// Result of one check.
     enum Outcome: Equatable, Sendable {
         case ok
-        /// There was nothing to look at; why.
+        /// The check could not be made, for this reason.
         case skipped(String)
         case found([DoctorEvidence])
     }
 
-    /// Kebab-case, and for good: scripts name it.
+    /// Kebab-case and permanent: scripts use it.
     let id: String
-    /// How bad what it finds is at worst.
+    /// Worst severity of its findings.
     let severity: DoctorSeverity
-    /// What it finds, for the page of all checks.
+    /// Description of the fault, for the page of all checks.
     let finds: String
-    /// What to do where the evidence does not know better.
+    /// Remedy, unless the evidence has a better one.
     let remedy: String
-    /// A command that does it, or shows more; nil where there is none.
+    /// A command that does it or shows more; nil when there is none.
     let command: String?
     let examine: @Sendable (DoctorSystem) -> Outcome
 
@@ -52,7 +52,7 @@ struct DoctorCheck: Sendable {
         self.examine = examine
     }
 
-    /// What it has to say, in its own words.
+    /// The findings of an outcome.
     func findings(in outcome: Outcome) -> [DoctorFinding] {
         guard case .found(let evidence) = outcome else { return [] }
         return evidence.map {
@@ -62,20 +62,20 @@ struct DoctorCheck: Sendable {
         }
     }
 
-    /// All checks, in the order in which a person would look.
+    /// All checks, in the order in which a person would make them.
     static let all = [
         adapterChecks, controllerChecks, bluetoothdChecks, kernelChecks, daemonChecks, systemChecks, soundChecks,
         headsetChecks,
     ].flatMap { $0 }
 }
 
-/// Something that a check has seen.
+/// A fault that a check has detected.
 struct DoctorEvidence: Equatable, Sendable {
     /// One sentence without a full stop.
     var what: String
-    /// Where that is seen: a file and what is in it, a property, a process.
+    /// Where it is visible: a file and its content, a property, a process.
     var seen: String
-    /// Nil: as bad as the check's.
+    /// Nil for the check's own severity.
     var severity: DoctorSeverity?
     var remedy: String?
     var command: String?
@@ -91,7 +91,7 @@ struct DoctorEvidence: Equatable, Sendable {
     }
 }
 
-/// What the person gets of it.
+/// A finding for the person.
 struct DoctorFinding: Equatable, Sendable {
     let check: String
     let severity: DoctorSeverity
@@ -102,7 +102,7 @@ struct DoctorFinding: Equatable, Sendable {
 }
 
 extension DoctorCheck.Outcome {
-    /// `.ok` for no evidence.
+    /// `.ok` without evidence.
     init(_ evidence: [DoctorEvidence]) {
         self = evidence.isEmpty ? .ok : .found(evidence)
     }

@@ -3,14 +3,14 @@ struct DoctorProcess: Sendable {
     let id: Int
     private let system: DoctorSystem
 
-    /// Nil if there is no such process.
+    /// Returns nil when there is no such process.
     init?(_ id: Int, on system: DoctorSystem) {
         guard system.exists("/proc/\(id)/status") else { return nil }
         self.id = id
         self.system = system
     }
 
-    /// At most 15 characters, as the kernel has it.
+    /// Name in the kernel, at most 15 characters.
     var name: String { system.text("/proc/\(id)/comm") ?? "process" }
 
     /// Its name and number.
@@ -20,13 +20,13 @@ struct DoctorProcess: Sendable {
         (system.bytes("/proc/\(id)/cmdline") ?? []).split(separator: 0).map { String(decoding: $0, as: UTF8.self) }
     }
 
-    /// The process that a thread belongs to; a process's own number.
+    /// The process of a thread; for a process its own number.
     var leader: Int { numbers("Tgid").first.map { Int($0) } ?? id }
-    /// The effective one.
+    /// The effective user.
     var user: UInt32? { numbers("Uid").dropFirst().first }
     var groups: Set<UInt32> { Set(numbers("Groups") + numbers("Gid").dropFirst().prefix(1)) }
 
-    /// - Parameter number: of a capability: 23 is `CAP_SYS_NICE`.
+    /// - Parameter number: number of a capability, for example 23 for `CAP_SYS_NICE`.
     func hasCapability(_ number: Int) -> Bool {
         guard let digits = field("CapEff"), let set = UInt64(digits, radix: 16) else { return false }
         return set >> UInt64(number) & 1 == 1
@@ -34,7 +34,7 @@ struct DoctorProcess: Sendable {
 
     /// The soft limit; nil without such a limit.
     ///
-    /// - Parameter name: as `/proc/PID/limits` has it: `Max realtime priority`.
+    /// - Parameter name: the name in `/proc/PID/limits`, for example `Max realtime priority`.
     func limit(_ name: String) -> Limit? {
         for line in system.lines("/proc/\(id)/limits") where line.hasPrefix(name) {
             guard let word = line.dropFirst(name.count).split(separator: " ").first else { return nil }
@@ -55,7 +55,7 @@ struct DoctorProcess: Sendable {
         }
     }
 
-    /// What its descriptors are: paths of files, as far as one may see them.
+    /// Targets of its descriptors, as far as this user may see them.
     var openFiles: [String] {
         system.entries("/proc/\(id)/fd").compactMap { system.link("/proc/\(id)/fd/\($0)") }
     }
@@ -83,7 +83,7 @@ extension DoctorSystem {
     /// The running btcalld.
     var daemon: DoctorProcess? { process(owning: "org.btcall") }
 
-    /// Processes on the bus, whatever names they have there.
+    /// Processes on the bus, under any name.
     var processesOnBus: [DoctorProcess] {
         Set(bus.peers.compactMap(\.process)).sorted().compactMap { process($0) }
     }

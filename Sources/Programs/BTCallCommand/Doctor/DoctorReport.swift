@@ -5,7 +5,7 @@ import CommandKit
 import DBus
 import JSONText
 
-/// What all checks came to, and how that is told.
+/// The outcomes of all checks, and their output.
 struct DoctorReport: Sendable {
     let results: [(check: DoctorCheck, outcome: DoctorCheck.Outcome)]
     /// Worst first; among equals in the order of the checks.
@@ -21,7 +21,7 @@ struct DoctorReport: Sendable {
 
     func count(_ severity: DoctorSeverity) -> Int { findings.filter { $0.severity == severity }.count }
 
-    /// 1 with a fault, else 0: what merely could be better keeps no script from going on.
+    /// 1 with a fault, otherwise 0: warnings do not stop a script.
     var exitCode: Int32 { count(.fault) > 0 ? 1 : 0 }
 
     var summary: String {
@@ -32,9 +32,9 @@ struct DoctorReport: Sendable {
         ].joined(separator: ", ")
     }
 
-    /// For a person.
+    /// Lines for a person.
     ///
-    /// - Parameter showsAll: also what is well, and what could not be looked at.
+    /// - Parameter showsAll: whether to include passed and skipped checks.
     func lines(showsAll: Bool, in style: TerminalStyle) -> [StyledText] {
         let lines: [StyledText] = findings.flatMap { $0.lines(in: style) + [""] }
         guard showsAll else { return lines + [StyledText(summary)] }
@@ -51,7 +51,7 @@ struct DoctorReport: Sendable {
         return lines + table.lines(in: style) + ["", StyledText(summary)]
     }
 
-    /// For programs.
+    /// The JSON object for programs.
     var json: JSON {
         let checks: [JSON] = results.map { check, outcome in
             let (word, reason): (String, String?) =
@@ -71,7 +71,7 @@ struct DoctorReport: Sendable {
 
     // MARK: For an issue
 
-    /// What a stranger needs in order to help: what the machine is, and the findings. No addresses, no names of people.
+    /// The text for an issue: a description of the machine and the findings, without addresses and people's names.
     func issueText(on system: DoctorSystem) -> String {
         var lines = ["btcall \(ProductVersion.current), btcalld \(system.manager?.version ?? "not running")"]
         lines.append(
@@ -108,7 +108,7 @@ struct DoctorReport: Sendable {
         return "adapter \(controller.name): " + parts.joined(separator: ", ")
     }
 
-    /// Addresses without what tells one device from others of its maker, in either way of writing; `NAME` for names.
+    /// Masks addresses, in both notations, down to the maker's part, and replaces names with `NAME`.
     static func anonymous(_ text: String, names: [String]) -> String {
         var result: [UInt8] = []
         let bytes = Array(text.utf8)
@@ -127,9 +127,9 @@ struct DoctorReport: Sendable {
             }
         }
         var anonymous = String(decoding: result, as: UTF8.self)
-        // The longest first: one may be part of another.
+        // The longest first: one name may be part of another.
         for name in names.sorted(by: { $0.count > $1.count }) where name.count > 1 {
-            // A short one may be part of a word.
+            // A short name may be part of a word.
             anonymous =
                 name.count > 5
                 ? anonymous.replacing(name, with: "NAME") : anonymous.replacing("(\(name))", with: "(NAME)")
@@ -139,7 +139,7 @@ struct DoctorReport: Sendable {
 }
 
 extension DoctorFinding {
-    /// For a person.
+    /// Lines for a person.
     func lines(in style: TerminalStyle) -> [StyledText] {
         let word =
             switch severity {
@@ -151,7 +151,7 @@ extension DoctorFinding {
         return lines + (command.map { ["        \($0)"] } ?? [])
     }
 
-    /// For programs.
+    /// The JSON object for programs.
     var json: JSON {
         [
             "check": .string(check), "severity": .string(severity.rawValue), "what": .string(what),
@@ -161,7 +161,7 @@ extension DoctorFinding {
 }
 
 extension DoctorSystem {
-    /// What people call their things.
+    /// Names that people gave to devices.
     fileprivate var names: [String] {
         bus.bluez.objects.values.flatMap { interfaces in
             interfaces.values.flatMap { [$0["Alias"]?.stringValue, $0["Name"]?.stringValue] }

@@ -4,11 +4,11 @@ import DBus
 import Glibc
 
 extension DoctorSystem {
-    /// This machine.
+    /// Examines this machine.
     ///
     /// - Parameters:
-    ///   - root: in front of every path, for tests; empty: the machine's own files.
-    ///   - bus: where bluetoothd and btcalld are.
+    ///   - root: prefix of every path, for tests; empty for the machine's own files.
+    ///   - bus: the bus of bluetoothd and btcalld.
     @ControlPlane
     static func machine(root: String = "", bus address: BusAddress) async -> DoctorSystem {
         var system = DoctorSystem(
@@ -28,7 +28,7 @@ extension DoctorSystem {
             isReadOnly: result.f_flag & UInt(ST_RDONLY) != 0)
     }
 
-    /// In MHz, as the wireless extensions have it; nil for what is no wireless interface, or not connected.
+    /// Frequency in MHz by the wireless extensions; nil when it is not a wireless interface, or not connected.
     private static func frequency(of interface: String) -> Int? {
         let descriptor = socket(AF_INET, Int32(SOCK_DGRAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
         guard descriptor >= 0 else { return nil }
@@ -42,7 +42,7 @@ extension DoctorSystem {
         return result == 0 ? megahertz(request) : nil
     }
 
-    /// Nil for the number of a channel, which some drivers give instead.
+    /// Returns nil for a channel number, which some drivers report instead.
     static func megahertz(_ request: [UInt8]) -> Int? {
         guard request.count >= 22 else { return nil }
         let mantissa = request[16..<20].reversed().reduce(UInt32(0)) { $0 << 8 | UInt32($1) }
@@ -55,7 +55,7 @@ extension DoctorSystem {
 }
 
 extension DoctorSystem.User {
-    /// Of this process.
+    /// The user of this process.
     static var own: DoctorSystem.User {
         var groups = [gid_t](repeating: 0, count: 1024)
         let count = getgroups(Int32(groups.count), &groups)

@@ -4,33 +4,33 @@ import Configuration
 import ControlLoop
 import Glibc
 
-/// The machine as the checks see it: files below a directory, what the kernel and the bus have answered.
+/// The machine as the checks see it: files below a directory, and answers of the kernel and the bus.
 ///
-/// A value: asked for once, then looked at by every check. Tests give it files and answers of their own.
+/// A value, collected once and examined by every check. Tests supply their own files and answers.
 struct DoctorSystem: Sendable {
-    /// Who runs the program.
+    /// The user who runs the program.
     struct User: Equatable, Sendable {
         var id: UInt32
         /// Numbers of all groups.
         var groups: Set<UInt32>
     }
 
-    /// A file system.
+    /// Space of a file system.
     struct Space: Equatable, Sendable {
         var freeBytes: UInt64
         var isReadOnly: Bool
     }
 
-    /// Put in front of every path; empty: the machine's own files.
+    /// Prefix of every path; empty for the machine's own files.
     let root: String
     var user: User
     var bus: DoctorBus
     var controllers: [ControllerDetails]
-    /// Of wireless network interfaces that are connected, in MHz.
+    /// Frequencies of connected wireless network interfaces, in MHz.
     var frequencies: [String: Int]
-    /// Of the file system that a path is in.
+    /// Space of the file system of a path.
     var space: @Sendable (String) -> Space?
-    /// What a program prints when it is run; nil when it cannot be.
+    /// Output of a program; nil when it cannot be run.
     var output: @Sendable (_ program: String, _ arguments: [String]) -> String?
 
     init(
@@ -64,7 +64,7 @@ struct DoctorSystem: Sendable {
 
     /// At most a megabyte.
     func bytes(_ path: String) -> [UInt8]? {
-        // A directory, a file that is not there or that the kernel refuses: a check says what that means.
+        // A directory, or a missing or unreadable file: the check decides what that means.
         try? ForeignFile.read(root + path, atMost: 1 << 20, .leftOut)
     }
 
@@ -84,7 +84,7 @@ struct DoctorSystem: Sendable {
         return names.sorted()
     }
 
-    /// What a symbolic link points to, as it is written there.
+    /// The target of a symbolic link, as written there.
     func link(_ path: String) -> String? {
         var bytes = [UInt8](repeating: 0, count: 4096)
         let count = bytes.withUnsafeMutableBytes { bytes in
@@ -93,16 +93,16 @@ struct DoctorSystem: Sendable {
         return count > 0 ? String(decoding: bytes[..<count], as: UTF8.self) : nil
     }
 
-    /// The last component of what a symbolic link points to.
+    /// The last component of a symbolic link's target.
     func linkName(_ path: String) -> String? { link(path)?.split(separator: "/").last.map { String($0) } }
 
-    /// Who may do what with a file; nil if there is none.
+    /// Owner and mode of a file; nil if there is none.
     func status(_ path: String) -> stat? {
         var status = stat()
         return stat(root + path, &status) == 0 ? status : nil
     }
 
-    /// What `NAME=VALUE` says in a file; without quotation marks.
+    /// The value of `NAME=VALUE` in a file, without quotation marks.
     func variable(_ name: String, in path: String) -> String? {
         for line in lines(path) where line.hasPrefix(name + "=") {
             return line.dropFirst(name.count + 1).filter { $0 != "\"" }
@@ -112,7 +112,7 @@ struct DoctorSystem: Sendable {
 
     // MARK: Users
 
-    /// The number of a group; nil if there is none of that name.
+    /// The number of a group; nil when there is no such group.
     func group(_ name: String) -> UInt32? {
         for line in lines("/etc/group") {
             let fields = line.split(separator: ":", omittingEmptySubsequences: false)
@@ -125,13 +125,13 @@ struct DoctorSystem: Sendable {
 
     var kernel: String? { text("/proc/sys/kernel/osrelease") }
 
-    /// Where the kernel has controllers: `hci0`.
+    /// The kernel's controllers, for example `hci0`.
     var controllerNames: [String] {
-        // A connection is there as well: hci0:11.
+        // Leaves out connections such as hci0:11.
         entries("/sys/class/bluetooth").filter { $0.hasPrefix("hci") && !$0.utf8.contains(UInt8(ascii: ":")) }
     }
 
-    /// The version of bluetoothd's program: `5.66`.
+    /// Version of the program bluetoothd, for example `5.66`.
     var bluetoothdVersion: String? {
         for path in Self.bluetoothdPrograms where exists(path) {
             if let text = output(path, ["--version"])?.split(separator: "\n").first { return String(text) }
@@ -143,7 +143,7 @@ struct DoctorSystem: Sendable {
         "/usr/libexec/bluetooth/bluetoothd", "/usr/lib/bluetooth/bluetoothd", "/usr/sbin/bluetoothd",
     ]
 
-    /// The file that btcalld reads, as its command line says; else the usual one.
+    /// The configuration file on btcalld's command line, otherwise the usual one.
     var configurationFile: String {
         if let words = daemon?.arguments, let place = words.firstIndex(of: "--config"), place + 1 < words.count {
             return words[place + 1]
@@ -151,11 +151,11 @@ struct DoctorSystem: Sendable {
         return "/etc/btcall/btcalld.conf"
     }
 
-    /// What is in it; nil where there is no such file, or one that is not understood.
+    /// The configuration; nil when there is no such file, or it cannot be read.
     var configuration: Configuration? {
         let file = configurationFile
         guard exists(file) else { return nil }
-        // What is wrong with it is a check's business.
+        // Another check reports its errors.
         return try? Configuration(file: root + file)
     }
 }

@@ -1,11 +1,11 @@
-/// Versions of others' programs with faults that people with headsets have met.
+/// Versions of other programs with known faults that affect headsets.
 struct KnownFault: Sendable {
-    /// The first version with the fault, and the first without; nil: not known, or none yet.
+    /// First version with the fault, and first version without it; nil when unknown, or not fixed yet.
     let from: Version?
     let before: Version?
-    /// Behind the name and the version.
+    /// Symptom, to follow the name and the version.
     let symptom: String
-    /// Where it is told.
+    /// Source of the information.
     let source: String
 
     func concerns(_ text: String) -> Bool {
@@ -15,7 +15,7 @@ struct KnownFault: Sendable {
         return true
     }
 
-    /// `bluetoothd --version`.
+    /// Matched against `bluetoothd --version`.
     static let bluetoothd = [
         KnownFault(
             from: "5.55", before: "5.56", symptom: "may crash when a headset connects",
@@ -28,7 +28,7 @@ struct KnownFault: Sendable {
             source: "https://github.com/bluez/bluez/issues/544"),
     ]
 
-    /// `uname -r`, whatever the adapter.
+    /// Matched against `uname -r`, for any adapter.
     static let kernel = [
         KnownFault(
             from: nil, before: "5.9", symptom: "does not tell damaged packets of voice from good ones (BT_PKT_STATUS)",
@@ -45,7 +45,7 @@ struct KnownFault: Sendable {
             source: "Tests/Lab/README.md"),
     ]
 
-    /// Of kernels, with USB adapters that have no alternate setting 6.
+    /// Kernel faults with USB adapters that have no alternate setting 6.
     static let kernelWithoutSetting6 = [
         KnownFault(
             from: "5.8", before: "5.15",
@@ -53,11 +53,11 @@ struct KnownFault: Sendable {
             source: "https://github.com/arkq/bluez-alsa/issues/400")
     ]
 
-    /// Numbers with dots and dashes between them, up to the first that is none: `6.1.0-56-amd64`, `5.66`.
+    /// Numbers separated by dots and dashes, up to the first other word, for example `6.1.0-56-amd64`, `5.66`.
     struct Version: Comparable, ExpressibleByStringLiteral, Sendable {
         private let numbers: [Int]
 
-        /// Nil for a text that does not begin with a number.
+        /// Returns nil for a text that does not begin with a number.
         init?(_ text: String) {
             var numbers: [Int] = []
             for part in text.split(whereSeparator: { $0 == "." || $0 == "-" || $0 == "+" || $0 == "_" }) {

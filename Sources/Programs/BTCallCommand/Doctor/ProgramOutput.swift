@@ -1,11 +1,11 @@
 import Glibc
 
-/// Runs a program of the system that prints a line and ends.
+/// Runs a system program that prints a line and ends.
 enum ProgramOutput {
     /// Far more than such a program prints.
     private static let mostBytes = 1 << 16
 
-    /// - Returns: what it prints on standard output; nil when it cannot be run.
+    /// - Returns: the standard output; nil when the program cannot be run.
     static func text(of program: String, _ arguments: [String]) -> String? {
         var ends: [Int32] = [-1, -1]
         guard pipe(&ends) == 0 else { return nil }
@@ -28,7 +28,7 @@ enum ProgramOutput {
         return String(decoding: bytes, as: UTF8.self)
     }
 
-    /// To its end, or to what is too much.
+    /// Reads to the end, or up to the limit.
     private static func read(_ descriptor: Int32) -> [UInt8] {
         var bytes: [UInt8] = []
         var piece = [UInt8](repeating: 0, count: 4096)

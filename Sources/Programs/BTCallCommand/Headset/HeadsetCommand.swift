@@ -4,7 +4,7 @@ import CommandKit
 import ControlLoop
 import JSONText
 
-/// What is done with headsets.
+/// `btcall headset`: verbs about headsets.
 struct HeadsetCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "headset", abstract: "Headsets: pair, connect, order and forget them, and see what they do.",
@@ -74,7 +74,7 @@ struct HeadsetCommand: ParsableCommand {
             if options.json { output.print(device.json) } else { output.print(Self.facts(device)) }
         }
 
-        /// Only what there is something to say of.
+        /// Facts with a value only.
         static func facts(_ device: AudioDevice) -> Facts {
             var facts = Facts()
             facts.add("Headset", device.address ?? "")

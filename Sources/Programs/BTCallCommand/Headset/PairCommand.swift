@@ -40,7 +40,7 @@ struct PairCommand: BridgeCommand {
         let events = await pairing.events()
         let signals = try [SIGINT, SIGTERM, SIGHUP].map { number in
             try ControlLoop.shared.onSignal(number) {
-                // That it is closed already shows in what is printed.
+                // The output already shows that it is closed.
                 Task { @ControlPlane in try? await pairing.close() }
             }
         }

@@ -3,7 +3,7 @@ import BTCall
 import CommandKit
 import ControlLoop
 
-/// What single headsets and controllers need to be treated differently.
+/// `btcall headset quirks`: special treatment of headsets and controllers.
 struct QuirksCommand: BridgeCommand {
     static let configuration = CommandConfiguration(
         commandName: "quirks", abstract: "What single headsets and controllers need to be treated differently.",

@@ -38,7 +38,7 @@ struct ScanCommand: BridgeCommand {
         }
     }
 
-    /// What was found in this time; less when the daemon leaves.
+    /// The devices found in this time; fewer when the daemon leaves.
     @ControlPlane
     private static func devices(
         _ events: AsyncStream<Pairing.Event>, for duration: Duration
@@ -61,7 +61,7 @@ struct ScanCommand: BridgeCommand {
 }
 
 extension Pairing.Device {
-    /// The device as the command line's JSON has it.
+    /// The device as a JSON object of the command line.
     var json: JSON {
         ["address": .string(address), "name": JSON(name), "rssi": JSON(rssi), "profiles": JSON(profiles)]
     }

@@ -2,26 +2,26 @@ import BTCall
 import CommandKit
 import ControlLoop
 
-/// What `btcall status --watch` shows, and how: the state and a size in, lines out.
+/// The view of `btcall status --watch`: turns the state and a size into lines.
 struct LiveView: Sendable {
     typealias Size = TerminalScreen.Size
 
     enum Bridge: Sendable {
-        /// btcalld is not there, or does not answer; in words.
+        /// btcalld is absent or does not answer; the reason in words.
         case absent(String)
         case present(BridgeStatus)
     }
 
     var bridge: Bridge
-    /// The walk of the policy in words, line by line (``RouteExplanation/text``).
+    /// The evaluation of the policy in words, line by line (``RouteExplanation/text``).
     var explanation: [String] = []
-    /// The same walk; nil before it is known.
+    /// The same evaluation; nil before it is known.
     var decision: RouteExplanation?
     /// Nil while no audio is exchanged.
     var levels: AudioLevels?
-    /// Since when an answer of btcalld is awaited.
+    /// Time of the request to btcalld that is pending.
     var askedAt: WallClock?
-    /// What a key could not do.
+    /// Reason why a key failed.
     var notice: String?
     var now: WallClock
 
@@ -43,7 +43,7 @@ struct LiveView: Sendable {
             body = [TerminalText.wrapped(PrintableText.line(message), size.columns).map { Self.line($0) }]
         case .present(let status):
             add(status, to: &header)
-            // What is wanted first comes first; what is cut off first is at the end.
+            // Most important first; the end is cut off first.
             body = [
                 route(status), problems(status, size), calls(status), audio(status, size), devices(status, size),
             ]
@@ -59,7 +59,7 @@ struct LiveView: Sendable {
         return lines + [footer]
     }
 
-    /// Takes lines from the last section until its first one is left and one that says so, then from the one before it.
+    /// Removes lines from the last section down to its first line and a line that says so, then from the section before it.
     private static func shortened(_ sections: [[ScreenLine]], to rows: Int) -> [[ScreenLine]] {
         var sections = sections
         var excess = sections.reduce(0) { $0 + $1.count } - max(rows, 0)
@@ -135,9 +135,9 @@ struct LiveView: Sendable {
         return lines
     }
 
-    /// The level that decided, and what changed the route last: `2 preferred: bluetooth (callStarted)`.
+    /// The level that decided, and the reason for the last change of route: `2 preferred: bluetooth (callStarted)`.
     private func why(_ status: BridgeStatus) -> String? {
-        // What it gives is the route, and it is eligible.
+        // Its device is the route, and its verdict is eligible.
         let chosen = explanation.first { $0.hasPrefix("* ") }.map { line in
             line.dropFirst(2).split(separator: " ").prefix { $0 != "->" && $0 != "—" }.joined(separator: " ")
         }
@@ -193,7 +193,7 @@ struct LiveView: Sendable {
         }
     }
 
-    /// Since it is active: `1:07`, `1:02:03`; nil before.
+    /// Time since it became active, for example `1:07`, `1:02:03`; nil before.
     private func duration(_ call: Call) -> String? {
         guard let started = call.startedAtMs else { return nil }
         let seconds = max(0, (now.milliseconds - started) / 1000)
@@ -203,7 +203,7 @@ struct LiveView: Sendable {
             ? "\(seconds / 60):\(end)" : "\(seconds / 3600):\(two(seconds / 60 % 60)):\(end)"
     }
 
-    /// What the link lost, and what became of it.
+    /// Losses of the link, and how they were handled.
     private static func quality(_ quality: CallQuality, _ period: String) -> ScreenLine {
         var line = ScreenLine(label: "  " + period)
         if let score = quality.score {
@@ -251,7 +251,7 @@ struct LiveView: Sendable {
         return [microphone, speaker]
     }
 
-    /// Where a meter begins, in decibels.
+    /// Lower end of a meter in decibels.
     private static let meterFloor = -60.0
 
     private static func add(_ level: AudioLevels.Level?, off: String?, to line: inout ScreenLine, _ size: Size) {
@@ -286,7 +286,7 @@ struct LiveView: Sendable {
     // MARK: Devices
 
     private func devices(_ status: BridgeStatus, _ size: Size) -> [ScreenLine] {
-        // Those that can be used first.
+        // Available devices first.
         let devices = status.devices.filter(\.isAvailable) + status.devices.filter { !$0.isAvailable }
         let names = devices.map { TerminalText.columns(PrintableText.line($0.name)) }
         let width = min(max(names.max() ?? 0, 4), max(size.columns - ScreenLine.labelColumns - 34, 12))

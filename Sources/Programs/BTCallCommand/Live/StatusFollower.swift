@@ -1,14 +1,14 @@
 import BTCall
 import ControlLoop
 
-/// Keeps a ``LiveView`` as the bridge is: asks when something has happened, and a few times a second for what has no event.
+/// Keeps a ``LiveView`` up to date: requests the state after each event, and regularly where there are no events.
 @ControlPlane
 final class StatusFollower {
-    /// What else than events makes it look.
+    /// Triggers of requests other than events.
     enum Manner {
         /// Nothing.
         case events
-        /// In a call the levels four times a second, its quality once; the time once a second.
+        /// In a call, levels four times a second and quality once; time once a second.
         case live
     }
 
@@ -16,7 +16,7 @@ final class StatusFollower {
     private let bridge: CallBridge
     private let manner: Manner
     private let onChange: @ControlPlane (LiveView) -> Void
-    /// Whether btcalld is on the bus: it is not asked otherwise, which could start one that was stopped.
+    /// Whether btcalld is on the bus: otherwise it is not asked, as that could start a stopped daemon.
     private var isDaemonThere = false
     private var isAsking = false
     private var mustAskAgain = false
@@ -93,7 +93,7 @@ final class StatusFollower {
         }
     }
 
-    /// One question at a time: what happens meanwhile leads to one more.
+    /// Makes one request at a time; events meanwhile cause one more.
     private func ask() {
         guard isDaemonThere else { return }
         guard !isAsking else {
@@ -112,7 +112,7 @@ final class StatusFollower {
             view.askedAt = nil
             changed()
             guard isDaemonThere, case .absent = view.bridge else { return }
-            // It is there and cannot answer yet.
+            // It is present and cannot answer yet.
             ControlLoop.shared.schedule(after: .seconds(1)) { [weak self] in self?.ask() }
         }
     }
@@ -136,7 +136,7 @@ final class StatusFollower {
         isAskingLevels = true
         Task { @ControlPlane [weak self] in
             guard let self else { return }
-            // A daemon that cannot tell the levels has none: the rest of the view says what is wrong with it.
+            // A daemon without levels has none: the rest of the view says what is wrong with it.
             let levels = try? await bridge.audio.levels()
             isAskingLevels = false
             guard case .present = view.bridge else { return }

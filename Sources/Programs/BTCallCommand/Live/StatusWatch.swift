@@ -4,7 +4,7 @@ import ControlLoop
 import Glibc
 import JSONText
 
-/// `btcall status --watch`: full screen on a terminal, else the status again with each change.
+/// `btcall status --watch`: full screen on a terminal, otherwise the status again after each change.
 @ControlPlane
 struct StatusWatch {
     let bridge: CallBridge
@@ -13,7 +13,7 @@ struct StatusWatch {
 
     /// Returns after q, SIGINT, SIGTERM or SIGHUP.
     ///
-    /// - Parameter screen: nil prints.
+    /// - Parameter screen: nil prints lines.
     func run(on screen: TerminalScreen?) async throws {
         let events = await bridge.events()
         let first: LiveView.Bridge
@@ -47,7 +47,7 @@ struct StatusWatch {
             try ControlLoop.shared.onSignal(SIGTSTP) {
                 screen.leave()
                 kill(getpid(), SIGSTOP)
-                // Here it goes on.
+                // Continues here after SIGCONT.
                 screen.enter(onKey: key)
                 screen.show(style, follower.view.lines)
             })
@@ -67,7 +67,7 @@ struct StatusWatch {
             guard let text = self.text(view) else { return }
             var isAbsent = false
             if case .absent = view.bridge { isAbsent = true }
-            // That a request failed, and that btcalld has gone, is one change.
+            // A failed request and the disappearance of btcalld are one change.
             guard text != last, !(isAbsent && wasAbsent) else { return }
             wasAbsent = isAbsent
             if last != nil && !isJSON { output.print("") }
@@ -80,7 +80,7 @@ struct StatusWatch {
         for signal in signals { signal.cancel() }
     }
 
-    /// With the newline at the end; nil while the answer is not complete.
+    /// The text with its final newline; nil while the answer is incomplete.
     private func text(_ view: LiveView) -> String? {
         switch view.bridge {
         case .absent(let message):

@@ -5,7 +5,7 @@ import ControlLoop
 import JSONText
 
 extension Call {
-    /// The call as the command line's JSON has it.
+    /// The call as a JSON object of the command line.
     var json: JSON { JSON(members) }
 
     var members: [(String, JSON)] {
@@ -21,12 +21,12 @@ extension Call {
         ]
     }
 
-    /// What a verb that changes a call prints.
+    /// Output of a verb that changes a call.
     func json(_ state: State) -> JSON {
         ["call": .string(id.description), "state": .string(state.rawValue)]
     }
 
-    /// The link and the quality as the command line's JSON has them.
+    /// The link and the quality as JSON members of the command line.
     var audioJSON: [(String, JSON)] {
         [
             ("ssrcs", .array(ssrcs.map { .integer(Int64($0)) })), ("link", link?.json ?? .null),
@@ -36,7 +36,7 @@ extension Call {
         ]
     }
 
-    /// The other party in words: `Alice (5550100)`.
+    /// The other party in words, for example `Alice (5550100)`.
     var party: String { Self.party(name: name, number: number) }
 
     static func party(name: String?, number: String?) -> String {
@@ -77,7 +77,7 @@ extension CallQuality {
 }
 
 extension AudioDevice {
-    /// The device as the command line's JSON has it.
+    /// The device as a JSON object of the command line.
     var json: JSON {
         [
             "device": .string(choice.description),
@@ -122,7 +122,7 @@ extension BridgeProblem {
 }
 
 extension BridgeStatus {
-    /// The status as the command line's JSON has it.
+    /// The status as a JSON object of the command line.
     var json: JSON {
         [
             "state": .string(state.rawValue),

@@ -67,7 +67,7 @@ extension BridgeEvent {
         return "\(time.timeOfDay)  \(label)\(text)"
     }
 
-    /// What ``word`` can be.
+    /// All values of ``word``.
     static let words = [
         "daemonAppeared", "daemonVanished", "routeChanged", "activationFailed", "callAdded", "incomingCall",
         "callState",

@@ -3,7 +3,7 @@ import CommandKit
 import JSONText
 
 extension QuirkTable {
-    /// The database as the command line's JSON has it.
+    /// The database as a JSON object of the command line.
     var json: JSON {
         [
             "files": .array(
@@ -18,7 +18,7 @@ extension QuirkTable {
         ]
     }
 
-    /// For people.
+    /// Lines for people.
     var lines: [String] {
         guard !files.isEmpty else {
             return ["no quirks database: `btcall config quirks.database` says where it is looked for"]
@@ -37,7 +37,7 @@ extension QuirkTable {
 }
 
 extension QuirkExplanation {
-    /// The explanation as the command line's JSON has it.
+    /// The explanation as a JSON object of the command line.
     var json: JSON {
         [
             "address": .string(address),
@@ -63,7 +63,7 @@ extension QuirkExplanation {
         ]
     }
 
-    /// For people.
+    /// Lines for people.
     var lines: [String] {
         var facts = Facts()
         facts.add("Name", name ?? "not known")

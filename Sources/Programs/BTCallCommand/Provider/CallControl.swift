@@ -5,11 +5,11 @@ import ControlLoop
 import Glibc
 import JSONText
 
-/// How `btcall call update` reaches the process that owns a call: a socket whose name begins with the call's id, at which one
-/// line comes, as `btcall provider` reads it, and one line answers. For the same user, and for root.
+/// Connects `btcall call update` to the process that owns a call: a socket whose name begins with the call's id. It receives
+/// one line in the format of `btcall provider` and answers with one line. Open to the same user and to root.
 ///
-/// Everybody may take abstract names and knows the ids of calls. The end of the name is therefore random, so that nobody can take
-/// it first, and an update looks who listens before it writes anything.
+/// Anybody may take abstract names and knows the ids of calls. The end of the name is therefore random, so that nobody can
+/// take it first, and an update verifies the listener before it writes anything.
 @ControlPlane
 final class CallControl {
     private nonisolated static let answerTime = Duration.seconds(10)
@@ -21,7 +21,7 @@ final class CallControl {
 
     nonisolated static func prefix(_ call: Call.ID) -> String { "@btcall/call/\(call)/" }
 
-    /// - Parameter onMessage: carries a message out, or throws why not.
+    /// - Parameter onMessage: carries a message out, or throws the reason for refusing it.
     init(
         _ call: Call.ID, onMessage: @escaping @ControlPlane (ProviderMessage) async throws -> Void
     ) throws(SystemError) {
@@ -84,16 +84,16 @@ final class CallControl {
 
     private static func send(_ json: JSON, _ descriptor: Int32) {
         let bytes = Array((json.text() + "\n").utf8)
-        // Who does not take such a line has gone.
+        // A peer that does not accept such a line has gone.
         _ = Glibc.send(descriptor, bytes, bytes.count, Int32(MSG_NOSIGNAL | MSG_DONTWAIT))
     }
 
     // MARK: The other side
 
-    /// Whether somebody may be the owner of a call for who updates it: the same user; for root everybody whom btcalld lets report
-    /// calls as well.
+    /// Whether a listener is trusted as a call's owner by the user who updates it: the same user; for root also everybody
+    /// who may report calls to btcalld.
     ///
-    /// - Parameter group: whose members may report calls; nil when there is no such group.
+    /// - Parameter group: group whose members may report calls; nil when it does not exist.
     nonisolated static func isTrusted(_ peer: UnixStream.Peer, by user: uid_t, group: gid_t?) -> Bool {
         if peer.user == user { return true }
         guard user == 0, let group else { return false }
@@ -104,12 +104,12 @@ final class CallControl {
         isTrusted(peer, by: geteuid(), group: getgrnam("btcall")?.pointee.gr_gid)
     }
 
-    /// Has the owner of a call carry out an update.
+    /// Asks the owner of a call to carry out an update.
     ///
     /// - Parameters:
-    ///   - limit: after which it has not answered.
-    ///   - trust: who may get the update.
-    /// - Throws: `SystemError` when no owner listens; ``CommandFailure`` with what it answers.
+    ///   - limit: timeout for the answer.
+    ///   - trust: decides which listeners may receive the update.
+    /// - Throws: `SystemError` when no owner listens; ``CommandFailure`` with the owner's answer.
     static func update(
         _ call: Call.ID, _ state: Call.State, _ reason: Call.EndReason?, within limit: Duration = answerTime,
         trusting trust: (UnixStream.Peer) -> Bool = { isTrusted($0) }
@@ -137,7 +137,7 @@ final class CallControl {
         if let why = refusal(bytes) { throw CommandFailure(why) }
     }
 
-    /// Finds who is trusted among those that listen for a call. Who accepts nobody holds nobody up for longer than `limit`.
+    /// Finds a trusted listener for a call. A listener that does not accept delays the search by at most `limit`.
     private static func connect(
         _ call: Call.ID, _ limit: Duration, _ trust: (UnixStream.Peer) -> Bool
     ) async throws -> Int32 {
@@ -150,10 +150,10 @@ final class CallControl {
                     if let peer = UnixStream.peer(of: descriptor), trust(peer) { return descriptor }
                     Glibc.close(descriptor)
                 } catch  where error.code == EAGAIN {
-                    // As many connections wait for it as may; it may be the one.
+                    // Its backlog is full; it may still be the owner.
                     failure = error
                 } catch {
-                    // It has just ended.
+                    // The process has just ended.
                 }
             }
             guard failure.code == EAGAIN, ControlLoop.now < end else { throw failure }
@@ -161,7 +161,7 @@ final class CallControl {
         }
     }
 
-    /// What is wrong, as an answer has it; nil: nothing.
+    /// The error in an answer; nil for success.
     private static func refusal(_ line: [UInt8]) -> String? {
         let text = String(decoding: line, as: UTF8.self)
         do throws(MessageRefusal) {
@@ -172,7 +172,7 @@ final class CallControl {
     }
 }
 
-/// One line that is waited for.
+/// Waits for one line.
 @ControlPlane
 private final class Answer {
     var line: LineSource.Line?

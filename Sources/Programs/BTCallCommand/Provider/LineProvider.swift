@@ -3,11 +3,11 @@ import CommandKit
 import ControlLoop
 import JSONText
 
-/// A telephony application whose other half is a script: requests go out, one JSON object a line, and replies, reports and
+/// A telephony application whose other half is a script: requests go out as one JSON object a line; replies, reports and
 /// updates come in.
 @ControlPlane
 final class LineProvider {
-    /// For which the daemon waits for a reply.
+    /// The time for which the daemon waits for a reply.
     private nonisolated static let deadline = Duration.seconds(5)
 
     private nonisolated static let isEnding = "the provider ends"
@@ -23,7 +23,7 @@ final class LineProvider {
     private var calls: OwnedCalls?
     private var lastRequest = 0
     private var requests: [Int: (continuation: CheckedContinuation<Reply, Never>, timer: Timer)] = [:]
-    /// Reports and updates in their order, with the number of their line.
+    /// Reports and updates in order, with their line numbers.
     private var commands: [(ProviderMessage, Int)] = []
     private var runner: Task<Void, Never>?
     private var ending: Ending?
@@ -35,7 +35,7 @@ final class LineProvider {
 
     /// Runs until the end of the input, an interrupt, or the daemon's end.
     ///
-    /// - Throws: what the daemon refuses the registration with; `ExitCode` 3 when it has gone.
+    /// - Throws: the daemon's refusal of the registration; `ExitCode` 3 when the daemon has gone.
     func run(
         _ description: CallProviderDescription, _ audio: RawAudio?, input: Int32, on bridge: CallBridge
     ) async throws {
@@ -57,7 +57,7 @@ final class LineProvider {
         source.start()
         if ending == nil { await withCheckedContinuation { ends = $0 } }
         source.stop()
-        // What was said before the end is still done.
+        // Lines before the end of the input are still carried out.
         if ending == .input { await runner?.value }
         for id in requests.keys.sorted() { finish(id, .refused(Self.isEnding)) }
         await calls.unregister()
@@ -198,7 +198,7 @@ final class LineProvider {
 }
 
 extension OwnedCalls.Request {
-    /// What a script reads.
+    /// The request's name for the script.
     var word: String {
         switch self {
         case .start: "start"

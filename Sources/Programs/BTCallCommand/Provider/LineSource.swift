@@ -1,18 +1,18 @@
 import ControlLoop
 import Glibc
 
-/// Cuts what a descriptor gives into lines; reads at the pace of the control loop.
+/// Splits a descriptor's bytes into lines; reads on the control loop.
 @ControlPlane
 final class LineSource {
     /// One line, counted from 1.
     enum Line: Hashable {
-        /// Without its end.
+        /// The line without its newline.
         case bytes([UInt8], number: Int)
-        /// More than ``limit`` bytes, which are dropped.
+        /// A line of more than ``limit`` bytes, which are dropped.
         case tooLong(number: Int)
     }
 
-    /// Bytes of one line.
+    /// Longest line in bytes.
     nonisolated static let limit = 64 * 1024
     private nonisolated static let pieceSize = 4096
 
@@ -25,8 +25,8 @@ final class LineSource {
     private var isOver = false
 
     /// - Parameters:
-    ///   - descriptor: stays the caller's, and as it is: it may be a terminal.
-    ///   - onEnd: called once, last: its end, or it cannot be read any more. A line without an end has come by then.
+    ///   - descriptor: stays the caller's and is not changed: it may be a terminal.
+    ///   - onEnd: called once, last, at the end or on a read error; an unterminated line is delivered before.
     init(
         _ descriptor: Int32, onLine: @escaping @ControlPlane (Line) -> Void,
         onEnd: @escaping @ControlPlane () -> Void
@@ -40,7 +40,7 @@ final class LineSource {
         do throws(SystemError) {
             source = try ControlLoop.shared.add(descriptor, .readable) { [weak self] _ in self?.read() }
         } catch {
-            // A file, or /dev/null: never has to be waited for.
+            // A file, or /dev/null, is always readable.
             readNext()
         }
     }
@@ -59,7 +59,7 @@ final class LineSource {
         }
     }
 
-    /// Takes one piece: as much as is there does not block.
+    /// Reads one piece: reading what is available does not block.
     private func read() {
         guard !isOver else { return }
         var piece = [UInt8](repeating: 0, count: Self.pieceSize)
@@ -71,7 +71,7 @@ final class LineSource {
 
     private func take(_ byte: UInt8) {
         guard byte == UInt8(ascii: "\n") else {
-            // One more than the limit is enough to know.
+            // One byte more than the limit is enough to detect the excess.
             if line.count <= Self.limit { line.append(byte) }
             return
         }

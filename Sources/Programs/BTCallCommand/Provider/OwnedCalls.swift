@@ -2,8 +2,8 @@ import BTCall
 import CommandKit
 import ControlLoop
 
-/// The calls of this process as a telephony application: reports them, and puts what comes about them into an order that a
-/// script can follow. Nothing is said of a call before its report has given its id.
+/// The calls of this process as a telephony application: reports them, and orders their events so that a script can follow
+/// them. No event of a call precedes the id from its report.
 @ControlPlane
 final class OwnedCalls: CallProvider {
     enum Request: Hashable {
@@ -13,15 +13,15 @@ final class OwnedCalls: CallProvider {
         case held(Bool)
         case tones(String)
         case muted(Bool)
-        /// The request's call is held, this one taken up.
+        /// The request's call is held, this one resumed.
         case swapped(with: Call.ID)
-        /// The request's call is the first of them.
+        /// The request's call is the first of these.
         case joined([Call.ID])
     }
 
     enum Event: Hashable {
         case state(Call.ID, Call.State, reason: String?)
-        /// The daemon has dropped the registration, or is gone: the last event.
+        /// The daemon has dropped the registration, or has gone: the last event.
         case released
     }
 
@@ -31,15 +31,15 @@ final class OwnedCalls: CallProvider {
     private let audio: RawAudio?
     private var registration: ProviderRegistration?
     private var watch: Task<Void, Never>?
-    /// Those that have not ended, in the order of their appearance.
+    /// Calls that have not ended, in order of appearance.
     private(set) var calls: [Call.ID] = []
     private var reports = 0
     private var early: [(Call.ID, Call.State, String?)] = []
     private var waiting: [CheckedContinuation<Void, Never>] = []
-    /// Tells who waits for the end of all calls.
+    /// Waiters for the end of all calls.
     private var ends: [CheckedContinuation<Void, Never>] = []
 
-    /// - Parameter audio: nil ends the audio of the calls at once.
+    /// - Parameter audio: nil closes the audio of the calls at once.
     init(
         _ audio: RawAudio?,
         onRequest: @escaping @ControlPlane (Request, Call.ID) async throws(ProviderRefusal) -> Void,
@@ -61,9 +61,9 @@ final class OwnedCalls: CallProvider {
         }
     }
 
-    /// Ends the calls and the registration; returns when all that comes of it has been told.
+    /// Ends the calls and the registration; returns when all their events have been delivered.
     func unregister() async {
-        // Where the daemon has gone there is nothing to unregister.
+        // Without the daemon there is nothing to unregister.
         try? await registration?.unregister()
         registration = nil
         if !calls.isEmpty {
@@ -110,7 +110,7 @@ final class OwnedCalls: CallProvider {
         }
     }
 
-    /// To be called when the id that a report gave has been told: what came for the call meanwhile follows.
+    /// Call this after passing on the id of a report: releases the call's events that have waited for it.
     func reported() {
         reports -= 1
         let missed = early
@@ -185,7 +185,7 @@ final class OwnedCalls: CallProvider {
         try await take(.joined(calls), first)
     }
 
-    /// Audio that nobody takes is closed with its object: the call goes on without.
+    /// An unused audio object closes its socket: the call continues without audio.
     @ControlPlane func audioReady(_ call: Call.ID, _ audio: CallAudio) async { self.audio?.start(audio) }
 
     @ControlPlane func released() async {

@@ -1,14 +1,14 @@
 import BTCall
 import CommandKit
 
-/// One line of what drives `btcall provider`.
+/// One input line of `btcall provider`.
 enum ProviderMessage: Hashable {
-    /// What became of a request; without a text it was done.
+    /// The outcome of a request; without a text it was carried out.
     case reply(Int, error: String?)
     case incoming(number: String, name: String?)
     /// - state: `.dialing` or `.alerting`.
     case outgoing(number: String, name: String?, Call.State)
-    /// - call: its id or the beginning of it; nil for the only one.
+    /// - call: its id or the beginning of it; nil for the only call.
     case update(Call.State, call: String?, Call.EndReason?)
 
     private static let kinds = """
@@ -18,7 +18,7 @@ enum ProviderMessage: Hashable {
         "alerting": .alerting, "active": .active, "held": .held, "ended": .ended,
     ]
 
-    /// - Throws: `MessageRefusal.malformed`: what is wrong, and what would be right.
+    /// - Throws: `MessageRefusal.malformed` with the error and the accepted form.
     init(line: [UInt8]) throws(MessageRefusal) {
         let fields = try MessageFields(json: line, "line")
         let keys = Set(fields.keys)

@@ -4,19 +4,20 @@ import CommandKit
 import ControlLoop
 import Glibc
 
-/// The audio of a call from and to files or FIFOs: samples of 16 bit, one channel, without a header.
+/// The audio of a call from and to files or FIFOs: 16-bit samples, one channel, without a header.
 ///
-/// btcalld is the clock. What is not there in time is silence; what nobody reads in time is dropped, oldest first.
+/// btcalld is the clock. Late samples from the file become silence; samples that nobody reads in time are dropped, oldest
+/// first.
 @ControlPlane
 final class RawAudio {
-    /// What waits in a FIFO for its reader: half a second at 16 kHz.
+    /// Capacity of a FIFO for its reader: half a second at 16 kHz.
     private nonisolated static let waitingBytes: Int32 = 16384
-    /// F_SETPIPE_SZ, which the C library has for _GNU_SOURCE only.
+    /// F_SETPIPE_SZ, which the C library declares with _GNU_SOURCE only.
     private nonisolated static let setPipeSize: Int32 = 1031
-    /// Messages that one turn of the loop takes.
+    /// Most messages handled in one turn of the loop.
     private nonisolated static let mostBlocks = 16
 
-    /// -1 without.
+    /// -1 without a file.
     private let farEnd: Int32
     private let recording: Int32
     private let isFIFO: Bool
@@ -24,8 +25,8 @@ final class RawAudio {
     private var pending: [UInt8] = []
 
     /// - Parameters:
-    ///   - farEnd: what the other party says; nil is silence.
-    ///   - recording: where what the call sends goes; a file is made, or begun anew, for its owner alone. nil drops it.
+    ///   - farEnd: audio of the other party; nil for silence.
+    ///   - recording: file for the call's audio, created or truncated, readable only by its owner; nil drops the audio.
     init(farEnd: String?, recording: String?) throws(CommandFailure) {
         if let farEnd {
             self.farEnd = try Self.open(farEnd)
@@ -37,7 +38,7 @@ final class RawAudio {
             return
         }
         do throws(FileRefusal) {
-            // A FIFO drops what is too old, which it is read for.
+            // A FIFO drops its oldest data, which it must read for that.
             (self.recording, isFIFO) = try OwnFile.openToRecord(recording, acceptsFIFO: true)
         } catch {
             if self.farEnd >= 0 { close(self.farEnd) }
@@ -57,7 +58,7 @@ final class RawAudio {
         return descriptor
     }
 
-    /// Takes the audio of a call; that of another one ends.
+    /// Takes over the audio of a call; that of another call ends.
     func start(_ audio: CallAudio) {
         stop()
         let descriptor = audio.takeDescriptor()
@@ -87,7 +88,7 @@ final class RawAudio {
             guard count > 0 else { return stop() }
             record(block, count)
             let answer = next(audio.blockBytes)
-            // A block that btcalld does not take at once would come too late.
+            // A block that btcalld does not accept at once would be late.
             _ = send(audio.descriptor, answer, answer.count, Int32(MSG_NOSIGNAL | MSG_DONTWAIT))
         }
     }
@@ -101,7 +102,7 @@ final class RawAudio {
         }
     }
 
-    /// What the far end says next.
+    /// The next samples of the far end.
     private func next(_ count: Int) -> [UInt8] {
         var isAtEnd = false
         while farEnd >= 0, pending.count < count {
@@ -112,7 +113,7 @@ final class RawAudio {
             guard got > 0 else { break }
             pending += piece[..<got]
         }
-        // The rest of a block is spoken when nothing can follow, and else with what follows.
+        // A partial block is sent only when nothing can follow it; otherwise it waits for more.
         guard pending.count == count || isAtEnd else { return [UInt8](repeating: 0, count: count) }
         let block = pending + [UInt8](repeating: 0, count: count - pending.count)
         pending = []

@@ -4,7 +4,7 @@ import CallExchange
 import CommandKit
 import ControlLoop
 
-/// What `btcall provider` and `btcall call report` take for the audio of their calls.
+/// Audio options of `btcall provider` and `btcall call report`.
 struct RawAudioArguments: ParsableArguments, Sendable {
     @Option(
         help: ArgumentHelp(
@@ -21,7 +21,7 @@ struct RawAudioArguments: ParsableArguments, Sendable {
         transform: RawAudioArguments.rate)
     var rate = 16000
 
-    /// - Returns: nil where the calls have no audio.
+    /// - Returns: nil when the calls have no audio.
     @ControlPlane func audio() throws(CommandFailure) -> RawAudio? {
         guard farEnd != nil || record != nil else { return nil }
         return try RawAudio(farEnd: farEnd, recording: record)

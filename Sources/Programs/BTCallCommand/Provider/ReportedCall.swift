@@ -3,7 +3,7 @@ import CommandKit
 import ControlLoop
 import JSONText
 
-/// The one call of `btcall call report`: does all that it is asked, and is kept up to date by `btcall call update`.
+/// The one call of `btcall call report`: accepts every request, and receives updates from `btcall call update`.
 @ControlPlane
 final class ReportedCall {
     private let output: Output
@@ -20,7 +20,7 @@ final class ReportedCall {
 
     /// Returns when the call has ended.
     ///
-    /// - Throws: what the daemon refuses with, and that it has gone.
+    /// - Throws: the daemon's refusal, or that the daemon has gone.
     func run(
         _ description: CallProviderDescription, _ audio: RawAudio?, on bridge: CallBridge,
         _ report: @ControlPlane (OwnedCalls) async throws -> Call.ID
@@ -50,13 +50,13 @@ final class ReportedCall {
             await calls.unregister()
             throw error
         }
-        // Who updated the call to its end is answered before this is over.
+        // Answers the update that ended the call before this returns.
         await calls.unregister()
         withExtendedLifetime(control) {}
         if isReleased { throw CommandFailure("btcalld has ended, and the call with it") }
     }
 
-    /// The other party hangs up.
+    /// Ends the call as the other party's hang-up.
     func interrupt() {
         isInterrupted = true
         end()

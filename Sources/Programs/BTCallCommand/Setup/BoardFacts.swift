@@ -2,10 +2,10 @@ import CommandKit
 import ControlLoop
 import Glibc
 
-/// A sound card, as the kernel shows it in /proc/asound.
+/// A sound card as listed in /proc/asound.
 struct FoundCard: Hashable, Sendable {
     let index: Int
-    /// The short name: what stands behind `CARD=`.
+    /// The short name, used with `CARD=`.
     let identifier: String
     let name: String
     var isUSB = false
@@ -13,20 +13,20 @@ struct FoundCard: Hashable, Sendable {
     var playback: [Int] = []
     var capture: [Int] = []
 
-    /// What goes to a television.
+    /// Whether its output is HDMI or DisplayPort.
     var isVideo: Bool {
         let words = (identifier + " " + name).lowercased()
         return ["hdmi", "displayport", "vc4"].contains { words.contains($0) }
     }
 }
 
-/// What a board says of itself: its model and its sound cards.
+/// The board's model and its sound cards.
 struct BoardFacts: Hashable, Sendable {
-    /// Nil where it says none.
+    /// Nil when the board states none.
     var model: String?
     var cards: [FoundCard] = []
 
-    /// - Parameter root: in front of all paths; empty for this machine.
+    /// - Parameter root: prefix of all paths; empty for this machine.
     static func read(root: String = "") -> BoardFacts {
         var facts = BoardFacts()
         let names = ["/proc/device-tree/model", "/sys/class/dmi/id/product_name"]
@@ -42,7 +42,7 @@ struct BoardFacts: Hashable, Sendable {
         return facts
     }
 
-    /// ` 1 [PCH            ]: HDA-Intel - HDA Intel PCH`; nil for the lines between.
+    /// Reads ` 1 [PCH            ]: HDA-Intel - HDA Intel PCH`; nil for the lines between.
     private static func card(_ line: Substring) -> FoundCard? {
         guard let open = line.firstIndex(of: "["), let close = line.firstIndex(of: "]"), open < close,
             let index = Int(trimmed(String(line[..<open])))
@@ -55,7 +55,7 @@ struct BoardFacts: Hashable, Sendable {
         return FoundCard(index: index, identifier: identifier, name: trimmed(name))
     }
 
-    /// `01-00: ALC892 Analog : ALC892 Analog : playback 1 : capture 1`.
+    /// Reads `01-00: ALC892 Analog : ALC892 Analog : playback 1 : capture 1`.
     private mutating func add(device line: Substring) {
         let parts = line.split(separator: ":").map { Self.trimmed(String($0)) }
         let numbers = (parts.first ?? "").split(separator: "-")
@@ -71,9 +71,9 @@ struct BoardFacts: Hashable, Sendable {
         return String(text.drop(while: isSpace).reversed().drop(while: isSpace).reversed())
     }
 
-    /// Nil where there is no such file.
+    /// Nil when there is no such file.
     private static func text(of path: String) -> String? {
-        // What a board does not say is not there.
+        // A missing file is a missing fact.
         guard let bytes = try? SetupFile.bytes(of: path) else { return nil }
         return String(decoding: bytes, as: UTF8.self)
     }
@@ -85,7 +85,7 @@ enum SetupFile {
 
     static func bytes(of path: String) throws(FileRefusal) -> [UInt8] { try ForeignFile.read(path, atMost: mostBytes) }
 
-    /// Puts a file in the place of another in one step, with the rights of that one.
+    /// Replaces a file atomically, keeping its mode.
     static func replace(_ path: String, with text: String) throws {
         var status = stat()
         let mode = stat(path, &status) == 0 ? status.st_mode & 0o777 : 0o644

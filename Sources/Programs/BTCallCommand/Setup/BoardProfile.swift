@@ -4,17 +4,17 @@ import Routing
 
 /// A board whose sound cards are known: a row of boards.conf.
 struct BoardProfile: Sendable {
-    /// Where the installed file is.
+    /// Path of the installed file.
     static let installed = "/usr/share/btcall/boards.conf"
 
     let name: String
     private(set) var model: String?
     private(set) var card: String?
     private(set) var note: String?
-    /// In the order of the file; `CARD` in a value stands for the card that is found.
+    /// In the order of the file; `CARD` in a value stands for the found card.
     private(set) var keys: [(device: LocalDevice, key: String, value: String)] = []
 
-    /// - Throws: `ConfigurationError` or ``CommandFailure`` for what is not understood.
+    /// - Throws: `ConfigurationError` or ``CommandFailure`` for a file that cannot be read.
     static func read(_ file: String) throws -> [BoardProfile] {
         try profiles(ConfigurationReader.entries(ofFile: file), file: file)
     }
@@ -58,7 +58,7 @@ struct BoardProfile: Sendable {
         self.name = name
     }
 
-    /// The card that makes it fit; nil when it does not. Without patterns it is for those who name it.
+    /// The card by which the board matches; nil when it does not match. A row without patterns is used by name only.
     func fits(_ facts: BoardFacts) -> Fit? {
         guard model != nil || card != nil else { return nil }
         if let model, facts.model.map({ Self.matches($0, model) }) != true { return nil }
@@ -70,7 +70,7 @@ struct BoardProfile: Sendable {
         let card: FoundCard?
     }
 
-    /// What it says of a device, with the card's name put in.
+    /// The board's values for its devices, with the card's name inserted.
     func values(on card: FoundCard?) -> [(device: LocalDevice, key: String, value: String)] {
         keys.map { entry in
             guard let card else { return entry }
@@ -78,7 +78,7 @@ struct BoardProfile: Sendable {
         }
     }
 
-    /// Whether a text is one of several patterns with `|` between, in which `*` stands for anything.
+    /// Whether a text matches one of several patterns separated by `|`, in which `*` stands for any characters.
     static func matches(_ text: String, _ patterns: String) -> Bool {
         patterns.split(separator: "|").contains { matches(Array(text)[...], Array($0)[...]) }
     }

@@ -1,17 +1,17 @@
-/// The text of a configuration file that gets other values, and loses nothing else: neither comments nor keys nor their order.
+/// The text of a configuration file. Setting values keeps everything else: comments, keys and their order.
 struct ConfigurationEdit {
     private var lines: [String]
 
     init(_ text: String) {
         lines = text.split(separator: "\n", omittingEmptySubsequences: false).map { String($0) }
-        // The end of the last line is no line.
+        // The newline of the last line begins no further line.
         if lines.last?.isEmpty == true { lines.removeLast() }
     }
 
     var text: String { lines.isEmpty ? "" : lines.joined(separator: "\n") + "\n" }
 
-    /// Gives a key of a section its value: in its line where it has one, else behind the last of the section, which is added at
-    /// the end of the file where it is missing.
+    /// Sets a key of a section: in its present line, otherwise after the section's last key; a missing section is added at
+    /// the end of the file.
     mutating func set(_ section: String, _ key: String, _ value: String) {
         let line = "\(key) = \(value)"
         guard let header = lines.firstIndex(where: { Self.section($0) == section }) else {
@@ -36,7 +36,7 @@ struct ConfigurationEdit {
         return String(text[text.index(after: text.startIndex)..<end])
     }
 
-    /// What stands before `=`; nil for a comment, a section and what is neither.
+    /// The text before `=`; nil for a comment, a section or any other line.
     private static func key(_ line: String) -> String? {
         let text = line.drop { $0 == " " || $0 == "\t" }
         guard let first = text.first, first != "#", first != ";", first != "[",

@@ -7,7 +7,7 @@ struct SetupProposal: Sendable {
         let device: LocalDevice
         /// In the order in which they are written.
         var values: [(key: String, value: String)]
-        /// A row of boards.conf, or why it was chosen.
+        /// A row of boards.conf, or the reason for choosing the device.
         let origin: String
 
         func value(_ key: String) -> String? { values.first { $0.key == key }?.value }
@@ -17,11 +17,14 @@ struct SetupProposal: Sendable {
     private(set) var boards: [String] = []
     private(set) var notes: [String] = []
 
-    /// The boards that fit, in the order of the file: a later one adds the devices that are not there yet. Cards with a
-    /// loudspeaker and a microphone that no board has become devices, too; USB ones before boards that only have a card inside.
+    /// Proposes devices for a board.
     ///
-    /// - Parameter name: of a board, which is taken whether it fits or not; nil: those that fit.
-    /// - Throws: ``CommandFailure`` for a board that is not known.
+    /// Matching boards are used in the order of the file; a later one adds missing devices. Cards with playback and capture
+    /// that belong to no board become devices, too; USB cards are used before boards that are recognised by a built-in card
+    /// only.
+    ///
+    /// - Parameter name: name of a board to use even if it does not match; nil for all matching boards.
+    /// - Throws: ``CommandFailure`` for an unknown board.
     init(_ facts: BoardFacts, _ profiles: [BoardProfile], named name: String? = nil) throws {
         var used: Set<Int> = []
         if let name {
@@ -38,7 +41,7 @@ struct SetupProposal: Sendable {
             take(profile, card, &used)
             return
         }
-        // A model, or a card that somebody has plugged in, says more than a card that many machines have.
+        // A model, or a card that somebody has plugged in, is more specific than a card found in many machines.
         let fitting = profiles.compactMap { profile in profile.fits(facts).map { (profile, $0.card) } }
         let isTelling = { (profile: BoardProfile, card: FoundCard?) in profile.model != nil || card?.isUSB == true }
         for (profile, card) in fitting where isTelling(profile, card) { take(profile, card, &used) }
@@ -86,11 +89,11 @@ struct SetupProposal: Sendable {
         }
     }
 
-    /// Leaves out what was found not to work.
+    /// Removes a device's key that was found not to work.
     mutating func remove(_ key: String, of device: LocalDevice) {
         guard let index = devices.firstIndex(where: { $0.device == device }) else { return }
         devices[index].values.removeAll { $0.key == key }
-        // A mixer of nothing.
+        // Without playback and capture only the mixer is left.
         if devices[index].value("playback") == nil, devices[index].value("capture") == nil { devices.remove(at: index) }
     }
 

@@ -3,18 +3,18 @@ import CALSA
 import CommandKit
 import Glibc
 
-/// Plays a tone on a device, and listens to its microphone.
+/// Plays a tone on a device, and records from its microphone.
 enum SoundCheck {
-    /// Of the tone, and of the recording.
+    /// Length of the tone, and of the recording.
     static let seconds = 1
-    /// Hertz.
+    /// Frequency in Hz.
     static let tone = 440.0
-    /// Of full scale: -20 dB.
+    /// Relative to full scale: -20 dB.
     private static let amplitude = 0.1
-    /// Between two blocks, before the card counts as stuck.
+    /// Longest time between two blocks before the card counts as stuck.
     private static let patienceMilliseconds: Int32 = 2000
 
-    /// - Throws: ``CommandFailure`` with why it is silent.
+    /// - Throws: ``CommandFailure`` with the reason for silence.
     static func play(_ device: String) throws {
         let handle = try open(device, .playback)
         defer { handle.close() }
@@ -27,7 +27,7 @@ enum SoundCheck {
         var done = 0
         while done < total {
             let written = samples[(done * handle.channels)...].withUnsafeBufferPointer {
-                // Not empty.
+                // The buffer is never empty.
                 guard let start = $0.baseAddress else { return -Int(EINVAL) }
                 return snd_pcm_writei(handle.pcm, start, UInt(total - done))
             }
@@ -41,13 +41,13 @@ enum SoundCheck {
             }
         }
         if snd_pcm_state(handle.pcm) == SND_PCM_STATE_PREPARED { snd_pcm_start(handle.pcm) }
-        // To its end; one that does not block would return at once.
+        // Drains in blocking mode; in non-blocking mode it would return at once.
         snd_pcm_nonblock(handle.pcm, 0)
         snd_pcm_drain(handle.pcm)
     }
 
-    /// - Returns: the loudest sample of a second, 0…32767.
-    /// - Throws: ``CommandFailure`` with why there is none.
+    /// - Returns: the loudest sample of one second, 0…32767.
+    /// - Throws: ``CommandFailure`` with the reason for failure.
     static func record(_ device: String) throws -> Int {
         let handle = try open(device, .capture)
         defer { handle.close() }
@@ -72,10 +72,10 @@ enum SoundCheck {
         return min(peak, 32767)
     }
 
-    /// In decibels of full scale; nil for digital silence.
+    /// Decibels relative to full scale; nil for digital silence.
     static func decibels(_ peak: Int) -> Double? { peak > 0 ? 20 * log10(Double(peak) / 32767) : nil }
 
-    /// With alsa-lib's conversions, so that every card can be asked.
+    /// Uses alsa-lib's conversions, so that every card works.
     private static func open(_ device: String, _ direction: PCMHandle.Direction) throws -> PCMHandle {
         let name = device.hasPrefix("hw:") ? "plug" + device : device
         let handle: PCMHandle

@@ -2,10 +2,10 @@ import CommandKit
 import ControlLoop
 import JSONText
 
-/// Runs a command for events, one at a time and in their order.
+/// Runs a command for events, one at a time and in order.
 @ControlPlane
 final class EventHook {
-    /// Events that may wait for a hook that is slow.
+    /// Most events that wait for a slow hook.
     static let most = 1000
 
     private let command: String
@@ -17,8 +17,8 @@ final class EventHook {
     private static let queue = "events"
 
     /// - Parameters:
-    ///   - command: for /bin/sh; nothing is ever put into it.
-    ///   - limit: after which it is killed.
+    ///   - command: run by /bin/sh, without any substitution.
+    ///   - limit: time after which it is killed.
     init(_ command: String, within limit: Duration, _ output: Output, isJSON: Bool) {
         self.command = command
         self.limit = limit
@@ -27,7 +27,7 @@ final class EventHook {
         commands = CommandRunner(within: limit, mostWaiting: Self.most, keeping: nil)
     }
 
-    /// - Parameter environment: what the hook gets in addition to ours.
+    /// - Parameter environment: the hook's variables in addition to this process's.
     func add(_ environment: [String: String]) {
         let word = environment["BTCALL_EVENT"] ?? ""
         let hasRoom = commands.run(["/bin/sh", "-c", command], in: Self.queue, adding: environment) {
@@ -41,7 +41,7 @@ final class EventHook {
         dropped += 1
     }
 
-    /// Kills the hook that runs; those that wait are not run.
+    /// Kills the running hook; waiting ones are not run.
     func stop() async { await commands.stop() }
 
     private func tell(_ outcome: CommandRunner.Outcome, _ word: String) {
@@ -60,7 +60,7 @@ final class EventHook {
             }
         case .notStarted(let error): output.printError("the hook for \(word) cannot be run: \(error)")
         }
-        // The last one that waited begins.
+        // The last waiting event begins.
         if dropped > 0, commands.waitingCount(in: Self.queue) <= 1 {
             output.printError("\(dropped) events were dropped")
             dropped = 0

@@ -3,10 +3,10 @@ import CommandKit
 import ControlLoop
 import JSONText
 
-/// What a hook of `btcall watch` finds in its environment.
+/// The environment of a hook of `btcall watch`.
 ///
-/// All of ``names`` are always set, those that an event has nothing for to nothing: so that a hook never sees those of
-/// another `btcall watch` around it.
+/// All of ``names`` are always set, unused ones to an empty value, so that a hook never sees variables of another `btcall
+/// watch` around it.
 enum HookVariables {
     static let names = [
         "BTCALL_EVENT", "BTCALL_TIME", "BTCALL_CALL", "BTCALL_STATE", "BTCALL_DIRECTION", "BTCALL_NUMBER",
@@ -14,7 +14,7 @@ enum HookVariables {
         "BTCALL_BUTTON", "BTCALL_SETTING", "BTCALL_VALUE", "BTCALL_JSON",
     ]
 
-    /// The members of an event's JSON whose variable has another name; null: only in BTCALL_JSON.
+    /// Members of an event's JSON whose variables have other names; nil: in BTCALL_JSON only.
     private static let members: [String: String?] = [
         "old": "BTCALL_OLD_DEVICE", "new": "BTCALL_DEVICE", "name": "BTCALL_SETTING",
         "score": "BTCALL_VALUE", "muted": "BTCALL_VALUE", "recording": "BTCALL_VALUE", "devices": nil,
@@ -22,10 +22,10 @@ enum HookVariables {
     ]
     /// The same for members of a call.
     private static let callMembers: [String: String?] = ["index": nil, "startedAt": nil]
-    /// The same for a call as it was when it was added: its state may be another.
+    /// The same for a call when it was added: its state may have changed.
     private static let earlierMembers = callMembers.merging(["state": nil]) { _, new in new }
 
-    /// - Parameter call: of an event that has only its id; nil when it is not known, or there is none.
+    /// - Parameter call: the call of an event that carries only its id; nil when it is unknown, or there is none.
     static func values(of event: BridgeEvent, _ call: Call?, at time: WallClock) -> [String: String] {
         let json = event.json(at: time)
         var values = Dictionary(uniqueKeysWithValues: names.map { ($0, "") })
@@ -34,7 +34,7 @@ enum HookVariables {
         case .callAdded, .incomingCall: add(json, callMembers, to: &values)
         case .routeChanged(let old, let new, _):
             add(json, members, to: &values)
-            // A word in each, as devices have on the bus.
+            // Device words, as on the bus.
             values["BTCALL_OLD_DEVICE"] = old.description
             values["BTCALL_DEVICE"] = new.description
         default: add(json, members, to: &values)
@@ -44,7 +44,7 @@ enum HookVariables {
         return values
     }
 
-    /// Cut off it would be no JSON: one that is too long is replaced by what it is about.
+    /// Cut-off JSON would be invalid: one that is too long is replaced by a short object about the same subject.
     private static func text(_ json: JSON, of event: BridgeEvent, at time: WallClock) -> String {
         let text = json.text()
         guard text.utf8.count > ControlLoop.longestVariable else { return text }

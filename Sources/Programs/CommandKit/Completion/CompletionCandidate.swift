@@ -3,10 +3,10 @@ package import BTCall
 import ControlLoop
 import Synchronization
 
-/// A word that a shell offers while a command line is typed. A candidate is a line, so both texts are cleaned.
+/// A word that a shell offers as completion. A candidate is one line, so both texts are cleaned.
 package struct CompletionCandidate: Hashable, Sendable {
     package let word: String
-    /// What it means, in few words; empty for nothing. bash does not show it.
+    /// Short meaning; may be empty. bash does not show it.
     package let meaning: String
 
     package init(_ word: String, _ meaning: String = "") {
@@ -14,10 +14,10 @@ package struct CompletionCandidate: Hashable, Sendable {
         self.meaning = PrintableText.line(meaning)
     }
 
-    /// Asks the running btcalld, for a second at most; it is not started for that.
+    /// Queries the running btcalld for at most one second; does not start it.
     ///
-    /// - Parameter words: the command line as far as it is typed: `--bus` in it says where btcalld is.
-    /// - Returns: nothing when btcalld does not run or does not answer: a person who types is not told of errors.
+    /// - Parameter words: the command line as far as it is typed, which may contain `--bus`.
+    /// - Returns: an empty list when btcalld does not run or does not answer: completion reports no errors.
     package static func fromDaemon(
         _ words: [String], _ ask: @escaping @Sendable @ControlPlane (CallBridge) async throws -> [CompletionCandidate]
     ) -> [CompletionCandidate] {
@@ -34,7 +34,7 @@ package struct CompletionCandidate: Hashable, Sendable {
                     break
                 }
             } catch {
-                // Nothing is offered then.
+                // No candidates then.
             }
             patience.cancel()
             return 0
@@ -42,7 +42,7 @@ package struct CompletionCandidate: Hashable, Sendable {
         return found.withLock { $0 }
     }
 
-    /// The bus that a command line names, or the usual one.
+    /// The bus on a command line, or the usual one.
     package static func bus(in words: [String]) -> BridgeBus {
         for (index, word) in words.enumerated() {
             let prefix = "--bus="
@@ -53,14 +53,14 @@ package struct CompletionCandidate: Hashable, Sendable {
         return CommonOptions.usualBus()
     }
 
-    /// As the shell that asks has them, a line each.
+    /// The candidates in the shell's format, one a line.
     package static func lines(
         _ candidates: [CompletionCandidate], for shell: CompletionShell? = CompletionShell.requesting
     ) -> [String] {
         candidates.map { candidate in
             switch shell {
             case .zsh:
-                // In what _describe takes, a colon begins the meaning.
+                // For _describe, a colon separates word and meaning.
                 let word = candidate.word.replacing(":", with: "\\:")
                 return candidate.meaning.isEmpty ? word : "\(word):\(candidate.meaning)"
             case .fish: return candidate.meaning.isEmpty ? candidate.word : "\(candidate.word)\t\(candidate.meaning)"

@@ -1,25 +1,26 @@
 package import ArgumentParser
 import Spelling
 
-/// What a shell reads to complete the command lines of a program.
+/// A shell's completion script for a program.
 package enum CompletionScript {
-    /// - Parameter root: the program's first command, whose name is the program's.
+    /// - Parameter root: the program's first command; its name is the program's.
     package static func text(for shell: CompletionShell, of root: any ParsableCommand.Type) -> String {
         let script = root.completionScript(for: shell)
         let program = root.configuration.commandName ?? ""
-        // So the parser names its function.
+        // The parser's name for the function.
         let function = "_" + program
         switch shell {
         case .bash: return script + bashColons(program, function)
-        // Where in a word the cursor is, fish 3.6 says at a prompt only, and fails elsewhere; no offer depends on it.
+        // fish 3.6 reports the cursor's position in a word at a prompt only, and fails elsewhere; no candidate depends on
+        // it.
         case .fish: return script.replacing("(_\(function)_tokens -tC)", with: "0") + "\n"
         default: return script + "\n"
         }
     }
 
-    /// A shell by its name.
+    /// Finds a shell by its name.
     ///
-    /// - Throws: `ValidationError` naming all that is accepted.
+    /// - Throws: `ValidationError` naming the accepted shells.
     package static func shell(_ text: String) throws -> CompletionShell {
         guard let shell = CompletionShell(rawValue: text) else {
             let question = Suggestion.question(for: text, among: ["bash", "zsh", "fish"]).map { "; \($0)" } ?? ""
@@ -28,8 +29,8 @@ package enum CompletionScript {
         return shell
     }
 
-    /// bash takes the colons of a device for ends of words. This puts the words together again, and takes from what is
-    /// offered what is before the last colon.
+    /// bash splits words at the colons of a device. This joins the words again, and removes the text before the last colon
+    /// from the candidates.
     private static func bashColons(_ program: String, _ function: String) -> String {
         #"""
 

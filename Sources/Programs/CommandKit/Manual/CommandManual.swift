@@ -1,9 +1,9 @@
 package import ArgumentParser
 import JSONText
 
-/// The pages of a program's command line, from what the parser knows: PROGRAM(1), and PROGRAM-VERB(1) for each verb.
+/// The manual pages of a program, generated from its parser: PROGRAM(1), and PROGRAM-VERB(1) for each verb.
 package struct CommandManual {
-    /// What the first page says that the parser does not know.
+    /// Content of the first page that the parser does not have.
     package struct Overview {
         /// The first paragraph of the description.
         let introduction: String
@@ -26,7 +26,7 @@ package struct CommandManual {
         }
     }
 
-    /// A verb as the parser describes it (`--experimental-dump-help`).
+    /// A verb in the parser's own description (`--experimental-dump-help`).
     private struct Description {
         struct Argument {
             let kind: String
@@ -62,8 +62,8 @@ package struct CommandManual {
     private let about: Overview
     private let root: Description
 
-    /// - Parameter command: the program's first command, whose name is the program's.
-    /// - Throws: `JSONError` when the parser describes itself in another way than this is written for.
+    /// - Parameter command: the program's first command; its name is the program's.
+    /// - Throws: `JSONError` when the parser's description has an unexpected form.
     package init(_ command: any ParsableCommand.Type, _ about: Overview) throws {
         self.command = command
         self.about = about
@@ -71,7 +71,7 @@ package struct CommandManual {
         root = Description(try JSON(reading: Array(command._dumpHelp().utf8))["command"] ?? .null)
     }
 
-    /// PROGRAM(1) first.
+    /// The pages, PROGRAM(1) first.
     package var pages: [ManualPage] { [overview] + verbs.map(page) }
 
     private var groups: [CommandGroup] { command.configuration.groupedSubcommands }
@@ -142,7 +142,7 @@ package struct CommandManual {
         return page
     }
 
-    /// The command lines that a verb takes.
+    /// The usage lines of a verb.
     private func usage(of verb: any ParsableCommand.Type) -> [String] {
         command.usageString(for: verb).split(separator: "\n").map { line in
             let words = line.drop { $0 == " " }
@@ -173,7 +173,7 @@ package struct CommandManual {
 }
 
 extension JSON? {
-    /// Of a list; nothing of anything else.
+    /// The elements of a list; empty for any other value.
     fileprivate var elements: [JSON] {
         if case .array(let elements)? = self { elements } else { [] }
     }

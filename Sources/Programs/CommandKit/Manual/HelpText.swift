@@ -1,8 +1,8 @@
-/// The discussion of a verb, taken apart: what it says, and its examples.
+/// The discussion of a verb, split into prose and examples.
 ///
-/// Examples are the lines that begin with `Example: btcall`, or with two spaces and a command under a line `Examples:`.
+/// Examples are lines that begin with `Example: btcall`, or with two spaces and a command below a line `Examples:`.
 package struct HelpText: Hashable {
-    /// What is not an example.
+    /// The text without the examples.
     package let prose: String
     package let examples: [String]
 

@@ -2,10 +2,10 @@ import ArgumentParser
 import ControlLoop
 
 extension ManualPage {
-    /// Writes pages to `man1`, `man5` and so on below a directory, which is made as well.
+    /// Writes pages to `man1`, `man5` and so on below a directory, which is created if necessary.
     ///
-    /// - Parameter version: of btcall.
-    /// - Throws: `ExitCode` when one cannot be written; why is on standard error.
+    /// - Parameter version: version of btcall.
+    /// - Throws: `ExitCode` when a page cannot be written; the reason is printed on standard error.
     package static func write(_ pages: [ManualPage], below directory: String, version: String) throws {
         for page in pages {
             let folder = "\(directory)/man\(page.section)"

@@ -1,11 +1,11 @@
-/// One page of the manual, in the macros of man(7).
+/// A manual page in the macros of man(7).
 package struct ManualPage {
     package let name: String
     package let section: Int
-    /// As roff, without the head.
+    /// Roff without the header.
     private var body = ""
 
-    /// - Parameter summary: a sentence; `apropos` finds the page by it.
+    /// - Parameter summary: one sentence, which `apropos` searches.
     package init(_ name: String, section: Int, summary: String) {
         self.name = name
         self.section = section
@@ -18,10 +18,10 @@ package struct ManualPage {
 
     /// The whole page.
     ///
-    /// - Parameter version: of btcall, for the line at the foot.
+    /// - Parameter version: version of btcall, for the footer.
     package func roff(version: String) -> String {
         ".\\\" Made by `btcall manual`.\n.TH \(Self.code(name.uppercased())) \(section) \"\" \"btcall \(version)\" btcall\n"
-            // Neither broken words nor stretched lines: much of it is to be typed.
+            // No hyphenation and no justification: much of the text is to be typed.
             + ".nh\n.ad l\n" + body
     }
 
@@ -29,24 +29,24 @@ package struct ManualPage {
 
     package mutating func subheading(_ title: String) { body += ".SS \(Self.quoted(title))\n" }
 
-    /// Lines as they are typed.
+    /// Lines to type.
     package mutating func code(_ lines: [String]) {
         guard !lines.isEmpty else { return }
         body += ".PP\n.nf\n.RS 4\n" + lines.map { Self.guarded(Self.code($0)) + "\n" }.joined() + ".RE\n.fi\n"
     }
 
-    /// What a term means.
+    /// A term and its meaning.
     ///
-    /// - Parameter term: roff already: ``argument(_:)``, ``code(_:)``.
+    /// - Parameter term: already in roff: ``argument(_:)``, ``code(_:)``.
     package mutating func item(_ term: String, _ meaning: String) {
         body += ".TP\n\(Self.guarded(term))\n\(Self.guarded(Self.text(meaning)))\n"
     }
 
-    /// Further lines of the item before.
+    /// Further lines of the previous item.
     package mutating func itemContinued(_ text: String) { body += ".br\n\(Self.guarded(Self.text(text)))\n" }
 
-    /// A text of the command line's help: paragraphs with empty lines between them, lists of indented lines whose terms have
-    /// two spaces after them.
+    /// A text of the command line's help: paragraphs separated by empty lines, lists of indented lines whose terms are
+    /// followed by two spaces.
     package mutating func prose(_ text: String) {
         var isOpen = false
         for line in text.split(separator: "\n", omittingEmptySubsequences: false) {
@@ -68,7 +68,7 @@ package struct ManualPage {
         }
     }
 
-    /// The pages to go on with.
+    /// The SEE ALSO section.
     package mutating func seeAlso(_ pages: [String]) {
         heading("SEE ALSO")
         body += pages.map { "\\fB\(Self.code($0))\\fR" }.joined(separator: ",\n") + "\n"
@@ -76,25 +76,25 @@ package struct ManualPage {
 
     // MARK: Roff
 
-    /// Text with what is between grave accents in bold.
+    /// Text with words between grave accents in bold.
     package static func text(_ text: String) -> String {
         var isCode = false
         let parts = text.split(separator: "`", omittingEmptySubsequences: false).map { part -> String in
             defer { isCode.toggle() }
             return isCode ? "\\fB\(code(String(part)))\\fR" : escaped(String(part))
         }
-        // One that nothing closes is a character.
+        // An unclosed grave accent is an ordinary character.
         return parts.count % 2 == 1 ? parts.joined() : escaped(text)
     }
 
-    /// Text as it is typed: hyphens are those of options.
+    /// Text to type: hyphens are those of options.
     package static func code(_ text: String) -> String {
         var result = ""
         for character in escaped(text) { result += character == "-" ? "\\-" : String(character) }
         return result
     }
 
-    /// A name that stands for a value.
+    /// A placeholder for a value.
     package static func argument(_ name: String) -> String { "\\fI\(code(name))\\fR" }
 
     private static func escaped(_ text: String) -> String {
@@ -121,12 +121,12 @@ package struct ManualPage {
 
     private static func quoted(_ title: String) -> String { "\"\(code(title))\"" }
 
-    /// A line that roff does not take for a request.
+    /// Protects a line that roff would read as a request.
     private static func guarded(_ line: String) -> String {
         line.hasPrefix(".") || line.hasPrefix("'") ? "\\&" + line : line
     }
 
-    /// Where two spaces follow one another.
+    /// The place of two consecutive spaces.
     private static func gap(in line: Substring) -> String.Index? {
         line.indices.first { index in
             let next = line.index(after: index)

@@ -1,13 +1,13 @@
-/// Numbers of a daemon may be anything: `-` stands for what is no number that a person reads.
+/// A daemon may send any number: `-` stands for one that cannot be shown.
 extension Double {
-    /// With one digit behind the point.
+    /// The number with one decimal.
     package var tenths: String {
         guard isReadable else { return "-" }
         let value = Int((self * 10).rounded())
         return "\(value < 0 ? "-" : "")\(value.magnitude / 10).\(value.magnitude % 10)"
     }
 
-    /// Without digits behind the point.
+    /// The number without decimals.
     package var whole: String { isReadable ? String(Int(rounded())) : "-" }
 
     private var isReadable: Bool { isFinite && magnitude < 1e9 }

@@ -2,20 +2,20 @@ import ControlLoop
 import Glibc
 package import JSONText
 
-/// Where a verb prints: standard output for what was asked, standard error for what went wrong.
+/// Output of a verb: standard output for results, standard error for failures.
 ///
-/// Names of headsets, callers and programs come from others. Whatever is printed is cleaned here (``PrintableText``), so that
-/// nothing of theirs acts on the terminal or looks like another line.
+/// Names of headsets, callers and programs come from outside. All printed text is cleaned here (``PrintableText``), so that
+/// such a name cannot control the terminal or imitate another line.
 package struct Output: Sendable {
-    /// Puts text where it belongs as it is: for sequences that a screen is drawn with, and files. All else is printed.
+    /// Writes text unchanged: for terminal sequences and files only.
     package let write: @Sendable (String) -> Void
     package let writeError: @Sendable (String) -> Void
-    /// How what was asked for is emphasized, and what went wrong.
+    /// Emphasis of results and failures.
     package var style = TerminalStyle.plain
     package var errorStyle = TerminalStyle.plain
-    /// Whether failures are objects for programs: `--json`.
+    /// Whether failures are JSON objects: `--json`.
     package var reportsJSON = false
-    /// The program that complains.
+    /// The program's name in its messages.
     private let program: String
 
     package init(write: @escaping @Sendable (String) -> Void, writeError: @escaping @Sendable (String) -> Void) {
@@ -30,15 +30,15 @@ package struct Output: Sendable {
         self.program = program
     }
 
-    /// Of what is made of many texts, in bytes.
+    /// Limit in bytes for a text composed of others.
     private static let longestLine = 16 * 1024
 
-    /// The process's own, unbuffered, so that a line is there when it is printed.
+    /// The process's own output, unbuffered, so that each line appears at once.
     package static let terminal = Output(
         write: { writeAll($0, to: STDOUT_FILENO) }, writeError: { writeAll($0, to: STDERR_FILENO) },
         program: Program.name)
 
-    /// The process's own, with colours where they are wished for.
+    /// The process's own output, with colours as requested.
     package static func terminal(_ wish: TerminalStyle.Wish) -> Output {
         var output = terminal
         output.style = TerminalStyle(wish, descriptor: STDOUT_FILENO)
@@ -46,7 +46,7 @@ package struct Output: Sendable {
         return output
     }
 
-    /// One line.
+    /// Prints one line.
     package func print(_ line: String) {
         write(PrintableText.line(line, longest: Self.longestLine) + "\n")
     }
@@ -55,12 +55,12 @@ package struct Output: Sendable {
         write(line.text + "\n")
     }
 
-    /// A text of several lines, with the line feeds that it has.
+    /// Prints a text of several lines, keeping its line feeds.
     package func printDocument(_ document: String) {
         write(PrintableText.document(document))
     }
 
-    /// JSON that somebody else has written, with the line feeds that it has.
+    /// Prints JSON from another program, keeping its line feeds.
     package func printJSONDocument(_ json: String) {
         write(PrintableText.document(json: json))
     }
@@ -78,22 +78,22 @@ package struct Output: Sendable {
         writeError("\(errorStyle.red("\(program):").text) \(line)\n")
     }
 
-    /// How a verb failed, on standard error.
+    /// Prints a verb's failure on standard error.
     package func report(_ failure: FailureReport, asJSON: Bool) {
         if asJSON { writeError(failure.json.text() + "\n") } else { printError(failure.message) }
     }
 
-    /// A question, behind which the answer is typed: on standard error, as what is printed may go elsewhere.
+    /// Prints a question, to be answered on the same line, on standard error, as standard output may be redirected.
     package func ask(_ question: String) {
         writeError(PrintableText.line(question, longest: Self.longestLine))
     }
 
-    /// One document, indented.
+    /// Prints one document, indented.
     package func print(_ json: JSON) {
         write(json.text(.indented) + "\n")
     }
 
-    /// One document, on one line.
+    /// Prints one document on one line.
     package func printLine(_ json: JSON) {
         write(json.text() + "\n")
     }
@@ -104,7 +104,7 @@ private func writeAll(_ text: String, to descriptor: Int32) {
     while !rest.isEmpty {
         let count = rest.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
         if count < 0 && errno == EINTR { continue }
-        // A reader that has gone is no failure of the verb.
+        // A reader that has closed its end is not a failure of the verb.
         guard count > 0 else { return }
         rest = rest.dropFirst(count)
     }

@@ -1,20 +1,20 @@
 import ControlLoop
 
-/// A line for people: text, which may be that of others and is cleaned, with the emphasis of parts of it.
+/// A line for people: cleaned text with emphasised parts.
 ///
-/// No sequence for a terminal comes into it but those of ``TerminalStyle``.
+/// Its only terminal sequences are those of ``TerminalStyle``.
 package struct StyledText: Hashable, Sendable, ExpressibleByStringInterpolation {
-    /// With the sequences.
+    /// The text including the sequences.
     package private(set) var text = ""
 
-    /// Cleaned.
+    /// Cleans the text.
     package init(_ text: String) { self.text = PrintableText.line(text) }
 
     package init(stringLiteral value: String) { self.init(value) }
 
     package init(stringInterpolation: StringInterpolation) { self = stringInterpolation.styled }
 
-    /// The text between two sequences, unless there is none.
+    /// The text between two sequences; without sequences when it is empty.
     package init(_ begin: String, _ text: String, _ end: String) {
         let cleaned = PrintableText.line(text)
         if !cleaned.isEmpty { self.text = begin + cleaned + end }

@@ -1,10 +1,10 @@
 import ControlLoop
 
-/// Rows of text, which is cleaned, under headings, every column as wide as its widest cell.
+/// Rows of cleaned text under headings; every column is as wide as its widest cell.
 package struct Table {
     private let headings: [String]
     private var rows: [[String]] = []
-    /// By row, then by column.
+    /// Emphases by row, then by column.
     private var emphases: [Int: [Int: Emphasis]] = [:]
 
     package init(_ headings: String...) {
@@ -15,13 +15,13 @@ package struct Table {
         rows.append(cells.map { PrintableText.line($0) })
     }
 
-    /// Emphasizes a cell of the last row, for those who read on a terminal.
+    /// Emphasises a cell of the last row on a terminal.
     package mutating func emphasize(_ emphasis: Emphasis, inColumn heading: String) {
         guard let column = headings.firstIndex(of: heading) else { return }
         emphases[rows.count - 1, default: [:]][column] = emphasis
     }
 
-    /// The lines, the headings first, without spaces at the end.
+    /// The lines, headings first, without trailing spaces.
     package var lines: [String] { lines(in: .plain).map(\.text) }
 
     package func lines(in style: TerminalStyle) -> [StyledText] {
@@ -46,7 +46,7 @@ package struct Table {
     }
 }
 
-/// Labels and values, which are cleaned, under one another.
+/// A list of labels and values, which are cleaned.
 package struct Facts {
     private var facts: [(label: String, value: String, emphasis: Emphasis?)] = []
 
@@ -67,12 +67,12 @@ package struct Facts {
     }
 }
 
-/// What a person is to see of a text at once.
+/// Emphasis of a part of a text.
 package enum Emphasis: Hashable, Sendable {
     case strong
-    /// As it should be, as it should not be, and what is to be looked at.
+    /// Correct, wrong, and worth checking.
     case good, bad, warning
-    /// What is seldom looked for.
+    /// Rarely needed.
     case aside
 
     package func text(_ text: String, in style: TerminalStyle) -> StyledText {

@@ -1,23 +1,24 @@
 import Glibc
 
-/// Emphasis for people who read on a terminal: SGR sequences (ECMA-48 §8.3.117) around a text, or the text alone.
+/// Emphasis on a terminal: SGR sequences (ECMA-48 §8.3.117) around a text, or the plain text.
 package struct TerminalStyle: Hashable, Sendable {
-    /// False emphasizes nothing.
+    /// False for plain text.
     package let isEnabled: Bool
 
-    /// Nothing is emphasized: pipes, files, tests.
+    /// Plain text: for pipes, files, tests.
     package static let plain = TerminalStyle(isEnabled: false)
 
     package init(isEnabled: Bool) {
         self.isEnabled = isEnabled
     }
 
-    /// By what is asked for, what `descriptor` is, and the environment (https://no-color.org; `TERM=dumb` shows no colours).
+    /// Decides by the request, the kind of `descriptor`, and the environment (https://no-color.org; `TERM=dumb` has no
+    /// colours).
     package init(_ wish: Wish = .auto, descriptor: Int32 = STDOUT_FILENO) {
         self.init(wish, isTerminal: isatty(descriptor) == 1, variable: Self.variable)
     }
 
-    /// - Parameter variable: a variable of the environment by its name.
+    /// - Parameter variable: returns an environment variable by its name.
     package init(_ wish: Wish, isTerminal: Bool, variable: (String) -> String?) {
         switch wish {
         case .always: isEnabled = true
@@ -26,7 +27,7 @@ package struct TerminalStyle: Hashable, Sendable {
         }
     }
 
-    /// When to emphasize; `auto` is on a terminal only.
+    /// When to emphasise; `auto` only on a terminal.
     package enum Wish: String, CaseIterable, Sendable {
         case always, never, auto
     }
@@ -38,8 +39,8 @@ package struct TerminalStyle: Hashable, Sendable {
     package func yellow(_ text: String) -> StyledText { wrap(text, 33, 39) }
 
     /// - Parameters:
-    ///   - begin: the SGR parameter in front of the text.
-    ///   - end: the one behind it, which takes back only this emphasis.
+    ///   - begin: the SGR parameter before the text.
+    ///   - end: the one after it, which ends only this emphasis.
     private func wrap(_ text: String, _ begin: Int, _ end: Int) -> StyledText {
         isEnabled ? StyledText("\u{1B}[\(begin)m", text, "\u{1B}[\(end)m") : StyledText(text)
     }

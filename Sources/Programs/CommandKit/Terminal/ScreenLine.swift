@@ -1,6 +1,6 @@
 import ControlLoop
 
-/// A line of a screen: pieces of text, each with what it means.
+/// A line of a screen: pieces of text with their meaning.
 package struct ScreenLine: Hashable, Sendable {
     package enum Tint: Hashable, Sendable {
         case plain, strong, faint, good, warning, bad
@@ -15,22 +15,22 @@ package struct ScreenLine: Hashable, Sendable {
 
     package init() {}
 
-    /// - Parameter label: what the line is about, in a column of its own.
+    /// - Parameter label: subject of the line, in a column of its own.
     package init(label: String) {
         add(TerminalText.fitted(label, Self.labelColumns), .strong)
     }
 
     package static let labelColumns = 10
 
-    /// Adds text, which may be that of others.
+    /// Adds text, which may come from outside.
     package mutating func add(_ text: String, _ tint: Tint = .plain) {
         pieces.append(Piece(text: PrintableText.line(text), tint: tint))
     }
 
-    /// The columns that it takes.
+    /// Width in columns.
     package var columns: Int { pieces.reduce(0) { $0 + TerminalText.columns($1.text) } }
 
-    /// At most `width` columns of it, without spaces at the end.
+    /// The first `width` columns, without trailing spaces.
     package func text(width: Int, _ style: TerminalStyle = .plain) -> String {
         let isCut = columns > width
         var left = isCut ? width - 1 : width

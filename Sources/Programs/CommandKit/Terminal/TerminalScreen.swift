@@ -1,7 +1,7 @@
 package import ControlLoop
 import Glibc
 
-/// A terminal that is drawn on as a whole, and given back as it was.
+/// A terminal used as a full screen and restored afterwards.
 ///
 /// Only lines that differ are written: a serial console is slow.
 @ControlPlane
@@ -24,11 +24,11 @@ package final class TerminalScreen {
     private var shownSize = Size(columns: 0, rows: 0)
     private var isEntered = false
     private var keys: DescriptorSource?
-    /// Standard error as it was.
+    /// The original standard error.
     private var errors: Int32 = -1
 
-    /// - Parameter write: puts text on the terminal.
-    /// - Returns: nil when `output` is no terminal.
+    /// - Parameter write: writes text to the terminal.
+    /// - Returns: nil when `output` is not a terminal.
     package init?(input: Int32 = 0, output: Int32 = 1, write: @escaping @Sendable (String) -> Void) {
         guard isatty(output) == 1 else { return nil }
         self.input = input
@@ -36,7 +36,7 @@ package final class TerminalScreen {
         self.write = write
     }
 
-    /// As large as it is now; 80 by 24 where it does not tell.
+    /// The present size; 80 by 24 when the terminal does not report one.
     package var size: Size {
         var size = winsize()
         guard ioctl(output, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0, size.ws_row > 0 else {
@@ -45,9 +45,9 @@ package final class TerminalScreen {
         return Size(columns: Int(size.ws_col), rows: Int(size.ws_row))
     }
 
-    /// Takes the alternate screen, without cursor and without breaking lines, and keys as they come.
+    /// Switches to the alternate screen, without cursor and line wrapping, and reads keys unbuffered.
     ///
-    /// - Parameter onKey: for each key that makes a character; not called when the input is no terminal.
+    /// - Parameter onKey: called for each key that produces a character; not called when the input is not a terminal.
     package func enter(onKey: @escaping @ControlPlane (Character) -> Void) {
         guard !isEntered else { return }
         isEntered = true
@@ -64,7 +64,7 @@ package final class TerminalScreen {
         redraw()
     }
 
-    /// What the library logs would stand in the middle of the screen.
+    /// Log lines of the library would disturb the screen.
     private func silenceErrors() {
         guard isatty(STDERR_FILENO) == 1 else { return }
         let nothing = open("/dev/null", O_WRONLY | O_CLOEXEC)
@@ -74,7 +74,7 @@ package final class TerminalScreen {
         close(nothing)
     }
 
-    /// Gives the terminal back as it was found.
+    /// Restores the terminal.
     package func leave() {
         guard isEntered else { return }
         isEntered = false
@@ -82,7 +82,7 @@ package final class TerminalScreen {
         keys = nil
         write("\u{1B}[0m\u{1B}[?7h\u{1B}[?25h\u{1B}[?1049l")
         if var saved {
-            // What was typed meant the screen, not the shell.
+            // Pending input was meant for the screen, not for the shell.
             _ = tcflush(input, TCIFLUSH)
             _ = tcsetattr(input, TCSANOW, &saved)
         }
@@ -94,13 +94,13 @@ package final class TerminalScreen {
         }
     }
 
-    /// Draws everything again with the next frame.
+    /// Redraws everything with the next frame.
     package func redraw() {
         shown = []
         shownSize = Size(columns: 0, rows: 0)
     }
 
-    /// - Parameter lines: what is to be shown on a terminal of this size.
+    /// - Parameter lines: the lines for a terminal of the given size.
     package func show(_ style: TerminalStyle, _ lines: (Size) -> [ScreenLine]) {
         guard isEntered else { return }
         let size = self.size
@@ -126,7 +126,7 @@ package final class TerminalScreen {
         let count = read(input, &bytes, bytes.count)
         if count < 0 && (errno == EINTR || errno == EAGAIN) { return }
         guard count > 0 else {
-            // The terminal is gone; SIGHUP says so as well.
+            // The terminal has gone; SIGHUP reports this, too.
             keys?.cancel()
             keys = nil
             return
@@ -134,7 +134,7 @@ package final class TerminalScreen {
         for key in Self.keys(bytes[..<count]) { onKey(key) }
     }
 
-    /// The characters among what a terminal sends; keys that make none send ESC, `[` or `O`, and more up to a last byte.
+    /// The characters in a terminal's input. Other keys send ESC, `[` or `O`, and further bytes up to a final one.
     package static func keys(_ bytes: some Sequence<UInt8>) -> [Character] {
         var keys: [Character] = []
         var before: [UInt8] = []

@@ -4,23 +4,23 @@ package import ControlLoop
 
 /// A telephony application with one call, whose far end is a tone or a file.
 ///
-/// It owns the call for its whole life: registers as a provider, reports the call, exchanges its audio, ends it.
+/// It owns the call from beginning to end: registers as a provider, reports the call, exchanges its audio, ends it.
 @ControlPlane
 package final class TestCall: CallProvider {
     package struct Plan: Sendable {
         package var direction: Call.Direction
         package var number: String
         package var name: String?
-        /// Nothing is reported: the call is one that somebody dials, at a headset or by the bus.
+        /// Whether the call is dialled by a headset or over the bus instead of being reported.
         package var isDialledHere = false
         package var hasCallState = true
-        /// After how long the far end (outgoing) or this application (incoming) answers; nil leaves it to the headset.
+        /// Time until the far end (outgoing) or this application (incoming) answers; nil leaves it to the headset.
         package var answerAfter: Duration?
-        /// How long to talk; nil until somebody ends the call.
+        /// Duration of the talk; nil until somebody ends the call.
         package var talk: Duration?
-        /// Where what the call sends is written.
+        /// File for the call's audio.
         package var recording: String?
-        /// How the daemon is to give the audio.
+        /// Sample format requested from the daemon.
         package var format = CallAudio.SampleFormat.s16
         package var channels = 1
 
@@ -57,7 +57,7 @@ package final class TestCall: CallProvider {
     private var phase = Phase.preparing {
         didSet { if oldValue == .preparing { resume(&offers) } }
     }
-    /// Requests that came before we were told the call's id.
+    /// Requests that arrived before the call's id.
     private var offers: [CheckedContinuation<Void, Never>] = []
     private var registration: ProviderRegistration?
     private var early: [BridgeEvent] = []
@@ -75,9 +75,9 @@ package final class TestCall: CallProvider {
         if let path = plan.recording { recorder = try Recorder(path: path, rate: rate) }
     }
 
-    /// A call whose audio somebody else evaluates.
+    /// A call whose audio the caller evaluates.
     ///
-    /// - Parameter rate: frames per second of the exchange.
+    /// - Parameter rate: sample rate of the exchange in Hz.
     package init(_ plan: Plan, _ exchange: AudioExchange, rate: Int, _ report: TestCallReport) {
         self.plan = plan
         self.report = report
@@ -87,7 +87,7 @@ package final class TestCall: CallProvider {
 
     /// Makes the call and returns when it has ended.
     ///
-    /// - Throws: what the daemon refuses with, or what is wrong with the recording.
+    /// - Throws: the daemon's refusal, or an error of the recording.
     package func run(on bridge: CallBridge) async throws {
         let events = await bridge.events()
         tasks.append(Task { @ControlPlane in for await event in events { self.handle(event) } })
@@ -103,12 +103,12 @@ package final class TestCall: CallProvider {
         await untilAudioEnded()
         try saveRecording()
         report.ended(exchange.counters)
-        // The daemon may have gone: then there is nothing to unregister.
+        // Without the daemon there is nothing to unregister.
         try? await registration?.unregister()
         if let failure { throw failure }
     }
 
-    /// Ends the call because the person at the keyboard wants to.
+    /// Ends the call at the request of the person at the keyboard.
     package func interrupt() {
         if case .talking = phase { hangUp(.remoteHangUp) } else { hangUp(.cancelled) }
     }
@@ -141,7 +141,7 @@ package final class TestCall: CallProvider {
         for event in missed { handle(event) }
     }
 
-    /// Lets the far end of an outgoing call ring and answer; answers an incoming one when that was asked for.
+    /// Lets the far end of an outgoing call ring and answer; answers an incoming call if requested.
     private func connect(_ call: Call.ID, _ registration: ProviderRegistration) async throws {
         let delay = plan.answerAfter ?? (plan.direction == .outgoing ? .seconds(1) : nil)
         guard let delay else { return }
@@ -173,7 +173,7 @@ package final class TestCall: CallProvider {
             })
     }
 
-    /// Once a second: shows the levels and writes down what was recorded.
+    /// Once a second: shows the levels and writes the recorded samples.
     private func tick() async {
         while !Task.isCancelled, case .talking = phase {
             await ControlLoop.shared.sleep(for: .seconds(1))
@@ -217,7 +217,7 @@ package final class TestCall: CallProvider {
         if case .ended = phase { return }
         phase = .ended(reason: reason)
         report.callEnded(reason: reason)
-        // The daemon closes the audio by itself; should it not, it ends here.
+        // Normally the daemon closes the audio; otherwise it ends here.
         tasks.append(
             Task { @ControlPlane in
                 await ControlLoop.shared.sleep(for: .milliseconds(500))
@@ -277,7 +277,7 @@ package final class TestCall: CallProvider {
             report.button(button, address: address)
         case .mutedChanged(let muted):
             report.muted(muted)
-        // The registration says what to do; with the bus alone calls do not end.
+        // The registration reports the end of the daemon; calls survive the bus alone.
         case .daemonAppeared, .daemonVanished, .activationFailed, .callAdded, .callQualityChanged, .devicesChanged,
             .problemsChanged,
             .stateChanged, .settingChanged, .speakingWhileMuted, .callRecordedChanged, .recordingDenied,
@@ -286,7 +286,7 @@ package final class TestCall: CallProvider {
         }
     }
 
-    /// Whether an event is about our call; it is kept for later while we do not know the call's id yet.
+    /// Whether an event concerns our call; keeps the event for later while the call's id is unknown.
     private func isOurs(_ id: Call.ID, _ event: BridgeEvent) -> Bool {
         switch phase {
         case .preparing:
@@ -304,7 +304,7 @@ package final class TestCall: CallProvider {
             throw .failed("this application has its one call")
         }
         offered(call, number)
-        // The call is dialling only when this has returned.
+        // The call is dialling only once this has returned.
         tasks.append(
             Task { @ControlPlane in
                 do {
@@ -336,7 +336,7 @@ package final class TestCall: CallProvider {
         }
     }
 
-    /// Holding ends the audio, taking up again brings a new descriptor; the far end goes on where it was.
+    /// Hold ends the audio, resume brings a new descriptor; the far end continues where it was.
     @ControlPlane package func performSetHeld(_ call: Call.ID, _ held: Bool) async throws(ProviderRefusal) {
         guard phase == .talking(call) else { throw .failed("there is no such call to hold or to take up again") }
     }
@@ -359,7 +359,7 @@ package final class TestCall: CallProvider {
     }
 }
 
-/// The open recording; a class so that it can be let go of.
+/// The open recording; a class so that it can be released.
 private final class Recorder {
     private var writer: WaveWriter
 

@@ -4,7 +4,7 @@ package import ControlLoop
 import Glibc
 import JSONText
 
-/// Tells the person how the test call goes, and sums it up.
+/// Reports the progress of the test call to the person, and summarises it.
 @ControlPlane
 package final class TestCallReport {
     private let output: Output
@@ -13,9 +13,9 @@ package final class TestCallReport {
     private var plan: TestCall.Plan?
     private var number: String?
     private var tones = ""
-    /// Where the call is, or was at its end.
+    /// The present or last route of the call.
     package private(set) var route = DeviceChoice.none
-    /// A device carried the call while it was answered.
+    /// Whether a device carried the answered call.
     private var wasCarried = false
     private var changes: [JSON] = []
     private var answeredAt: WallClock?
@@ -24,7 +24,7 @@ package final class TestCallReport {
     private var answeredByPerson = false
     private var counters = AudioExchange.Counters()
 
-    /// - Parameter isJSON: nothing but one object at the end.
+    /// - Parameter isJSON: prints only one object at the end.
     package init(_ output: Output, isJSON: Bool) {
         self.output = output
         self.isJSON = isJSON
@@ -33,12 +33,12 @@ package final class TestCallReport {
     /// Whether there was a call with audio.
     package var tookPlace: Bool { answeredAt != nil && counters.blocksReceived > 0 }
 
-    /// Whether somebody here could hear it as well: a device carried it.
+    /// Whether the person could hear it, too: a device carried it.
     package var wasHeard: Bool { tookPlace && wasCarried }
 
     package func waitsForDialling() { say("waiting until somebody dials") }
 
-    /// - Parameter number: the plan's, or what was dialled.
+    /// - Parameter number: the plan's, or the dialled one.
     package func offered(_ call: Call.ID, _ plan: TestCall.Plan, _ number: String) {
         self.call = call
         self.plan = plan
@@ -92,7 +92,7 @@ package final class TestCallReport {
     package func levels(_ levels: AudioExchange.Levels) {
         let seconds = answeredAt.map { (WallClock.now.milliseconds - $0.milliseconds) / 1000 } ?? 0
         let clock = "\(seconds / 60):" + (seconds % 60 < 10 ? "0" : "") + "\(seconds % 60)"
-        // Without a device what comes is comfort noise, and what goes is heard by nobody.
+        // Without a device the call receives comfort noise, and nobody hears its audio.
         guard route != .none else { return say("\(clock)  no device carries the call: nothing is heard here") }
         say("\(clock)  \(route)  far end \(Self.meter(levels.sent))  microphone \(Self.meter(levels.received))")
     }
@@ -107,7 +107,7 @@ package final class TestCallReport {
         say("call: ended" + (reason.map { " (\($0))" } ?? ""))
     }
 
-    /// The last word: the summary, or the JSON object.
+    /// Prints the summary, or the JSON object.
     package func ended(_ counters: AudioExchange.Counters) {
         self.counters = counters
         guard call != nil else { return }

@@ -1,9 +1,9 @@
-/// One thing that can be wrong with a call of the doctor's own.
+/// One possible fault of the doctor's test call.
 struct CallCheck: Equatable, Sendable {
-    /// Kebab-case, and for good: scripts name it.
+    /// Kebab-case and permanent: scripts use it.
     let id: String
     let severity: DoctorSeverity
-    /// What it finds, for the page of all checks.
+    /// Description of the fault, for the page of all checks.
     let finds: String
     let remedy: String
     let command: String?
@@ -56,6 +56,6 @@ struct CallCheck: Equatable, Sendable {
         "call-chirp", .note, finds: "nobody heard the chirps: normal for a headset that is worn",
         remedy: "nothing, if the person heard them; else lay the loudspeaker on the microphone, and turn it up")
 
-    /// In the order in which a call meets them.
+    /// In the order in which they occur in a call.
     static let all = [daemon, busy, refused, device, link, received, microphone, losses, chirp]
 }

@@ -1,15 +1,15 @@
 import BTCall
 import Glibc
 
-/// What a call of the doctor's own has shown.
+/// Measurements of the doctor's test call.
 struct CallMeasurement: Equatable, Sendable {
-    /// What the microphone gave while the device carried the call.
+    /// Level of the microphone while the device carried the call.
     struct Microphone: Equatable, Sendable {
-        /// In dB below full scale; nil for digital silence.
+        /// RMS in dB below full scale; nil for digital silence.
         let level: Double?
         let peak: Double?
 
-        /// What a converter or a codec makes of nothing at all: up to two steps of 16 bits.
+        /// Largest sample that counts as silence: converters and codecs produce up to two steps of 16 bits.
         static let silence = 2
 
         init(_ samples: some Collection<Int16>) {
@@ -24,60 +24,60 @@ struct CallMeasurement: Equatable, Sendable {
         }
     }
 
-    /// The device that was asked for; `.none` when none was.
+    /// The requested device; `.none` when none was requested.
     var wanted = DeviceChoice.none
-    /// The device that was asked for, else where the call would have gone before it began; `.none` for nowhere.
+    /// The requested device, otherwise the device chosen for the call before it began; `.none` when there was none.
     var expected = DeviceChoice.none
-    /// Why `expected` did not carry the call, in the words of `btcall why`; nil when it did.
+    /// Reason why `expected` did not carry the call, in the words of `btcall why`; nil when it did.
     var why: String?
-    /// A link to `expected` was set up, or tried.
+    /// Whether a link to `expected` was set up or attempted.
     var wasTried = false
-    /// `expected` carried the call at some time.
+    /// Whether `expected` ever carried the call.
     var hasCarried = false
-    /// What carried the call at last; nil when nothing did.
+    /// The last device that carried the call; nil when none did.
     var link: CallLink?
-    /// The name of that device, as `btcall devices` has it.
+    /// The name of that device in `btcall devices`.
     var name: String?
-    /// Packets of that link that came, and those that came damaged or not at all; 0 for a sound card.
+    /// Packets received on that link, and those that were damaged or missing; 0 for a sound card.
     var packets = 0
     var lost = 0
-    /// Blocks of 10 ms that btcalld gave, and that it took.
+    /// Blocks of 10 ms received from btcalld, and sent to it.
     var blocksReceived = 0
     var blocksSent = 0
     var isMuted = false
     var microphone = Microphone([])
     var chirps = 0
-    /// How long each chirp took that came back, in milliseconds.
+    /// Delay of each chirp that returned, in milliseconds.
     var delays: [Double] = []
 
-    /// Of the packets, in per cent.
+    /// Lost packets in per cent.
     var lossPercent: Double { packets + lost == 0 ? 0 : 100 * Double(lost) / Double(packets + lost) }
 
-    /// The one in the middle, in milliseconds; nil when no chirp came back.
+    /// Median delay in milliseconds; nil when no chirp returned.
     var delay: Double? { delays.isEmpty ? nil : delays.sorted()[delays.count / 2] }
 
-    /// The device that was expected is the one that carried the call at last.
+    /// Whether the expected device was the last that carried the call.
     var isCarried: Bool {
         guard let link else { return false }
         return expected == .none || link.device.isMeant(by: expected)
     }
 }
 
-/// What became of the call.
+/// Outcome of the test call.
 enum CallOutcome: Equatable, Sendable {
-    /// There is no btcalld, or no bus; what the library says.
+    /// No btcalld or no bus; the library's message.
     case noDaemon(String)
-    /// Other calls are up: who with, and by whom.
+    /// Other calls are up: their parties and applications.
     case busy([String])
-    /// The device that was asked for is not there; what btcalld says.
+    /// The requested device is not available; btcalld's message.
     case unavailable(DeviceChoice, String)
-    /// btcalld did not let the call be made, or dropped it.
+    /// btcalld refused or dropped the call.
     case refused(String)
     case measured(CallMeasurement)
 }
 
 extension DeviceChoice {
-    /// `bluetooth` means every headset.
+    /// `bluetooth` matches every headset.
     func isMeant(by wanted: DeviceChoice) -> Bool {
         self == wanted || wanted == .bluetooth && isHeadset
     }

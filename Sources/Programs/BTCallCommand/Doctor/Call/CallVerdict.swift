@@ -2,16 +2,16 @@ import BTCall
 import CommandKit
 import JSONText
 
-/// Whether sound goes both ways, and what is in its way.
+/// Whether sound goes both ways, and the obstacles if it does not.
 struct CallVerdict: Sendable {
-    /// More is heard, in per cent of the packets.
+    /// Packet loss in per cent above which it is audible.
     static let tolerableLoss = 1.0
 
     let outcome: CallOutcome
     /// Worst first.
     let findings: [DoctorFinding]
 
-    /// - Parameter others: what was seen beside the call, on the machine.
+    /// - Parameter others: findings about the machine.
     init(_ outcome: CallOutcome, others: [DoctorFinding] = []) {
         self.outcome = outcome
         let all = Self.findings(outcome) + others
@@ -26,7 +26,7 @@ struct CallVerdict: Sendable {
         return call
     }
 
-    /// In one line.
+    /// One-line summary.
     var summary: String {
         guard let call = measured else { return "no call was made" }
         guard isSound else { return "sound does not go both ways" }
@@ -79,10 +79,10 @@ struct CallVerdict: Sendable {
         return findings
     }
 
-    /// Where the call was, when that was not where it should have been.
+    /// The finding about a call that was not on the expected device.
     private static func route(_ call: CallMeasurement) -> DoctorFinding? {
         guard !call.isCarried else { return nil }
-        // A stand-in carries sound too; whoever named a device wants that one.
+        // A stand-in carries sound, too; but a device named on the command line must carry it itself.
         let severity: DoctorSeverity? = call.link != nil && call.wanted == .none ? .warning : nil
         let carrier = call.link.map { "\($0.device) carried the call" } ?? "nothing carried the call"
         let seen = [carrier, call.why].compactMap { $0 }.joined(separator: "; ")
@@ -113,7 +113,7 @@ struct CallVerdict: Sendable {
 // MARK: How it is told
 
 extension CallVerdict {
-    /// For a person.
+    /// Lines for a person.
     func lines(in style: TerminalStyle) -> [StyledText] {
         var lines: [StyledText] = findings.flatMap { $0.lines(in: style) + [""] }
         if let call = measured { lines += Self.facts(call).lines(in: style) + [""] }
@@ -143,7 +143,7 @@ extension CallVerdict {
         return facts
     }
 
-    /// For programs.
+    /// The JSON object for programs.
     var json: JSON {
         func count(_ severity: DoctorSeverity) -> JSON { JSON(findings.count { $0.severity == severity }) }
         return [

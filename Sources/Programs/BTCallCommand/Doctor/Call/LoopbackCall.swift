@@ -5,18 +5,18 @@ import ControlLoop
 import Glibc
 import Routing
 
-/// A call of the doctor's own: its far end chirps for five seconds and listens to what comes back.
+/// The doctor's test call: its far end plays chirps for five seconds and records the audio that returns.
 @ControlPlane
 final class LoopbackCall {
-    /// Of the call, in frames per second: wide-band, as calls are.
+    /// Sample rate of the call in Hz: wide-band, like real calls.
     nonisolated static let rate = 16_000
     nonisolated static let chirps = 5
     private static let number = "doctor"
     private static let pause = Duration.milliseconds(200)
-    /// Blocks of 10 ms after a device was seen to carry the call, until what comes is its own.
+    /// Blocks of 10 ms to wait after a device carries the call, until the received audio is its own.
     private static let settling = 20
 
-    /// What carried the call at one time.
+    /// A snapshot of the device that carried the call.
     private struct Look {
         let blocks: Int
         let link: CallLink?
@@ -29,9 +29,9 @@ final class LoopbackCall {
     private var result = CallMeasurement()
     private var looks: [Look] = []
 
-    /// Makes the call, and puts back what it has changed.
+    /// Makes the call, and restores the settings it changed.
     ///
-    /// - Parameter device: where the call is to go; `.none` leaves it to btcalld.
+    /// - Parameter device: the device for the call; `.none` lets btcalld choose.
     static func make(on device: DeviceChoice, over bridge: CallBridge) async -> CallOutcome {
         do {
             return try await LoopbackCall(bridge).make(on: device)
@@ -45,7 +45,7 @@ final class LoopbackCall {
     private init(_ bridge: CallBridge) {
         self.bridge = bridge
         train = ChirpTrain(rate: Self.rate, count: Self.chirps)
-        // Silence at first: links and queues settle, and echo cancellers have nothing to learn from.
+        // Silence first: links and queues settle, and echo cancellers must not adapt yet.
         let silence = [Int16](repeating: 0, count: Self.rate)
         lead = silence.count
         exchange = AudioExchange(FarEnd(samples: silence + train.samples, rate: Self.rate), isRecording: true)
@@ -59,7 +59,7 @@ final class LoopbackCall {
         let manager = bridge.audioDeviceManager
         let chosen = try await manager.explain().levels.first { $0.name == RoutingLevel.explicitChoice.name }?.spec
             .flatMap { DeviceChoice($0) }
-        // A stopped manager takes no selection.
+        // A stopped manager accepts no selection.
         let mustStart = device != .none && !before.isStarted
         if mustStart { try await manager.start() }
         let outcome: Result<CallOutcome, any Error>
@@ -68,13 +68,13 @@ final class LoopbackCall {
         } catch {
             outcome = .failure(error)
         }
-        // The end of the last call takes a selection back, ours and the one before.
+        // The end of the last call withdraws selections, both ours and the earlier one.
         if let chosen, chosen != .none { try await manager.select(chosen) }
         if mustStart { try await manager.stop() }
         return try outcome.get()
     }
 
-    /// Has the call go to the device as long as it lasts.
+    /// Moves the call to the device for its whole duration.
     private func select(_ device: DeviceChoice, _ before: BridgeStatus) async throws -> CallOutcome {
         let manager = bridge.audioDeviceManager
         result.wanted = device
@@ -124,10 +124,10 @@ final class LoopbackCall {
         if case .activationFailed(let device) = event, device.isMeant(by: result.expected) { result.wasTried = true }
     }
 
-    /// Looks on until it is cancelled.
+    /// Takes snapshots until it is cancelled.
     private func watch() async {
         while !Task.isCancelled {
-            // A daemon that has gone ends the call, which says so.
+            // A daemon that has gone ends the call, which reports it.
             if let status = try? await bridge.status() { await note(status) }
             await ControlLoop.shared.sleep(for: Self.pause)
         }
@@ -154,7 +154,7 @@ final class LoopbackCall {
         }
     }
 
-    /// What `btcall why` says of the device that should have the call, and of the one that has it.
+    /// The explanation of `btcall why` for the expected device and for the actual one.
     private func why(_ explanation: RouteExplanation, _ status: BridgeStatus) -> String? {
         let refused = explanation.levels.filter { level in
             let devices = [level.candidate, level.spec].compactMap { $0 }.compactMap { DeviceChoice($0) }
@@ -177,7 +177,7 @@ final class LoopbackCall {
         result.chirps = Self.chirps
         var recorded = exchange.takeRecorded()
         let blockFrames = Self.rate / 100
-        // What came while another device stood in, or was still in a queue, says nothing of this one.
+        // Audio from a stand-in, or still in a queue, tells nothing about this device.
         let others = looks.lastIndex { $0.link?.device != result.link?.device } ?? -1
         let since = others + 1 < looks.count ? looks[others + 1].blocks + Self.settling : 0
         let start = min(since * blockFrames, recorded.count)

@@ -1,6 +1,6 @@
 import DBus
 
-/// Is there a Bluetooth adapter, and is it on?
+/// Checks whether there is a Bluetooth adapter that is on.
 let adapterChecks = [
     DoctorCheck(
         "adapter-missing", .fault, finds: "the kernel has no Bluetooth controller, or bluetoothd does not take it",
@@ -54,7 +54,7 @@ let adapterChecks = [
             off.map {
                 DoctorEvidence(
                     "the adapter \($0.controller) is off", seen: "Powered of \($0.path) is false",
-                    // Another one carries the calls.
+                    // Another adapter can carry the calls.
                     severity: off.count < system.adapters.count ? .note : nil)
             })
     },
@@ -104,7 +104,7 @@ let adapterChecks = [
     },
 ]
 
-/// `0x6c0104`
+/// Formats a number, for example `0x6c0104`.
 func hexadecimal(_ number: UInt64, digits: Int) -> String {
     let text = String(number, radix: 16)
     return "0x" + String(repeating: "0", count: max(0, digits - text.count)) + text

@@ -2,7 +2,7 @@ import BTCallAPI
 import Configuration
 import DBus
 
-/// Is bluetoothd there, and are the profiles ours?
+/// Checks whether bluetoothd runs, and whether btcalld has the profiles.
 let bluetoothdChecks = [
     DoctorCheck(
         "bluetoothd-missing", .fault, finds: "bluetoothd is not on the bus",
@@ -49,7 +49,7 @@ let bluetoothdChecks = [
             evidence += system.profileOwner("the Hands-Free Profile", "0000111f")
         } else if uuids.contains(DoctorSystem.BlueZObject.headsetGateway), system.configuration?.headsetProfile != true
         {
-            // Ours only where the configuration says so.
+            // btcalld has it only if configured so.
             evidence += system.profileOwner("the Headset Profile", "00001112", severity: .warning)
         }
         return DoctorCheck.Outcome(evidence)
@@ -82,9 +82,9 @@ let bluetoothdChecks = [
     },
 ]
 
-/// A program that speaks the profiles, and how it is kept from that.
+/// A program that implements the profiles, and the way to keep it from them.
 private struct Rival {
-    /// As `/proc/PID/comm` has it.
+    /// Names in `/proc/PID/comm`.
     let processes: [String]
     let remedy: String
     let command: String
@@ -112,7 +112,7 @@ private struct Rival {
 }
 
 extension DoctorSystem {
-    /// One for each program that may have it: bluetoothd does not tell who it is.
+    /// One finding for each program that may have the profile: bluetoothd does not name the owner.
     fileprivate func profileOwner(
         _ profile: String, _ uuid: String, severity: DoctorSeverity? = nil
     ) -> [DoctorEvidence] {

@@ -2,7 +2,7 @@ import BluetoothSockets
 import BluetoothTypes
 import Configuration
 
-/// Can the controller carry voice, and does the voice come to the host?
+/// Checks whether the controller can carry voice, and whether the voice reaches the host.
 let controllerChecks = [
     DoctorCheck(
         "controller-classic", .fault, finds: "the controller has Low Energy only: headsets that make calls need BR/EDR",
@@ -56,7 +56,7 @@ let controllerChecks = [
     ) { system in
         let wish = system.configuration?.scoRouting ?? .leave
         return system.eachController { controller in
-            // A second of calls.
+            // At least one second of calls.
             guard controller.voicePacketsSent >= 130, controller.voicePacketsReceived == 0 else { return nil }
             let isBroadcom = controller.isMadeByBroadcom
             return DoctorEvidence(
@@ -131,7 +131,7 @@ let controllerChecks = [
 ]
 
 extension ControllerDetails {
-    /// Or by Cypress, which went on with it.
+    /// Includes Cypress, which continued the product line.
     fileprivate var isMadeByBroadcom: Bool { manufacturer == 15 || manufacturer == 305 }
 
     fileprivate var featuresText: String {
@@ -141,13 +141,13 @@ extension ControllerDetails {
 }
 
 extension DoctorSystem {
-    /// What is said of each controller that the kernel describes.
+    /// Runs a check on each controller that the kernel describes.
     fileprivate func eachController(_ body: (ControllerDetails) -> DoctorEvidence?) -> DoctorCheck.Outcome {
         guard !controllers.isEmpty else { return .skipped("the kernel describes no controller") }
         return DoctorCheck.Outcome(controllers.compactMap(body))
     }
 
-    /// The names and the USB interfaces in sysfs of the adapters on USB.
+    /// The names, and the USB interfaces in sysfs, of the USB adapters.
     var usbAdapters: [(name: String, path: String)] {
         controllerNames.map { ($0, "/sys/class/bluetooth/\($0)/device") }.filter { exists("\($0.1)/bInterfaceNumber") }
     }

@@ -3,7 +3,7 @@ import Configuration
 import DBus
 import Glibc
 
-/// Does btcalld run, and may it do what it has to?
+/// Checks whether btcalld runs, and has the access that it needs.
 let daemonChecks = [
     DoctorCheck(
         "bus-unreachable", .fault, finds: "the message bus does not answer",
@@ -67,9 +67,9 @@ let daemonChecks = [
         command: "btcall status"
     ) { system in
         guard let manager = system.manager else { return .skipped("btcalld does not run") }
-        // Those that have a check of their own say more there.
+        // Problems with a check of their own are described there.
         let known: Set = ["bluetoothd", "adapter", "profile"]
-        // With these a call is heard by nobody.
+        // Problems because of which nobody hears a call.
         let silent: Set = ["noDevice", "callAudio"]
         return DoctorCheck.Outcome(
             manager.problems.filter { !known.contains($0.id) }.map {
@@ -93,7 +93,7 @@ let daemonChecks = [
                     "the bus has no policy for org.btcall", seen: "neither \(places[0]) nor \(places[1]) is there")
             ])
         }
-        // The later one counts.
+        // The later file takes precedence.
         guard system.text(last)?.contains("own=\"org.btcall\"") == true else {
             return .found([
                 DoctorEvidence("the policy of the bus lets nobody own org.btcall", seen: "\(last) has no such line")

@@ -1,6 +1,6 @@
 import BTCallAPI
 
-/// Can the paired headsets be reached and used?
+/// Checks whether the paired headsets can be reached and used.
 let headsetChecks = [
     DoctorCheck(
         "headsets-none", .note, finds: "no headset is paired", remedy: "pair one", command: "bluetoothctl pair ADDRESS"
@@ -43,7 +43,7 @@ let headsetChecks = [
                     "the headset \(headset.title) is paired without a bond", seen: "Bonded of \(headset.path) is false",
                     command: remove)
             }
-            // For those who may read it.
+            // Readable by root only.
             guard let adapter = system.adapters.first(where: { headset.path.hasPrefix($0.path + "/") }) else {
                 return nil
             }
@@ -78,7 +78,7 @@ let headsetChecks = [
         command: "bluetoothctl info ADDRESS"
     ) { system in
         system.eachHeadset { headset in
-            // One that has connected by itself, with services that are known, is not asked for them again.
+            // bluetoothd does not query the services of a headset that connected on its own if it knows them already.
             guard headset.flag("Connected") == true, headset.flag("ServicesResolved") == false, !headset.hasVoiceProfile
             else { return nil }
             return DoctorEvidence(

@@ -1,6 +1,6 @@
 import BluetoothTypes
 
-/// Does the kernel have a fault that is known?
+/// Checks for known faults of the kernel.
 let kernelChecks = [
     DoctorCheck(
         "kernel-version", .warning, finds: "this version of the kernel is known for a fault that concerns headsets",
@@ -28,7 +28,7 @@ let kernelChecks = [
         guard let runtime = system.text(path + "runtime_us").flatMap({ Int($0) }),
             let period = system.text(path + "period_us").flatMap({ Int($0) }), period > 0
         else { return .skipped("the kernel has no \(path)runtime_us") }
-        // -1: without limit.
+        // -1 means without limit.
         guard runtime >= 0, runtime < period / 2 else { return .ok }
         return .found([
             DoctorEvidence(

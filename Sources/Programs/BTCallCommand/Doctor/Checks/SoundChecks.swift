@@ -2,7 +2,7 @@ import ALSA
 import Configuration
 import Routing
 
-/// Are the sound cards there that the configuration names, and the PCM for other programs?
+/// Checks for the configured sound cards, and the PCM for other programs.
 let soundChecks = [
     DoctorCheck(
         "sound-device-missing", .fault,
@@ -35,7 +35,7 @@ let soundChecks = [
             guard let card = stream.card else { return nil }
             let path = stream.path(card)
             let owners = system.entries(path).filter { $0.hasPrefix("sub") }.map { system.owner(of: "\(path)/\($0)") }
-            // One that is free, or ours, is enough.
+            // One substream that is free, or used by btcalld, is enough.
             guard !owners.isEmpty, !owners.contains(where: { $0 == nil || $0?.leader == system.daemon?.id }),
                 let owner = owners.compactMap({ $0 }).first
             else { return nil }
@@ -112,16 +112,16 @@ let soundChecks = [
     },
 ]
 
-/// One direction of a device of the configuration, on hardware.
+/// One direction of a configured device on hardware.
 private struct ConfiguredStream {
     /// `earpiece`
     let device: String
     let isPlayback: Bool
-    /// As ALSA knows it.
+    /// Its ALSA name.
     let name: String
-    /// Nil: there is no such card.
+    /// Nil when there is no such card.
     let card: DoctorSystem.SoundCard?
-    /// Of the PCM on the card.
+    /// Number of the PCM on the card.
     let number: Int
 
     var key: String { isPlayback ? "playback" : "capture" }
@@ -173,11 +173,11 @@ private struct USBStream {
 extension DoctorSystem {
     struct SoundCard: Equatable, Sendable {
         let number: Int
-        /// What `CARD=` takes.
+        /// The name for `CARD=`.
         let id: String
     }
 
-    /// The lines ` 0 [Loopback       ]: Loopback - Loopback` of `/proc/asound/cards`.
+    /// Reads the lines ` 0 [Loopback       ]: Loopback - Loopback` of `/proc/asound/cards`.
     var soundCards: [SoundCard] {
         lines("/proc/asound/cards").compactMap { line in
             let parts = line.split(separator: "[", maxSplits: 1)
@@ -188,7 +188,7 @@ extension DoctorSystem {
         }
     }
 
-    /// Those of the configuration that are hardware: others are alsa-lib's business.
+    /// The configured streams on hardware; alsa-lib handles other names.
     private var configuredStreams: [ConfiguredStream] {
         let devices = configuration?.localDevices.sorted { $0.key.rawValue < $1.key.rawValue } ?? []
         return devices.flatMap { kind, device in
@@ -227,7 +227,7 @@ extension DoctorSystem {
         return DoctorCheck.Outcome(configuredStreams.compactMap(body))
     }
 
-    /// Who has a PCM open; nil while it is closed.
+    /// The process that has a PCM open; nil while it is closed.
     fileprivate func owner(of substream: String) -> DoctorProcess? {
         for line in lines("\(substream)/status") where line.hasPrefix("owner_pid") {
             return line.split(separator: ":").last.flatMap { Int($0.filter { $0 != " " }) }.flatMap { process($0) }

@@ -1,6 +1,6 @@
 import BluetoothSockets
 
-/// Limits, groups, and who else is on the air.
+/// Checks limits, groups, and radio interference.
 let systemChecks = [
     DoctorCheck(
         "realtime-limit", .warning,
