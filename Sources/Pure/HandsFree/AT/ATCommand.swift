@@ -1,4 +1,4 @@
-/// One command line, taken apart: which command, in which form, with what behind it (V.250 §5.3, §5.4).
+/// A parsed command line: name, form and parameters (V.250 §5.3, §5.4).
 package struct ATCommand: Hashable, Sendable {
     package enum Form: Hashable, Sendable {
         /// `AT+CHUP`, `ATA`, `ATD…`
@@ -14,7 +14,7 @@ package struct ATCommand: Hashable, Sendable {
     /// In upper case: `+BRSF`, `A`, `D`; empty for an empty line and for `AT` alone.
     package let name: String
     package let form: Form
-    /// What follows the name and `=`; for `D` the dial string.
+    /// Bytes after the name and `=`; for `D` the dial string.
     package let parameters: ATParameters
 
     /// Whether the line begins with `AT`, in either case.
@@ -22,7 +22,7 @@ package struct ATCommand: Hashable, Sendable {
         line.count >= 2 && upper(line[0]) == UInt8(ascii: "A") && upper(line[1]) == UInt8(ascii: "T")
     }
 
-    /// - Parameter line: as `ATReader` gives it.
+    /// - Parameter line: from `ATReader`.
     /// - Throws: `notACommand` when the line does not begin with `AT` in either case or has no name after it.
     package init(line: [UInt8]) throws(ATSyntaxError) {
         guard !line.isEmpty else {
@@ -80,13 +80,13 @@ package struct ATCommand: Hashable, Sendable {
     }
 }
 
-/// What is wrong with a command line; the headset gets ERROR, nothing else happens.
+/// Error in a command line; the headset receives ERROR, nothing else happens.
 package enum ATSyntaxError: Error, Hashable, Sendable {
     case notACommand
     /// A parameter is missing.
     case missing
-    /// A parameter is not what it should be.
+    /// A parameter is invalid.
     case malformed
-    /// There is more than the command takes.
+    /// There are more parameters than the command accepts.
     case excess
 }

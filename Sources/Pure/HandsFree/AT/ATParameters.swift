@@ -11,33 +11,33 @@ package struct ATParameters: Hashable, Sendable {
         hasField = !self.bytes.isEmpty
     }
 
-    /// Whether everything was read. `1,` has two fields, the second one empty.
+    /// Whether all fields have been read. `1,` has two fields, the second one empty.
     package var isAtEnd: Bool { !hasField }
 
-    /// All that is left, as it came, for commands with a syntax of their own.
+    /// All unread bytes, unchanged, for commands with a syntax of their own.
     package var rest: [UInt8] { Array(bytes[position...]) }
 
-    /// A decimal number of at most nine digits.
+    /// Reads a decimal number of at most nine digits.
     package mutating func number() throws(ATSyntaxError) -> Int {
         guard let number = try optionalNumber() else { throw .missing }
         return number
     }
 
-    /// The same; nil when the field is empty or there is none.
+    /// Reads a number; nil when the field is empty or missing.
     package mutating func optionalNumber() throws(ATSyntaxError) -> Int? {
         guard let field = nextField(), !field.isEmpty else { return nil }
         guard let number = Self.number(field) else { throw .malformed }
         return number
     }
 
-    /// A decimal number within `range`.
+    /// Reads a decimal number within `range`.
     package mutating func number(in range: ClosedRange<Int>) throws(ATSyntaxError) -> Int {
         let number = try number()
         guard range.contains(number) else { throw .malformed }
         return number
     }
 
-    /// A number up to 32 bits wide, for bit masks.
+    /// Reads a number up to 32 bits wide, for bit masks.
     package mutating func mask() throws(ATSyntaxError) -> UInt32 {
         guard let field = nextField(), !field.isEmpty else { throw .missing }
         guard field.count <= 10, field.allSatisfy(Self.isDigit),
@@ -46,7 +46,7 @@ package struct ATParameters: Hashable, Sendable {
         return mask
     }
 
-    /// A quoted string without its quotes, or a bare word; nil when the field is empty or there is none.
+    /// Reads a quoted string without its quotes, or a bare word; nil when the field is empty or missing.
     package mutating func text() -> String? {
         guard var field = nextField(), !field.isEmpty else { return nil }
         if field.first == UInt8(ascii: "\"") {
@@ -56,7 +56,7 @@ package struct ATParameters: Hashable, Sendable {
         return String(decoding: field, as: UTF8.self)
     }
 
-    /// All remaining fields as numbers, at most `limit` of them.
+    /// Reads all remaining fields as numbers, at most `limit` of them.
     package mutating func numbers(limit: Int) throws(ATSyntaxError) -> [Int] {
         var numbers: [Int] = []
         while hasField {
@@ -66,12 +66,12 @@ package struct ATParameters: Hashable, Sendable {
         return numbers
     }
 
-    /// For commands that take no more.
+    /// Throws if parameters remain.
     package func end() throws(ATSyntaxError) {
         guard isAtEnd else { throw .excess }
     }
 
-    /// The bytes up to the next comma outside quotes, which is passed over; nil after the last field.
+    /// Returns the bytes up to the next comma outside quotes and skips that comma; nil after the last field.
     private mutating func nextField() -> ArraySlice<UInt8>? {
         guard hasField else { return nil }
         let start = position

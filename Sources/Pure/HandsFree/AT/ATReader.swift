@@ -1,10 +1,10 @@
-/// Cuts the bytes of an RFCOMM channel into command lines, however they are split.
+/// Splits the bytes of an RFCOMM channel into command lines, however the bytes are divided.
 ///
-/// CR ends a line (V.250 §5.2.1). LF is noise wherever it is, and so are spaces and tabs outside quoted strings: headsets
-/// send all of them. A line that is too long is reported once, when it becomes too long, and skipped to its CR.
+/// CR ends a line (V.250 §5.2.1). LF is ignored everywhere, as are spaces and tabs outside quoted strings: headsets send all
+/// of them. A line that exceeds the limit is reported once, when it does, and skipped to its CR.
 package struct ATReader: Sendable {
     package enum Input: Hashable, Sendable {
-        /// Without its CR; empty lines too.
+        /// Without its CR; may be empty.
         case line([UInt8])
         case problem(Problem)
 
@@ -20,10 +20,10 @@ package struct ATReader: Sendable {
         case lineTooLong
     }
 
-    /// Bytes of the line that is not complete; at most `limit`.
+    /// Bytes of the incomplete line; at most `limit`.
     package var keptBytes: Int { line.count }
 
-    /// The longest line in bytes, noise not counted.
+    /// Maximum length of a line in bytes, ignored bytes not counted.
     package static let limit = 1024
 
     private var line: [UInt8] = []
@@ -32,7 +32,7 @@ package struct ATReader: Sendable {
 
     package init() {}
 
-    /// - Returns: what is complete now, in order; what is not is kept for the next call, at most `limit` bytes.
+    /// - Returns: the complete lines, in order; the rest is kept for the next call, at most `limit` bytes.
     package mutating func read(_ bytes: some Sequence<UInt8>) -> [Input] {
         var inputs: [Input] = []
         for byte in bytes {

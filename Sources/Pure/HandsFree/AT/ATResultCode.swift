@@ -1,8 +1,8 @@
 package import BluetoothTypes
 package import Telephony
 
-/// One line to the headset (HFP 1.9 §4.34, 3GPP TS 27.007). Everything that comes from outside is made harmless here and
-/// nowhere else: `text` never holds CR or LF, and a quote only around a string.
+/// One line to the headset (HFP 1.9 §4.34, 3GPP TS 27.007). The only place that sanitises external text: `text` never
+/// contains CR or LF, and a quote only around a string.
 package enum ATResultCode: Hashable, Sendable {
     case ok, error, ring, noCarrier
     case cmeError(CMEError)
@@ -13,20 +13,20 @@ package enum ATResultCode: Hashable, Sendable {
     case threeWayList([ThreeWayOption])
     case callerIdentification(number: String?, type: Int? = nil, name: String?)
     case callWaiting(number: String?, type: Int? = nil, name: String?)
-    /// - Parameter isHeldByResponse: kept waiting by response and hold, which is no hold to +CIEV.
+    /// - Parameter isHeldByResponse: kept waiting by response and hold, which +CIEV does not report as held.
     case currentCall(Call, isHeldByResponse: Bool = false)
-    /// HFP 1.10 §4.37: since it was answered, in whole seconds.
+    /// HFP 1.10 §4.37: whole seconds since the call was answered.
     case callDuration(index: Int, seconds: Int64)
     case subscriberNumber(SubscriberNumber)
     case networkOperator(String?)
     case speakerVolume(Int)
     case microphoneVolume(Int)
-    /// The same in the Headset Profile, which writes them with `=` (HSP 1.2 §4.8).
+    /// The same in the Headset Profile, which uses `=` (HSP 1.2 §4.8).
     case headsetSpeakerVolume(Int)
     case headsetMicrophoneVolume(Int)
     case codec(VoiceCodec)
     case inbandRing(Bool)
-    /// - Parameter state: the state of the recognition, when both sides have the feature enhanced voice recognition.
+    /// - Parameter state: state of the recognition, when both sides support enhanced voice recognition.
     case voiceRecognition(Bool, state: Int? = nil)
     case voiceTag(String)
     case hfIndicatorList([HFIndicator])
@@ -83,7 +83,7 @@ package enum ATResultCode: Hashable, Sendable {
         }
     }
 
-    /// Whether the Headset Profile has it, as a line that no command asked for (HSP 1.2 §4).
+    /// Whether the Headset Profile has it as an unsolicited line (HSP 1.2 §4).
     var isOfHeadsetProfile: Bool {
         switch self {
         case .ring, .headsetSpeakerVolume, .headsetMicrophoneVolume: true
@@ -91,12 +91,12 @@ package enum ATResultCode: Hashable, Sendable {
         }
     }
 
-    /// The line as it goes out: CR LF, text, CR LF (HFP 1.9 §4.34.1).
+    /// The line as sent: CR LF, text, CR LF (HFP 1.9 §4.34.1).
     package var bytes: [UInt8] {
         [0x0D, 0x0A] + Array(text.utf8) + [0x0D, 0x0A]
     }
 
-    /// `"number",type`; a number that is withheld is empty, of the type for unknown ones.
+    /// Formats `"number",type`; a withheld number is empty, with the type for unknown ones.
     private static func party(_ number: String?, _ type: Int?) -> String {
         let address = ATText.address(number ?? "", type: type)
         return "\"\(address.number)\",\(address.number.isEmpty ? 128 : address.type)"
@@ -128,7 +128,7 @@ extension ATResultCode: CustomStringConvertible {
     package var description: String { text }
 }
 
-/// What +CHLD=? offers.
+/// One option of +CHLD=?.
 package enum ThreeWayOption: String, Hashable, Sendable, CaseIterable {
     case releaseHeldOrRejectWaiting = "0"
     case releaseActiveAndAcceptOther = "1"
@@ -138,7 +138,7 @@ package enum ThreeWayOption: String, Hashable, Sendable, CaseIterable {
     case join = "3"
     case transfer = "4"
 
-    /// The option that offers `action`.
+    /// Returns the option that offers `action`.
     package init(_ action: ThreeWayAction) {
         switch action {
         case .releaseHeldOrRejectWaiting: self = .releaseHeldOrRejectWaiting
@@ -151,8 +151,9 @@ package enum ThreeWayOption: String, Hashable, Sendable, CaseIterable {
         }
     }
 
-    /// What to offer for providers with `capabilities`, in the order of +CHLD. The first four are always there, because many
-    /// headsets give up without (docs/inside/Interop.md A9): one that a call cannot do is refused when it is asked for.
+    /// Returns the options for providers with `capabilities`, in the order of +CHLD. The first four are always included,
+    /// because many headsets give up without them (docs/inside/Interop.md A9); an option that a call does not support is
+    /// refused on request.
     package static func options(for capabilities: CallCapabilities) -> [ThreeWayOption] {
         allCases.filter { option in
             switch option {
@@ -165,10 +166,10 @@ package enum ThreeWayOption: String, Hashable, Sendable, CaseIterable {
     }
 }
 
-/// A number of our own for +CNUM.
+/// One of our own numbers for +CNUM.
 package struct SubscriberNumber: Hashable, Sendable {
     package var number: String
-    /// nil: from the number.
+    /// nil: derived from the number.
     package var type: Int?
     /// 4 voice, 5 fax.
     package var service: Int

@@ -1,4 +1,4 @@
-/// The errors of +CME ERROR that a headset can get (3GPP TS 27.007 §9.2, HFP 1.9 §4.34.2); plain ERROR until AT+CMEE=1.
+/// Errors that +CME ERROR reports to a headset (3GPP TS 27.007 §9.2, HFP 1.9 §4.34.2); plain ERROR until AT+CMEE=1.
 package struct CMEError: Error, Hashable, Sendable {
     package let code: Int
 

@@ -1,12 +1,12 @@
 package import BluetoothTypes
 import Telephony
 
-/// The audio connection: what the policy wants, what the headset wants, what became of it; noise reduction and voice
+/// The audio connection: requests of the routing policy and of the headset, and their results; noise reduction and voice
 /// recognition.
 extension AudioGateway {
-    /// What the routing policy wants of the audio connection.
+    /// The routing policy's request about the audio connection.
     package enum AudioRequest: Hashable, Sendable {
-        /// - Parameter hint: the rung of the codec ladder to start from; nil: the best.
+        /// - Parameter hint: rung of the codec ladder to start from; nil for the best.
         case connect(hint: VoiceCodec? = nil)
         case disconnect
     }
@@ -31,36 +31,36 @@ extension AudioGateway {
         return finish()
     }
 
-    /// The headset is opening the link: `acceptAudio` with the codec agreed on, else CVSD, or `rejectAudio` before the
-    /// service level connection and when a link is there or on its way already.
+    /// Handles a link that the headset is opening: `acceptAudio` with the agreed codec, otherwise CVSD, or `rejectAudio`
+    /// before the service level connection and while a link is open or being opened.
     package mutating func audioIncoming() -> [Action] {
         guard isOpen, connection.isEstablished else { return [.rejectAudio] }
         perform(audio.incoming())
         return finish()
     }
 
-    /// The link is open, whoever opened it.
+    /// Handles an opened link, whichever side opened it.
     package mutating func audioOpened(_ codec: VoiceCodec, at now: Instant) -> [Action] {
         perform(audio.opened(codec))
         if case .connected = audio.state { planVolumeResend(at: now) }
         return finish()
     }
 
-    /// The link that was open is closed, whoever closed it. Nothing is reopened here: that is the policy's.
+    /// Handles a closed link, whichever side closed it. Reopening is the policy's decision.
     package mutating func audioClosed(at now: Instant) -> [Action] {
         volume.resendAt = nil
         perform(audio.closed(at: now))
         return finish()
     }
 
-    /// The link did not open: the next lower codec is tried, or `audioFailed` tells that there is none.
+    /// Handles a link that failed to open: the next lower codec is tried; `audioFailed` reports that none is left.
     package mutating func audioFailed(_ failure: AudioFailure, at now: Instant) -> [Action] {
         perform(audio.failed(failure, at: now))
         return finish()
     }
 
-    /// Voice recognition was switched here. Only a headset that has the feature is told (docs/inside/Gateway.md rule 9), and only of
-    /// a change that it did not ask for itself.
+    /// Reports that voice recognition was switched here. Only headsets with the feature receive it (docs/inside/Gateway.md
+    /// rule 9), and only changes that they did not request.
     package mutating func setVoiceRecognition(_ isOn: Bool) -> [Action] {
         guard hasVoiceRecognition, isVoiceRecognitionOn != isOn else { return finish() }
         isVoiceRecognitionOn = isOn
@@ -68,14 +68,14 @@ extension AudioGateway {
         return finish()
     }
 
-    /// A call that is shown is there before the audio, so that the headset does not mute it.
+    /// Starts the audio. The virtual call is shown before it, so that the headset does not mute it.
     mutating func startAudio(hint: VoiceCodec?, at now: Instant) {
         let steps = audio.start(hint: hint, at: now)
         followAudio()
         perform(steps)
     }
 
-    /// From now on no link is opened for a while.
+    /// Delays links that are opened within the configured time from now.
     mutating func delayAudio(at now: Instant) {
         let quirk = configuration.quirks.audioDelayMilliseconds.map { Duration.milliseconds($0) }
         let delay = quirk ?? configuration.audioDelay
@@ -116,7 +116,7 @@ extension AudioGateway {
             afterReply = actions
             return isAccepted ? .done : .refuse(.notAllowed)
         case (.noiseReduction, .set):
-            // Off for the rest of the connection: nothing switches it on again (HFP 1.9 §4.34.2, AT+NREC).
+            // Off for the rest of the connection: it cannot be switched on again (HFP 1.9 §4.34.2, AT+NREC).
             guard try !flag(command) else { throw .malformed }
             guard features.contains(.echoCancelling) else { return .refuse(.notSupported) }
             tell(.ownNoiseReduction)
@@ -134,7 +134,7 @@ extension AudioGateway {
         }
     }
 
-    /// AT+BVRA=1 and 0; 2, ready to hear, when both sides have the enhanced form.
+    /// AT+BVRA=1 and 0; 2 (ready to listen) when both sides support the enhanced form.
     private mutating func respondToVoiceRecognition(_ list: ATParameters) throws(ATSyntaxError) -> Reply {
         var parameters = list
         let value = try parameters.number(in: 0...2)

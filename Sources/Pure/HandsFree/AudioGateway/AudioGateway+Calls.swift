@@ -1,10 +1,10 @@
 package import BluetoothTypes
 package import Telephony
 
-/// Calls towards the headset: indicators, RING, +CLIP, +CCWA; and what the headset wants done with them.
+/// Calls towards the headset: indicators, RING, +CLIP, +CCWA; and the headset's requests about calls.
 extension AudioGateway {
-    /// The calls as they are now. Lines go out in one order for every transition: +CCWA, +BTRH, call, callsetup, callheld,
-    /// then RING and +CLIP or NO CARRIER.
+    /// Updates the calls. Lines go out in one order for every transition: +CCWA, +BTRH, call, callsetup, callheld, then RING
+    /// and +CLIP or NO CARRIER.
     ///
     /// - Parameter isSwapped: an active and a held call changed places, though `snapshot` may not show it.
     package mutating func callsChanged(
@@ -27,7 +27,7 @@ extension AudioGateway {
         if new.callHeld != old.callHeld {
             report(.callHeld)
         } else if new.callHeld == 1, isSwapped || snapshot.swapped(since: before) {
-            // The value is the same, what it stands for is not (HFP 1.9 §4.22.2).
+            // The value is unchanged, but it refers to another call (HFP 1.9 §4.22.2).
             sent[.callHeld] = nil
             report(.callHeld)
         }
@@ -48,7 +48,7 @@ extension AudioGateway {
 
     // MARK: A call that waits
 
-    /// Time from the end of the active call to the reminder, for headsets that forget the call that waits.
+    /// Time from the end of the active call to the reminder, for headsets that forget a waiting call.
     package static let reminderTime = Duration.milliseconds(200)
 
     private mutating func planReminder(_ old: CallIndicators, at now: Instant) {
@@ -60,7 +60,7 @@ extension AudioGateway {
         reminderAt = now.advanced(by: Self.reminderTime)
     }
 
-    /// +CIEV for the call that still comes in, though its value is the same.
+    /// Repeats +CIEV for the call that is still incoming, with the same value.
     mutating func remindIfDue(at now: Instant) {
         guard let due = reminderAt, due <= now else { return }
         reminderAt = nil
@@ -70,10 +70,10 @@ extension AudioGateway {
 
     // MARK: The network goes
 
-    /// In which order the end of the call and that of the network become known is chance.
+    /// The end of the call and the loss of the network may be reported in either order within this time.
     private static let lossWindow = Duration.seconds(1)
 
-    /// NO CARRIER when a call ends together with the network; one that began without it ends like any other.
+    /// Sends NO CARRIER when a call ends together with the network; a call that began without network ends normally.
     private mutating func followLoss(_ before: CallSnapshot, at now: Instant) {
         if calls.indicators.call == 1 {
             callLostAt = nil
@@ -84,7 +84,7 @@ extension AudioGateway {
         }
     }
 
-    /// The indicator `service` changed.
+    /// Handles a change of the indicator `service`.
     mutating func followNetwork(at now: Instant?) {
         hasLostNetwork = values[.service] == 0 && calls.indicators.call == 1
         guard values[.service] == 0, let now, let lost = callLostAt, now <= lost.advanced(by: Self.lossWindow) else {
@@ -96,7 +96,7 @@ extension AudioGateway {
 
     // MARK: What the headset is shown
 
-    /// A call that is kept waiting by response and hold counts as answered.
+    /// Indicators as shown to the headset; a call kept waiting by response and hold counts as answered.
     var shownIndicators: CallIndicators {
         CallIndicators(
             shownCalls.map { call in
@@ -113,14 +113,14 @@ extension AudioGateway {
         for call in answered where startedAt[call.id] == nil { startedAt[call.id] = now }
     }
 
-    /// Whether our own ring tone is sent over the audio connection while ringing (+BSIR).
+    /// Sets whether our own ring tone is sent over the audio connection while ringing (+BSIR).
     package mutating func setInbandRing(_ isOn: Bool) -> [Action] {
         inbandRing = isOn
         announceInbandRing()
         return finish()
     }
 
-    /// The number that AT+BLDN dials; nil when there is none.
+    /// Sets the number that AT+BLDN dials; nil for none.
     package mutating func setLastDialed(_ number: String?) {
         lastDialed = number
     }
@@ -143,7 +143,7 @@ extension AudioGateway {
         ringIfDue(at: now)
     }
 
-    /// RING now if it is time and no reply is due; again after the interval.
+    /// Sends RING if it is due and no reply is due, and schedules the next one.
     mutating func ringIfDue(at now: Instant) {
         guard let due = ringAt, due <= now, !isReplyDue, isOpen, let call = calls.ringing else { return }
         ringAt = now.advanced(by: configuration.ringInterval)
@@ -155,8 +155,8 @@ extension AudioGateway {
         }
     }
 
-    /// A headset of the Headset Profile would play its own tone for RING over the ring tone in the link: the profile has no
-    /// +BSIR that tells it of that tone.
+    /// Whether the ring tone is audible in the link. A headset of the Headset Profile would play its own tone over it on
+    /// RING, because the profile has no +BSIR to announce the ring tone.
     private var isRingToneHeard: Bool {
         guard isHeadsetProfile, inbandRing, allowsInbandRing else { return false }
         return if case .connected = audio.state { true } else { false }
@@ -190,28 +190,28 @@ extension AudioGateway {
         }
     }
 
-    /// Before the service level connection a headset may ask about calls, but do nothing to them. Response and hold stays
-    /// open: a headset that comes back to a call on hold asks AT+BTRH? and acts on the answer.
+    /// Whether the command is allowed before the service level connection: a headset may query calls, but not act on them.
+    /// Response and hold is exempt: a headset that reconnects to a call on hold sends AT+BTRH? and acts on the answer.
     private func isForSetUp(_ name: CommandName, _ command: ATCommand) -> Bool {
         name == .responseAndHold || command.form == .test || command.form == .read
     }
 
-    /// What follows the OK of a request.
+    /// Handles the completion of a request after its OK.
     mutating func requestDone(_ request: CallRequest, at now: Instant) {
         switch request {
         case .dial(let number, _): lastDialed = number
         case .responseAndHold(let value): responseAndHoldDone(value)
         case .answer, .reject, .hangUp, .giveUp:
             if case .hangUp(let id) = request { hungUp(id) }
-            // The snapshot without the ringing call may come after this outcome: no RING in between.
+            // The snapshot without the ringing call may arrive after this outcome: no RING in between.
             if ringAt != nil { ringAt = now.advanced(by: configuration.ringInterval) }
         case .setHeld, .threeWay, .sendDTMF, .end: break
         }
     }
 
-    /// The outgoing call that is not answered yet, else the active one, else what rings: with an active and a waiting call
-    /// only the active one ends (TCA 05). A held call is not touched, but for one that response and hold keeps waiting
-    /// (HFP 1.9 §4.34.2, AT+CHUP).
+    /// Hangs up the outgoing call that is not answered yet, otherwise the active one, otherwise the ringing one: with an
+    /// active and a waiting call only the active one ends (TCA 05). A held call stays, except one kept waiting by response
+    /// and hold (HFP 1.9 §4.34.2, AT+CHUP).
     private mutating func hangUp() -> Reply {
         if virtualCall.isShown {
             virtualCall.isDismissed = true
@@ -227,7 +227,7 @@ extension AudioGateway {
         return .refuse(.notAllowed)
     }
 
-    /// ATDnumber; and ATD>location;
+    /// Handles ATDnumber; and ATD>location;
     private func dial(_ text: [UInt8]) -> Reply {
         guard text.last == UInt8(ascii: ";") else { return .refuse(.notSupported) }
         let number = text.dropLast()
@@ -243,13 +243,13 @@ extension AudioGateway {
         return dial(number: String(decoding: number, as: UTF8.self))
     }
 
-    /// A second number while a call is being dialled is a button pressed twice.
+    /// Refuses a second number while a call is being dialled: a button pressed twice.
     private func dial(number: String) -> Reply {
         calls.calls.contains(where: \.state.isOutgoingSetup) ? .refuse(.notAllowed) : .ask(.dial(number: number))
     }
 
-    /// What +CHLD=? lists. A headset that asks although we have no three-way calling gets what ends calls, because an
-    /// ERROR here makes some give up (docs/inside/Interop.md A9).
+    /// Options for +CHLD=?. A headset that asks although we do not support three-way calling receives those that end calls,
+    /// because an ERROR makes some give up (docs/inside/Interop.md A9).
     private var threeWayOptions: [ThreeWayOption] {
         guard features.contains(.threeWay) else { return [.releaseHeldOrRejectWaiting, .releaseActiveAndAcceptOther] }
         return configuration.threeWay.filter { option in
@@ -284,7 +284,7 @@ extension AudioGateway {
         }
     }
 
-    /// AT+VTS=tone, with or without quotes and a length, which is the provider's business.
+    /// Handles AT+VTS=tone, with or without quotes and a length, which is up to the provider.
     private func tone(_ list: ATParameters) throws(ATSyntaxError) -> Reply {
         var parameters = list
         guard let text = parameters.text(), let byte = text.utf8.first, text.utf8.count == 1 else { throw .malformed }

@@ -1,7 +1,7 @@
 import BluetoothTypes
 import Telephony
 
-/// The commands that are known; everything else is ERROR.
+/// Known commands; all others receive ERROR.
 enum CommandName: String, CaseIterable, Sendable {
     case none = ""
     case answer = "A"
@@ -39,7 +39,7 @@ enum CommandName: String, CaseIterable, Sendable {
     case modelShort = "+GMM"
     case revision = "+CGMR"
     case revisionShort = "+GMR"
-    // Of makers.
+    // Vendor commands.
     case appleAccessory = "+XAPL"
     case appleEvent = "+IPHONEACCEV"
     case appleVoiceAssistant = "+APLSIRI"
@@ -53,7 +53,7 @@ enum CommandName: String, CaseIterable, Sendable {
     case csrPower = "+CSRPWR"
 }
 
-/// From a command to its topic.
+/// Dispatches commands by topic.
 extension AudioGateway {
     mutating func respond(to line: [UInt8], at now: Instant) throws(ATSyntaxError) -> Reply {
         let command = try ATCommand(line: line)
@@ -105,7 +105,7 @@ extension AudioGateway {
         return .done
     }
 
-    /// AT+CKPD=200: the one button of the Headset Profile.
+    /// Handles AT+CKPD=200: the one button of the Headset Profile.
     func takeKey(_ command: ATCommand) throws(ATSyntaxError) {
         guard command.form == .set else { throw .missing }
         var parameters = command.parameters

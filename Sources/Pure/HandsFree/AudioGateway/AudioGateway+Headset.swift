@@ -1,7 +1,7 @@
 import BluetoothTypes
 import Telephony
 
-/// The Headset Profile (HSP 1.2 §4): one button, two volumes, RING. What the button does depends on the calls.
+/// The Headset Profile (HSP 1.2 §4): one button, two volumes, RING. The button's function depends on the calls.
 extension AudioGateway {
     mutating func respondAsHeadset(to line: [UInt8], at now: Instant) throws(ATSyntaxError) -> Reply {
         let command = try ATCommand(line: Self.withPrefix(line))
@@ -30,8 +30,8 @@ extension AudioGateway {
         line.first == UInt8(ascii: "+") ? Array("AT".utf8) + line : line
     }
 
-    /// Answers what rings, else ends what is dialled or active, else takes back what is held; a call whose audio is not on
-    /// the headset is fetched first.
+    /// Answers a ringing call, otherwise ends the dialled or active one, otherwise resumes the held one; a call whose audio
+    /// is not on the headset is fetched first.
     private mutating func pressButton(at now: Instant) -> Reply {
         tell(.button(.callKey))
         if let call = calls.ringing { return .ask(.answer(call.id)) }

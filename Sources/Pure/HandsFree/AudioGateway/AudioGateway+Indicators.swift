@@ -3,10 +3,10 @@ import Telephony
 
 /// +CIND, +CMER, +CIEV, +BIA and the headset's own indicators, +BIND and +BIEV.
 extension AudioGateway {
-    /// One of the indicators that are not made of calls. Values are clamped to the indicator's range; `call`, `callSetup`
-    /// and `callHeld` come from the snapshots and are not taken here.
+    /// Sets an indicator that is not derived from calls. Values are clamped to the indicator's range; `call`, `callSetup`
+    /// and `callHeld` come from the snapshots and are rejected here.
     ///
-    /// - Parameter now: lets the loss of the network be told as the reason of the end of a call just before.
+    /// - Parameter now: allows reporting the loss of the network as the reason for the end of a call just before.
     package mutating func setIndicator(_ indicator: Indicator, _ value: Int, at now: Instant? = nil) -> [Action] {
         guard !indicator.isMandatory else { return [.fault("indicator \(indicator.name) is set by snapshots only")] }
         let before = values[indicator]
@@ -18,7 +18,7 @@ extension AudioGateway {
         return finish()
     }
 
-    /// Whether the headset's own indicator is wanted (+BIND: id,state).
+    /// Sets whether reports of the headset's own indicator are enabled (+BIND: id,state).
     package mutating func setHFIndicator(_ indicator: HFIndicator, isEnabled: Bool) -> [Action] {
         guard let before = hfIndicatorIsOn[indicator], before != isEnabled else { return finish() }
         hfIndicatorIsOn[indicator] = isEnabled
@@ -28,12 +28,12 @@ extension AudioGateway {
         return finish()
     }
 
-    /// +CIEV, if the headset wants it and does not have this value.
+    /// Sends +CIEV, if the headset has enabled it and does not have this value.
     mutating func report(_ indicator: Indicator) {
         let value = values[indicator]
         guard isOpen, connection.isEstablished, isReporting, sent[indicator] != value else { return }
         guard indicator.isMandatory || !deactivated.contains(indicator) else { return }
-        // What a reply holds up is told as it is then; only calls are told step by step.
+        // While a reply is due, only the latest value is kept; calls are reported step by step.
         guard !isReplyDue || indicator.isMandatory else {
             if !deferred.contains(.report(indicator)) { deferred.append(.report(indicator)) }
             return
@@ -67,7 +67,7 @@ extension AudioGateway {
         }
     }
 
-    /// AT+CMER=3,0,0,1 and 3,0,0,0; other modes switch reporting off.
+    /// Handles AT+CMER=3,0,0,1 and 3,0,0,0; other modes switch reporting off.
     private mutating func setReporting(_ list: ATParameters) throws(ATSyntaxError) -> Reply {
         var parameters = list
         let mode = try parameters.number(in: 0...3)
@@ -82,7 +82,7 @@ extension AudioGateway {
         return .done
     }
 
-    /// AT+BIA: one field for each indicator; an empty one keeps, more fields than indicators are let pass.
+    /// Handles AT+BIA: one field for each indicator; an empty field keeps the setting, surplus fields are ignored.
     private mutating func setActivation(_ list: ATParameters) throws(ATSyntaxError) -> Reply {
         var parameters = list
         var next = deactivated
@@ -100,7 +100,7 @@ extension AudioGateway {
         return .done
     }
 
-    /// All three forms are answered OK even without the feature: some headsets wait for it.
+    /// Answers all three forms with OK even without the feature: some headsets wait for it.
     private mutating func respondAboutHFIndicators(_ command: ATCommand) throws(ATSyntaxError) -> Reply {
         let ours = features.contains(.hfIndicators) ? hfIndicatorIsOn.keys.sorted() : []
         switch command.form {
@@ -122,7 +122,8 @@ extension AudioGateway {
         return .done
     }
 
-    /// AT+BIEV: ERROR for one that is unknown, switched off or out of range; the connection stays (docs/inside/Interop.md A16).
+    /// Handles AT+BIEV: ERROR for an indicator that is unknown, switched off or out of range; the connection stays
+    /// (docs/inside/Interop.md A16).
     private mutating func takeHFIndicator(_ list: ATParameters) throws(ATSyntaxError) -> Reply {
         var parameters = list
         let id = try parameters.number()

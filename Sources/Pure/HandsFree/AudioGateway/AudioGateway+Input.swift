@@ -1,8 +1,8 @@
 package import BluetoothTypes
 
-/// From the bytes of the headset to the commands that are carried out, one at a time.
+/// Processes the headset's bytes to commands, one at a time.
 extension AudioGateway {
-    /// - Parameter bytes: in any split.
+    /// - Parameter bytes: split at any position.
     package mutating func bytesReceived(_ bytes: some Sequence<UInt8>, at now: Instant) -> [Action] {
         for input in reader.read(bytes) where isOpen {
             receive(input, at: now)
@@ -23,11 +23,11 @@ extension AudioGateway {
         }
     }
 
-    /// Whether the line gets a result code. Only what begins with AT does: a headset that echoes what it hears, or sends
-    /// result codes itself, would be in an endless dialogue with us. In the Headset Profile the AT may be missing.
+    /// Whether the line receives a result code. Only lines that begin with AT do: a headset that echoes its input, or sends
+    /// result codes itself, would cause an endless exchange. In the Headset Profile the AT may be missing.
     ///
-    /// An empty line gets OK, because some headsets send one and wait. A headset that has sent something else gets silence
-    /// for it too: each line that it echoes begins with an empty one.
+    /// An empty line receives OK, because some headsets send one and wait. A headset that has sent anything else receives no
+    /// answer to it: each echoed line begins with an empty one.
     private mutating func isAnswered(_ input: ATReader.Input) -> Bool {
         switch input {
         case .problem: return true

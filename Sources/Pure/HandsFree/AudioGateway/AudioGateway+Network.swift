@@ -1,7 +1,7 @@
 import BluetoothTypes
 import Telephony
 
-/// What the headset asks about calls and network and how it wants to be told: +CLCC, +BCDI, +CLIP, +CCWA, +CNUM, +COPS,
+/// The headset's queries about calls and network, and its settings for reports: +CLCC, +BCDI, +CLIP, +CCWA, +CNUM, +COPS,
 /// +CMEE.
 extension AudioGateway {
     mutating func respondAboutNetwork(
@@ -33,7 +33,7 @@ extension AudioGateway {
         return .done
     }
 
-    /// The calls as AT+CLCC lists them.
+    /// The calls in the order of AT+CLCC.
     private var listedCalls: [Call] {
         guard configuration.quirks.secondCallWaits else { return shownCalls }
         return shownCalls.map { call in
@@ -44,7 +44,7 @@ extension AudioGateway {
         }
     }
 
-    /// +BCDI for each call that AT+CLCC lists as active or held (HFP 1.10 §4.37), since it was answered.
+    /// Sends +BCDI for each call that AT+CLCC lists as active or held (HFP 1.10 §4.37), counted from its answer.
     private mutating func sendDurations(at now: Instant) {
         for call in calls.calls where call.id != responseAndHold.call {
             guard call.state == .active || call.state == .held, let start = startedAt[call.id] else { continue }
@@ -53,7 +53,7 @@ extension AudioGateway {
         }
     }
 
-    /// AT+CCWA=n, with or without mode and class behind it, which mean nothing here.
+    /// Reads AT+CCWA=n; mode and class after it are optional and ignored.
     private func callWaitingFlag(_ list: ATParameters) throws(ATSyntaxError) -> Bool {
         var parameters = list
         let value = try parameters.number(in: 0...1)

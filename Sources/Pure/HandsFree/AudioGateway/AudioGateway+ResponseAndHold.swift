@@ -1,18 +1,18 @@
 import Telephony
 
-/// An incoming call that is kept waiting: neither answered nor held as +CIEV knows it (HFP 1.9 §4.30).
+/// An incoming call that is kept waiting: for +CIEV neither answered nor held (HFP 1.9 §4.30).
 struct ResponseAndHoldState: Sendable {
-    /// The call that is kept waiting now.
+    /// The call that is being kept waiting.
     var call: CallID?
-    /// What +BTRH said already of a change that the next snapshot brings.
+    /// Change already reported by +BTRH that the next snapshot will contain.
     var announced: ResponseAndHold?
 
     var isHolding: Bool { call != nil || announced == .hold }
 }
 
 extension AudioGateway {
-    /// +BTRH for what became of the call, whoever did it: an incoming call that is held at once is kept waiting; what was
-    /// kept waiting is answered or over.
+    /// Sends +BTRH for a change of the call, whatever caused it: an incoming call that is held at once is kept waiting; a
+    /// call that was kept waiting is answered or has ended.
     mutating func followResponseAndHold(_ before: CallSnapshot) {
         guard configuration.responseAndHold else { return }
         if let id = responseAndHold.call {
@@ -33,8 +33,8 @@ extension AudioGateway {
         if calls.calls.isEmpty { responseAndHold.announced = nil }
     }
 
-    /// After the OK of AT+BTRH, unless the snapshot was quicker. Before the service level connection is established only
-    /// AT+BTRH? tells.
+    /// Announces the result after the OK of AT+BTRH, unless the snapshot arrived earlier. Before the service level
+    /// connection is established only AT+BTRH? reports it.
     mutating func responseAndHoldDone(_ value: ResponseAndHold) {
         let line = Deferred.line(.responseAndHold(value.rawValue))
         guard !deferred.contains(line) else { return }
@@ -42,13 +42,13 @@ extension AudioGateway {
         responseAndHold.announced = value
     }
 
-    /// The headset hung up on the call that is kept waiting: it knows, without +BTRH (HFP 1.9 §4.30.6).
+    /// Handles the headset's hang-up on the call that is kept waiting: no +BTRH, because it knows (HFP 1.9 §4.30.6).
     mutating func hungUp(_ id: CallID) {
         guard responseAndHold.call == nil else {
             if responseAndHold.call == id { responseAndHold.announced = .reject }
             return
         }
-        // The snapshot was quicker.
+        // The snapshot arrived earlier.
         deferred.removeAll { $0 == .line(.responseAndHold(ResponseAndHold.reject.rawValue)) }
     }
 

@@ -1,12 +1,12 @@
 import BluetoothTypes
 
-/// Commands outside the profile that headsets send: battery levels, power, mute, and wishes.
+/// Vendor commands of headsets: battery levels, power, mute, and routing preferences.
 extension AudioGateway {
     mutating func respondToVendor(_ name: CommandName, _ command: ATCommand) throws(ATSyntaxError) -> Reply {
         var parameters = command.parameters
         switch (name, command.form) {
         case (.appleAccessory, .set):
-            // Vendor, product and version; not always in hexadecimal, and nothing here depends on it (docs/inside/Interop.md A12).
+            // Vendor, product and version; not always hexadecimal, and not used here (docs/inside/Interop.md A12).
             guard let identity = parameters.text() else { throw .missing }
             guard identity.split(separator: "-", omittingEmptySubsequences: false).count == 3 else { throw .malformed }
             let name = configuration.quirks.appleName ?? configuration.appleName
@@ -14,7 +14,7 @@ extension AudioGateway {
             return .done
         case (.appleEvent, .set): return try takeAppleEvent(&parameters)
         case (.appleVoiceAssistant, .read):
-            // 0: there is none on this platform.
+            // 0: not available on this platform.
             send(.appleVoiceAssistant(0))
             return .done
         case (.appleEyesFree, .set):
@@ -46,7 +46,7 @@ extension AudioGateway {
 
     // MARK: Apple
 
-    /// AT+IPHONEACCEV=count,key,value,…: key 1 is the battery from 0 to 9, key 2 whether it is docked.
+    /// Handles AT+IPHONEACCEV=count,key,value,…: key 1 is the battery from 0 to 9, key 2 whether it is docked.
     private mutating func takeAppleEvent(_ parameters: inout ATParameters) throws(ATSyntaxError) -> Reply {
         let count = try parameters.number(in: 0...16)
         var level: Int?
@@ -72,7 +72,7 @@ extension AudioGateway {
 
     // MARK: Plantronics
 
-    /// AT+XEVENT=BATTERY,level,levels,minutes,charging; the short form has the level alone, of ten. Other events are
+    /// Handles AT+XEVENT=BATTERY,level,levels,minutes,charging; the short form has only the level, of ten. Other events are
     /// passed on by their word.
     private mutating func takePlantronicsEvent(_ parameters: inout ATParameters) throws(ATSyntaxError) -> Reply {
         guard let word = parameters.text() else { throw .missing }
@@ -124,7 +124,7 @@ extension AudioGateway {
             tell(.microphoneMuted(try parameters.number(in: 0...1) == 1))
             return .done
         case "XHSTBATSOH", "MGNP":
-            // The battery's health; buttons of which the profile knows nothing.
+            // The battery's health; buttons that the profile does not define.
             tell(.vendor(ATText.word(word)))
             return .done
         default: return .refuse(.notSupported)
@@ -133,8 +133,8 @@ extension AudioGateway {
 
     // MARK: CSR
 
-    /// AT+CSRSF=caller name,text,messages,battery,power,codecs,bandwidths: we take the battery and the power, and have none of
-    /// its codecs. The last two fields are optional.
+    /// Handles AT+CSRSF=caller name,text,messages,battery,power,codecs,bandwidths: we accept the battery and the power, and
+    /// support none of its codecs. The last two fields are optional.
     private mutating func exchangeCSRFeatures(_ parameters: inout ATParameters) throws(ATSyntaxError) -> Reply {
         let theirs = try parameters.numbers(limit: 7)
         guard theirs.count >= 5 else { throw .missing }
@@ -142,14 +142,15 @@ extension AudioGateway {
         return .done
     }
 
-    /// AT+CSR=0 switches all off; AT+CSR=(4,1),(5,0) some on or off. What is not there is not asked for.
+    /// Handles AT+CSR=0, which switches all off, and AT+CSR=(4,1),(5,0), which switches some on or off. Unlisted indicators
+    /// stay off.
     private mutating func takeCSRIndicators(_ bytes: [UInt8]) throws(ATSyntaxError) -> Reply {
         if bytes == [UInt8(ascii: "0")] { return .done }
         _ = try CSRIndicator.list(bytes)
         return .done
     }
 
-    /// AT+CSRFN=(6,codec),(7,bandwidth): CVSD is what we have anyway; everything else is refused.
+    /// Handles AT+CSRFN=(6,codec),(7,bandwidth): CVSD is always available; everything else is refused.
     private mutating func refuseCSRCodec(_ bytes: [UInt8]) throws(ATSyntaxError) -> Reply {
         let wanted = try CSRIndicator.list(bytes)
         let isCVSD = wanted.first == CSRIndicator(index: CSRIndicator.codecs, value: 1)

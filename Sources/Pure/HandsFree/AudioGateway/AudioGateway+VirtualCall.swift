@@ -1,33 +1,34 @@
 import Telephony
 
-/// Whether the headset is shown a call that is none.
+/// State of the virtual call that is shown to the headset while there is none.
 struct VirtualCallState: Sendable {
-    /// It is shown.
+    /// The headset sees it.
     var isShown = false
-    /// Somebody asked for it.
+    /// Requested by an application.
     var isAsked = false
-    /// The headset hung up on it; it does not come back before the audio link went and came.
+    /// The headset hung up on it; it stays hidden until the audio link has been closed and reopened.
     var isDismissed = false
 
-    /// What AT+CLCC lists: the indicator `call` needs an entry, or some headsets ask again and again.
+    /// Entry for AT+CLCC: with the indicator `call` on, some headsets query until they get one.
     static let call = Call(id: CallID(0), provider: "", direction: .outgoing, state: .active, index: 1)
 }
 
 extension AudioGateway {
-    /// Somebody who reports no calls speaks to the headset, or has ended. Nothing happens unless the configuration allows it.
+    /// Reports that an application without calls starts or stops using the headset. No effect unless the configuration
+    /// allows it.
     package mutating func setVirtualCall(_ isOn: Bool) -> [Action] {
         virtualCall.isAsked = isOn
         if isOn { virtualCall.isDismissed = false }
         return finish()
     }
 
-    /// The calls as this headset is shown them.
+    /// Calls as shown to this headset.
     var shownCalls: [Call] {
         if virtualCall.isShown { return [VirtualCallState.call] }
         return calls.calls.filter { $0.state != .setup }
     }
 
-    /// Brings the virtual call in line with the audio and with the real calls; one change of one indicator.
+    /// Shows or hides the virtual call according to the audio and the real calls; changes one indicator once.
     mutating func followAudio() {
         guard configuration.virtualCall != .never, !isHeadsetProfile else { return }
         if !audio.isInUse, !virtualCall.isAsked { virtualCall.isDismissed = false }
@@ -37,7 +38,7 @@ extension AudioGateway {
         report(.call)
     }
 
-    /// Ends it when a real call is there; the caller reports.
+    /// Hides the virtual call when a real one exists; the caller reports it.
     mutating func yieldVirtualCall() {
         if virtualCall.isShown, !wantsVirtualCall { virtualCall.isShown = false }
     }

@@ -1,16 +1,16 @@
 import BluetoothTypes
 
-/// The volumes of one headset as far as both sides said them.
+/// Volumes of one headset as reported by either side.
 struct VolumeState: Sendable {
-    /// To be sent when the service level connection is there.
+    /// To be sent once the service level connection is established.
     var wanted: [AudioGateway.VolumeDirection: Int] = [:]
-    /// What either side said last.
+    /// Latest value from either side.
     var known: [AudioGateway.VolumeDirection: Int] = [:]
     /// When `stale` is sent again.
     var resendAt: Instant?
-    /// What was known before the audio link came up and not said since.
+    /// Volumes known before the audio link opened and not reported since.
     var stale: Set<AudioGateway.VolumeDirection> = []
-    /// When the headset was told last that it is too loud, and when it is told next.
+    /// Time of the last correction of a too loud headset, and of the next one.
     var correctedAt: Instant?
     var correctAt: Instant?
 
@@ -20,20 +20,20 @@ struct VolumeState: Sendable {
     }
 }
 
-/// +VGS and +VGM, both ways: 0…15, where 15 is the loudest.
+/// +VGS and +VGM in both directions: 0…15, where 15 is the loudest.
 extension AudioGateway {
-    /// Time from the audio link to the volume again, for headsets that forget it.
+    /// Time from the audio link until the volume is repeated, for headsets that forget it.
     package static let forgetfulness = Duration.milliseconds(1500)
-    /// Least time between two corrections: a headset may answer each with the same volume again.
+    /// Minimum interval of corrections: a headset may answer each with the same volume again.
     package static let correctionInterval = Duration.milliseconds(500)
 
-    /// Sent when the headset has the feature remote volume; before the service level connection is established it waits.
-    /// Values are clamped to 0…15, and to the ceiling.
+    /// Sets the speaker volume. Sent when the headset supports remote volume; waits until the service level connection is
+    /// established. Values are clamped to 0…15, and to the ceiling.
     package mutating func setSpeakerVolume(_ value: Int) -> [Action] {
         setVolume(.speaker, value)
     }
 
-    /// The same for the microphone gain.
+    /// Sets the microphone gain; otherwise as `setSpeakerVolume`.
     package mutating func setMicrophoneVolume(_ value: Int) -> [Action] {
         setVolume(.microphone, value)
     }
@@ -50,7 +50,7 @@ extension AudioGateway {
         sendVolume(direction, value)
     }
 
-    /// The loudest that a volume may be.
+    /// Maximum of a volume.
     private func limit(of direction: VolumeDirection) -> Int {
         switch direction {
         case .speaker: configuration.speakerCeiling
@@ -60,7 +60,7 @@ extension AudioGateway {
 
     private mutating func sendVolume(_ direction: VolumeDirection, _ wanted: Int) {
         let value = min(wanted, limit(of: direction))
-        // One that said itself that it is too loud has volume, whatever its features say.
+        // A headset that reported a too high volume supports volumes, whatever its features say.
         let isTooLoud = volume.known[direction].map { $0 > limit(of: direction) } ?? false
         guard isHeadsetProfile || connection.features.contains(.remoteVolume) || isTooLoud else { return }
         switch direction {
@@ -74,7 +74,7 @@ extension AudioGateway {
         volume.said(direction, value)
     }
 
-    /// The audio link came up.
+    /// Schedules the repeated volumes after the audio link has opened.
     mutating func planVolumeResend(at now: Instant) {
         let delay = configuration.volumeResend ?? (configuration.quirks.forgetsVolume ? Self.forgetfulness : nil)
         guard let delay, !volume.known.isEmpty else { return }
@@ -91,7 +91,7 @@ extension AudioGateway {
         }
     }
 
-    /// Tells a headset that is louder than it may be how loud it may be, now or when it has had time to do as it was told.
+    /// Lowers a headset that is louder than the ceiling, now or after the minimum interval.
     mutating func enforceCeiling(at now: Instant) {
         let ceiling = configuration.speakerCeiling
         guard isOpen, let value = volume.known[.speaker], value > ceiling else {

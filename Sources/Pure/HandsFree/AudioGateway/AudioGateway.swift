@@ -1,19 +1,20 @@
 package import BluetoothTypes
 package import Telephony
 
-/// Us, towards one headset: the Audio Gateway of the Hands-Free Profile (HFP 1.9), from the first byte of the RFCOMM
+/// Our side towards one headset: the Audio Gateway of the Hands-Free Profile (HFP 1.9), from the first byte of the RFCOMM
 /// channel to its end; by configuration that of the Headset Profile (HSP 1.2).
 ///
-/// Every input returns what to do, in order; the caller does all of it before the next input. The rules that order lines:
-/// - One command at a time. Commands behind one that waits for a request are kept and answered in their turn.
-/// - A reply goes before anything unsolicited; what happens meanwhile is sent after it.
-/// - Nothing unsolicited before the service level connection is established; what the headset has then read is brought
-///   up to date at once.
-/// - +CIEV only for a value that changed and that this headset does not have already. What changes while reporting is
-///   off, or while the indicator is off, is not made up for: AT+CIND? tells.
+/// Every input returns the actions to perform, in order; the caller performs all of them before the next input. Rules for
+/// the order of lines:
+/// - One command at a time. Commands behind one that waits for a request are queued and answered in turn.
+/// - A reply precedes anything unsolicited; events in between are sent after it.
+/// - Nothing unsolicited before the service level connection is established; values that the headset has read by then are
+///   updated at once.
+/// - +CIEV only for a value that changed and that this headset does not have already. Changes while reporting or the
+///   indicator is off are not sent later: AT+CIND? reports them.
 package struct AudioGateway: Sendable {
     package private(set) var configuration: AudioGatewayConfiguration
-    /// As +BRSF says them.
+    /// Features as sent in +BRSF.
     package let features: AudioGatewayFeatures
     package internal(set) var isOpen = false
 
@@ -22,7 +23,7 @@ package struct AudioGateway: Sendable {
     var connection: ServiceLevelConnection
     var audio: CodecNegotiation
 
-    // What is true here.
+    // Our state.
     var calls = CallSnapshot.empty
     var startedAt: [CallID: Instant]
     var values: IndicatorValues
@@ -32,12 +33,12 @@ package struct AudioGateway: Sendable {
     var isVoiceRecognitionOn = false
     var responseAndHold = ResponseAndHoldState()
     var virtualCall = VirtualCallState()
-    /// The network went while a call was up that still is.
+    /// The network was lost during a call that is still up.
     var hasLostNetwork = false
-    /// When the last call ended, as long as the loss of the network may still be the reason.
+    /// When the last call ended, while a loss of the network may still be the reason.
     var callLostAt: Instant?
 
-    // What the headset knows and wants.
+    // The headset's state and settings.
     var sent: [Indicator: Int] = [:]
     var isReporting = false
     var deactivated: Set<Indicator> = []
@@ -47,19 +48,19 @@ package struct AudioGateway: Sendable {
     var announcedInbandRing: Bool
     var allowsInbandRing = true
 
-    // What is under way.
+    // Work in progress.
     var queue: [ATReader.Input] = []
     var awaiting: Awaiting?
     var deferred: [Deferred] = []
     var afterReply: [CodecNegotiation.Action] = []
     var ringAt: Instant?
-    /// When `callsetup` is told once more.
+    /// When `callsetup` is repeated.
     var reminderAt: Instant?
     var audioWanted: AudioWish?
     var volume = VolumeState()
-    /// The headset has sent a line that is no command.
+    /// The headset has sent a line that is not a command.
     var saysOtherThings = false
-    /// A command is being worked on and has no reply yet.
+    /// A command is being processed and has no reply yet.
     private var isResponding = false
     private var lastRequest: UInt32 = 0
     private var deadline: Instant?
@@ -72,15 +73,15 @@ package struct AudioGateway: Sendable {
         let deadline: Instant
     }
 
-    /// The audio connection was wanted before the service level connection was there.
+    /// The audio connection was requested before the service level connection was established.
     struct AudioWish: Sendable {
         let hint: VoiceCodec?
     }
 
-    /// What goes out after the reply that is due.
+    /// Line to send after the reply that is due.
     enum Deferred: Hashable, Sendable {
         case line(ATResultCode)
-        /// The value of an indicator as it is then, if the headset does not have it.
+        /// The indicator's value at that time, if the headset does not have it.
         case report(Indicator)
 
         var line: ATResultCode? {
@@ -95,8 +96,8 @@ package struct AudioGateway: Sendable {
     package static let deferredLimit = 256
 
     /// - Parameters:
-    ///   - calls: what is up already.
-    ///   - startedAt: when those of them were answered that are; one that is missing counts from `start`.
+    ///   - calls: existing calls.
+    ///   - startedAt: when the answered ones were answered; a missing one counts from `start`.
     package init(
         configuration: AudioGatewayConfiguration, calls: CallSnapshot = .empty, startedAt: [CallID: Instant] = [:]
     ) {
@@ -120,8 +121,8 @@ package struct AudioGateway: Sendable {
         take(shownIndicators)
     }
 
-    /// Takes what may change while the headset is connected: the codecs, from the next audio connection on, and the name of
-    /// the network. What +BRSF has said holds until the headset connects again.
+    /// Applies the settings that may change while the headset is connected: the codecs, from the next audio connection on,
+    /// and the name of the network. The features of +BRSF stay until the headset reconnects.
     package mutating func reconfigure(codecs: [VoiceCodec], networkOperator: String?) {
         configuration.networkOperator = networkOperator
         guard codecs != configuration.codecs else { return }
@@ -129,13 +130,13 @@ package struct AudioGateway: Sendable {
         audio.offer(configuration.usableCodecs)
     }
 
-    /// What ATD>n; dials, and what +CNUM says.
+    /// Sets the numbers of ATD>n; and +CNUM.
     package mutating func setNumbers(memory: [Int: String], subscriberNumbers: [SubscriberNumber]) {
         configuration.memory = memory
         configuration.subscriberNumbers = subscriberNumbers
     }
 
-    /// Takes the loudest that the headset may be from now on, 0…15; one that is louder is told.
+    /// Sets the maximum speaker volume, 0…15, and lowers a headset that is louder.
     package mutating func setSpeakerCeiling(_ value: Int, at now: Instant) -> [Action] {
         configuration.speakerCeiling = min(max(value, 0), 15)
         if let known = volume.known[.speaker], known > configuration.speakerCeiling {
@@ -147,14 +148,14 @@ package struct AudioGateway: Sendable {
 
     package var isEstablished: Bool { connection.isEstablished }
 
-    /// The codec of the open or wanted link, for status.
+    /// Codec of the open or requested link, for status.
     package var audioState: CodecNegotiation.State { audio.state }
 
-    /// What was learnt of the headset's codecs, this connection included.
+    /// Knowledge about the headset's codecs, including this connection's.
     package var codecMemory: CodecMemory { audio.memory }
 
-    /// Bytes and lines kept for later: what a headset can make us hold. At most `ATReader.limit` bytes for each line of the
-    /// queue and one more.
+    /// Bytes and lines stored for a headset: limits what it can make us hold. At most `ATReader.limit` bytes for each line
+    /// of the queue and one more.
     package var keptBytes: Int {
         reader.keptBytes + queue.reduce(0) { $0 + $1.byteCount }
             + deferred.reduce(0) { $0 + ($1.line?.text.utf8.count ?? 0) }
@@ -169,7 +170,7 @@ package struct AudioGateway: Sendable {
 
     // MARK: The channel
 
-    /// The RFCOMM channel is open: the headset begins. One of the Headset Profile is connected with that.
+    /// Starts on an open RFCOMM channel: the headset begins. In the Headset Profile it is connected at once.
     package mutating func start(at now: Instant) -> [Action] {
         isOpen = true
         noteStarts(at: now)
@@ -181,7 +182,8 @@ package struct AudioGateway: Sendable {
         return finish()
     }
 
-    /// The channel is gone. Calls are untouched (docs/inside/Gateway.md rule 10); closing the audio link is the caller's.
+    /// Handles the loss of the channel. Calls are untouched (docs/inside/Gateway.md rule 10); the caller closes the audio
+    /// link.
     package mutating func connectionLost() -> [Action] {
         isOpen = false
         queue = []
@@ -190,7 +192,7 @@ package struct AudioGateway: Sendable {
         return finish()
     }
 
-    /// The outcome of a request; an id that is not waited for changes nothing.
+    /// Handles the outcome of a request; an unexpected id changes nothing.
     package mutating func requestCompleted(
         _ id: GatewayRequestID, _ outcome: RequestOutcome, at now: Instant
     ) -> [Action] {
@@ -199,7 +201,7 @@ package struct AudioGateway: Sendable {
         return finish()
     }
 
-    /// The deadline that `.setDeadline` named, or any later time.
+    /// Handles the deadline set by `.setDeadline`, or any later time.
     package mutating func deadlineReached(at now: Instant) -> [Action] {
         deadline = deadline.flatMap { $0 <= now ? nil : $0 }
         guard isOpen else { return finish() }
@@ -272,7 +274,7 @@ package struct AudioGateway: Sendable {
         if isOpen { queue = Array(waiting) }
     }
 
-    /// After a reply: what waited for it.
+    /// Handles everything that waited for the reply.
     private mutating func settle(at now: Instant) {
         let negotiation = afterReply
         afterReply = []
@@ -293,12 +295,12 @@ package struct AudioGateway: Sendable {
             }
         }
         perform(negotiation)
-        // The next command may be here already: it sees what this one did.
+        // The next command may already be queued: it must see the effects of this one.
         followAudio()
         ringIfDue(at: now)
     }
 
-    /// The service level connection is there: what the headset could not be told before.
+    /// Reports to the headset what was withheld until the service level connection was established.
     private mutating func announce(at now: Instant) {
         let common = connection.usesHFIndicators ? connection.hfIndicators.filter { hfIndicatorIsOn[$0] != nil } : []
         perform(audio.support(connection.usesCodecNegotiation, at: now))
@@ -324,7 +326,7 @@ package struct AudioGateway: Sendable {
 
     // MARK: Building blocks of the extensions
 
-    /// How a command is answered; lines that belong to the answer are sent before.
+    /// Answer to a command; further lines of the answer are sent before it.
     enum Reply: Sendable {
         case done
         case refuse(CMEError)
@@ -339,10 +341,10 @@ package struct AudioGateway: Sendable {
         actions.append(.event(event))
     }
 
-    /// A reply goes before anything unsolicited.
+    /// A reply precedes anything unsolicited.
     var isReplyDue: Bool { awaiting != nil || isResponding }
 
-    /// Sends a line that no command asked for, now or after the reply that is due. The Headset Profile has only three.
+    /// Sends an unsolicited line, now or after the reply that is due. The Headset Profile has only three.
     mutating func sendUnsolicited(_ line: ATResultCode) {
         guard isOpen, connection.isEstablished, !isHeadsetProfile || line.isOfHeadsetProfile else { return }
         guard isReplyDue else {
@@ -379,7 +381,7 @@ package struct AudioGateway: Sendable {
         actions.append(.closeConnection(reason))
     }
 
-    /// Every input ends here: the deadline if it changed, and all that was collected.
+    /// Ends every input: returns the collected actions, and the deadline if it changed.
     mutating func finish() -> [Action] {
         followAudio()
         var next: Instant?
@@ -393,7 +395,7 @@ package struct AudioGateway: Sendable {
         let result: [Action]
         if next != deadline {
             deadline = next
-            // Closing is the last thing that is ever said.
+            // Nothing may follow a close.
             let end = isOpen ? actions.endIndex : actions.lastIndex { $0.isClose } ?? actions.endIndex
             result = Array(actions[..<end]) + [.setDeadline(next)] + Array(actions[end...])
         } else {

@@ -1,7 +1,7 @@
 package import BluetoothTypes
 package import Telephony
 
-/// Names one request of one gateway until it is completed.
+/// Identifies one request of one gateway until it is completed.
 package struct GatewayRequestID: Hashable, Sendable {
     package let value: UInt32
 
@@ -11,7 +11,7 @@ package struct GatewayRequestID: Hashable, Sendable {
 }
 
 extension AudioGateway {
-    /// What the caller has to do, in order.
+    /// Actions for the caller, in order.
     package enum Action: Hashable, Sendable {
         case send(ATResultCode)
         /// Answered by `requestCompleted` with the same id; the headset waits meanwhile.
@@ -23,7 +23,7 @@ extension AudioGateway {
         /// Accept the link that the headset is opening; answered by `audioOpened` or `audioFailed`.
         case acceptAudio(VoiceCodec)
         case rejectAudio
-        /// Call `deadlineReached` then, once; replaces an earlier one, nil cancels it.
+        /// Call `deadlineReached` at this time, once; replaces an earlier deadline, nil cancels it.
         case setDeadline(Instant?)
         case event(Event)
         /// End this headset's connection; no more actions follow.
@@ -32,7 +32,7 @@ extension AudioGateway {
         case fault(String)
     }
 
-    /// What became known.
+    /// Information for the caller.
     package enum Event: Hashable, Sendable {
         case established(Negotiated)
         case volume(VolumeDirection, Int)
@@ -40,21 +40,21 @@ extension AudioGateway {
         case powerSource(PowerSource)
         case hfIndicator(HFIndicator, Int)
         case button(Button)
-        /// What the headset offers in AT+BAC, known codecs only.
+        /// Codecs offered by the headset in AT+BAC, known ones only.
         case codecs([VoiceCodec])
-        /// A rung of the ladder was left: what the memory of the ladder wants to know.
+        /// A rung of the ladder was left; updates the memory of the ladder.
         case codecFailed(VoiceCodec, AudioFailure)
-        /// No audio connection after all; nothing is tried any more.
+        /// The audio connection failed for good; no further attempt.
         case audioFailed(AudioFailure)
-        /// AT+BCC: the headset asked for the audio connection; the codec is being agreed on.
+        /// AT+BCC: the headset requested the audio connection; the codec is being negotiated.
         case audioRequested
         /// AT+NREC=0: the headset does its own echo cancelling and noise reduction until it disconnects.
         case ownNoiseReduction
         case voiceRecognition(Bool)
-        /// The person muted the headset's microphone in the headset.
+        /// The user muted the microphone on the headset.
         case microphoneMuted(Bool)
         case audioPolicy(SinkAudioPolicy)
-        /// A word that a headset said about itself: `DON`, `DOFF`, `USER-AGENT`… (AT+XEVENT); safe to show.
+        /// A status word of the headset: `DON`, `DOFF`, `USER-AGENT`… (AT+XEVENT); safe to print.
         case vendor(String)
     }
 
@@ -65,17 +65,17 @@ extension AudioGateway {
     package enum Button: Hashable, Sendable {
         /// AT+CKPD=200, which some hands-free headsets send as well. In the Headset Profile a request may follow.
         case callKey
-        /// AT+CHUP on a call that is none: the person wants to hear no more (`VirtualCall`).
+        /// AT+CHUP on a virtual call: the user wants the audio to end (`VirtualCall`).
         case hangUp
     }
 
-    /// What both sides agreed on in the service level connection.
+    /// Results of the service level connection's negotiation.
     package struct Negotiated: Hashable, Sendable {
         package let handsFree: HandsFreeFeatures
         package let gateway: AudioGatewayFeatures
-        /// nil: the headset did not say.
+        /// nil: the headset did not send any.
         package let codecs: [VoiceCodec]?
-        /// Those that both sides have.
+        /// Indicators supported by both sides.
         package let hfIndicators: [HFIndicator]
 
         package init(
@@ -92,9 +92,9 @@ extension AudioGateway {
     package enum CloseReason: String, Hashable, Sendable {
         /// The service level connection was not established in time.
         case setUpTimedOut
-        /// Too many commands, or too many behind one that is being worked on.
+        /// Too many commands, or too many queued behind one in progress.
         case flooded
-        /// More lines wait for a reply to go first than a headset can want.
+        /// More lines wait for a reply than any legitimate headset causes.
         case outputOverflow
     }
 
@@ -103,7 +103,7 @@ extension AudioGateway {
         case done
         case failed(CMEError)
 
-        /// The outcome of `CallTable`, as a headset sees it.
+        /// Converts the outcome of `CallTable` for a headset.
         package init(_ outcome: CallRequestOutcome) {
             switch outcome {
             case .done: self = .done

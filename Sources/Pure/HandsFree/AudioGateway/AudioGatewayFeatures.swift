@@ -1,4 +1,4 @@
-/// What we can do, as +BRSF says it (HFP 1.9 §4.34.2). Bits 15 and up stay zero.
+/// Our features as sent in +BRSF (HFP 1.9 §4.34.2). Bits 15 and up stay zero.
 package struct AudioGatewayFeatures: OptionSet, Hashable, Sendable {
     package let rawValue: UInt32
 
@@ -23,13 +23,13 @@ package struct AudioGatewayFeatures: OptionSet, Hashable, Sendable {
     /// HFP 1.10.
     package static let callDuration = AudioGatewayFeatures(rawValue: 1 << 14)
 
-    /// HFP 1.9 without what needs a service of its own; call duration only when configured.
+    /// HFP 1.9 without features that need a service of their own; call duration only when configured.
     package static let standard: AudioGatewayFeatures = [
         .threeWay, .inbandRing, .rejectCall, .enhancedCallStatus, .enhancedCallControl, .extendedErrors,
         .codecNegotiation, .hfIndicators, .settingsS4,
     ]
 
-    /// The words of `btcall-lab gateway` and of the configuration, in the order of the bits.
+    /// Words used by `btcall-lab gateway` and the configuration, in the order of the bits.
     package static let words: [(word: String, feature: AudioGatewayFeatures)] = [
         ("three_way", .threeWay), ("ecnr", .echoCancelling), ("voice_recognition", .voiceRecognition),
         ("inband_ring", .inbandRing), ("voice_tag", .voiceTag), ("reject_call", .rejectCall),
@@ -39,14 +39,14 @@ package struct AudioGatewayFeatures: OptionSet, Hashable, Sendable {
         ("vr_text", .voiceRecognitionText), ("call_duration", .callDuration),
     ]
 
-    /// Nil for a word that is not known.
+    /// Nil for an unknown word.
     package init?(word: String) {
         guard let known = Self.words.first(where: { $0.word == word }) else { return nil }
         self = known.feature
     }
 }
 
-/// What the headset can do, as AT+BRSF says it; bits that we do not know are kept out.
+/// The headset's features from AT+BRSF; unknown bits are removed.
 package struct HandsFreeFeatures: OptionSet, Hashable, Sendable {
     package let rawValue: UInt32
 
@@ -68,7 +68,7 @@ package struct HandsFreeFeatures: OptionSet, Hashable, Sendable {
     package static let voiceRecognitionText = HandsFreeFeatures(rawValue: 1 << 11)
 }
 
-/// The profile version of the service record. It changes nothing in the dialogue, which goes by feature bits.
+/// Profile version of the service record. It does not affect the dialogue, which depends on feature bits.
 package enum ProfileVersion: UInt16, Hashable, Sendable, CaseIterable {
     case hfp15 = 0x0105
     case hfp16 = 0x0106
@@ -83,6 +83,6 @@ package enum ProfileVersion: UInt16, Hashable, Sendable, CaseIterable {
         self = version
     }
 
-    /// As people write it: `1.9`.
+    /// Usual notation: `1.9`.
     package var word: String { "\(rawValue >> 8).\(rawValue & 0xFF)" }
 }

@@ -1,12 +1,12 @@
-/// The charge of a headset as it said it itself.
+/// Battery charge as reported by a headset.
 package struct BatteryReport: Hashable, Sendable {
-    /// Which of the ways it used; a headset that uses several may say several things (docs/inside/Interop.md A15).
+    /// Command that reported it; a headset that uses several may report different values (docs/inside/Interop.md A15).
     package enum Source: String, Hashable, Sendable, CaseIterable {
         /// AT+BIEV=2,…: 0…100
         case hfIndicator
         /// AT+IPHONEACCEV: 0…9
         case apple
-        /// AT+XEVENT=BATTERY,…: of as many levels as it says
+        /// AT+XEVENT=BATTERY,…: number of levels given by the headset
         case plantronics
         /// AT+CSRBATT: 0…9
         case csr
@@ -17,10 +17,10 @@ package struct BatteryReport: Hashable, Sendable {
     package let source: Source
     /// 0…100
     package let percent: Int
-    /// The number it said, of 0…`levels` - 1.
+    /// Reported number, of 0…`levels` - 1.
     package let level: Int
     package let levels: Int
-    /// nil: it did not say.
+    /// nil: not reported.
     package let isCharging: Bool?
 
     /// - Parameter percent: clamped to 0…100.
@@ -32,7 +32,7 @@ package struct BatteryReport: Hashable, Sendable {
         self.isCharging = isCharging
     }
 
-    /// Ten levels, 0…9: a tenth each, and none is empty (docs/inside/Interop.md A13).
+    /// Ten levels, 0…9: a tenth each, and none means empty (docs/inside/Interop.md A13).
     package init(_ source: Source, ofTen level: Int, isCharging: Bool? = nil) {
         self.init(source, percent: (level + 1) * 10, level: level, levels: 10, isCharging: isCharging)
     }

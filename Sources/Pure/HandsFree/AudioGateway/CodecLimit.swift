@@ -1,25 +1,25 @@
 package import BluetoothTypes
 
-/// Why the best codec of ours is not used with a headset.
+/// Reason why our best codec is not used with a headset.
 package enum CodecLimit: Hashable, Sendable {
-    /// The Headset Profile has CVSD alone.
+    /// The Headset Profile has only CVSD.
     case headsetProfile
-    /// We are to offer nothing better than CVSD.
+    /// Our configuration offers nothing better than CVSD.
     case notOffered
-    /// The headset offers nothing better than CVSD, or does not agree on codecs at all.
+    /// The headset offers nothing better than CVSD, or does not negotiate codecs.
     case headset
-    /// A quirk says that the headset cannot do this codec.
+    /// A quirk excludes this codec for the headset.
     case quirk(VoiceCodec)
     /// The adapter cannot carry this codec.
     case adapter(VoiceCodec)
-    /// This codec failed in so many connections in a row; 0: in this one alone.
+    /// This codec failed in this many consecutive connections; 0: only in this one.
     case failed(VoiceCodec, connections: Int)
-    /// The headset left +BCS without an answer in so many connections in a row.
+    /// The headset did not answer +BCS in this many consecutive connections.
     case unanswered(connections: Int)
 }
 
 extension CodecNegotiation {
-    /// Nil while nothing keeps our best codec from being tried.
+    /// Nil while our best codec can be tried.
     package var limit: CodecLimit? {
         guard ours.contains(where: { $0 != .cvsd }) else { return .notOffered }
         guard isSupported, let offered, let wanted = ours.first(where: { $0 != .cvsd && offered.contains($0) }) else {
@@ -34,7 +34,7 @@ extension CodecNegotiation {
 }
 
 extension AudioGateway {
-    /// Why the best codec of ours is not used; nil before the service level connection and while it is.
+    /// Reason why our best codec is not used; nil before the service level connection, and while that codec is used.
     package var codecLimit: CodecLimit? {
         guard isOpen, isEstablished else { return nil }
         guard !isHeadsetProfile else { return .headsetProfile }
@@ -48,7 +48,7 @@ extension AudioGateway {
         return .quirk(best)
     }
 
-    /// A person wants all codecs to be tried again: from the next audio connection on they are.
+    /// Lets all codecs be tried again on request, from the next audio connection on.
     package mutating func forgetCodecs() {
         audio.forget()
     }

@@ -1,21 +1,21 @@
 package import BluetoothTypes
 
-/// What the codec ladder learnt of one headset on one adapter. The shell keeps it: `AudioGatewayConfiguration.codecMemory`
-/// takes it in, `AudioGateway.codecMemory` gives it out. When to forget it is the shell's too: another adapter, another
-/// kernel, a person's wish.
+/// Knowledge of the codec ladder about one headset on one adapter. The shell stores it:
+/// `AudioGatewayConfiguration.codecMemory` passes it in, `AudioGateway.codecMemory` returns it. The shell also decides when
+/// to forget it: another adapter, another kernel, a user's request.
 ///
-/// One failure may be the radio's. What a headset did in two connections, and not otherwise in between, is taken as its
-/// nature; within one connection the ladder acts on the first failure.
+/// One failure may be the radio's. The same failure in two connections, without a success in between, is taken as the
+/// headset's nature; within one connection the ladder acts on the first failure.
 package struct CodecMemory: Hashable, Sendable {
-    /// Codecs that the adapter cannot carry; what is true of it for one headset is true for all.
+    /// Codecs that the adapter cannot carry; applies to all its headsets.
     package var lacking: Set<VoiceCodec>
-    /// The best codec that is left after those that failed last; nil: none did.
+    /// Best remaining codec below those that failed last; nil if none did.
     package private(set) var ceiling: VoiceCodec?
-    /// In how many connections in a row one failed.
+    /// Number of consecutive connections with a failure.
     package private(set) var failures: Int
-    /// In how many connections in a row the headset left every +BCS without an answer.
+    /// Number of consecutive connections in which the headset answered no +BCS.
     package private(set) var unanswered: Int
-    /// What the headset offered then; what was learnt of it holds while it offers the same.
+    /// Codecs that the headset offered then; the knowledge holds while it offers the same.
     package private(set) var offered: [VoiceCodec]
 
     package static let certainty = 2
@@ -32,7 +32,7 @@ package struct CodecMemory: Hashable, Sendable {
         self.offered = offered
     }
 
-    /// The best codec to try with a headset that offers this; nil: whatever both have.
+    /// Best codec to try with a headset that offers these; nil: no limit.
     package func ceiling(whileOffered codecs: [VoiceCodec]) -> VoiceCodec? {
         codecs == offered && failures >= Self.certainty ? ceiling : nil
     }
@@ -42,7 +42,7 @@ package struct CodecMemory: Hashable, Sendable {
         codecs == offered && unanswered >= Self.certainty
     }
 
-    /// A better codec failed and a lower one came up.
+    /// Records that a better codec failed and a lower one connected.
     ///
     /// - Parameter isFirst: of this connection; another failure in the same connection only lowers the ceiling.
     mutating func steppedDown(to codec: VoiceCodec, offered codecs: [VoiceCodec], isFirst: Bool) {
@@ -54,7 +54,7 @@ package struct CodecMemory: Hashable, Sendable {
         ceiling = isFirst || codec.rawValue < (ceiling ?? codec).rawValue ? codec : ceiling
     }
 
-    /// Nothing but CVSD without an agreement came up.
+    /// Records that only CVSD without an agreement connected.
     mutating func selectionUnanswered(offered codecs: [VoiceCodec]) {
         unanswered = codecs == offered ? min(unanswered + 1, 1000) : 1
         if codecs != offered { (ceiling, failures) = (nil, 0) }
@@ -65,7 +65,7 @@ package struct CodecMemory: Hashable, Sendable {
         unanswered = 0
     }
 
-    /// The codec came up at the first try.
+    /// Records that the codec connected at the first attempt.
     mutating func succeeded(_ codec: VoiceCodec) {
         guard let ceiling, codec.rawValue > ceiling.rawValue else { return }
         (self.ceiling, failures) = (nil, 0)

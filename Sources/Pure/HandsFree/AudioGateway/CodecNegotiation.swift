@@ -3,19 +3,19 @@ package import BluetoothTypes
 /// Agrees on a codec with the headset before the audio connection, and steps down when a codec cannot be connected
 /// (HFP 1.9 §4.11).
 ///
-/// The ladder is ours from best to CVSD, cut to what the headset offers. `start` picks a rung; what the headset agreed
-/// to last needs no +BCS again. A link that is refused is opened with CVSD at once, because all better codecs want the same
-/// of the radio (docs/inside/Gateway.md rule 2); the next one begins a rung lower than the one that failed, and what failed is not
-/// tried again until the headset sends another AT+BAC. A codec that the adapter cannot do is left for the next lower one.
-/// An unanswered +BCS is repeated once, then CVSD is proposed, then CVSD is connected unasked; the next connection skips all
-/// of that. `memory` carries the last two over to the next service level connection.
+/// The ladder is our codecs from the best to CVSD, limited to those that the headset offers. `start` picks a rung; the codec
+/// agreed last needs no new +BCS. A refused link is opened with CVSD at once, because all better codecs have the same radio
+/// requirements (docs/inside/Gateway.md rule 2); the next connection begins a rung below the failed one, and failed codecs
+/// are not retried until the headset sends another AT+BAC. If the adapter lacks a codec, the next lower one is used. An
+/// unanswered +BCS is repeated once, then CVSD is proposed, then CVSD is connected without agreement; the next connection
+/// skips all of that. `memory` carries the last two over to the next service level connection.
 package struct CodecNegotiation: Sendable {
     package enum Action: Hashable, Sendable {
         /// +BCS
         case propose(VoiceCodec)
         case connect(VoiceCodec)
         case disconnect
-        /// The connection that the headset is opening.
+        /// Accept the connection that the headset is opening.
         case accept(VoiceCodec)
         case reject
         case steppedDown(from: VoiceCodec, AudioFailure)
@@ -26,7 +26,7 @@ package struct CodecNegotiation: Sendable {
     package enum State: Hashable, Sendable {
         case idle
         case proposed(VoiceCodec, attempt: Int, deadline: Instant)
-        /// Agreed on, but it is too soon to connect.
+        /// Agreed, but it is too early to connect.
         case settling(VoiceCodec, until: Instant)
         case connecting(VoiceCodec)
         case accepting(VoiceCodec)
@@ -35,45 +35,45 @@ package struct CodecNegotiation: Sendable {
     }
 
     package private(set) var state = State.idle
-    /// What the headset said last in AT+BAC, known codecs only; nil before the first.
+    /// Latest list of the headset's AT+BAC, known codecs only; nil before the first.
     package private(set) var offered: [VoiceCodec]?
-    /// What +BCS and AT+BCS agreed on last.
+    /// Codec agreed last by +BCS and AT+BCS.
     package private(set) var agreed: VoiceCodec?
     package private(set) var memory: CodecMemory
-    /// Both sides have the feature bit.
+    /// Both sides support codec negotiation.
     package private(set) var isSupported = false
-    /// No link is opened before; nil: whenever it is wanted.
+    /// Earliest time to open a link; nil for no limit.
     package var earliest: Instant?
     private(set) var ours: [VoiceCodec]
     private let retriesRefusal: Bool
     private var hint: VoiceCodec?
-    /// The best codec that is still tried with this list of the headset.
+    /// Best codec that is still tried with the headset's present list.
     private(set) var ceiling: VoiceCodec?
-    /// A better rung failed in this attempt; what comes up now is what the headset can do.
+    /// A better rung failed in this attempt; the codec that connects now shows the headset's capability.
     private var hasSteppedDown = false
     private var isUnanswered = false
     private var hasRetried = false
-    /// `memory` has taken a failure of this service level connection.
+    /// `memory` has recorded a failure of this service level connection.
     private var hasLearnt = false
 
     package static let answerTime = Duration.milliseconds(1500)
-    /// The last proposal, CVSD to a headset that stays silent, waits less: all of it has to fit the policy's time limit.
+    /// Shorter timeout of the last proposal, CVSD to a silent headset: the whole sequence must fit the policy's time limit.
     package static let lastAnswerTime = Duration.seconds(1)
-    /// Before the same codec is tried again with a headset that refuses first links.
+    /// Delay before the same codec is retried with a headset that refuses first links.
     package static let retryTime = Duration.milliseconds(400)
 
     /// - Parameters:
     ///   - codecs: in any order; CVSD is added when missing.
     ///   - memory: of earlier connections.
-    ///   - retriesRefusal: whether a refused link is tried once more with the same codec.
+    ///   - retriesRefusal: whether a refused link is retried once with the same codec.
     package init(codecs: [VoiceCodec], memory: CodecMemory = CodecMemory(), retriesRefusal: Bool = false) {
         ours = Self.ladder(codecs)
         self.memory = memory
         self.retriesRefusal = retriesRefusal
     }
 
-    /// Changes our side of the ladder. What is agreed, proposed or connected stays until the next connection; what was learnt
-    /// of the codecs is forgotten, those of the adapter included, and they are tried again.
+    /// Replaces our side of the ladder. An agreed, proposed or connected codec stays until the next connection; knowledge
+    /// about the codecs, including the adapter's, is forgotten, and all are tried again.
     ///
     /// - Parameter codecs: in any order; CVSD is added when missing.
     package mutating func offer(_ codecs: [VoiceCodec]) {
@@ -81,7 +81,7 @@ package struct CodecNegotiation: Sendable {
         forget()
     }
 
-    /// Forgets what was learnt of the codecs, those of the adapter included: from the next connection on all are tried again.
+    /// Forgets the knowledge about the codecs, including the adapter's: from the next connection on all are tried again.
     package mutating func forget() {
         ceiling = nil
         memory = CodecMemory()
@@ -100,7 +100,7 @@ package struct CodecNegotiation: Sendable {
         }
     }
 
-    /// Whether a link is up, or on its way.
+    /// Whether a link is open or being opened.
     package var isInUse: Bool {
         switch state {
         case .proposed, .settling, .connecting, .accepting, .connected: true
@@ -110,9 +110,9 @@ package struct CodecNegotiation: Sendable {
 
     // MARK: What is asked
 
-    /// The audio connection is wanted.
+    /// Requests the audio connection.
     ///
-    /// - Parameter hint: the rung to start from at best; nil: the best one.
+    /// - Parameter hint: highest rung to start from; nil for the best one.
     package mutating func start(hint: VoiceCodec?, at now: Instant) -> [Action] {
         switch state {
         case .idle:
@@ -127,7 +127,7 @@ package struct CodecNegotiation: Sendable {
         }
     }
 
-    /// The audio connection is not wanted any more.
+    /// Withdraws the request for the audio connection.
     package mutating func stop() -> [Action] {
         switch state {
         case .idle: return []
@@ -143,7 +143,7 @@ package struct CodecNegotiation: Sendable {
         }
     }
 
-    /// The last proposal went out only now, because a reply had to go first.
+    /// Restarts the timeout, because the last proposal had to wait for a reply.
     package mutating func proposalSent(at now: Instant) {
         guard case .proposed(let codec, let attempt, _) = state else { return }
         state = proposal(codec, attempt: attempt, at: now)
@@ -151,8 +151,8 @@ package struct CodecNegotiation: Sendable {
 
     // MARK: What the headset does
 
-    /// AT+BRSF, which may come again. A headset that takes the feature back knows no +BCS any more: what was proposed to it is
-    /// connected with CVSD, and what it agreed to does not count.
+    /// Handles AT+BRSF, which may be repeated. A headset that withdraws the feature no longer understands +BCS: a pending
+    /// proposal is connected with CVSD, and its agreement is void.
     package mutating func support(_ isSupported: Bool, at now: Instant) -> [Action] {
         self.isSupported = isSupported
         guard !isSupported else { return [] }
@@ -166,7 +166,7 @@ package struct CodecNegotiation: Sendable {
         }
     }
 
-    /// AT+BAC. In answer to +BCS it withdraws the proposal.
+    /// Handles AT+BAC. In answer to +BCS it rejects the proposal.
     package mutating func codecsOffered(_ codecs: [VoiceCodec], at now: Instant) -> [Action] {
         if codecs != offered {
             offered = codecs
@@ -185,7 +185,7 @@ package struct CodecNegotiation: Sendable {
         }
     }
 
-    /// AT+BCS.
+    /// Handles AT+BCS.
     ///
     /// - Returns: whether the answer is OK, and what to do after it.
     package mutating func confirmed(_ identifier: Int, at now: Instant) -> (isAccepted: Bool, actions: [Action]) {
@@ -205,7 +205,7 @@ package struct CodecNegotiation: Sendable {
         }
     }
 
-    /// The headset opens the connection itself.
+    /// Handles a connection that the headset opens.
     package mutating func incoming() -> [Action] {
         switch state {
         case .idle, .proposed, .settling:
@@ -270,7 +270,7 @@ package struct CodecNegotiation: Sendable {
             }
             if failure == .unsupportedCodec, codec != .cvsd { memory.lacking.insert(codec) }
             guard codec != .cvsd, failure.mayBeTheCodec else {
-                // CVSD failed too: it was not the codec, so nothing is learnt about the better ones.
+                // CVSD failed too: the codec was not the cause, so nothing is learnt about the better ones.
                 if codec == .cvsd, failure.mayBeTheCodec { ceiling = memory.ceiling(whileOffered: offered ?? []) }
                 state = .idle
                 return [.failed(failure)]
@@ -345,7 +345,7 @@ package struct CodecNegotiation: Sendable {
         return [.connect(codec)]
     }
 
-    /// Without the feature, which may be gone since the codec was agreed on, CVSD is connected unasked.
+    /// Proposes a codec. Without the feature, which may be withdrawn after the agreement, connects CVSD without asking.
     private mutating func propose(_ codec: VoiceCodec, attempt: Int, at now: Instant) -> [Action] {
         guard isSupported else { return connect(.cvsd, at: now) }
         state = proposal(codec, attempt: attempt, at: now)
@@ -359,7 +359,7 @@ package struct CodecNegotiation: Sendable {
         return .proposed(codec, attempt: attempt, deadline: now.advanced(by: time))
     }
 
-    /// After an answer that does not fit: once more the same, then lower, and with CVSD to the end.
+    /// Handles an unsuitable answer: repeats the proposal once, then tries lower codecs; fails after CVSD.
     private mutating func proposeAgain(_ codec: VoiceCodec, after attempt: Int, at now: Instant) -> [Action] {
         if attempt == 1 { return propose(codec, attempt: 2, at: now) }
         guard codec == .cvsd else {

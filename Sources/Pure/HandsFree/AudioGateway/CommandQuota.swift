@@ -1,12 +1,12 @@
 package import BluetoothTypes
 
-/// How many command lines a headset may send: a bucket of tokens that fills at a steady rate.
+/// Rate limit for a headset's command lines: a token bucket that fills at a steady rate.
 ///
-/// Key repeat and a hasty service level connection fit in easily; a flood runs it dry.
+/// Key repeat and a hasty service level connection fit easily; a flood empties it.
 package struct CommandQuota: Sendable {
     /// Lines at once.
     package let burst: Int
-    /// Lines each second in the long run.
+    /// Lines per second in the long run.
     package let perSecond: Int
     private var nanotokens: Int64
     private var filledAt: Instant?
@@ -22,7 +22,7 @@ package struct CommandQuota: Sendable {
         nanotokens = Int64(self.burst) * Self.unit
     }
 
-    /// Takes one token; false when there is none.
+    /// Takes one token; false when the bucket is empty.
     package mutating func take(at now: Instant) -> Bool {
         let capacity = Int64(burst) * Self.unit
         if let filledAt, filledAt < now {

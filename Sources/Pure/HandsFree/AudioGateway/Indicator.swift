@@ -1,5 +1,5 @@
-/// The seven indicators of +CIND and +CIEV, in the order that headsets expect (HFP 1.9 §4.34.2). The raw value is the
-/// index that +CIEV carries.
+/// The seven indicators of +CIND and +CIEV, in the order that headsets expect (HFP 1.9 §4.34.2). The raw value is the index
+/// in +CIEV.
 package enum Indicator: Int, Hashable, Sendable, CaseIterable {
     case service = 1
     case call, callSetup, callHeld, signal, roam, battery
@@ -25,7 +25,7 @@ package enum Indicator: Int, Hashable, Sendable, CaseIterable {
         }
     }
 
-    /// The range as +CIND=? writes it: two values as a list, more as a range.
+    /// The range in the notation of +CIND=?: two values as a list, more as a range.
     var rangeText: String { range.count == 2 ? "(0,1)" : "(0-\(range.upperBound))" }
 
     /// The three that AT+BIA cannot switch off.
@@ -37,11 +37,11 @@ package enum Indicator: Int, Hashable, Sendable, CaseIterable {
     }
 }
 
-/// One value for each indicator, always within its range.
+/// Values of all indicators, each always within its range.
 package struct IndicatorValues: Hashable, Sendable {
     private var values: [Int]
 
-    /// Network there, full signal and battery, no calls.
+    /// Network available, full signal and battery, no calls.
     package init(service: Int = 1, signal: Int = 5, roam: Int = 0, battery: Int = 5) {
         values = Indicator.allCases.map { _ in 0 }
         self[.service] = service
@@ -59,8 +59,8 @@ package struct IndicatorValues: Hashable, Sendable {
     }
 }
 
-/// The indicators that a headset reports by AT+BIEV (Assigned Numbers, Hands-Free Profile). The raw value is the
-/// assigned number.
+/// Indicators that a headset reports by AT+BIEV (Assigned Numbers, Hands-Free Profile). The raw value is the assigned
+/// number.
 package enum HFIndicator: Int, Hashable, Sendable, CaseIterable, Comparable {
     case enhancedSafety = 1
     case batteryLevel = 2

@@ -1,12 +1,12 @@
 package import BluetoothTypes
 
-/// Follows a headset through the service level connection (HFP 1.9 §4.2) in whatever order its commands come.
+/// Follows a headset through the service level connection (HFP 1.9 §4.2), in any order of commands.
 ///
-/// It is established when the headset has said its features, read the indicators, sent AT+CMER, and asked for what both
-/// sides announced (three-way list, HF indicators). AT+CMER counts whatever it switches: a headset without use for
-/// indicators sends it with reporting off. A headset that leaves one of these out is taken as it is once it has sent
-/// AT+CMER and has been quiet for `settleTime`, or for twice its own longest pause so far, because some car kits take
-/// seconds for each command (docs/inside/Interop.md A8, A26). Until then nothing unsolicited may be sent.
+/// It is established when the headset has sent its features, read the indicators, sent AT+CMER, and queried what both sides
+/// support (three-way list, HF indicators). AT+CMER counts whatever it switches: a headset that does not use indicators
+/// sends it with reporting off. A headset that omits a step is accepted once it has sent AT+CMER and been quiet for
+/// `settleTime`, or for twice its own longest pause so far, because some car kits take seconds for each command
+/// (docs/inside/Interop.md A8, A26). Until then nothing unsolicited may be sent.
 package struct ServiceLevelConnection: Sendable {
     package enum Step: Hashable, Sendable {
         case features(HandsFreeFeatures)
@@ -18,7 +18,7 @@ package struct ServiceLevelConnection: Sendable {
     }
 
     package private(set) var isEstablished = false
-    /// As the headset said; before it did, and for one that never does (HFP 0.96), as its service record says.
+    /// The headset's features; before AT+BRSF, or without it (HFP 0.96), those of its service record.
     package private(set) var features: HandsFreeFeatures
     package private(set) var hfIndicators: [HFIndicator] = []
     private let gateway: AudioGatewayFeatures
@@ -36,9 +36,9 @@ package struct ServiceLevelConnection: Sendable {
     package static let settleTime = Duration.seconds(2)
 
     /// - Parameters:
-    ///   - gateway: as +BRSF says them.
-    ///   - recorded: as the headset's service record says them.
-    ///   - timeout: for all of it, from `start`.
+    ///   - gateway: features of +BRSF.
+    ///   - recorded: features of the headset's service record.
+    ///   - timeout: for the whole connection, from `start`.
     package init(gateway: AudioGatewayFeatures, recorded: HandsFreeFeatures = [], timeout: Duration) {
         self.gateway = gateway
         features = recorded
@@ -49,12 +49,12 @@ package struct ServiceLevelConnection: Sendable {
         startedAt = now
     }
 
-    /// Without any of it: the Headset Profile has no dialogue before the first button.
+    /// Establishes it without commands: the Headset Profile has no dialogue before the first button.
     package mutating func establish() {
         isEstablished = true
     }
 
-    /// Any command at all.
+    /// Records the time of a command of any kind.
     package mutating func commandReceived(at now: Instant) {
         if let lastCommandAt { longestPause = max(longestPause, lastCommandAt.duration(to: now)) }
         lastCommandAt = now
@@ -77,7 +77,7 @@ package struct ServiceLevelConnection: Sendable {
         }
     }
 
-    /// Whether the feature is announced by both sides.
+    /// Whether both sides announced the feature.
     package var usesCodecNegotiation: Bool {
         gateway.contains(.codecNegotiation) && features.contains(.codecNegotiation)
     }
@@ -90,7 +90,7 @@ package struct ServiceLevelConnection: Sendable {
         gateway.contains(.threeWay) && features.contains(.threeWay)
     }
 
-    /// When `deadlineReached` wants to be called; nil when established.
+    /// Next time for `deadlineReached`; nil when established.
     package var deadline: Instant? {
         guard !isEstablished, let startedAt else { return nil }
         let last = startedAt.advanced(by: timeout)
@@ -98,7 +98,7 @@ package struct ServiceLevelConnection: Sendable {
         return min(last, lastCommandAt.advanced(by: max(Self.settleTime, longestPause * 2)))
     }
 
-    /// - Returns: true once, when it is established.
+    /// - Returns: true once, when the connection becomes established.
     package mutating func advance() -> Bool {
         guard !isEstablished, isComplete else { return false }
         isEstablished = true

@@ -35,7 +35,7 @@ package struct CSRIndicator: Hashable, Sendable {
 }
 
 extension AudioGateway {
-    /// How a headset wants calls to be routed to it (AT+ANDROID=SINKAUDIOPOLICY,…).
+    /// A headset's preferences for the routing of calls to it (AT+ANDROID=SINKAUDIOPOLICY,…).
     package struct SinkAudioPolicy: Hashable, Sendable {
         package enum Wish: Int, Hashable, Sendable {
             case unspecified = 0
@@ -44,11 +44,11 @@ extension AudioGateway {
         }
 
         package static let word = "SINKAUDIOPOLICY"
-        /// A call that is answered or dialled elsewhere comes to this headset.
+        /// A call that is answered or dialled elsewhere moves to this headset.
         package let calls: Wish
-        /// It becomes the active headset when it connects.
+        /// The headset becomes active when it connects.
         package let activation: Wish
-        /// It wants our ring tone in its audio.
+        /// The headset accepts our ring tone in its audio.
         package let inbandRing: Wish
     }
 

@@ -1,8 +1,8 @@
 package import BluetoothTypes
 
-/// The first octets of Bluetooth addresses: `00:14:09`, of which three name the maker.
+/// First octets of Bluetooth addresses: `00:14:09`; three identify the maker.
 package struct AddressPrefix: Hashable, Sendable, CustomStringConvertible {
-    /// 1 to 6, as they are written.
+    /// 1 to 6, in written order.
     private let octets: [UInt8]
 
     /// Reads one to six octets of two hexadecimal digits with colons between them; nil for anything else.

@@ -1,10 +1,10 @@
-/// A day of the Gregorian calendar, for rows that end.
+/// A day of the Gregorian calendar, for rows that expire.
 package struct CalendarDate: Hashable, Comparable, Sendable, CustomStringConvertible {
     private let year: Int
     private let month: Int
     private let day: Int
 
-    /// Reads `2027-06-30`; nil for anything else, days that do not exist included.
+    /// Reads `2027-06-30`; nil for anything else, including days that do not exist.
     package init?(_ text: String) {
         let bytes = Array(text.utf8)
         guard bytes.count == 10, bytes[4] == UInt8(ascii: "-"), bytes[7] == UInt8(ascii: "-") else { return nil }
@@ -22,11 +22,11 @@ package struct CalendarDate: Hashable, Comparable, Sendable, CustomStringConvert
         (self.year, self.month, self.day) = (year, month, day)
     }
 
-    /// - Parameter unixSeconds: since 1970-01-01 00:00 UTC; before that it is that day.
+    /// - Parameter unixSeconds: since 1970-01-01 00:00 UTC; earlier times count as that day.
     package init(unixSeconds: Int64) {
         var days = Int(max(unixSeconds, 0) / 86_400)
         var year = 1970
-        // By years and months: a few hundred steps at most matter to nobody here.
+        // By years and months: a few hundred steps do not matter here.
         while year < 9999, days >= Self.days(ofYear: year) {
             days -= Self.days(ofYear: year)
             year += 1

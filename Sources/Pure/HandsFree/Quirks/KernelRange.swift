@@ -1,10 +1,9 @@
-/// Versions of the kernel: `5.10.1-5.10.18`, `4`, `0-5.7`. A number that is left out stands for all, so that 5.7 ends with the
-/// last 5.7.x.
+/// Kernel versions: `5.10.1-5.10.18`, `4`, `0-5.7`. An omitted number stands for all, so 5.7 ends with the last 5.7.x.
 package struct KernelRange: Hashable, Sendable, CustomStringConvertible {
     private let first: [Int]
     private let last: [Int]
 
-    /// Nil for what is no version, or no two with a hyphen between them, the lower one first.
+    /// Nil unless `text` is a version, or two with a hyphen in between, the lower one first.
     package init?(_ text: String) {
         let ends = text.split(separator: "-", omittingEmptySubsequences: false)
         guard (1...2).contains(ends.count), let first = Self.numbers(ends[0]),
@@ -15,7 +14,7 @@ package struct KernelRange: Hashable, Sendable, CustomStringConvertible {
         self.last = last
     }
 
-    /// - Parameter release: as `uname -r` says it; what follows the numbers does not matter. False for one without numbers.
+    /// - Parameter release: from `uname -r`; text after the numbers is ignored. False without numbers.
     package func contains(_ release: String) -> Bool {
         let numbers = release.prefix { $0 == "." || ("0"..."9").contains($0) }.split(separator: ".").prefix(3)
             .compactMap { Int($0) }

@@ -1,6 +1,6 @@
 import BluetoothTypes
 
-/// One condition of a row: a key, and values of which one has to fit.
+/// One condition of a row: a key, and values of which one has to match.
 package enum QuirkCondition: Hashable, Sendable {
     case address([AddressPrefix])
     case name([TextPattern])
@@ -14,7 +14,7 @@ package enum QuirkCondition: Hashable, Sendable {
     package enum Key: String, CaseIterable, Sendable {
         case address, name, modalias, controller, driver, manufacturer, alternateSetting, kernel
 
-        /// The values that it takes, for people.
+        /// Accepted values, for messages.
         package var accepted: String {
             switch self {
             case .address: "a list of the first 1 to 6 octets of addresses: 00:14:09, 04:52:C7"
@@ -30,13 +30,13 @@ package enum QuirkCondition: Hashable, Sendable {
         }
     }
 
-    /// Whether it holds, and why or why not, in words.
+    /// Result of a check, with the reason in words.
     package enum Verdict: Hashable, Sendable {
         case holds(String)
         case fails(String)
     }
 
-    /// Reads a value as it is written in a file; nil: not accepted.
+    /// Reads a value in the notation of a file; nil if not accepted.
     package init?(_ key: Key, _ text: String) {
         switch key {
         case .address:
@@ -80,7 +80,7 @@ package enum QuirkCondition: Hashable, Sendable {
         }
     }
 
-    /// The value as it is written in a file.
+    /// The value in the notation of a file.
     package var value: String {
         let elements: [String] =
             switch self {
@@ -93,7 +93,7 @@ package enum QuirkCondition: Hashable, Sendable {
         return elements.joined(separator: ", ")
     }
 
-    /// Whether it speaks of the headset rather than of this machine.
+    /// Whether the condition is about the headset rather than this machine.
     package var isAboutDevice: Bool {
         switch self {
         case .address, .name, .modalias: true

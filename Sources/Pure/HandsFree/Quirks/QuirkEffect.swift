@@ -1,8 +1,8 @@
 package import BluetoothTypes
 import Spelling
 
-/// One thing that is done for a headset: a key and its value, in the quirks database and in `[headset ADDRESS]` of the
-/// configuration. There is a key for each field of `Quirks` and for nothing else, so that no row can ask for what nobody does.
+/// One special treatment of a headset: a key and its value, in the quirks database and in `[headset ADDRESS]` of the
+/// configuration. Each field of `Quirks` has exactly one key, so that no row can request something that is not implemented.
 package enum QuirkEffect: Hashable, Sendable {
     case maskFeatures(AudioGatewayFeatures)
     case brokenCodecs(Set<VoiceCodec>)
@@ -16,12 +16,12 @@ package enum QuirkEffect: Hashable, Sendable {
     case secondCallWaits(Bool)
     case forgetsWaitingCall(Bool)
 
-    /// The keys, in the order in which results are shown.
+    /// The keys, in the order in which results are listed.
     package enum Key: String, CaseIterable, Sendable {
         case maskFeatures, brokenCodecs, noMicrophoneVolume, softwareVolume, forgetsVolume, refusesFirstAudio
         case setUpSeconds, audioDelayMilliseconds, appleName, secondCallWaits, forgetsWaitingCall
 
-        /// The key of that name, or of the name that an earlier version had for it.
+        /// Finds the key by its name, or by the name that an earlier version used.
         package init?(spelled name: String) {
             guard let key = Key(rawValue: name) ?? UnitSpelling.current(of: name).flatMap({ Key(rawValue: $0) }) else {
                 return nil
@@ -29,7 +29,7 @@ package enum QuirkEffect: Hashable, Sendable {
             self = key
         }
 
-        /// One line for people.
+        /// One-line description for messages.
         package var summary: String {
             switch self {
             case .maskFeatures: "features that are not offered to the headset (+BRSF)"
@@ -46,7 +46,7 @@ package enum QuirkEffect: Hashable, Sendable {
             }
         }
 
-        /// The values that it takes, for people.
+        /// Accepted values, for messages.
         package var accepted: String {
             switch self {
             case .maskFeatures:
@@ -78,7 +78,7 @@ package enum QuirkEffect: Hashable, Sendable {
         }
     }
 
-    /// Reads a value as it is written in a file; nil: not accepted.
+    /// Reads a value in the notation of a file; nil if not accepted.
     package init?(_ key: Key, _ text: String) {
         switch key {
         case .maskFeatures:
@@ -117,7 +117,7 @@ package enum QuirkEffect: Hashable, Sendable {
         }
     }
 
-    /// The value as it is written in a file.
+    /// The value in the notation of a file.
     package var value: String {
         switch self {
         case .maskFeatures(let features):
@@ -132,7 +132,7 @@ package enum QuirkEffect: Hashable, Sendable {
         }
     }
 
-    /// Single values replace what an earlier row said; lists add up.
+    /// Applies the effect. Single values replace those of earlier rows; lists add up.
     package func apply(to quirks: inout Quirks) {
         switch self {
         case .maskFeatures(let features): quirks.maskedFeatures.formUnion(features)
@@ -149,7 +149,7 @@ package enum QuirkEffect: Hashable, Sendable {
         }
     }
 
-    /// Both together, where values add up; else the later one.
+    /// Combines two effects whose values add up; otherwise returns the later one.
     func joined(after earlier: QuirkEffect) -> QuirkEffect {
         switch (earlier, self) {
         case (.maskFeatures(let old), .maskFeatures(let new)): .maskFeatures(old.union(new))
@@ -176,7 +176,7 @@ package enum QuirkEffect: Hashable, Sendable {
         }
     }
 
-    /// Words with commas between them, at least one.
+    /// Reads comma-separated words, at least one.
     static func list<Element>(_ text: String, _ read: (String) -> Element?) -> [Element]? {
         var elements: [Element] = []
         for word in QuirkText.elements(text) {
@@ -197,9 +197,9 @@ extension QuirkEffect: CustomStringConvertible {
     package var description: String { "\(key.rawValue) = \(value)" }
 }
 
-/// How lists are written.
+/// Notation of lists.
 enum QuirkText {
-    /// The elements between commas without the blanks around them; an empty one stays, and is refused by whoever reads it.
+    /// The elements between commas without surrounding blanks; an empty one is kept, and refused by its reader.
     static func elements(_ text: String) -> [String] {
         text.split(separator: ",", omittingEmptySubsequences: false).map { trimmed($0) }
     }

@@ -1,6 +1,6 @@
-/// One row of the quirks database: who is meant, what is done, and why.
+/// One row of the quirks database: its conditions, effects and reason.
 package struct QuirkRow: Hashable, Sendable {
-    /// Where it comes from.
+    /// Origin of a row.
     package enum Origin: String, Hashable, Sendable, CaseIterable {
         case shipped, admin
     }
@@ -16,14 +16,14 @@ package struct QuirkRow: Hashable, Sendable {
     package let name: String
     package let origin: Origin
     package let line: Int
-    /// All have to hold.
+    /// All have to match.
     package let conditions: [QuirkCondition]
     package let effects: [QuirkEffect]
-    /// What a person can do, where the daemon can do nothing.
+    /// Advice for the user, where the daemon can do nothing.
     package let advice: String?
     package let reference: String
     package let reason: String
-    /// The first day on which it does not apply any more.
+    /// First day on which the row no longer applies.
     package let expires: CalendarDate?
     package internal(set) var isEnabled: Bool
 

@@ -1,27 +1,27 @@
 package import BluetoothTypes
 
-/// What is known of a headset, and of the machine that it is connected to: what rows are held against.
+/// Known facts about a headset and the machine it is connected to; matched against rows.
 package struct QuirkSubject: Hashable, Sendable {
     package var address: BluetoothAddress
-    /// The name that the headset gives itself; nil: not known.
+    /// The headset's own name; nil if unknown.
     package var name: String?
-    /// `org.bluez.Device1.Modalias`: `bluetooth:v004Cp2002d6DF1`, maker, product and version; nil: not known.
+    /// `org.bluez.Device1.Modalias`: `bluetooth:v004Cp2002d6DF1`, maker, product and version; nil if unknown.
     package var modalias: String?
     package var controller = Controller()
-    /// As `uname -r` says it; nil: not known.
+    /// From `uname -r`; nil if unknown.
     package var kernel: String?
 
     /// The Bluetooth controller.
     package struct Controller: Hashable, Sendable {
-        /// Of the kernel: `hci0`; nil: there is none.
+        /// Kernel's name: `hci0`; nil without a controller.
         package var name: String?
-        /// Of its bus: `usb:v0A12p0001d8891…`; nil: not known, or none.
+        /// Modalias of its bus device: `usb:v0A12p0001d8891…`; nil if unknown or missing.
         package var modalias: String?
-        /// Of the kernel: `btusb`, `hci_uart_bcm`; nil: not known.
+        /// Kernel driver: `btusb`, `hci_uart_bcm`; nil if unknown.
         package var driver: String?
-        /// `org.bluez.Adapter1.Manufacturer`: the company that made it, by its assigned number; nil with most versions of BlueZ.
+        /// `org.bluez.Adapter1.Manufacturer`: assigned number of its maker; nil with most versions of BlueZ.
         package var manufacturer: Int?
-        /// Of the USB interface for voice, those that it has; empty: not USB, or not known.
+        /// Alternate settings of the USB voice interface; empty if not USB or unknown.
         package var alternateSettings: Set<Int> = []
 
         package init(
@@ -35,8 +35,8 @@ package struct QuirkSubject: Hashable, Sendable {
             self.alternateSettings = alternateSettings
         }
 
-        /// The alternate setting that btusb takes for mSBC: 6 if there is one, with Realtek 3, else 1 (Linux,
-        /// `btusb_work`); nil: not USB, or not known.
+        /// Alternate setting that btusb uses for mSBC: 6 if available, 3 with Realtek, otherwise 1 (Linux, `btusb_work`);
+        /// nil if not USB or unknown.
         package var alternateSettingOfMSBC: Int? {
             guard !alternateSettings.isEmpty else { return nil }
             if alternateSettings.contains(6) { return 6 }

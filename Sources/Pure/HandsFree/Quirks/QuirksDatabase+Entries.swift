@@ -1,9 +1,9 @@
 import Spelling
 
-/// One `key = value` of a quirks file, or the head of a section, with the place where it stands.
+/// One `key = value` of a quirks file, or a section header, with its position.
 package struct QuirksEntry: Hashable, Sendable {
     package let section: String
-    /// Nil for the head itself.
+    /// Nil for the header itself.
     package let key: String?
     package let value: String
     /// Counted from 1.
@@ -17,30 +17,30 @@ package struct QuirksEntry: Hashable, Sendable {
     }
 }
 
-/// What is wrong with a quirks file: where, and what would be right.
+/// Error in a quirks file: position, problem and accepted content.
 package struct QuirksError: Error, Hashable, Sendable {
     /// Nil when the file as a whole is meant.
     package let line: Int?
-    /// `[section] key`; nil when no key is meant.
+    /// `[section] key`; nil without a key.
     package let key: String?
     package let problem: String
     package let accepted: String
 }
 
 extension QuirksDatabase {
-    /// The format that this reader understands.
+    /// File format that this reader supports.
     package static let format = 1
     package static let mostRows = 500
     private static let head = "database"
     private static let rowPrefix = "quirk "
     private static let namesAccepted = "1 to 40 small letters, digits and hyphens: [quirk slow-car-kits]"
 
-    /// Makes rows of what a file has.
+    /// Reads the rows of a file.
     ///
     /// - Parameters:
-    ///   - entries: heads and keys in the order of the file.
-    ///   - path: named as the file.
-    /// - Throws: for the first entry that is not understood. No row is skipped, and no key.
+    ///   - entries: headers and keys in the order of the file.
+    ///   - path: of the file.
+    /// - Throws: for the first invalid entry. No row or key is skipped.
     package init(
         entries: [QuirksEntry], path: String, origin: QuirkRow.Origin
     ) throws(QuirksError) {
@@ -49,9 +49,9 @@ extension QuirksDatabase {
         self = database
     }
 
-    /// The same to the end of the file.
+    /// Reads to the end of the file despite errors.
     ///
-    /// - Returns: the rows that are understood, and the first mistake of each section.
+    /// - Returns: the valid rows, and the first error of each section.
     package static func reading(
         entries: [QuirksEntry], path: String, origin: QuirkRow.Origin
     ) -> (database: QuirksDatabase, mistakes: [QuirksError]) {
@@ -120,7 +120,7 @@ extension QuirksDatabase {
         return (sections, mistakes)
     }
 
-    /// - Returns: the version, for people.
+    /// - Returns: the version, for display.
     private static func readHead(_ entries: [QuirksEntry], line: Int) throws(QuirksError) -> String? {
         var format: Int?
         var version: String?
@@ -176,7 +176,7 @@ extension QuirksEntry {
 
 extension QuirkRow {
     private static let otherKeys = ["advice", "reference", "reason", "expires", "enabled"]
-    /// Longest advice, reference and reason in bytes; a line has not much more.
+    /// Maximum length of advice, reference and reason in bytes; about the length of a line.
     private static let longestText = 180
 
     private static func effect(

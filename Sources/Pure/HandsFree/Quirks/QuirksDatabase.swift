@@ -1,14 +1,14 @@
-/// The rows of the quirks database, shipped and the administrator's, in the order in which they apply.
+/// Rows of the shipped and the administrator's quirks file, in the order in which they apply.
 ///
-/// The shipped rows come first, from top to bottom, then the administrator's. A row of the administrator replaces the shipped row
-/// of the same name, or switches it off. Of two rows that set the same key the later one counts; features and codecs add up.
-/// What the configuration says of one headset comes last. Read by `QuirksDatabase(parsing:file:)` (BTCallDaemon).
+/// The shipped rows come first, from top to bottom, then the administrator's. An administrator's row replaces the shipped
+/// row of the same name, or switches it off. Of two rows that set the same key the later one counts; features and codecs add
+/// up. The configuration of one headset comes last. Read by `QuirksDatabase(parsing:file:)` (BTCallDaemon).
 package struct QuirksDatabase: Hashable, Sendable {
-    /// A file that was read.
+    /// A file that has been read.
     package struct File: Hashable, Sendable {
         package let path: String
         package let origin: QuirkRow.Origin
-        /// As the file says; nil: it does not.
+        /// From the file; nil if not given.
         package let version: String?
         package let rowCount: Int
 
@@ -20,17 +20,17 @@ package struct QuirksDatabase: Hashable, Sendable {
         }
     }
 
-    /// A key that an earlier version called otherwise, as a file has it.
+    /// An entry with a key that has been renamed since.
     package struct FormerKey: Hashable, Sendable {
         package let path: String
         package let line: Int
         /// `[quirk slow-car-kits] audioDelayMs`.
         package let name: String
-        /// What it is called now, and its value.
+        /// Present key, and its value.
         package let current: String
         package let value: String
 
-        /// Nil for an entry that is called as it is now.
+        /// Nil for an entry with its present key.
         init?(_ entry: QuirksEntry, _ path: String) {
             guard let word = entry.key, let key = QuirkEffect.Key(spelled: word), key.rawValue != word else {
                 return nil
@@ -46,10 +46,10 @@ package struct QuirksDatabase: Hashable, Sendable {
     package private(set) var files: [File] = []
     package private(set) var formerKeys: [FormerKey] = []
     package private(set) var rows: [QuirkRow] = []
-    /// Names that the administrator's file switches off and that no shipped row has.
+    /// Names that the administrator's file switches off but no shipped row has.
     package private(set) var unknownNames: [String] = []
 
-    /// Without any row.
+    /// Creates a database without rows.
     package init() {}
 
     init(file: File, rows: [QuirkRow], switchedOff: [String], formerKeys: [FormerKey]) {
@@ -59,7 +59,7 @@ package struct QuirksDatabase: Hashable, Sendable {
         unknownNames = switchedOff
     }
 
-    /// Lays the administrator's file over this one.
+    /// Combines the administrator's file with this one.
     package func overlaid(by overlay: QuirksDatabase) -> QuirksDatabase {
         var result = self
         result.files += overlay.files
@@ -75,11 +75,11 @@ package struct QuirksDatabase: Hashable, Sendable {
         return result
     }
 
-    /// Which rows apply, why, and what comes of it.
+    /// Explains which rows apply, why, and with what result.
     ///
     /// - Parameters:
-    ///   - lastWord: what the configuration says of this headset.
-    ///   - today: rows that have expired do not apply.
+    ///   - lastWord: effects from the configuration of this headset.
+    ///   - today: expired rows do not apply.
     package func explain(
         _ subject: QuirkSubject, lastWord: [QuirkEffect] = [], on today: CalendarDate
     ) -> QuirksExplanation {

@@ -1,27 +1,27 @@
-/// Which rows apply to a headset, why, and what comes of it.
+/// Rows that apply to a headset, with reasons and results.
 package struct QuirksExplanation: Hashable, Sendable {
     package struct Match: Hashable, Sendable {
         package let row: QuirkRow
-        /// The conditions that hold, in words.
+        /// The conditions that match, in words.
         package internal(set) var reasons: [String]
-        /// What keeps it from applying; empty for one that applies.
+        /// Reasons why it does not apply; empty for one that applies.
         package internal(set) var obstacles: [String]
     }
 
-    /// An effect that is in force, and who asked for it.
+    /// An effect in force, and its sources.
     package struct Outcome: Hashable, Sendable {
         package internal(set) var effect: QuirkEffect
         /// Names of rows, or `configuration`.
         package internal(set) var sources: [String]
     }
 
-    /// Stands for `[headset ADDRESS]` of the configuration among the sources.
+    /// Represents `[headset ADDRESS]` of the configuration among the sources.
     package static let configuration = "configuration"
 
     package let subject: QuirkSubject
     /// In the order in which they apply.
     package let applied: [Match]
-    /// Rows that mean this headset and do not apply: another condition does not hold, or they are switched off or expired.
+    /// Rows for this headset that do not apply: another condition does not match, or they are switched off or expired.
     package let near: [Match]
     /// In the order of `QuirkEffect.Key`.
     package let outcomes: [Outcome]
@@ -43,7 +43,7 @@ package struct QuirksExplanation: Hashable, Sendable {
         self.outcomes = QuirkEffect.Key.allCases.compactMap { outcomes[$0] }
     }
 
-    /// All of it together.
+    /// All outcomes combined.
     package var quirks: Quirks {
         var quirks = Quirks()
         for outcome in outcomes { outcome.effect.apply(to: &quirks) }

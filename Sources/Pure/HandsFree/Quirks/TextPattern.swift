@@ -1,6 +1,6 @@
 /// A text in which `*` stands for any characters and `?` for one; the case of ASCII letters does not matter.
 package struct TextPattern: Hashable, Sendable, CustomStringConvertible {
-    /// As it is written.
+    /// As written.
     package let description: String
     private let scalars: [Unicode.Scalar]
 
@@ -13,11 +13,11 @@ package struct TextPattern: Hashable, Sendable, CustomStringConvertible {
         scalars = text.unicodeScalars.map(Self.folded)
     }
 
-    /// - Complexity: the product of both lengths, at worst.
+    /// - Complexity: the product of both lengths, in the worst case.
     package func matches(_ text: String) -> Bool {
         let text = text.unicodeScalars.map(Self.folded)
         var (position, index) = (0, 0)
-        // Where the last `*` stands, and what it is tried to end before.
+        // Position of the last `*`, and where its match is tried to end.
         var star: (index: Int, position: Int)?
         while position < text.count {
             if index < scalars.count, scalars[index] == "*" {
