@@ -1,14 +1,14 @@
 import Glibc
 
-/// A failure of the sound system: which device, which call, what it said, and what to do about it.
+/// A failure of the sound system: device, call, message and remedy.
 package enum ALSAError: Error, Equatable, Sendable {
-    /// There is no such device now. Expected: cards come and go.
+    /// The device does not exist now. Expected: cards come and go.
     case missing(device: String, advice: String)
-    /// Somebody else has it. Expected; try again later.
+    /// Another program has it open. Expected; try again later.
     case busy(device: String, advice: String)
-    /// The device cannot do what was asked.
+    /// The device cannot do what was requested.
     case unsupported(device: String, what: String)
-    /// The card is there and has no such element; the others are what it has.
+    /// The card exists but has no such element; `others` are those that it has.
     case lacks(device: String, what: String, others: [String])
     /// Any other failure, with its errno.
     case failed(device: String, call: String, code: Int32, message: String)
@@ -28,7 +28,7 @@ extension ALSAError: CustomStringConvertible {
 }
 
 extension ALSAError {
-    /// Sorts a result of alsa-lib.
+    /// Translates a result of alsa-lib.
     ///
     /// - Parameters:
     ///   - result: negative errno.

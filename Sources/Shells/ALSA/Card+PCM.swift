@@ -1,15 +1,15 @@
 import CALSA
 
 extension Card {
-    /// Names of alsa-lib's own whose first argument is the card.
+    /// Kinds of alsa-lib PCMs whose first argument is the card.
     private static let kindsWithCard: Set<String> = [
         "hw", "plughw", "sysdefault", "default", "dmix", "dsnoop", "front", "hdmi", "iec958",
     ]
 
-    /// The control device (`hw:PCH`) of the card behind a PCM's name; nil when there is none, or none now.
+    /// The control device (`hw:PCH`) of the card behind a PCM's name; nil if it has none, or none now.
     ///
-    /// A name that says its card is believed, so that a card that is busy or away is named all the same. Others, such as
-    /// those of an asound.conf, are opened for a moment.
+    /// A card in the name is taken from the name, so that a busy or missing card is found, too. Other names, such as those
+    /// of an asound.conf, are opened for a moment.
     package static func control(ofPCM name: String) -> String? {
         if let card = card(named: name) { return "hw:\(card)" }
         var handle: OpaquePointer?
@@ -26,7 +26,7 @@ extension Card {
         return index >= 0 ? "hw:\(index)" : nil
     }
 
-    /// `0` of `hw:0,0`, `PCH` of `plughw:CARD=PCH,DEV=0`, `1` of `plug:hw:1`; nil when the name does not say.
+    /// `0` of `hw:0,0`, `PCH` of `plughw:CARD=PCH,DEV=0`, `1` of `plug:hw:1`; nil if the name contains no card.
     static func card(named name: some StringProtocol) -> String? {
         guard let colon = name.firstIndex(of: ":") else { return nil }
         let kind = String(name[..<colon])

@@ -1,14 +1,14 @@
 import CALSA
 import Glibc
 
-/// A sound card that the kernel has.
+/// A sound card known to the kernel.
 package struct Card: Equatable, Sendable {
     package let index: Int
     /// The short name that device names use, as in `hw:Loopback`.
     package let identifier: String
     package let name: String
 
-    /// The cards there are now, by index. Empty also where the kernel has no sound at all.
+    /// The present cards, by index. Empty also if the kernel has no sound support.
     package static func all() -> [Card] {
         var cards: [Card] = []
         var index: Int32 = -1
@@ -18,7 +18,7 @@ package struct Card: Equatable, Sendable {
         return cards
     }
 
-    /// Nil when the card has gone in the meantime.
+    /// Nil if the card has gone in the meantime.
     private static func card(at index: Int32) -> Card? {
         var control: OpaquePointer?
         guard snd_ctl_open(&control, "hw:\(index)", 0) >= 0 else { return nil }

@@ -2,24 +2,24 @@ import CALSA
 package import ControlLoop
 import Glibc
 
-/// The control elements of one card, and news of their changes. Nothing is written.
+/// The control elements of one card and their changes. Read-only.
 @ControlPlane
 package final class CardControl {
     package struct Element: Hashable, Sendable {
-        /// The kernel's number for it, from 1.
+        /// The kernel's number of the element, from 1.
         package let number: UInt32
         /// As in `amixer controls`: `Headphone Jack`.
         package let name: String
         package let isBoolean: Bool
     }
 
-    /// As it was opened: `hw:0`.
+    /// The name that it was opened with: `hw:0`.
     package let card: String
     /// The card's number.
     package let index: Int
-    /// Called after elements have changed, come or gone: what is wanted of them has to be read anew.
+    /// Called after elements have changed, come or gone; the owner has to read the values again.
     package var onChange: (@ControlPlane () -> Void)?
-    /// Called once when the card has been pulled; it is closed then.
+    /// Called once when the card has been pulled; the handle is closed then.
     package var onGone: (@ControlPlane () -> Void)?
     private var control: OpaquePointer?
     private var sources: [DescriptorSource] = []
@@ -44,7 +44,7 @@ package final class CardControl {
 
     isolated deinit { close() }
 
-    /// Tells nothing any more.
+    /// Closes the handle; no callback follows.
     package func close() {
         onChange = nil
         onGone = nil
@@ -54,7 +54,7 @@ package final class CardControl {
         control = nil
     }
 
-    /// Begins to tell of changes.
+    /// Starts reporting changes.
     package func watch() throws(ALSAError) {
         guard let control, sources.isEmpty else { return }
         let result = snd_ctl_subscribe_events(control, 1)
@@ -91,7 +91,7 @@ package final class CardControl {
         return snd_ctl_elem_info_get_type(information) == SND_CTL_ELEM_TYPE_BOOLEAN
     }
 
-    /// Whether a boolean element is on; nil when it is not there any more.
+    /// Whether a Boolean element is on; nil if it no longer exists.
     package func isOn(_ element: Element) -> Bool? {
         guard let control else { return nil }
         var value: OpaquePointer?

@@ -2,14 +2,14 @@ import CALSA
 package import ControlLoop
 import Glibc
 
-/// A volume control of a card's mixer, with the switch that belongs to it. Control side only.
+/// A volume control of a card's mixer, with its switch. Control side only.
 @ControlPlane
 package final class MixerElement {
-    /// What the hardware is set to.
+    /// Volumes and switches of the hardware.
     package struct Setting: Hashable, Sendable {
-        /// Of each channel that the control has, in the driver's own steps.
+        /// Volume of each channel, in the driver's own steps.
         package var volumes: [Int]
-        /// The switch of each channel; empty when there is none.
+        /// The switch of each channel; empty if it has none.
         package var switches: [Bool]
 
         package init(volumes: [Int], switches: [Bool]) {
@@ -20,9 +20,9 @@ package final class MixerElement {
 
     package let card: String
     package let element: String
-    /// Called after somebody has changed the control, this program included.
+    /// Called after some program has changed the control, perhaps this one.
     package var onChange: (@ControlPlane () -> Void)?
-    /// Called once when the card or the control has gone; it is closed then.
+    /// Called once when the card or the control has gone; the handle is closed then.
     package var onGone: (@ControlPlane () -> Void)?
 
     private var mixer: OpaquePointer?
@@ -37,8 +37,8 @@ package final class MixerElement {
     /// Opens a simple mixer element by name, `Speaker` or `Speaker,1`.
     ///
     /// - Parameter card: as in `hw:0`, `hw:Loopback` or `default`.
-    /// - Throws: `missing` when there is no such card, `lacks` when it has no such element, `unsupported` when that has no
-    ///   volume.
+    /// - Throws: `missing` if the card does not exist, `lacks` if it has no such element, `unsupported` if the element has
+    ///   no volume.
     package init(card: String, element: String) throws(ALSAError) {
         let opened = try Self.open(card)
         do throws(ALSAError) {
@@ -77,7 +77,7 @@ package final class MixerElement {
 
     isolated deinit { close() }
 
-    /// Tells nothing any more.
+    /// Closes the handle; no callback follows.
     package func close() {
         onChange = nil
         onGone = nil
@@ -89,7 +89,7 @@ package final class MixerElement {
 
     // MARK: Settings
 
-    /// What the control is set to now.
+    /// The present setting of the control.
     package var setting: Setting {
         guard mixer != nil else { return Setting(volumes: [], switches: []) }
         var setting = Setting(volumes: [], switches: [])
@@ -109,7 +109,7 @@ package final class MixerElement {
         return setting
     }
 
-    /// The setting for a volume: all channels alike, switched on.
+    /// Returns the setting for a volume: all channels alike, switched on.
     ///
     /// - Parameter percent: 0…100 of the control's range.
     package func setting(percent: Int) -> Setting {
@@ -119,7 +119,7 @@ package final class MixerElement {
             volumes: channels.map { _ in step }, switches: hasSwitch ? channels.map { _ in true } : [])
     }
 
-    /// 0…100: the mean of the channels; 0 when all of them are switched off.
+    /// The volume of a setting, 0…100: the mean of the channels; 0 if all of them are switched off.
     package func percent(of setting: Setting) -> Int {
         let span = range.upperBound - range.lowerBound
         guard span > 0, !setting.volumes.isEmpty, setting.switches.isEmpty || setting.switches.contains(true) else {
@@ -130,10 +130,10 @@ package final class MixerElement {
         return (sum * 100 + whole / 2) / whole
     }
 
-    /// Sets the control; `setting` says what the driver made of it, which may be a step beside. The change is this
-    /// program's own: `onChange` does not follow.
+    /// Sets the control; afterwards `setting` returns what the driver made of it, which may be the next step. `onChange`
+    /// does not follow, because the change is this program's own.
     package func apply(_ setting: Setting) throws(ALSAError) {
-        // alsa-lib writes only what differs from what it has read last.
+        // alsa-lib writes only values that differ from those it has read last.
         try synchronise()
         for (channel, volume) in zip(channels, setting.volumes) {
             try check(
@@ -150,7 +150,7 @@ package final class MixerElement {
         try synchronise()
     }
 
-    /// Takes what the card has to tell. With its element alsa-lib frees the handle.
+    /// Handles the card's pending events. When the element goes, alsa-lib frees the handle.
     private func synchronise() throws(ALSAError) {
         guard let mixer else { throw .missing(device: "\(card) \(element)", advice: "the card has gone") }
         try check(min(snd_mixer_handle_events(mixer), 0), "snd_mixer_handle_events")
@@ -162,7 +162,7 @@ package final class MixerElement {
 
     // MARK: News
 
-    /// Begins to tell of changes.
+    /// Starts reporting changes.
     package func watch() throws(ALSAError) {
         guard let mixer, sources.isEmpty else { return }
         sources = try PollSources.watch(
@@ -218,7 +218,7 @@ package final class MixerElement {
         return snd_mixer_find_selem(mixer, identifier)
     }
 
-    /// Elements that have a volume.
+    /// Names of the elements with a volume.
     private static func names(in mixer: OpaquePointer) -> [String] {
         var names: [String] = []
         var next = snd_mixer_first_elem(mixer)

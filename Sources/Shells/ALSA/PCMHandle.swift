@@ -1,15 +1,15 @@
 import CALSA
 import Glibc
 
-/// What is wanted of a PCM; what it got stands in `PCMHandle`.
+/// Requested settings of a PCM; `PCMHandle` has the resulting ones.
 package struct PCMConfiguration: Equatable, Sendable {
-    /// Frames per second; the nearest of 48000, 44100, 32000, 24000, 16000 and 8000 that the device has is taken.
+    /// Sample rate in Hz; the device's nearest of 48000, 44100, 32000, 24000, 16000 and 8000 is used.
     package var rate: Int
-    /// 1 or 2; the other one is taken when the device does not have it.
+    /// 1 or 2; the other number is used if the device lacks this one.
     package var channels: Int
     package var periodMilliseconds: Int
-    /// At least 80 ms is asked for to play, so that a stall of 40 ms does not run it dry, and 400 ms to capture, where room
-    /// costs no delay.
+    /// Playback requests at least 80 ms, so that a stall of 40 ms does not run it dry; capture requests at least 400 ms,
+    /// because its buffer costs no delay.
     package var bufferMilliseconds: Int
 
     package init(rate: Int = 48_000, channels: Int = 1, periodMilliseconds: Int = 10, bufferMilliseconds: Int = 200) {
@@ -22,13 +22,13 @@ package struct PCMConfiguration: Equatable, Sendable {
 
 /// One open direction of a sound device: interleaved, non-blocking, started by hand.
 ///
-/// Opening and closing belong to the control side. While the real-time thread has the handle, nobody else uses it.
+/// The control side opens and closes it. While the real-time thread has the handle, no other thread uses it.
 package final class PCMHandle: @unchecked Sendable {
     package enum Direction: Sendable {
         case playback, capture
     }
 
-    /// How one sample lies in memory, little-endian; in the order in which they are tried.
+    /// Layout of one sample in memory, little-endian; in the order in which formats are tried.
     package enum Format: Sendable, CaseIterable {
         case s16, s32, s24, s24Packed, f32
 
@@ -51,7 +51,7 @@ package final class PCMHandle: @unchecked Sendable {
     /// `snd_pcm_t *`; valid until `close`.
     package let pcm: OpaquePointer
     package let format: Format
-    /// Frames per second.
+    /// Sample rate in Hz.
     package let rate: Int
     /// 1 or 2.
     package let channels: Int
@@ -59,7 +59,7 @@ package final class PCMHandle: @unchecked Sendable {
     package let bufferFrames: Int
     private var isOpen = true
 
-    /// Opens a device by its ALSA name and sets it up. The device stands in the state PREPARED then.
+    /// Opens a device by its ALSA name and sets it up; the device is then in the state PREPARED.
     ///
     /// - Throws: `missing`, `busy`, `unsupported` or `failed`; nothing stays open.
     package init(
@@ -92,7 +92,7 @@ package final class PCMHandle: @unchecked Sendable {
 
     deinit { close() }
 
-    /// Closes the device; what is queued is dropped.
+    /// Closes the device and drops queued samples.
     package func close() {
         guard isOpen else { return }
         isOpen = false
@@ -101,7 +101,7 @@ package final class PCMHandle: @unchecked Sendable {
     }
 }
 
-/// The setting up of one PCM.
+/// Set-up of one PCM.
 private struct PCMSetup {
     let pcm: OpaquePointer
     let device: String
@@ -116,7 +116,7 @@ private struct PCMSetup {
         if result < 0 { throw ALSAError(device: device, call: call, result: result, direction: direction) }
     }
 
-    /// Hardware parameters: access, format, channels, rate, and times as near as the device can.
+    /// Sets the hardware parameters: access, format, channels, rate, and times as near as the device can.
     mutating func negotiate(_ wanted: PCMConfiguration) throws(ALSAError) {
         var parameters: OpaquePointer?
         try check(snd_pcm_hw_params_malloc(&parameters), "snd_pcm_hw_params_malloc")
@@ -126,7 +126,7 @@ private struct PCMSetup {
         guard snd_pcm_hw_params_set_access(pcm, parameters, SND_PCM_ACCESS_RW_INTERLEAVED) >= 0 else {
             throw .unsupported(device: device, what: "has no interleaved access; put plug: in front of its name")
         }
-        // One that is refused leaves the parameters as they were; most cards take the first.
+        // A refused format leaves the parameters unchanged; most cards take the first.
         guard
             let taken = PCMHandle.Format.allCases.first(where: {
                 snd_pcm_hw_params_set_format(pcm, parameters, $0.alsa) >= 0
@@ -179,7 +179,7 @@ private struct PCMSetup {
         bufferFrames = Int(buffer)
     }
 
-    /// Software parameters: started by hand only, woken once a period, stopped on an xrun.
+    /// Sets the software parameters: started only by hand, woken once a period, stopped on an xrun.
     func setStart() throws(ALSAError) {
         var parameters: OpaquePointer?
         try check(snd_pcm_sw_params_malloc(&parameters), "snd_pcm_sw_params_malloc")

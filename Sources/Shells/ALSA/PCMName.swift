@@ -1,16 +1,16 @@
-/// Names of PCMs that programs on the bus may give.
+/// Names of PCMs that programs on the bus may use.
 ///
-/// alsa-lib's names take arguments, and some of its PCMs do more with them than to play: `file:` and `tee:` write any file or run
-/// `|COMMAND`, `shm:` connects to any socket, and a name in braces is a configuration of its own. Programs on the bus therefore give
-/// names of a fixed form only. What else there is, the board's administrator names in the configuration, or defines under a plain
-/// name in asound.conf.
+/// alsa-lib's names take arguments, and some of its PCMs do more with them than play: `file:` and `tee:` write any file or
+/// run `|COMMAND`, `shm:` connects to any socket, and a name in braces is a configuration of its own. Programs on the bus
+/// may therefore use names of a fixed form only. The board's administrator can use any other PCM in the configuration, or
+/// define it under a plain name in asound.conf.
 package enum PCMName {
-    /// PCMs of alsa-lib whose arguments are a card and numbers of its devices.
+    /// Kinds of alsa-lib PCMs whose arguments are a card and numbers of its devices.
     static let cardKinds = [
         "hw", "plughw", "sysdefault", "default", "dmix", "dsnoop", "front", "surround21", "surround40", "surround41",
         "surround50", "surround51", "surround71", "hdmi", "iec958",
     ]
-    /// Plain names that alsa-lib gives to PCMs that write, connect, or come back to btcalld itself.
+    /// Plain names of alsa-lib PCMs that write, connect, or lead back to btcalld itself.
     private static let refused: Set<String> = ["file", "tee", "shm", "btcall"]
     private static let keys = ["CARD=", "DEV=", "SUBDEV="]
     private static let longestWord = 64

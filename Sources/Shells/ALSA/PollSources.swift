@@ -2,14 +2,14 @@ import CALSA
 import ControlLoop
 import Glibc
 
-/// The descriptors by which alsa-lib tells that something has happened.
+/// The descriptors by which alsa-lib reports events.
 enum PollSources {
-    /// Watches them; of those that cannot all be watched, none is.
+    /// Watches all of the descriptors, or none if one cannot be watched.
     ///
     /// - Parameters:
     ///   - device: for an error.
-    ///   - count: what `snd_…_poll_descriptors_count` says.
-    ///   - fill: `snd_…_poll_descriptors`: how many there are.
+    ///   - count: result of `snd_…_poll_descriptors_count`.
+    ///   - fill: `snd_…_poll_descriptors`; returns the number of descriptors.
     ///   - handler: on the control plane.
     @ControlPlane
     static func watch(

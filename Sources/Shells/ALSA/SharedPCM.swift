@@ -1,8 +1,9 @@
-/// The names by which alsa-lib shares a sound card among programs.
+/// Names by which alsa-lib shares a sound card among programs.
 package enum SharedPCM {
-    /// The name of a card's stream that others may use as well: `dmix` to play, `dsnoop` to capture.
+    /// Returns the name of a card's shared stream: `dmix` for playback, `dsnoop` for capture.
     ///
-    /// - Parameter name: as in `aplay -D`. Only `hw:` and `plughw:` name a card for one program alone: others stay as they are.
+    /// - Parameter name: as in `aplay -D`. Only `hw:` and `plughw:` open a card exclusively; other names are returned
+    ///   unchanged.
     package static func name(of name: String, _ direction: PCMHandle.Direction) -> String {
         guard let arguments = arguments(of: name) else { return name }
         let card = arguments.count > 0 ? value(arguments[0], "CARD") : "0"

@@ -16,10 +16,10 @@ extension DeviceRegistry {
         package let classOfDevice: ClassOfDevice
         /// The services that this machine offers, in BlueZ's order.
         package let uuids: [ServiceUUID]
-        /// The company that made it, by its assigned number; nil with versions of BlueZ that do not say it.
+        /// Assigned number of the manufacturer; nil with versions of BlueZ that do not report it.
         package let manufacturer: Int?
 
-        /// The name of the controller in the kernel: `hci0`.
+        /// The kernel's name of the controller: `hci0`.
         package var controller: String { path.split(separator: "/").last.map(String.init) ?? path }
 
         /// Nil without a valid address; every other property has a default.

@@ -3,17 +3,18 @@ package import ControlLoop
 package import DBus
 package import Logging
 
-/// Tells bluetoothd how full the batteries of headsets are (`org.bluez.BatteryProviderManager1`, `org.bluez.BatteryProvider1`),
-/// so that other programs see them as `org.bluez.Battery1`.
+/// Reports the charge of headsets to bluetoothd (`org.bluez.BatteryProviderManager1`, `org.bluez.BatteryProvider1`), which
+/// shows it to other programs as `org.bluez.Battery1`.
 ///
-/// An object for each headset that has said it, below one root for each adapter. The root is registered with the first of them,
-/// and again when bluetoothd or the adapter comes back. bluetoothd has the interface only with its experimental features on.
+/// Exports an object for each headset with a known charge, below one root for each adapter. The root is registered with the
+/// first object, and again when bluetoothd or the adapter comes back. bluetoothd has the interface only with its
+/// experimental features on.
 @ControlPlane
 package final class BatteryProvider {
     package struct Battery: Hashable, Sendable {
         /// 0…100
         package let percent: Int
-        /// How the headset told it, for people.
+        /// How the headset reported it, for people.
         package let source: String
 
         package init(percent: Int, source: String) {
@@ -22,7 +23,7 @@ package final class BatteryProvider {
         }
     }
 
-    /// What is on the bus for one headset.
+    /// Object of one headset on the bus.
     private struct Exported: Equatable {
         let address: BluetoothAddress
         let device: String
@@ -32,7 +33,7 @@ package final class BatteryProvider {
     private enum Registration: Equatable {
         case asked(attempt: Int)
         case registered
-        /// Not asked again before bluetoothd or the adapter comes back.
+        /// Not retried before bluetoothd or the adapter comes back.
         case refused
     }
 
@@ -50,7 +51,7 @@ package final class BatteryProvider {
     private var attempts = 0
     private var hasToldOfAbsence = false
 
-    /// - Parameter path: above the roots of all adapters.
+    /// - Parameter path: parent of the roots of all adapters.
     package init(
         bus: BusConnection, registry: DeviceRegistry, path: String = "/org/btcall/battery",
         logger: Logger = Logger(label: "btcall.bluez")
@@ -61,15 +62,14 @@ package final class BatteryProvider {
         self.logger = logger
     }
 
-    /// Takes what a headset has said of its battery; nil when it is not known, or the headset has gone.
+    /// Sets a headset's charge; nil if it is unknown or the headset has gone.
     package func set(_ battery: Battery?, of address: BluetoothAddress) {
         guard batteries[address] != battery else { return }
         batteries[address] = battery
         refresh()
     }
 
-    /// Brings the objects and registrations up to date with the batteries and with what bluetoothd has; called after a change
-    /// of the registry.
+    /// Updates objects and registrations after a change of the batteries or the registry.
     package func refresh() {
         guard !batteries.isEmpty || !exported.isEmpty || !registrations.isEmpty else { return }
         let adapters = Set(registry.adapters.map(\.path))
@@ -92,7 +92,7 @@ package final class BatteryProvider {
         for adapter in used.sorted() where registrations[adapter] == nil { register(adapter) }
     }
 
-    /// Takes everything back.
+    /// Withdraws everything.
     package func stop() {
         for object in exported.keys.sorted() { bus.unexport(path: object) }
         for adapter in registrations.keys.sorted() where registrations[adapter] == .registered {
@@ -147,7 +147,7 @@ package final class BatteryProvider {
         attempts += 1
         let attempt = attempts
         registrations[adapter] = .asked(attempt: attempt)
-        // bluetoothd asks for the objects at once.
+        // bluetoothd requests the objects at once.
         bus.exportObjectManager(at: root(adapter))
         bus.send(
             BlueZNames.service, adapter, BlueZNames.batteryManager, "RegisterBatteryProvider",

@@ -1,11 +1,11 @@
 package import DBus
 
-/// An error of bluetoothd as the caller of one kind of request sees it.
+/// An error of bluetoothd, as the caller of one kind of request sees it.
 ///
-/// What every request may meet is told apart here; each kind adds what only it can meet (``own(_:)``).
+/// Errors of all requests are distinguished here; each kind adds its own (``own(_:)``).
 package protocol BlueZError: Error {
     static var serviceAbsent: Self { get }
-    /// The object that was asked is not there, or not any more.
+    /// The object of the request does not exist, or no longer.
     static var objectAbsent: Self { get }
     static var timedOut: Self { get }
     static var cancelled: Self { get }
@@ -13,7 +13,7 @@ package protocol BlueZError: Error {
     static func notPermitted(_ error: BusError) -> Self
     static func failed(_ error: BusError) -> Self
 
-    /// What only this kind of request meets; nil for anything else.
+    /// Translates errors of this kind of request only; nil for anything else.
     static func own(_ error: BusError) -> Self?
 }
 
@@ -46,7 +46,7 @@ extension BlueZError {
 }
 
 extension BusError {
-    /// What follows `org.bluez.Error.` in the name; nil for an error of somebody else.
+    /// The part of the name after `org.bluez.Error.`; nil for other errors.
     var blueZName: Substring? {
         name.hasPrefix(BlueZNames.errorPrefix) ? name.dropFirst(BlueZNames.errorPrefix.count) : nil
     }

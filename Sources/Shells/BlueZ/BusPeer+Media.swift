@@ -2,7 +2,7 @@ import ControlLoop
 import DBus
 
 extension BusPeer {
-    /// What to do about a program that has the A2DP streams of headsets, as the end of a sentence.
+    /// How to make a program release the A2DP streams of headsets, as the end of a sentence.
     package var mediaRemedy: String {
         switch program {
         case .pulseaudio: "remove module-bluetooth-discover from its default.pa or system.pa, or stop it"
@@ -13,11 +13,11 @@ extension BusPeer {
         }
     }
 
-    /// Looks for the program that has headsets' A2DP streams, likeliest first; nil if none is there that is known to.
+    /// Finds the program that has headsets' A2DP streams, likeliest first; nil if no known one is present.
     @ControlPlane
     static func searchMediaOwner(_ bus: BusConnection) async -> BusPeer? {
         let found = await search(bus)
-        // Of PipeWire's two it is the session manager that is bluetoothd's client.
+        // Of PipeWire's two processes the session manager is bluetoothd's client.
         for program in [Program.bluealsa, .wireplumber, .pipewire, .pulseaudio, .btcalld] {
             if let peer = found.first(where: { $0.program == program }) { return peer }
         }

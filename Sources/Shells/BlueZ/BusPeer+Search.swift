@@ -9,10 +9,10 @@ extension BusPeer {
     private static let searchLimit = 512
     private static let timeout = Duration.seconds(2)
 
-    /// Looks for known programs among the clients of the bus: by the well-known names that they own, then by the names of
-    /// their processes. bluetoothd itself does not tell who has registered a profile.
+    /// Finds known programs among the clients of the bus: by the well-known names that they own, then by the names of their
+    /// processes. bluetoothd itself does not say who has registered a profile.
     ///
-    /// - Returns: at most one entry for each process, those with a telling bus name first; empty if the bus says nothing.
+    /// - Returns: at most one entry for each process, those with a known bus name first; empty if the bus does not answer.
     @ControlPlane
     static func search(_ bus: BusConnection) async -> [BusPeer] {
         let names = await list(bus)
@@ -50,20 +50,20 @@ extension BusPeer {
             let values = try await bus.call(busService, busPath, busService, "ListNames", timeout: timeout)
             return Array((values.first?.stringsValue ?? []).prefix(searchLimit))
         } catch {
-            // The message then names nobody; the registration is tried again anyway.
+            // The message then names no program; the registration is retried anyway.
             return []
         }
     }
 
     @ControlPlane
     private static func owner(of name: String, _ bus: BusConnection) async -> String? {
-        // A name without an owner is an answer, too.
+        // A name without an owner is a valid answer.
         try? await bus.owner(of: name)
     }
 
     @ControlPlane
     private static func processID(of name: String, _ bus: BusConnection) async -> UInt32? {
-        // It may have left since the list was made.
+        // The client may have left since the list was made.
         try? await bus.processID(of: name)
     }
 

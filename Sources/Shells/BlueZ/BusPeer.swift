@@ -3,9 +3,9 @@ package struct BusPeer: Equatable, Sendable {
     /// `:1.42`
     package let uniqueName: String
     package let processID: UInt32?
-    /// As the kernel has it, at most 15 bytes; empty if it may not be read.
+    /// The kernel's name of the process, at most 15 bytes; empty if it may not be read.
     package let processName: String
-    /// The systemd unit; empty outside of one.
+    /// The systemd unit; empty if it has none.
     package let unit: String
     package let program: Program
 

@@ -1,7 +1,7 @@
-/// Why a connection that bluetoothd hands over is not taken; thrown by `ProfileRegistration.onConnection`. Expected:
-/// bluetoothd is answered `org.bluez.Error.Rejected` and closes the connection.
+/// Why a connection from bluetoothd is refused; thrown by `ProfileRegistration.onConnection`. Expected: bluetoothd receives
+/// `org.bluez.Error.Rejected` and closes the connection.
 package struct ConnectionRefusal: Error, Equatable, Sendable {
-    /// For the log, what follows "refused: ".
+    /// Text for the log, after "refused: ".
     package let reason: String
 
     package init(_ reason: String) {

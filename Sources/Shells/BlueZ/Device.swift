@@ -10,14 +10,14 @@ extension DeviceRegistry {
         package let adapterPath: String
         /// The name that the owner gave it, or its own.
         package let name: String
-        /// The name that the device gives itself, for quirks; nil: not known yet.
+        /// The device's own name, for quirks; nil until it is known.
         package let announcedName: String?
         package let paired: Bool
         package let trusted: Bool
         package let blocked: Bool
-        /// Whether there is a radio link. On a lost link it stays true until the supervision time-out, 20 s by default.
+        /// Whether a radio link exists. On a lost link it stays true until the supervision timeout, 20 s by default.
         package let connected: Bool
-        /// Empty until the services were looked up for the first time; `servicesResolved` tells.
+        /// Empty until the services were looked up for the first time; see `servicesResolved`.
         package let uuids: [ServiceUUID]
         package let servicesResolved: Bool
         package let classOfDevice: ClassOfDevice
@@ -25,16 +25,16 @@ extension DeviceRegistry {
         package let icon: String
         /// Vendor and product, for quirks: `bluetooth:v004Cp2002d6DF1`. Empty if unknown.
         package let modalias: String
-        /// What BlueZ knows of the battery, 0 to 100 per cent.
+        /// Charge of the battery known to BlueZ, 0 to 100 per cent.
         package let battery: Int?
 
-        /// How strong it was received, in dBm; nil unless a discovery that is going on has found it.
+        /// Received signal strength in dBm; nil unless the running discovery has found the device.
         package let rssi: Int?
 
-        /// Whether it announces the hands-free role, that is, can be a headset to us.
+        /// Whether it announces the hands-free role, that is, can be a headset for us.
         package var isHandsFree: Bool { uuids.contains(.handsFree) }
         package var isHeadset: Bool { uuids.contains(.headset) }
-        /// Whether it plays what comes over A2DP.
+        /// Whether it plays audio received over A2DP.
         package var isAudioSink: Bool { uuids.contains(.audioSink) }
 
         /// Nil without a valid address; every other property has a default.

@@ -1,17 +1,17 @@
 package import DBus
 
-/// Why bluetoothd did not do what it was asked to do with a device (`org.bluez.Error.*` and the texts `br-connection-*`).
+/// Why bluetoothd did not carry out a request about a device (`org.bluez.Error.*` and the texts `br-connection-*`).
 ///
 /// All are expected; each text says what to do.
 package enum DeviceCallError: BlueZError, Equatable, Sendable {
     case serviceAbsent
     case unknownDevice
     case adapterOff
-    /// It is connected already, or was not connected: what was asked for is so.
+    /// It is connected already, or was not connected: the requested state exists.
     case alreadyDone
     /// Another request for this device is under way.
     case inProgress
-    /// The device does not offer the profile, or nobody here has registered its counterpart.
+    /// The device does not offer the profile, or its counterpart is not registered here.
     case profileUnavailable
     /// It did not answer: off, out of range, or asleep.
     case unreachable

@@ -2,7 +2,7 @@ package import BluetoothTypes
 import DBus
 
 extension DeviceRegistry {
-    /// bluetoothd gives up a page after 5 s and a profile after 20 s or so; then there is always an answer.
+    /// bluetoothd gives up a page after 5 s and a profile after about 20 s, and then always answers.
     package static let connectTimeout = Duration.seconds(40)
     private static let disconnectTimeout = Duration.seconds(10)
 
@@ -22,14 +22,14 @@ extension DeviceRegistry {
         try await call(address, "DisconnectProfile", [.string(profile.text)], Self.disconnectTimeout)
     }
 
-    /// Connects all profiles of a device that are meant to connect by themselves (`org.bluez.Device1.Connect`).
+    /// Connects all profiles of a device that connect automatically (`org.bluez.Device1.Connect`).
     package func connect(
         _ address: BluetoothAddress, timeout: Duration = connectTimeout
     ) async throws(DeviceCallError) {
         try await call(address, "Connect", [], timeout)
     }
 
-    /// Disconnects all profiles and the link (`org.bluez.Device1.Disconnect`); also ends a `connect` under way.
+    /// Disconnects all profiles and the link (`org.bluez.Device1.Disconnect`); also ends a `connect` in progress.
     package func disconnect(_ address: BluetoothAddress) async throws(DeviceCallError) {
         try await call(address, "Disconnect", [], Self.disconnectTimeout)
     }

@@ -2,7 +2,7 @@ package import BluetoothTypes
 import DBus
 
 extension DeviceRegistry {
-    /// How an adapter lets itself be found and paired with.
+    /// Whether an adapter can be found and paired with.
     package struct Visibility: Equatable, Sendable {
         package var pairable: Bool
         package var discoverable: Bool
@@ -16,7 +16,7 @@ extension DeviceRegistry {
         }
     }
 
-    /// bluetoothd pages for 5 s, and ends a pairing that gets no answer after 30 s or so.
+    /// bluetoothd pages for 5 s, and ends an unanswered pairing after about 30 s.
     private static let pairTimeout = Duration.seconds(60)
     private static let settingTimeout = Duration.seconds(10)
 
@@ -27,13 +27,14 @@ extension DeviceRegistry {
         try await ask(device.path, BlueZNames.device, "Pair", [], Self.pairTimeout)
     }
 
-    /// Ends a `pair` under way (`org.bluez.Device1.CancelPairing`). What becomes of it shows there.
+    /// Ends a `pair` in progress (`org.bluez.Device1.CancelPairing`); that call returns the outcome.
     package func cancelPairing(_ address: BluetoothAddress) {
         guard isServicePresent, let device = device(address) else { return }
         bus.post(BlueZNames.service, device.path, BlueZNames.device, "CancelPairing")
     }
 
-    /// Lets a device connect by itself, or not any more (`org.bluez.Device1.Trusted`), on every adapter that knows it.
+    /// Allows a device to connect of its own accord, or forbids it (`org.bluez.Device1.Trusted`), on every adapter that
+    /// knows it.
     package func setTrusted(_ isTrusted: Bool, _ address: BluetoothAddress) async throws(PairingError) {
         guard isServicePresent else { throw .serviceAbsent }
         let known = devices.filter { $0.address == address }
@@ -66,7 +67,7 @@ extension DeviceRegistry {
         try await set("Pairable", .bool(visibility.pairable), of: adapter, at: path)
     }
 
-    /// Looks for devices of the classic kind (BR/EDR); those that are found have `rssi`.
+    /// Searches for classic devices (BR/EDR); found devices have `rssi`.
     ///
     /// - Parameter path: of an adapter.
     package func startDiscovery(onAdapter path: String) async throws(PairingError) {

@@ -5,34 +5,34 @@ package import Logging
 
 /// A live mirror of BlueZ's adapters and devices, on the control loop.
 ///
-/// It reads the whole tree when `org.bluez` gets an owner and follows the signals from then on. Whatever does not have
-/// the documented type is left out with a line in the log.
+/// Reads the whole tree when `org.bluez` gets an owner and follows the signals from then on. Properties without the
+/// documented type are left out with a line in the log.
 @ControlPlane
 package final class DeviceRegistry {
     /// bluetoothd's name on the bus.
     package nonisolated static let serviceName = BlueZNames.service
     package enum Event: Equatable, Sendable {
-        /// bluetoothd is there and the lists are filled; events for each adapter and device follow.
+        /// bluetoothd is on the bus and the lists are filled; events for each adapter and device follow.
         case serviceAppeared
-        /// The bus has said for the first time who is on it, and bluetoothd is not.
+        /// The first answer of the bus shows that bluetoothd is absent.
         case serviceMissing
-        /// bluetoothd has gone and the lists are empty. That alone is no loss of a headset: its descriptors may live on.
+        /// bluetoothd has gone and the lists are empty. That alone is no loss of a headset: its descriptors may stay valid.
         case serviceVanished
         case adapterChanged(Adapter)
         case adapterRemoved(path: String)
-        /// New, or with another property.
+        /// The device is new, or a property has changed.
         case deviceChanged(Device)
         /// No adapter knows this address any more.
         case deviceRemoved(BluetoothAddress)
-        /// The last radio link to the device ended. Where BlueZ gives a reason, a second event with it follows.
+        /// The last radio link to the device ended. If BlueZ gives a reason, a second event with it follows.
         case deviceDisconnected(BluetoothAddress, reason: DisconnectionReason?)
     }
 
     private enum State {
-        /// The bus has not said yet.
+        /// The bus has not answered yet.
         case unknown
         case absent
-        /// What changes while the tree is being read is kept, because the order of reply and signal is lost on the way.
+        /// Changes during the reading are kept, because reply and signals may be delivered out of order.
         case reading(owner: String, changes: [ObjectMirror.Change])
         case present(owner: String)
     }
@@ -43,7 +43,7 @@ package final class DeviceRegistry {
 
     /// Ordered by address.
     package private(set) var adapters: [Adapter] = []
-    /// Ordered by address; a device that two adapters know appears once for each, ordered by path.
+    /// Ordered by address; a device known to two adapters appears once for each, ordered by path.
     package private(set) var devices: [Device] = []
     /// Sent after the lists have changed, in the order of the lists.
     package let events = Signal<Event>()
@@ -80,7 +80,7 @@ package final class DeviceRegistry {
         for subscription in subscriptions { subscription.cancel() }
     }
 
-    /// The device with this address; of several, one that is connected, else one that is paired, else the first.
+    /// The device with this address; of several: a connected one, otherwise a paired one, otherwise the first.
     package func device(_ address: BluetoothAddress) -> Device? {
         let known = devices.filter { $0.address == address }
         return known.first(where: \.connected) ?? known.first(where: \.paired) ?? known.first
@@ -191,7 +191,7 @@ package final class DeviceRegistry {
         return (adapters, devices)
     }
 
-    /// Brings the lists up to date with the mirror, then tells what is different.
+    /// Updates the lists from the mirror, then sends the differences.
     private func publish() {
         let (oldAdapters, oldDevices) = (adapters, devices)
         let (newAdapters, newDevices) = tree()
@@ -201,13 +201,13 @@ package final class DeviceRegistry {
             events.append(.adapterRemoved(path: old.path))
         }
         for new in newAdapters where !oldAdapters.contains(new) { events.append(.adapterChanged(new)) }
-        // Somebody in range can make bluetoothd know thousands: each is looked up, never searched for.
+        // Somebody in range can make bluetoothd know thousands of devices: use look-ups, no searches.
         let known = Dictionary(uniqueKeysWithValues: oldDevices.map { ($0.path, $0) })
         for new in newDevices where known[new.path] != new { events.append(.deviceChanged(new)) }
         let there = Set(newDevices.map(\.address))
         let connected = Set(newDevices.filter(\.connected).map(\.address))
         let wereConnected = Set(oldDevices.filter(\.connected).map(\.address))
-        // An address that two adapters know is told about once.
+        // An address known to two adapters is reported once.
         var previous: BluetoothAddress?
         for old in oldDevices where old.address != previous {
             previous = old.address

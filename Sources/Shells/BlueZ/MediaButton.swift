@@ -1,4 +1,4 @@
-/// A button of a headset that is meant for a player (AVRCP 1.6.2 §4.3), as bluetoothd passes it on. It does not tell of which
+/// A button of a headset meant for a player (AVRCP 1.6.2 §4.3), as bluetoothd passes it on. bluetoothd does not say which
 /// headset.
 package enum MediaButton: String, Hashable, Sendable, CaseIterable {
     case play, pause, playPause, stop, next, previous

@@ -1,31 +1,31 @@
 package import DBus
 
-/// Why a headset's A2DP stream was not to be had (`org.bluez.MediaTransport1`).
+/// Why a headset's A2DP stream could not be acquired (`org.bluez.MediaTransport1`).
 ///
 /// All are expected; each text says what to do.
 package enum MediaError: BlueZError, Equatable, Sendable {
     case serviceAbsent
     /// No A2DP stream is set up with the headset.
     case notConfigured
-    /// The headset's A2DP stream is another program's; nil: one that is not known to have such streams.
+    /// Another program has the headset's A2DP stream; nil: an unknown one.
     case foreign(BusPeer?)
-    /// It is being acquired, or released and acquired again, by somebody else here.
+    /// Another caller here is acquiring or releasing it.
     case inProgress
-    /// We have it already.
+    /// This process has it already.
     case alreadyAcquired
-    /// bluetoothd has given it to another program, or has not finished with an earlier request.
+    /// bluetoothd has given it to another program, or has not finished an earlier request.
     case notAuthorized
     /// The headset did not start the stream.
     case refused
-    /// The headset or bluetoothd took the stream down meanwhile.
+    /// The headset or bluetoothd has ended the stream meanwhile.
     case gone
-    /// Given up by the one who asked.
+    /// The caller cancelled the request.
     case cancelled
     /// bluetoothd or the headset did not answer in time.
     case timedOut
     /// The bus does not let this process talk to bluetoothd.
     case notPermitted(BusError)
-    /// What bluetoothd handed over cannot carry the stream.
+    /// The answer of bluetoothd cannot carry the stream.
     case unusable(String)
     case failed(BusError)
 

@@ -1,16 +1,16 @@
 package import DBus
 
-/// bluetoothd does not take our A2DP source, or our player, on an adapter.
+/// Why bluetoothd does not register our A2DP source, or our player, on an adapter.
 package struct MediaRefusal: Error, Equatable, Sendable {
     package enum Part: String, Equatable, Sendable, CaseIterable {
-        /// Without it there is no A2DP.
+        /// Without it A2DP does not work.
         case endpoint
-        /// Without it the headset's buttons for music do nothing; A2DP itself works.
+        /// Without it the headset's music buttons do nothing; A2DP itself works.
         case player
     }
 
     package enum Cause: Equatable, Sendable {
-        /// bluetoothd runs without what it needs for this. Not tried again before it is started anew.
+        /// bluetoothd runs without the required plugin. Not retried before bluetoothd restarts.
         case notOffered
         /// The bus does not let this user talk to bluetoothd.
         case notPermitted(BusError)

@@ -2,7 +2,7 @@ import BluetoothTypes
 import DBus
 import Logging
 
-// What bluetoothd calls (`org.bluez.MediaEndpoint1`).
+// Methods that bluetoothd calls (`org.bluez.MediaEndpoint1`).
 extension MediaSource {
     static var uuid: ServiceUUID { .audioSource }
     /// SBC (Assigned Numbers §6.5.1).
@@ -91,7 +91,7 @@ extension MediaSource {
         if !isKnown { emit(.configured(address)) }
         let parts = path.split(separator: "/").prefix(3)
         refreshSpares("/" + parts.joined(separator: "/"))
-        // With the real one the object is there already; what has changed since is in the tree.
+        // With the real bluetoothd the object exists already; the tree has its later changes.
         if mirror.objects[path]?[BlueZNames.mediaTransport] == nil {
             let interfaces = Value.dictionary(
                 "s", "a{sv}", [DictionaryEntry(.string(BlueZNames.mediaTransport), call.arguments[1])])
@@ -103,7 +103,7 @@ extension MediaSource {
 
     private func cleared(_ path: String) {
         guard transports[path] != nil else { return }
-        // It leaves the tree next.
+        // The object leaves the tree next.
         if mirror.objects[path]?[BlueZNames.mediaTransport] != nil { discarded.insert(path) }
         drop(path, .gone)
     }
@@ -112,8 +112,8 @@ extension MediaSource {
         BusError(name: BlueZNames.errorPrefix + "InvalidArguments", message: message)
     }
 
-    /// bluetoothd does not say whose capabilities it shows: those devices of the adapter that offer these, as far as it lists
-    /// what they offer, else those that are connected without a stream.
+    /// Names the devices that may have these capabilities, because bluetoothd does not say which one: those of the adapter
+    /// that offer the same bytes, as far as bluetoothd lists offers, otherwise those that are connected without a stream.
     private func candidates(offering bytes: [UInt8], on adapter: String) -> String {
         var offering: Set<BluetoothAddress> = []
         for (path, interfaces) in mirror.objects {
@@ -137,7 +137,7 @@ extension MediaSource {
         return offering.sorted().map { describe($0) }.joined(separator: " or ")
     }
 
-    /// The device that an object below it belongs to.
+    /// The device that an object path or its properties belong to.
     static func device(of path: String, _ properties: [String: Value]) -> BluetoothAddress? {
         if let device = properties["Device"]?.objectPathValue, let address = BluetoothAddress(devicePath: device) {
             return address
@@ -150,12 +150,12 @@ extension MediaSource {
         properties["Volume"]?.uint16Value.flatMap { $0 <= 127 ? Int($0) : nil }
     }
 
-    /// bluetoothd has it in tenths of a millisecond.
+    /// bluetoothd uses tenths of a millisecond.
     static func delay(_ properties: [String: Value]) -> Duration? {
         properties["Delay"]?.uint16Value.map { .microseconds(Int($0) * 100) }
     }
 
-    /// As `btcall-lab decode --sbc-capabilities` takes it.
+    /// In the form that `btcall-lab decode --sbc-capabilities` reads.
     private func hex(_ bytes: [UInt8]) -> String {
         guard !bytes.isEmpty else { return "no bytes" }
         return bytes.prefix(8).map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()

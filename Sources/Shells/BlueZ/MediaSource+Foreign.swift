@@ -3,7 +3,7 @@ import ControlLoop
 import DBus
 import Logging
 
-// Streams to headsets that another program's endpoint has.
+// Streams to headsets that belong to another program's endpoint.
 extension MediaSource {
     /// Whether another program streams music to this headset.
     package func isForeignPlaying(_ address: BluetoothAddress) -> Bool {
@@ -13,7 +13,7 @@ extension MediaSource {
     /// Whether another program has this headset's stream.
     package func isForeign(_ address: BluetoothAddress) -> Bool { foreigner(of: address) != nil }
 
-    /// The program that has this headset's stream; nil: none, or none that is known to.
+    /// The program that has this headset's stream; nil if none has, or an unknown one.
     package func foreignOwner(of address: BluetoothAddress) -> BusPeer? { foreigner(of: address)?.owner }
 
     func foreigner(of address: BluetoothAddress) -> Foreigner? {
@@ -22,7 +22,7 @@ extension MediaSource {
     }
 
     func updateForeigner(_ path: String, _ properties: [String: Value]) {
-        // The other direction, from a telephone to this box, is no headset's.
+        // The other direction, from a telephone to this box, concerns no headset.
         guard properties["UUID"]?.stringValue.map({ ServiceUUID(text: $0) }) ?? Self.uuid == Self.uuid else { return }
         let isPlaying = TransportState(properties) == .active
         guard var foreigner = foreigners[path] else { return appeared(path, properties, isPlaying) }
@@ -36,8 +36,8 @@ extension MediaSource {
         guard let owner, let address = Self.device(of: path, properties) else { return }
         foreigners[path] = Foreigner(address: address, isPlaying: isPlaying)
         Task { @ControlPlane [weak self, bus] in
-            // bluetoothd tells of an object before it configures its endpoint: by the time of any later answer of it,
-            // `SetConfiguration` would have been here.
+            // bluetoothd announces an object before it configures its endpoint: if `SetConfiguration` comes for us, it
+            // precedes the answer to any later call.
             _ = try? await bus.call(
                 owner, path, BlueZNames.properties, "GetAll", [.string(BlueZNames.mediaTransport)],
                 timeout: Self.callTimeout)

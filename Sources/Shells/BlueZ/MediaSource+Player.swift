@@ -1,12 +1,12 @@
 import ControlLoop
 import DBus
 
-// The player whose buttons headsets press (`org.mpris.MediaPlayer2.Player`). It has no tracks and no position: what plays is
-// the business of applications.
+// The player whose buttons headsets press (`org.mpris.MediaPlayer2.Player`). It has no tracks and no position: playing is
+// the applications' business.
 extension MediaSource {
     private var playbackStatus: String { isPlaying ? "Playing" : "Stopped" }
 
-    /// bluetoothd passes on only what a player says that it can.
+    /// bluetoothd passes on only buttons that a player announces.
     private static let abilities = ["CanControl", "CanPlay", "CanPause", "CanGoNext", "CanGoPrevious"]
 
     var playerProperties: [String: Value] {

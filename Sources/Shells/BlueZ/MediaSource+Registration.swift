@@ -19,13 +19,13 @@ extension MediaRefusal.Part {
     }
 }
 
-// The endpoint and the player on each adapter.
+// Registration of endpoint and player on each adapter.
 extension MediaSource {
     static func controller(_ adapter: String) -> String {
         adapter.split(separator: "/").last.map(String.init) ?? "adapter"
     }
 
-    /// Where bluetoothd calls us.
+    /// The object path that bluetoothd calls.
     func object(_ key: RegistrationKey) -> String {
         "\(path)/\(Self.controller(key.adapter))/\(key.part.rawValue)\(key.number == 0 ? "" : "\(key.number)")"
     }
@@ -48,7 +48,7 @@ extension MediaSource {
         }
     }
 
-    /// Registers, or takes everything back; what is wanted when that is done counts then.
+    /// Registers, or withdraws everything; the state that is wanted when that is done is followed then.
     func followServing() {
         guard !isServing, withdrawal == nil, let owner else { return refreshRegistrations() }
         let keys = registrations.keys.sorted()
@@ -76,7 +76,7 @@ extension MediaSource {
                     owner, key.adapter, BlueZNames.media, key.part.takeBack, [.objectPath(object(key))],
                     timeout: Self.farewellTimeout)
             } catch {
-                // It may not have been registered, and bluetoothd drops it by itself when we leave the bus.
+                // It may not have been registered, and bluetoothd drops it when we leave the bus.
                 logger.debug("bluetoothd did not take the \(key.part.rawValue) on \(key.adapter) back: \(error)")
             }
         }
@@ -90,7 +90,7 @@ extension MediaSource {
         bus.unexport(path: object(RegistrationKey(adapter: adapter, part: .player)))
     }
 
-    /// Keeps one endpoint more than there are streams on an adapter: one for the next headset.
+    /// Keeps one endpoint more than an adapter has streams: one for the next headset.
     func refreshSpares(_ adapter: String) {
         guard case .present(let owner) = phase,
             case .registered? = registrations[RegistrationKey(adapter: adapter, part: .endpoint)]
@@ -141,12 +141,12 @@ extension MediaSource {
         switch result {
         case .success: registered(key, owner)
         case .failure(let error) where error.hasName(BlueZNames.errorPrefix + "AlreadyExists"):
-            // An attempt that we gave up did get through: it is ours, under this path.
+            // An earlier attempt that timed out here has succeeded: the registration is ours, under this path.
             registered(key, owner)
         case .failure(let error)
         where error.hasName(BlueZNames.errorPrefix + "InvalidArguments") && key.part == .endpoint
             && !withoutDelay.contains(key.adapter):
-            // A bluetoothd that does not know the property, or cannot do it.
+            // This bluetoothd does not know the property, or cannot support it.
             withoutDelay.insert(key.adapter)
             register(key, with: owner)
         case .failure(let error):
@@ -161,7 +161,7 @@ extension MediaSource {
         case .endpoint where key.number > 0: logger.debug("A2DP endpoint \(key.number) is registered on \(controller)")
         case .endpoint:
             logger.info("bluetoothd has registered the A2DP source on \(controller)")
-            // Without the one the other makes no sense.
+            // The player is useless without the endpoint.
             register(RegistrationKey(adapter: key.adapter, part: .player), with: owner)
             emit(.registered)
             refreshSpares(key.adapter)
@@ -196,8 +196,8 @@ extension MediaSource {
             })
     }
 
-    /// bluetoothd has dropped a registration: it is about to leave, or somebody made it do so. In the first case its name goes
-    /// away next; in the second it is tried again after a pause.
+    /// Handles a registration that bluetoothd has dropped: bluetoothd is about to leave, or somebody made it do so. In the
+    /// first case its name goes away next; in the second the registration is retried after a pause.
     func released(_ key: RegistrationKey) {
         guard case .registered? = registrations[key] else { return }
         logger.info("bluetoothd has released the \(key.part.rawValue) on \(Self.controller(key.adapter))")

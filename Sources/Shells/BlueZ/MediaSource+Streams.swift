@@ -4,7 +4,7 @@ import DBus
 import Glibc
 import Logging
 
-/// One who waits for a stream.
+/// A caller that waits for a stream.
 @ControlPlane
 final class PendingAcquisition {
     private var continuation: CheckedContinuation<Result<MediaSource.AcquiredStream, MediaError>, Never>?
@@ -13,7 +13,7 @@ final class PendingAcquisition {
         self.continuation = continuation
     }
 
-    /// Once; later ones are without effect.
+    /// Resumes the caller once; later calls have no effect.
     func finish(_ result: Result<MediaSource.AcquiredStream, MediaError>) {
         let waiting = continuation
         continuation = nil
@@ -21,14 +21,14 @@ final class PendingAcquisition {
     }
 }
 
-// Acquiring and releasing, and the volume (`org.bluez.MediaTransport1`).
+// Acquiring and releasing streams, and the volume (`org.bluez.MediaTransport1`).
 extension MediaSource {
-    /// Starts the stream, or takes it when the headset has started it, and hands over where the music goes.
+    /// Starts the stream, or takes it when the headset has started it, and returns the socket for the music.
     ///
-    /// A release that is under way is waited for.
+    /// Waits for a release in progress.
     ///
     /// - Throws: at once when the stream goes, when it is released, when bluetoothd leaves and when the task is cancelled;
-    ///   after ten seconds when the headset does not answer. What bluetoothd may have started by then is released.
+    ///   after ten seconds when the headset does not answer. A stream that bluetoothd has started by then is released.
     package func acquire(_ address: BluetoothAddress) async throws(MediaError) -> AcquiredStream {
         if let path = transport(of: address)?.path, case .releasing(let release)? = holdings[path] {
             await release.value
@@ -61,15 +61,15 @@ extension MediaSource {
         return try result.get()
     }
 
-    /// Suspends the stream and gives it back; returns when bluetoothd has done so. An acquisition that is under way ends with
-    /// `MediaError.cancelled`. Nothing happens without one.
+    /// Suspends the stream and gives it back; returns when bluetoothd has done so. An acquisition in progress ends with
+    /// `MediaError.cancelled`. Does nothing without a stream.
     package func release(_ address: BluetoothAddress) async {
         for path in transports.values.filter({ $0.address == address }).map(\.path).sorted() {
             await release(path: path)
         }
     }
 
-    /// Whether what was acquired of this headset can still be played to.
+    /// Whether the acquired stream of this headset can still be played to.
     package func holds(_ address: BluetoothAddress) -> Bool {
         transports.values.contains { transport in
             guard transport.address == address, case .held? = holdings[transport.path] else { return false }
@@ -77,7 +77,7 @@ extension MediaSource {
         }
     }
 
-    /// Sets the headset's volume, 0…127; the event tells what it has become.
+    /// Sets the headset's volume, 0…127; an event reports the result.
     ///
     /// - Returns: whether the headset has a volume that can be set.
     @discardableResult
@@ -107,14 +107,14 @@ extension MediaSource {
     private func call(_ member: String, _ path: String, _ owner: String, _ pending: PendingAcquisition) {
         bus.send(owner, path, BlueZNames.mediaTransport, member, timeout: acquireTimeout) { [weak self] result in
             guard let self, case .acquiring(let current)? = holdings[path], current === pending else {
-                // Given up meanwhile; a descriptor that came after all is closed with the answer.
+                // Abandoned meanwhile; a descriptor that arrives late is closed with the answer.
                 return
             }
             switch result {
             case .success(let values): acquired(values, path, pending)
             case .failure(let error)
             where member == "TryAcquire" && error.hasName(BlueZNames.errorPrefix + "NotAvailable"):
-                // The headset has stopped again just now.
+                // The headset has just stopped again.
                 call("Acquire", path, owner, pending)
             case .failure(let error):
                 let reason = MediaError(error)
@@ -132,7 +132,7 @@ extension MediaSource {
         guard let bitpool = quality.bitpool(for: transport.configuration, writeMTU: Int(writeMTU)) else {
             return abandon(path, pending, .unusable("its packets of \(writeMTU) bytes are too small for a codec frame"))
         }
-        // As bluetoothd's are; the one who writes relies on it.
+        // bluetoothd's sockets are non-blocking; the writer relies on it.
         let flags = fcntl(descriptor.descriptor, F_GETFL)
         _ = fcntl(descriptor.descriptor, F_SETFL, flags | O_NONBLOCK)
         holdings[path] = .held
@@ -143,7 +143,7 @@ extension MediaSource {
                     bitpool: bitpool)))
     }
 
-    /// Gives an acquisition up that bluetoothd has begun or completed.
+    /// Abandons an acquisition that bluetoothd has begun or completed.
     private func abandon(_ path: String, _ pending: PendingAcquisition, _ error: MediaError) {
         guard case .acquiring(let current)? = holdings[path], current === pending else { return }
         startRelease(path)
@@ -161,7 +161,7 @@ extension MediaSource {
                     _ = try await bus.call(
                         owner, path, BlueZNames.mediaTransport, "Release", timeout: Self.callTimeout)
                 } catch {
-                    // The headset may have suspended it just before: then it is not ours any more, as was wanted.
+                    // The headset may have suspended it just before: then it is released already, as requested.
                     logger.debug("bluetoothd did not release \(path): \(error)")
                 }
                 guard let self, case .releasing? = holdings[path] else { return }
@@ -171,9 +171,9 @@ extension MediaSource {
 
     // MARK: What becomes of streams
 
-    /// Brings the streams up to date with the tree.
+    /// Updates the streams from the tree.
     ///
-    /// - Parameter reason: why those are gone that are not in it any more.
+    /// - Parameter reason: why streams that have left the tree are gone.
     func refreshTransports(_ reason: MediaError) {
         let inTree = mirror.objects.compactMapValues { $0[BlueZNames.mediaTransport] }
         discarded = discarded.filter { inTree[$0] != nil }
@@ -214,7 +214,7 @@ extension MediaSource {
     }
 }
 
-/// What ends an acquisition whose task is cancelled.
+/// Ends an acquisition whose task is cancelled.
 @ControlPlane
 private final class Abandonment {
     var action: (@ControlPlane () -> Void)?

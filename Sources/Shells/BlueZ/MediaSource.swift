@@ -3,42 +3,42 @@ package import ControlLoop
 package import DBus
 package import Logging
 
-/// The A2DP source of this box towards bluetoothd (`org.bluez.Media1`, `MediaEndpoint1`, `MediaTransport1`): one SBC endpoint
-/// on every adapter, the streams that are set up with it, and a player that takes the headsets' buttons for music.
+/// The A2DP source of this box towards bluetoothd (`org.bluez.Media1`, `MediaEndpoint1`, `MediaTransport1`): one SBC
+/// endpoint on every adapter, the streams that are set up with it, and a player that receives the headsets' music buttons.
 ///
-/// It registers by itself on each adapter and whenever bluetoothd, the bus or an adapter comes back. A headset's stream is
+/// Registers on each adapter, and again whenever bluetoothd, the bus or an adapter comes back. A headset's stream is
 /// *configured* from the moment at which bluetoothd has set it up until it is *cleared*; that is the A2DP connection, and
-/// `transport(of:)` has it. Sound can be sent while it is acquired: `acquire(_:)` starts the stream at the headset,
+/// `transport(of:)` returns it. Sound can be sent while the stream is acquired: `acquire(_:)` starts it at the headset,
 /// `release(_:)` suspends it.
 ///
 /// - An acquired stream is lost when the headset suspends it (`stateChanged` to anything but `.active`), when it is cleared,
-///   or when bluetoothd goes: all of them end the acquisition, `release(_:)` is not needed then, and the descriptor is worth
-///   nothing any more. The order of events: `stateChanged(.active)` follows the return of `acquire(_:)`.
-/// - A headset that starts by itself is `.pending`: `acquire(_:)` then takes the running stream.
-/// - `volumeChanged` comes for the headset's changes and for the outcome of ours alike.
-/// - Streams that another program's endpoint has are `foreign`: they cannot be acquired here, and bluetoothd sets up one at a
-///   time with a headset. `foreignPlaying` tells when they begin and end.
+///   or when bluetoothd leaves: each of these ends the acquisition, makes `release(_:)` unnecessary and the descriptor
+///   useless. The order of events: `stateChanged(.active)` follows the return of `acquire(_:)`.
+/// - A stream that a headset starts is `.pending`: `acquire(_:)` then takes the running stream.
+/// - `volumeChanged` reports the headset's changes and the results of ours alike.
+/// - Streams of another program's endpoint are `foreign`: they cannot be acquired here, and bluetoothd sets up one stream at
+///   a time with a headset. `foreignPlaying` reports when they begin and end.
 ///
 /// Everything happens on the control loop. Events come after the state has changed.
 @ControlPlane
 package final class MediaSource {
     package enum Event: Equatable, Sendable {
-        /// A2DP of this headset is connected; `transport(of:)` has the stream.
+        /// A2DP of this headset is connected; `transport(of:)` returns the stream.
         case configured(BluetoothAddress)
-        /// A2DP of this headset is not connected any more.
+        /// A2DP of this headset is disconnected.
         case cleared(BluetoothAddress)
         case stateChanged(BluetoothAddress, TransportState)
         /// 0…127
         case volumeChanged(BluetoothAddress, Int)
         case delayChanged(BluetoothAddress, Duration)
         case buttonPressed(MediaButton)
-        /// Another program has the headset's A2DP stream; nil: none that is known to.
+        /// Another program has the headset's A2DP stream; nil: an unknown program.
         case foreign(BluetoothAddress, owner: BusPeer?)
         case foreignPlaying(BluetoothAddress, Bool)
         case foreignGone(BluetoothAddress)
-        /// An adapter has not taken the endpoint or the player; tried again by itself where that makes sense.
+        /// An adapter has refused the endpoint or the player; retried where that makes sense.
         case refused(MediaRefusal)
-        /// An adapter has taken the endpoint.
+        /// An adapter has accepted the endpoint.
         case registered
         case playerRegistered
     }
@@ -46,16 +46,16 @@ package final class MediaSource {
     enum Phase {
         case stopped
         case absent
-        /// What changes while the tree is being read is kept.
+        /// Changes during the reading are kept.
         case reading(owner: String, attempt: Int, changes: [ObjectMirror.Change])
         case present(owner: String)
     }
 
-    /// How far the registration of one part on one adapter has come.
+    /// State of the registration of one part on one adapter.
     enum Registration {
         case asked(attempt: Int)
         case registered
-        /// Not asked again before bluetoothd or the adapter comes back, or the adapter gets `org.bluez.Media1`.
+        /// Not retried before bluetoothd or the adapter comes back, or the adapter gets `org.bluez.Media1`.
         case refused(hadMedia: Bool)
         case pausing(Timer)
     }
@@ -63,7 +63,7 @@ package final class MediaSource {
     struct RegistrationKey: Hashable, Comparable {
         let adapter: String
         let part: MediaRefusal.Part
-        /// bluetoothd sets up one stream with each endpoint: the first, and spare ones for further headsets.
+        /// bluetoothd sets up one stream with each endpoint: 0 is the first, higher numbers serve further headsets.
         var number = 0
 
         static func < (left: Self, right: Self) -> Bool {
@@ -71,20 +71,21 @@ package final class MediaSource {
         }
     }
 
-    /// On one adapter: as many headsets can have A2DP at once.
+    /// Endpoints on one adapter: as many headsets can have A2DP at once.
     static let mostEndpoints = 6
 
-    /// What we have of one of our transports.
+    /// Acquisition state of one of our transports.
     enum Holding {
         case acquiring(PendingAcquisition)
         case held
         case releasing(Task<Void, Never>)
     }
 
-    /// A transport that is not ours.
+    /// A transport of another program.
     struct Foreigner {
         let address: BluetoothAddress
-        /// Whether bluetoothd has been asked since it appeared: until then its `SetConfiguration` may be on the way to us.
+        /// Whether bluetoothd has answered a call since it appeared: until then its `SetConfiguration` may be on the way to
+        /// us.
         var isCertain = false
         var owner: BusPeer?
         var isTold = false
@@ -96,12 +97,12 @@ package final class MediaSource {
     static let farewellTimeout = Duration.seconds(2)
     static let changesWhileReading = 2048
 
-    /// Of streams that are set up from here on.
+    /// Quality of streams that are set up from now on.
     package var quality: SBCQuality
     package var onEvent: (@ControlPlane (Event) -> Void)?
-    /// Between two attempts after bluetoothd has failed to register something.
+    /// Time between two attempts after bluetoothd has failed to register something.
     let retryInterval: Duration
-    /// How long a headset may take to start its stream; bluetoothd itself gives up after 20 s.
+    /// Timeout for a headset to start its stream; bluetoothd itself gives up after 20 s.
     let acquireTimeout: Duration
 
     let bus: BusConnection
@@ -113,29 +114,29 @@ package final class MediaSource {
     var subscriptions: [Subscription] = []
     var attempts = 0
     var registrations: [RegistrationKey: Registration] = [:]
-    /// Adapters that bluetoothd has refused `DelayReporting` on.
+    /// Adapters where bluetoothd has refused `DelayReporting`.
     var withoutDelay: Set<String> = []
     /// Adapters whose objects are on the bus.
     var exported: Set<String> = []
-    /// Ours, by object path.
+    /// Our transports, by object path.
     var transports: [String: Transport] = [:]
     var holdings: [String: Holding] = [:]
     /// By object path.
     var foreigners: [String: Foreigner] = [:]
-    /// Transports of ours that we have refused or that are cleared, and that are still in the tree.
+    /// Transports of ours that were refused or cleared, but are still in the tree.
     var discarded: Set<String> = []
     var isPlaying = false
-    /// Endpoints and players are being taken back.
+    /// Endpoints and players are being withdrawn.
     var withdrawal: Task<Void, Never>?
-    /// Whether headsets are offered A2DP; what other programs stream to them is followed all the same. Without it the streams
-    /// are cleared at once, and bluetoothd disconnects A2DP.
+    /// Whether headsets are offered A2DP; streams of other programs are followed in any case. Switching it off clears the
+    /// streams at once, and bluetoothd disconnects A2DP.
     package var isServing = true {
         didSet { if isServing != oldValue { followServing() } }
     }
 
     /// - Parameters:
     ///   - registry: for the names of headsets in messages.
-    ///   - path: above the objects of all adapters.
+    ///   - path: parent of the objects of all adapters.
     package init(
         bus: BusConnection, registry: DeviceRegistry, quality: SBCQuality = .standard,
         logger: Logger = Logger(label: "btcall.bluez"), path: String = "/org/btcall/media",
@@ -155,7 +156,7 @@ package final class MediaSource {
         for case .pausing(let timer) in registrations.values { timer.cancel() }
     }
 
-    /// Follows bluetoothd, and registers as soon as it is there. Set `onEvent` before.
+    /// Follows bluetoothd, and registers as soon as it is on the bus. Set `onEvent` before.
     package func start() {
         guard case .stopped = phase else { return }
         phase = .absent
@@ -169,8 +170,8 @@ package final class MediaSource {
         ]
     }
 
-    /// Releases what is acquired and takes the endpoints and players back, with which bluetoothd disconnects A2DP. Returns when
-    /// it has answered, or after two seconds each. No event follows but `cleared` and `foreignGone`.
+    /// Releases acquired streams and withdraws endpoints and players, which makes bluetoothd disconnect A2DP. Returns when
+    /// bluetoothd has answered, or after two seconds each. Only `cleared` and `foreignGone` may follow.
     package func stop() async {
         if case .stopped = phase { return }
         let owner = self.owner
@@ -183,10 +184,10 @@ package final class MediaSource {
         if let owner { await unregister(registered, with: owner) }
     }
 
-    /// The stream that is set up with this headset; nil without A2DP, and where another program has it.
+    /// Our stream with this headset; nil without A2DP, and if another program has it.
     package func transport(of address: BluetoothAddress) -> Transport? {
         let known = transports.values.filter { $0.address == address }.sorted { $0.path < $1.path }
-        // A headset that two adapters have streams with: the one that runs.
+        // If two adapters have streams with the headset: the running one.
         return known.first { $0.state != .idle } ?? known.first
     }
 
@@ -195,14 +196,14 @@ package final class MediaSource {
         Set(transports.values.map(\.address)).sorted()
     }
 
-    /// bluetoothd has taken our endpoint on an adapter.
+    /// Whether bluetoothd has registered our endpoint on an adapter.
     package var isRegistered: Bool {
         registrations.contains { key, value in
             if key.part == .endpoint, case .registered = value { true } else { false }
         }
     }
 
-    /// Tells headsets whether music plays, so that their one button means the right thing.
+    /// Informs headsets whether music plays, so that a single play/pause button sends the right command.
     package func setPlaying(_ isPlaying: Bool) {
         guard self.isPlaying != isPlaying else { return }
         self.isPlaying = isPlaying
@@ -220,7 +221,7 @@ package final class MediaSource {
         registry.device(address).map { "\($0.name) (\(address))" } ?? "\(address)"
     }
 
-    /// The unique name of bluetoothd, while it is there.
+    /// The unique name of bluetoothd, while it is on the bus.
     var owner: String? {
         switch phase {
         case .stopped, .absent: nil
@@ -229,7 +230,7 @@ package final class MediaSource {
     }
 }
 
-// What bluetoothd tells.
+// Events of bluetoothd.
 extension MediaSource {
     private func ownerChanged(_ owner: String?) {
         if case .stopped = phase { return }
@@ -238,7 +239,7 @@ extension MediaSource {
         if let owner { read(owner) }
     }
 
-    /// Everything that bluetoothd knew of us and we of it.
+    /// Drops all state that bluetoothd and we shared.
     private func forgetEverything() {
         for case .pausing(let timer) in registrations.values { timer.cancel() }
         registrations = [:]
@@ -277,7 +278,7 @@ extension MediaSource {
     }
 
     private func received(_ signal: BusSignal) {
-        // Signals of other forms are for `DeviceRegistry` to complain about, which gets them as well.
+        // `DeviceRegistry` receives malformed signals as well, and logs them.
         guard let change = try? ObjectMirror.change(of: signal) else { return }
         switch phase {
         case .stopped, .absent: return
@@ -299,11 +300,11 @@ extension MediaSource {
     }
 
     private func log(_ problems: [String]) {
-        // `DeviceRegistry` complains of what is wrong with adapters.
+        // `DeviceRegistry` logs what is wrong with adapters.
         for problem in problems { logger.warning("ignored what bluetoothd sent: \(problem)") }
     }
 
-    /// Brings registrations and streams up to date with the tree.
+    /// Updates registrations and streams from the tree.
     func refresh() {
         refreshRegistrations()
         refreshTransports(.gone)

@@ -2,7 +2,7 @@ import BluetoothTypes
 import DBus
 
 extension ObjectMirror {
-    /// A signal about the tree whose arguments are not those that BlueZ documents.
+    /// A signal about the tree with other arguments than BlueZ documents.
     struct MalformedSignal: Error, CustomStringConvertible {
         let signal: BusSignal
 
@@ -11,7 +11,7 @@ extension ObjectMirror {
         }
     }
 
-    /// What a signal of bluetoothd changes in the tree; nil for one about something else.
+    /// Translates a signal of bluetoothd into a change of the tree; nil for other signals.
     static func change(of signal: BusSignal) throws(MalformedSignal) -> Change? {
         let arguments = signal.arguments
         switch (signal.interface, signal.member, arguments.count) {

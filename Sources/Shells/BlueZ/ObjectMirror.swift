@@ -3,7 +3,7 @@ import DBus
 
 /// The part of BlueZ's object tree that we use: known properties, each of the type that BlueZ documents.
 ///
-/// A value: signals go in, and what could not be used comes out as a line for the log.
+/// A value: signals go in, and unusable parts come out as lines for the log.
 struct ObjectMirror {
     /// One change of the tree, as a signal reports it.
     enum Change {
@@ -13,7 +13,7 @@ struct ObjectMirror {
         case disconnected(path: String, reason: DisconnectionReason)
     }
 
-    /// Signatures of the properties that are read of each interface; all others are not kept.
+    /// Signatures of the properties that are read from each interface; no others are kept.
     typealias Kinds = [String: [String: String]]
 
     /// Adapters and devices.
@@ -30,7 +30,7 @@ struct ObjectMirror {
         BlueZNames.battery: ["Percentage": "y"],
     ]
 
-    /// Where A2DP can be registered, what headsets offer of it, and their streams.
+    /// Adapters that offer A2DP registration, endpoints of headsets, and their streams.
     static let media: Kinds = [
         BlueZNames.adapter: [:],
         BlueZNames.media: [:],
@@ -49,7 +49,7 @@ struct ObjectMirror {
     /// Object path, then interface, then property.
     private(set) var objects: [String: [String: [String: Value]]] = [:]
 
-    /// Takes over the answer of `GetManagedObjects`, in place of everything that was known.
+    /// Replaces everything with the answer of `GetManagedObjects`.
     ///
     /// - Returns: a line for each part that was ignored, sorted.
     mutating func replace(with managed: Value) -> [String] {
@@ -67,7 +67,7 @@ struct ObjectMirror {
 
     /// Applies one change.
     ///
-    /// - Returns: whether anything that we keep is different now, and a line for each part that was ignored, sorted.
+    /// - Returns: whether anything that we keep has changed, and a line for each part that was ignored, sorted.
     mutating func apply(_ change: Change) -> (isDifferent: Bool, problems: [String]) {
         switch change {
         case .added(let path, let interfaces):
@@ -98,7 +98,7 @@ struct ObjectMirror {
         var problems: [String] = []
         for entry in entries {
             guard let interface = entry.key.stringValue, known[interface] != nil else { continue }
-            // The interface is new: what was known of an earlier object at this path does not count.
+            // The interface is new: values of an earlier object at this path do not count.
             var properties: [String: Value] = [:]
             problems += merge(entry.value, into: &properties, path, interface)
             objects[path, default: [:]][interface] = properties
@@ -106,7 +106,7 @@ struct ObjectMirror {
         return problems
     }
 
-    /// A property of the wrong type is ignored: an earlier value stays.
+    /// A property of the wrong type is ignored; its earlier value stays.
     private func merge(
         _ changed: Value, into properties: inout [String: Value], _ path: String, _ interface: String
     ) -> [String] {

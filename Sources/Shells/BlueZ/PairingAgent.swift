@@ -3,19 +3,19 @@ package import ControlLoop
 package import DBus
 package import Logging
 
-/// The agent that answers bluetoothd's questions about pairing (`org.bluez.Agent1`), of a box that shows nothing and has no
-/// keys (`NoInputNoOutput`).
+/// The agent that answers bluetoothd's questions about pairing (`org.bluez.Agent1`), for a box without display and keys
+/// (`NoInputNoOutput`).
 ///
-/// It is registered, and is the default agent, from `register()` to `unregister()`. bluetoothd forgets it when it leaves the bus.
-/// What is not asked by bluetoothd itself is refused. Everything happens on the control loop.
+/// It is registered, as the default agent, from `register()` to `unregister()`. bluetoothd forgets it when bluetoothd leaves
+/// the bus. Calls from other programs are refused. Everything happens on the control loop.
 @ControlPlane
 package final class PairingAgent {
     private static let capability = "NoInputNoOutput"
     private static let callTimeout = Duration.seconds(5)
 
-    /// Decides; without it everything is rejected.
+    /// Decides on a request; without it every request is rejected.
     package var onRequest: (@ControlPlane (BluetoothAddress, PairingRequest) -> PairingAnswer)?
-    /// The device or bluetoothd has given up while it was being asked for.
+    /// The device or bluetoothd has cancelled the request.
     package var onCancelled: (@ControlPlane () -> Void)?
     package private(set) var isRegistered = false
 
@@ -36,7 +36,7 @@ package final class PairingAgent {
 
     isolated deinit { subscription?.cancel() }
 
-    /// Has bluetoothd ask this agent, before any other. Another call does nothing.
+    /// Makes bluetoothd ask this agent, before any other. A repeated call does nothing.
     package func register() async throws(PairingError) {
         guard let owner else { throw .serviceAbsent }
         guard !isRegistered else { return }
@@ -45,7 +45,7 @@ package final class PairingAgent {
             do throws(BusError) {
                 try await call(owner, "RegisterAgent", [.objectPath(path), .string(Self.capability)])
             } catch {
-                // Of an attempt that was given up: it is ours, under this path.
+                // An earlier attempt that timed out here has succeeded: the agent is ours, under this path.
                 guard error.hasName(BlueZNames.errorPrefix + "AlreadyExists") else { throw error }
             }
             try await call(owner, "RequestDefaultAgent", [.objectPath(path)])
@@ -53,7 +53,7 @@ package final class PairingAgent {
             withdraw(from: owner)
             throw PairingError(error)
         }
-        // It may have left meanwhile, and another one have come.
+        // bluetoothd may have left meanwhile, and a new one may have come.
         guard self.owner == owner else {
             bus.unexport(path: path)
             throw .serviceAbsent
@@ -61,7 +61,7 @@ package final class PairingAgent {
         isRegistered = true
     }
 
-    /// bluetoothd asks the agent that was there before, or nobody. Returns when it has answered, or after five seconds.
+    /// Returns bluetoothd to the previous agent, or to none; returns when bluetoothd has answered, or after five seconds.
     package func unregister() async {
         guard isRegistered, let owner else { return }
         isRegistered = false
@@ -116,7 +116,7 @@ package final class PairingAgent {
                     guard let self, case .pin(let pin) = try answer(call, .pin) else { throw Self.rejected("no PIN") }
                     return [.string(pin)]
                 },
-                // There are no keys to type it with, whoever may pair.
+                // The box has no keys to type a passkey, whichever device pairs.
                 .init("RequestPasskey", in: [("device", "o")], out: [("passkey", "u")]) {
                     [weak self] call throws(BusError) in
                     _ = try self?.answer(call, .passkey)
@@ -167,7 +167,7 @@ package final class PairingAgent {
         BusError(name: BlueZNames.errorPrefix + "Rejected", message: reason)
     }
 
-    /// Six digits, as people are shown them.
+    /// Six digits, as people read them.
     private static func digits(_ value: Value?) -> String {
         let digits = String(value?.uint32Value ?? 0)
         return String(repeating: "0", count: max(0, 6 - digits.count)) + digits

@@ -1,20 +1,21 @@
 package import DBus
 
-/// Why bluetoothd did not pair a device, look for devices or take the agent. All are expected; each text says what to do.
+/// Why bluetoothd did not pair a device, search for devices or register the agent. All are expected; each text says what to
+/// do.
 package enum PairingError: BlueZError, Equatable, Sendable {
     case serviceAbsent
     case unknownDevice
     case adapterOff
-    /// There is a bond already.
+    /// A bond exists already.
     case alreadyPaired
-    /// The device, or its PIN, did not fit, or one side said no.
+    /// The device or its PIN did not match, or one side refused.
     case refused
     case cancelled
-    /// It began, and did not end in time.
+    /// The pairing began, and did not end in time.
     case timedOut
-    /// It did not answer: off, out of range, or in a call with another machine.
+    /// The device did not answer: off, out of range, or in a call with another machine.
     case unreachable
-    /// Another request is under way.
+    /// Another request is in progress.
     case inProgress
     /// The bus does not let this process talk to bluetoothd.
     case notPermitted(BusError)

@@ -2,14 +2,14 @@ package import BluetoothTypes
 import DBus
 
 extension ProfileRegistration {
-    /// What bluetoothd is told about a profile (`org.bluez.ProfileManager1.RegisterProfile`).
+    /// A profile's settings for bluetoothd (`org.bluez.ProfileManager1.RegisterProfile`).
     package struct Configuration: Equatable, Sendable {
-        /// Which side opens the connection; without it both may.
+        /// Which side opens the connection; nil allows both.
         package enum Role: String, Equatable, Sendable {
             case client, server
         }
 
-        /// Where bluetoothd calls us: the object path of `org.bluez.Profile1` on our connection.
+        /// Object path of `org.bluez.Profile1` on our connection, which bluetoothd calls.
         package var path: String
         package var uuid: ServiceUUID
         /// For people: in the service record and in our messages.
@@ -20,16 +20,16 @@ extension ProfileRegistration {
         /// wide band speech (HFP 1.9 §6.3).
         package var features: UInt16
         package var role: Role?
-        /// RFCOMM channel; nil takes BlueZ's usual one.
+        /// RFCOMM channel; nil uses BlueZ's default.
         package var channel: UInt16?
-        /// Connect it when anything connects the device (`org.bluez.Device1.Connect`).
+        /// Connect it when a program connects the device (`org.bluez.Device1.Connect`).
         package var connectsAutomatically = true
         /// Only encrypted links, that is, paired devices.
         package var requiresAuthentication = true
-        /// Ask a pairing agent for each connection of a device that is not trusted. A box without a screen has no agent,
-        /// and whoever paired the device has let it in: off.
+        /// Ask a pairing agent for each connection of a device that is not trusted. Off: a box without a screen has no
+        /// agent, and a paired device has been admitted by its pairing.
         package var requiresAuthorization = false
-        /// Between two attempts while somebody else holds the UUID.
+        /// Time between two attempts while another program holds the UUID.
         package var retryInterval = Duration.seconds(10)
 
         package init(
@@ -54,8 +54,8 @@ extension ProfileRegistration {
                 features: features)
         }
 
-        /// The Audio Gateway of HSP 1.2, for headsets that have nothing else. It does not connect with whatever connects the
-        /// device: of a headset that has both, HFP is wanted alone (docs/inside/Interop.md B17), and bluetoothd cannot tell them apart.
+        /// The Audio Gateway of HSP 1.2, for headsets without HFP. It does not connect automatically with the device: with a
+        /// headset that has both, only HFP is wanted (docs/inside/Interop.md B17), and bluetoothd cannot choose.
         package static func headsetAudioGateway(path: String = "/org/btcall/profile/headset_ag") -> Self {
             var configuration = Configuration(
                 path: path, uuid: .headsetAudioGateway, name: "Headset Audio Gateway", version: 0x0102, features: 0)

@@ -2,14 +2,14 @@ import BluetoothTypes
 package import DBus
 
 extension ProfileRegistration {
-    /// Why bluetoothd does not take our profile, and what to do.
+    /// Why bluetoothd does not register our profile, and what to do.
     package struct Refusal: Equatable, Sendable {
         package enum Cause: Equatable, Sendable {
-            /// Another program has the UUID; those on the bus that may be it, likeliest first.
+            /// Another program has the UUID; candidates on the bus, likeliest first.
             case alreadyRegistered([BusPeer])
             /// The bus does not let this user talk to bluetoothd.
             case notPermitted(BusError)
-            /// bluetoothd does not answer, or answers with something else.
+            /// bluetoothd does not answer, or answers with another error.
             case failed(BusError)
         }
 

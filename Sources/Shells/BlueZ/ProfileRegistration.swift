@@ -4,11 +4,11 @@ package import DBus
 import Glibc
 package import Logging
 
-/// Keeps one profile registered with bluetoothd and receives the connections that it hands over
-/// (`org.bluez.ProfileManager1`, `org.bluez.Profile1`).
+/// Keeps one profile registered with bluetoothd and receives its connections (`org.bluez.ProfileManager1`,
+/// `org.bluez.Profile1`).
 ///
-/// Registers again whenever bluetoothd or the bus comes back. While somebody else has the UUID it says who that may be,
-/// and tries again when that program leaves and at intervals. Any role and UUID will do.
+/// Registers again whenever bluetoothd or the bus comes back. While another program has the UUID it names the likely
+/// program, and retries when that program leaves and at intervals. Works for any role and UUID.
 @ControlPlane
 package final class ProfileRegistration {
     package enum State: Equatable, Sendable {
@@ -16,7 +16,7 @@ package final class ProfileRegistration {
         /// bluetoothd is not on the bus, or has not answered yet.
         case waitingForService
         case registered
-        /// Not registered; tried again by itself.
+        /// Not registered; retried automatically.
         case refused(Refusal)
     }
 
@@ -25,7 +25,7 @@ package final class ProfileRegistration {
         case absent
         case registering(owner: String, attempt: Int)
         case registered(owner: String)
-        /// Not registered; tried again when the timer fires or a rival leaves.
+        /// Not registered; retried when the timer fires or a rival leaves.
         case pausing(owner: String, attempt: Int, retry: Timer, rivals: [Subscription])
     }
 
@@ -38,8 +38,8 @@ package final class ProfileRegistration {
     }
     package var onState: (@ControlPlane (State) -> Void)?
     /// A device's RFCOMM connection is up. The properties are those that BlueZ found in the device's service record:
-    /// `Version` and `Features`, both uint16, if any. Whoever does not keep the descriptor closes the connection; whoever
-    /// throws has bluetoothd close it.
+    /// `Version` and `Features`, both uint16, if any. A receiver that does not keep the descriptor closes the connection;
+    /// one that throws has bluetoothd close it.
     package var onConnection:
         (
             @ControlPlane (
@@ -69,7 +69,7 @@ package final class ProfileRegistration {
         leavePhase()
     }
 
-    /// Exports the profile's object and registers it as soon as bluetoothd is there.
+    /// Exports the profile's object and registers it as soon as bluetoothd is on the bus.
     package func start() {
         guard case .stopped = phase else { return }
         phase = .absent
@@ -78,7 +78,7 @@ package final class ProfileRegistration {
         service = bus.watchName(BlueZNames.service) { [weak self] in self?.ownerChanged($0) }
     }
 
-    /// Takes the profile back; connections that were handed over live on. Returns when bluetoothd has answered, or after
+    /// Withdraws the profile; connections that were handed over stay open. Returns when bluetoothd has answered, or after
     /// two seconds.
     package func stop() async {
         guard let owner = leavePhase() else { return }
@@ -93,12 +93,12 @@ package final class ProfileRegistration {
                 owner, BlueZNames.managerPath, BlueZNames.profileManager, "UnregisterProfile",
                 [.objectPath(configuration.path)], timeout: Self.farewellTimeout)
         } catch {
-            // bluetoothd drops the profile by itself when we leave the bus.
+            // bluetoothd drops the profile when we leave the bus.
             logger.debug("bluetoothd did not take \(configuration.name) back: \(error)")
         }
     }
 
-    /// Ends what the present phase has under way.
+    /// Ends the pending work of the present phase.
     ///
     /// - Returns: the owner of `org.bluez` that may know our profile; empty if there is none, nil when stopped.
     @discardableResult
@@ -129,8 +129,8 @@ package final class ProfileRegistration {
         let attempt = attempts
         leavePhase()
         phase = .registering(owner: owner, attempt: attempt)
-        // BlueZ 5.66 compares the text of UUIDs: beside a program that wrote it in capitals (BlueALSA does) we would be
-        // registered, too, but without a channel that a headset could connect to. Our own record is not there yet.
+        // BlueZ 5.66 compares UUIDs as text: beside a program that wrote it in capitals (BlueALSA does) our registration
+        // would succeed, but without a channel that a headset could connect to. Our own record does not exist yet.
         bus.send(
             owner, "/", BlueZNames.objectManager, "GetManagedObjects", timeout: Self.callTimeout
         ) { [weak self] in self?.listed($0, for: attempt) }
@@ -139,7 +139,7 @@ package final class ProfileRegistration {
     private func listed(_ result: Result<[Value], BusError>, for expected: Int) {
         guard case .registering(let owner, let attempt) = phase, attempt == expected else { return }
         var mirror = ObjectMirror()
-        // Without an answer the registration itself tells what is wrong.
+        // Without an answer the registration itself shows what is wrong.
         if case .success(let values) = result, let objects = values.first { _ = mirror.replace(with: objects) }
         let isTaken = mirror.objects.values.contains { interfaces in
             let uuids = interfaces[BlueZNames.adapter]?["UUIDs"]?.stringsValue ?? []
@@ -149,7 +149,7 @@ package final class ProfileRegistration {
         Task { @ControlPlane [weak self, bus] in
             let rivals = await BusPeer.search(bus)
             guard let self, case .registering(_, attempt) = phase else { return }
-            // A record without a known rival may be a leftover: bluetoothd decides.
+            // A record without a known rival may be a leftover: let bluetoothd decide.
             guard !rivals.isEmpty else { return callRegister(owner, attempt) }
             refused(.alreadyRegistered(rivals), attempt: attempt)
         }
@@ -171,7 +171,7 @@ package final class ProfileRegistration {
             logger.info("bluetoothd has registered \(configuration.name)")
             state = .registered
         case .failure(let error) where error.hasName(BlueZNames.errorPrefix + "AlreadyExists"):
-            // An attempt that we gave up did get through: it is ours, under this path.
+            // An earlier attempt that timed out here has succeeded: the registration is ours, under this path.
             phase = .registered(owner: owner)
             logger.info("bluetoothd had registered \(configuration.name)")
             state = .registered
@@ -212,7 +212,7 @@ package final class ProfileRegistration {
     }
 }
 
-// What bluetoothd calls.
+// Methods that bluetoothd calls.
 extension ProfileRegistration {
     private func profileInterface() -> ExportedInterface {
         ExportedInterface(
@@ -270,7 +270,8 @@ extension ProfileRegistration {
         logger.info("\(address) has connected \(configuration.name)")
     }
 
-    /// Whether a descriptor is a stream socket that does not listen. A message that came while no descriptor was free has -1.
+    /// Whether a descriptor is a stream socket that does not listen. It is -1 if no descriptor was free when the message
+    /// arrived.
     private static func isConnection(_ descriptor: Int32) -> Bool {
         option(SO_TYPE, descriptor) == Int32(bitPattern: SOCK_STREAM.rawValue) && option(SO_ACCEPTCONN, descriptor) == 0
     }
@@ -295,8 +296,8 @@ extension ProfileRegistration {
         return (path, address)
     }
 
-    /// bluetoothd has dropped the profile: it is about to leave, or somebody made it do so. In the first case its name
-    /// goes away next; in the second the profile is registered again after a pause.
+    /// Handles a profile that bluetoothd has dropped: bluetoothd is about to leave, or somebody made it do so. In the first
+    /// case its name goes away next; in the second the profile is registered again after a pause.
     private func released() {
         guard case .registered(let owner) = phase else { return }
         attempts += 1

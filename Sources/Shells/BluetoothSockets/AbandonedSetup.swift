@@ -1,14 +1,14 @@
 import ControlLoop
 import Glibc
 
-/// A set-up that nobody waits for any more, kept until the kernel has decided it.
+/// A set-up without a waiting caller, kept until the kernel has decided it.
 ///
-/// A socket that is closed in the middle of a set-up does not end it: the link may come up later without an owner and
-/// stay (seen with 6.1 when a headset answers just after the deadline), and a second set-up beside it can break both.
-/// While it lasts, another request to this headset is answered with EBUSY.
+/// Closing a socket in the middle of a set-up does not end the set-up: the link may come up later without an owner and stay
+/// (seen with 6.1 when a headset answers just after the deadline), and a second set-up beside it can break both. While it
+/// lasts, another request to this headset is answered with EBUSY.
 @ControlPlane
 final class AbandonedSetup {
-    /// The kernel gives up by itself after 40 s.
+    /// The kernel gives up after 40 s.
     private static let limit = Duration.seconds(45)
 
     private let descriptor: Int32

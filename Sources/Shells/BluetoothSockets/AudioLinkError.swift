@@ -2,10 +2,10 @@ package import BluetoothTypes
 package import ControlLoop
 import Glibc
 
-/// Why a synchronous connection was not set up, or a listener not opened (kernel `net/bluetooth/sco.c` and the mapping
-/// of HCI status codes to `errno`).
+/// Why a synchronous connection was not set up, or a listener not opened (kernel `net/bluetooth/sco.c` and the mapping of
+/// HCI status codes to `errno`).
 ///
-/// All cases but `alreadyConnecting` are caused from outside and expected in the life of a headset.
+/// All cases but `alreadyConnecting` have external causes and are expected in the life of a headset.
 package enum AudioLinkError: Error, Equatable, Sendable {
     /// The kernel has no Bluetooth sockets, or none for audio: EAFNOSUPPORT, EPROTONOSUPPORT from `socket`.
     case noBluetoothInKernel(SystemError)
@@ -13,14 +13,14 @@ package enum AudioLinkError: Error, Equatable, Sendable {
     case noAdapter
     /// The headset did not answer the page: EHOSTDOWN.
     case headsetAbsent
-    /// The headset said no (limited resources, security, address): ECONNREFUSED.
+    /// The headset refused (limited resources, security, address): ECONNREFUSED.
     case refused
     /// The deadline of the call passed, or the controller's: ETIMEDOUT.
     case timedOut
-    /// The pairing is not valid any more on one side: EACCES, EBADE from `connect`.
+    /// The pairing is no longer valid on one side: EACCES, EBADE from `connect`.
     case notPaired
     /// Adapter and headset did not agree on a link for another reason: EINVAL, EIO, ELOOP, EPROTO, ENOSYS from `connect`;
-    /// the last stands for every HCI status that the kernel does not tell apart. Another codec may do.
+    /// the last stands for every HCI status that the kernel does not distinguish. Another codec may work.
     case negotiationFailed(SystemError)
     /// The adapter or the headset cannot carry this codec: EOPNOTSUPP, EPROTONOSUPPORT from `connect`.
     case unsupportedCodec(VoiceCodec)
@@ -32,21 +32,21 @@ package enum AudioLinkError: Error, Equatable, Sendable {
     case tryAgain(SystemError)
     /// The process may not use Bluetooth sockets: EPERM, EACCES.
     case notPermitted(SystemError)
-    /// Another program waits for audio connections already: EADDRINUSE.
+    /// Another program listens for audio connections already: EADDRINUSE.
     case listenerExists
     /// The owner or its task cancelled the set-up.
     case cancelled
-    /// Our mistake: the connector was used while a set-up of its own was under way.
+    /// Our mistake: the connector was used during a set-up of its own.
     case alreadyConnecting
     /// Anything else; the call and its `errno` say more.
     case failed(SystemError)
 
-    /// - Parameter codec: what was to be carried; named when it is the reason.
+    /// - Parameter codec: requested codec; named if it is the reason.
     package init(_ error: SystemError, codec: VoiceCodec) {
         switch (error.call, error.code) {
         case ("socket", EAFNOSUPPORT), ("socket", EPROTONOSUPPORT), ("socket", ESOCKTNOSUPPORT):
             self = .noBluetoothInKernel(error)
-        // Linux looks for the adapter when the voice setting is chosen, and has its own word for finding none.
+        // Linux looks for the adapter when the voice setting is chosen, and has a special error for finding none.
         case ("setsockopt BT_VOICE", EBADFD): self = .noAdapter
         case (_, EHOSTUNREACH), (_, ENETDOWN), (_, ENETUNREACH), (_, ENODEV), (_, EADDRNOTAVAIL): self = .noAdapter
         case (_, EHOSTDOWN): self = .headsetAbsent
@@ -76,7 +76,7 @@ package enum AudioLinkError: Error, Equatable, Sendable {
         }
     }
 
-    /// Whether the same request can succeed a moment later without anybody changing anything.
+    /// Whether the same request can succeed a moment later without any intervention.
     package var isWorthRetrying: Bool {
         switch self {
         case .refused, .timedOut, .busy, .lost, .tryAgain, .negotiationFailed: true

@@ -2,12 +2,12 @@ package import BluetoothTypes
 import CBluetooth
 import Glibc
 
-/// What the kernel says of a Bluetooth controller (`HCIGETDEVINFO`); every user may ask.
+/// The kernel's data about a Bluetooth controller (`HCIGETDEVINFO`), readable by every user.
 package struct ControllerDetails: Equatable, Sendable {
     /// How a controller is attached (`HCI_USB`, `HCI_UART`).
     package enum Bus: Equatable, Sendable {
         case usb, uart
-        /// Another one by its number: 0 virtual, 6 SDIO.
+        /// Any other number: 0 virtual, 6 SDIO.
         case other(Int)
     }
 
@@ -18,13 +18,13 @@ package struct ControllerDetails: Equatable, Sendable {
     package var bus: Bus
     /// Eight octets (Core Specification Vol 2 Part C §3.3, page 0); all zero until the controller was up once.
     package var features: [UInt8]
-    /// The largest packet of voice that it takes from the host, in bytes, and how many of them it keeps.
+    /// Largest voice packet that it takes from the host, in bytes, and the number of packets that it can hold.
     package var voicePacketBytes: Int
     package var voicePackets: Int
-    /// Packets of voice since it was switched on.
+    /// Voice packets since it was switched on.
     package var voicePacketsSent: Int
     package var voicePacketsReceived: Int
-    /// The company that made it, by its assigned number; nil when the kernel does not say it.
+    /// Assigned number of the manufacturer; nil if the kernel does not report it.
     package var manufacturer: Int?
 
     package init(
@@ -43,22 +43,22 @@ package struct ControllerDetails: Equatable, Sendable {
         self.manufacturer = manufacturer
     }
 
-    /// Whether the kernel knows its features at all.
+    /// Whether the kernel knows its features.
     package var hasFeatures: Bool { features.contains { $0 != 0 } }
-    /// Voice that the host encodes (mSBC): feature 19.
+    /// Voice encoded by the host (mSBC): feature 19.
     package var hasTransparentVoice: Bool { hasFeature(19) }
     /// Retransmitted voice packets (EV3, eSCO): feature 31.
     package var hasExtendedLinks: Bool { hasFeature(31) }
-    /// Feature 37 says that it has not.
+    /// Feature 37 means that it does not.
     package var hasClassicBluetooth: Bool { !hasFeature(37) }
 
     private func hasFeature(_ bit: Int) -> Bool {
         features.indices.contains(bit / 8) && features[bit / 8] & UInt8(1 << (bit % 8)) != 0
     }
 
-    /// Reads `struct hci_dev_info`, in the order of bytes of the machine; nil for fewer bytes than it has.
+    /// Reads `struct hci_dev_info` in the machine's byte order; nil for too few bytes.
     ///
-    /// - Parameter manufacturer: of the controller with that name.
+    /// - Parameter manufacturer: returns the manufacturer of the controller with that name.
     package init?(_ bytes: [UInt8], manufacturer: (String) -> Int?) {
         guard bytes.count >= Self.size else { return nil }
         func number(_ place: Int, _ count: Int) -> Int {
@@ -93,7 +93,7 @@ package struct ControllerDetails: Equatable, Sendable {
         let descriptor = socket(AF_BLUETOOTH, Int32(SOCK_RAW.rawValue | SOCK_CLOEXEC.rawValue), BTPROTO_HCI)
         guard descriptor >= 0 else { return [] }
         defer { close(descriptor) }
-        // struct hci_dev_list_req: how many; for each its number and, aligned to four bytes, its flags.
+        // struct hci_dev_list_req: the count; for each its number and, aligned to four bytes, its flags.
         var list = [UInt8](repeating: 0, count: 4 + 8 * mostControllers)
         list[0] = UInt8(mostControllers)
         guard ask(descriptor, listRequest, &list) else { return [] }

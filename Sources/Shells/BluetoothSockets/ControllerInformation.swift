@@ -1,8 +1,8 @@
 import CBluetooth
 import Glibc
 
-/// What the kernel's management interface tells every process about a controller (BlueZ, doc/mgmt-api.txt: Read Controller
-/// Information).
+/// Controller data from the kernel's management interface, available to every process (BlueZ, doc/mgmt-api.txt: Read
+/// Controller Information).
 package enum ControllerInformation {
     private static let readInformation: UInt16 = 0x0004
     private static let commandComplete: UInt16 = 0x0001
@@ -11,7 +11,7 @@ package enum ControllerInformation {
         package let manufacturer: Int?
     }
 
-    /// The company that made a controller, by its assigned number; nil when the kernel does not say it.
+    /// Assigned number of a controller's manufacturer; nil if the kernel does not report it.
     ///
     /// - Parameter controller: `hci0`.
     package static func manufacturer(of controller: String) -> Int? {
@@ -30,7 +30,7 @@ package enum ControllerInformation {
         guard bound == 0, write(descriptor, command, command.count) == command.count else {
             return nil
         }
-        // The answer is there when `write` returns; events of other controllers may stand before it.
+        // The answer is available when `write` returns; events of other controllers may precede it.
         var bytes = [UInt8](repeating: 0, count: 512)
         for _ in 0..<16 {
             let count = recv(descriptor, &bytes, bytes.count, 0)
@@ -40,10 +40,10 @@ package enum ControllerInformation {
         return nil
     }
 
-    /// Nil for what is not the answer; in it, nil for a controller that is not there.
+    /// Parses the answer; nil for other messages. The answer's manufacturer is nil for a missing controller.
     package static func answer(_ bytes: [UInt8], _ index: UInt16) -> Answer? {
         func number(_ place: Int) -> UInt16 { UInt16(bytes[place]) | UInt16(bytes[place + 1]) << 8 }
-        // Event, controller, length; command, status; address, version, manufacturer, what is not needed.
+        // Event, controller, length; command, status; address, version, manufacturer, unused fields.
         guard bytes.count >= 9, number(0) == commandComplete, number(2) == index, number(6) == readInformation else {
             return nil
         }

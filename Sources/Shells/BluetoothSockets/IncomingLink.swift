@@ -2,11 +2,11 @@ package import BluetoothTypes
 package import ControlLoop
 import Glibc
 
-/// A headset's request for a synchronous connection, not answered yet. Freeing it rejects the request.
+/// A headset's pending request for a synchronous connection. Freeing it rejects the request.
 @ControlPlane
 package final class IncomingLink {
     package let peer: BluetoothAddress
-    /// The adapter that was asked.
+    /// The adapter that received the request.
     package let adapter: BluetoothAddress?
     private var socket: SocketHandle?
     private var setup: LinkSetup?
@@ -36,7 +36,7 @@ package final class IncomingLink {
         return SynchronousConnection(socket, peer: peer, codec: codec, reportsPacketStatus: reportsPacketStatus)
     }
 
-    /// Rejects the request, or gives up an `accept` that is under way.
+    /// Rejects the request, or cancels an `accept` in progress.
     package func reject() {
         setup?.cancel()
         socket = nil

@@ -2,9 +2,9 @@ import BluetoothTypes
 import ControlLoop
 import Glibc
 
-/// Waits until a socket that is being connected is up, has failed, is late, or is not wanted any more.
+/// Waits until a socket that is being connected is up, has failed, is late, or is no longer wanted.
 ///
-/// The descriptor stays the caller's, who keeps it open until `established` has returned.
+/// The caller owns the descriptor and keeps it open until `established` has returned.
 @ControlPlane
 final class LinkSetup {
     private enum State {
@@ -22,7 +22,7 @@ final class LinkSetup {
         self.codec = codec
     }
 
-    /// - Parameter deadline: on the control loop's clock; then the failure is `timedOut`.
+    /// - Parameter deadline: on the control loop's clock; afterwards the failure is `timedOut`.
     func established(by deadline: Instant) async -> Result<Void, AudioLinkError> {
         await withTaskCancellationHandler {
             await withCheckedContinuation { wait($0, until: deadline) }

@@ -1,7 +1,7 @@
 package import ControlLoop
 import Glibc
 
-/// The byte stream to a headset: an RFCOMM descriptor as BlueZ hands it over, or any other stream socket.
+/// The byte stream to a headset: an RFCOMM descriptor from BlueZ, or any other stream socket.
 ///
 /// Never blocks. Handlers run on the control loop, never from inside a call of this class; set them before the next
 /// suspension after `init`.
@@ -17,12 +17,12 @@ package final class RFCOMMChannel {
         case failed(SystemError)
     }
 
-    /// Bytes that may wait for the headset: several hundred result codes, many seconds of a headset that is stuck.
+    /// Most bytes that may wait for the headset: several hundred result codes, many seconds of a headset that is stuck.
     package nonisolated static let outputLimit = 16 * 1024
     private let outputLimit: Int
     /// One turn of the loop reads at most this much, so that one headset does not starve the others.
     private static let readSize = 2048
-    /// Reads that a channel still makes when it has failed.
+    /// Reads that a channel still makes after it has failed.
     private static let lastReads = 8
 
     private enum ReadOutcome { case delivered, nothing, ended(CloseReason) }
@@ -35,19 +35,19 @@ package final class RFCOMMChannel {
     /// Non-blocking; -1 when closed.
     package private(set) var descriptor: Int32
     private var source: DescriptorSource?
-    /// Why the channel is about to close; the owner hears of it on the next turn of the loop.
+    /// Why the channel is about to close; the owner is notified on the next turn of the loop.
     private var failure: CloseReason?
     private var output: [UInt8] = []
-    /// How many bytes at the front of `output` are sent already.
+    /// Number of bytes at the front of `output` that were sent already.
     private var sent = 0
 
     package var isOpen: Bool { descriptor >= 0 && failure == nil }
-    /// Bytes that wait for the headset.
+    /// Number of bytes that wait for the headset.
     package var pendingBytes: Int { output.count - sent }
 
     /// - Parameters:
-    ///   - descriptor: ownership passes to the channel, also when it throws.
-    ///   - outputLimit: bytes that may wait for the other end.
+    ///   - descriptor: ownership passes to the channel, even if the initialiser throws.
+    ///   - outputLimit: most bytes that may wait for the other end.
     package init(descriptor: Int32, outputLimit: Int = RFCOMMChannel.outputLimit) throws(SystemError) {
         self.descriptor = descriptor
         self.outputLimit = outputLimit
@@ -73,7 +73,7 @@ package final class RFCOMMChannel {
         if pendingBytes == bytes.count { flush() }
     }
 
-    /// Closes without a report; bytes that still wait are lost. A second call does nothing.
+    /// Closes without a report; waiting bytes are lost. A second call does nothing.
     package func close() {
         onBytes = nil
         onClosed = nil
@@ -92,7 +92,7 @@ package final class RFCOMMChannel {
         if case .ended(let reason) = readOnce() { fail(reason) }
     }
 
-    /// Delivers what one read gives.
+    /// Delivers the bytes of one read.
     private func readOnce() -> ReadOutcome {
         var code: Int32 = 0
         let bytes = [UInt8](unsafeUninitializedCapacity: Self.readSize) { buffer, count in
@@ -145,7 +145,7 @@ package final class RFCOMMChannel {
     }
 
     private func finish(_ reason: CloseReason) {
-        // What the headset said before its end is worth hearing, even if we noticed the end by writing: it may be +CHUP.
+        // Deliver what the headset sent before its end, even if we noticed the end by writing: it may be +CHUP.
         for _ in 0..<Self.lastReads {
             guard descriptor >= 0, case .delivered = readOnce() else { break }
         }

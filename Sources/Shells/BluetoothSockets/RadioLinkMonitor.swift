@@ -3,13 +3,13 @@ import CBluetooth
 package import ControlLoop
 import Glibc
 
-/// Says why radio links end: bluetoothd does not before 5.82.
+/// Reports why radio links end, which bluetoothd before 5.82 does not.
 ///
-/// The kernel's management interface gives the reason to processes with CAP_NET_ADMIN only. A raw socket of a controller gives
-/// the events about connections to every process (`hci_sec_filter` in the kernel), so that this needs no privilege.
+/// The kernel's management interface gives the reason only to processes with CAP_NET_ADMIN. A raw socket of a controller
+/// gives connection events to every process (`hci_sec_filter` in the kernel), so that this needs no privilege.
 @ControlPlane
 package final class RadioLinkMonitor {
-    /// Of a device, with the reason as the controller says it.
+    /// Called with the device and the controller's reason.
     package var onEnd: (@ControlPlane (BluetoothAddress, UInt8) -> Void)?
 
     private struct Watch {
@@ -21,17 +21,17 @@ package final class RadioLinkMonitor {
     private static let filterOption: Int32 = 2
     /// HCIGETCONNLIST: _IOR('H', 212, int).
     private static let getConnections: UInt = 0x8004_48D4
-    /// Links that are listed when a controller is opened.
+    /// Most links that are listed when a controller is opened.
     private static let listed = 32
 
     private var watches: [String: Watch] = [:]
 
     package init() {}
 
-    /// Watches these controllers and no others.
+    /// Watches exactly these controllers.
     ///
     /// - Parameter controllers: `hci0`.
-    /// - Returns: of those that cannot be watched what the kernel says.
+    /// - Returns: the kernel's error for each controller that cannot be watched.
     package func follow(_ controllers: [String]) -> [String: SystemError] {
         for name in watches.keys.sorted() where !controllers.contains(name) { leave(name) }
         var failures: [String: SystemError] = [:]
@@ -78,7 +78,7 @@ package final class RadioLinkMonitor {
         }
     }
 
-    /// Events alone, and of them those of connections (struct hci_filter, in the machine's byte order).
+    /// Accepts only events about connections (struct hci_filter, in the machine's byte order).
     private static func filter(_ descriptor: Int32) throws(SystemError) {
         let filter: [UInt32] = [1 << 4, 1 << 3 | 1 << 5, 0, 0]
         let result = filter.withUnsafeBytes {
@@ -97,7 +97,7 @@ package final class RadioLinkMonitor {
         guard result == 0 else { throw SystemError(call: "bind", code: errno) }
     }
 
-    /// Nothing where the kernel does not list them: links that begin from now on are known all the same.
+    /// Present links; empty if the kernel does not list them, in which case only later links are known.
     private static func list(_ descriptor: Int32, _ index: UInt16) -> [UInt8] {
         var bytes = [UInt8](repeating: 0, count: 4 + 16 * listed)
         bytes[0] = UInt8(truncatingIfNeeded: index)
@@ -113,12 +113,12 @@ package final class RadioLinkMonitor {
     private func read(_ name: String) {
         guard let descriptor = watches[name]?.descriptor else { return }
         var bytes = [UInt8](repeating: 0, count: 264)
-        // A bounded number at once: what is left is told again.
+        // A bounded number at once: the loop calls again for the rest.
         for _ in 0..<64 {
             let count = recv(descriptor, &bytes, bytes.count, 0)
             if count < 0, errno == EINTR { continue }
             if count < 0, errno == EAGAIN { return }
-            // The controller has gone: it is opened again when it is back.
+            // The controller has gone; it is opened again when it is back.
             guard count > 0 else { return leave(name) }
             if let end = watches[name]?.links.take(Array(bytes[..<count])) { onEnd?(end.address, end.reason) }
             guard watches[name]?.descriptor == descriptor else { return }

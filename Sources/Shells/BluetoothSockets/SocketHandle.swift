@@ -14,7 +14,7 @@ struct SocketHandle: ~Copyable, Sendable {
 
     deinit { _ = Glibc.close(descriptor) }
 
-    /// Hands the descriptor over; the caller closes it.
+    /// Releases the descriptor to the caller, who closes it.
     consuming func take() -> Int32 {
         let descriptor = descriptor
         discard self
@@ -29,7 +29,7 @@ struct SocketHandle: ~Copyable, Sendable {
         return SocketHandle(owning: descriptor)
     }
 
-    /// - Parameter adapter: the address of the local adapter; nil is any.
+    /// - Parameter adapter: the address of the local adapter; nil for any.
     func bind(to adapter: BluetoothAddress?) throws(SystemError) {
         let result = withSocketAddress(of: adapter) { Glibc.bind(descriptor, $0, $1) }
         guard result == 0 else { throw SystemError(call: "bind", code: errno) }
@@ -39,7 +39,7 @@ struct SocketHandle: ~Copyable, Sendable {
     func connect(to peer: BluetoothAddress) throws(SystemError) -> Bool {
         let result = withSocketAddress(of: peer) { Glibc.connect(descriptor, $0, $1) }
         if result == 0 { return true }
-        // An interrupted connect goes on in the kernel, exactly as one that is in progress.
+        // An interrupted connect continues in the kernel, exactly like one in progress.
         guard errno == EINPROGRESS || errno == EINTR else { throw SystemError(call: "connect", code: errno) }
         return false
     }
@@ -48,7 +48,7 @@ struct SocketHandle: ~Copyable, Sendable {
         guard Glibc.listen(descriptor, backlog) == 0 else { throw SystemError(call: "listen", code: errno) }
     }
 
-    /// The next connection that waits, non-blocking; nil when there is none.
+    /// The next waiting connection, non-blocking; nil if there is none.
     func accept() throws(SystemError) -> SocketHandle? {
         while true {
             let accepted = Glibc.accept(descriptor, nil, nil)
@@ -69,8 +69,8 @@ struct SocketHandle: ~Copyable, Sendable {
         try markNonBlocking(descriptor)
     }
 
-    /// Chooses what the controller does with the samples: nothing (transparent), or CVSD from 16-bit linear PCM. Possible
-    /// before the connection is set up only (`BT_VOICE`).
+    /// Sets what the controller does with the samples: nothing (transparent), or CVSD from 16-bit linear PCM. Possible only
+    /// before the connection is set up (`BT_VOICE`).
     func setVoice(_ codec: VoiceCodec) throws(SystemError) {
         let setting: Int32 =
             switch codec {
@@ -80,23 +80,23 @@ struct SocketHandle: ~Copyable, Sendable {
         try setOption(SOL_BLUETOOTH, BT_VOICE, bt_voice(setting: UInt16(truncatingIfNeeded: setting)), "BT_VOICE")
     }
 
-    /// Asks for the controller's verdict on each packet (`BT_PKT_STATUS`); false on kernels older than 5.9.
+    /// Requests the controller's verdict on each packet (`BT_PKT_STATUS`); false on kernels older than 5.9.
     func enablePacketStatus() -> Bool {
         do throws(SystemError) {
             try setOption(SOL_BLUETOOTH, BT_PKT_STATUS, UInt32(1), "BT_PKT_STATUS")
             return true
         } catch {
-            // Not needed to run: loss is also seen from sequence numbers and from the decoder.
+            // Not needed to run: loss also shows in sequence numbers and in the decoder.
             return false
         }
     }
 
-    /// Leaves it to us when and how an incoming connection is accepted (`BT_DEFER_SETUP`).
+    /// Lets us decide when and how an incoming connection is accepted (`BT_DEFER_SETUP`).
     func deferSetup() throws(SystemError) {
         try setOption(SOL_BLUETOOTH, BT_DEFER_SETUP, UInt32(1), "BT_DEFER_SETUP")
     }
 
-    /// Accepts a connection whose set-up was deferred: the first read does (sco(7)). It returns nothing.
+    /// Accepts a connection whose set-up was deferred: the first read does this (sco(7)), and returns no data.
     func acceptDeferred() throws(SystemError) {
         var byte: UInt8 = 0
         while Glibc.recv(descriptor, &byte, 1, 0) < 0 {
@@ -108,8 +108,8 @@ struct SocketHandle: ~Copyable, Sendable {
         }
     }
 
-    /// The largest packet that the controller takes, in bytes; a hint for the first packet only (docs/inside/Gateway.md, voice link). 0 if
-    /// unknown.
+    /// Largest packet that the controller takes, in bytes; 0 if unknown. A hint for the first packet only: received packets show
+    /// the real size (docs/inside/Gateway.md, voice link).
     var packetBytesHint: Int {
         var options = sco_options()
         var length = socklen_t(MemoryLayout<sco_options>.size)
@@ -121,7 +121,7 @@ struct SocketHandle: ~Copyable, Sendable {
     /// kernel gives 0, or a number above those of the Core Specification (Vol 4 Part E §5.4.3).
     var isUp: Bool { connectionHandle != nil }
 
-    /// The controller's number of the connection; nil while there is none.
+    /// The controller's connection handle; nil while there is none.
     var connectionHandle: UInt16? {
         var information = sco_conninfo()
         var length = socklen_t(MemoryLayout<sco_conninfo>.size)
@@ -155,7 +155,7 @@ func markNonBlocking(_ descriptor: Int32) throws(SystemError) {
     else { throw SystemError(call: "fcntl", code: errno) }
 }
 
-/// The error that waits on a socket, 0 for none; reading clears it.
+/// The socket's pending error, 0 for none; reading clears it.
 func pendingError(of descriptor: Int32) -> Int32 {
     var code: Int32 = 0
     var length = socklen_t(MemoryLayout<Int32>.size)
@@ -163,7 +163,7 @@ func pendingError(of descriptor: Int32) -> Int32 {
     return code
 }
 
-/// BlueZ keeps the octets of an address in the order of the air: the least significant first.
+/// BlueZ keeps an address in the order of the air: least significant octet first.
 private func withSocketAddress<Result>(
     of address: BluetoothAddress?, _ body: (UnsafePointer<sockaddr>, socklen_t) -> Result
 ) -> Result {

@@ -2,23 +2,23 @@ package import BluetoothTypes
 package import ControlLoop
 import Glibc
 
-/// Waits for synchronous connections that headsets open themselves: after ATA, by a button, for voice recognition.
+/// Listens for synchronous connections that headsets open: after ATA, by a button, for voice recognition.
 ///
-/// The set-up is deferred: nothing is accepted before the policy has said yes and with which codec.
+/// The set-up is deferred: nothing is accepted before the policy has agreed and chosen the codec.
 @ControlPlane
 package final class SynchronousConnectionListener {
-    /// A headset asks for audio. Dropping the value without accepting it rejects the request.
+    /// A headset requests audio. Dropping the value without accepting it rejects the request.
     package var onIncoming: (@ControlPlane (IncomingLink) -> Void)?
 
     private static let backlog: Int32 = 8
-    /// While descriptors are short, waiting connections stay in the kernel's queue for this long.
+    /// How long waiting connections stay in the kernel's queue while descriptors are short.
     private static let pause = Duration.seconds(1)
 
     private let socket: SocketHandle
     private var source: DescriptorSource?
     private var resumption: Timer?
 
-    /// - Parameter adapter: listens on this one only; nil is all of them, also those that are plugged in later.
+    /// - Parameter adapter: listens on this one only; nil listens on all, including those plugged in later.
     package init(on adapter: BluetoothAddress? = nil) throws(AudioLinkError) {
         socket = try AudioLinkError.translating(codec: .cvsd) { () throws(SystemError) in
             let socket = try SocketHandle.synchronous()
@@ -48,10 +48,10 @@ package final class SynchronousConnectionListener {
     private func acceptWaiting() {
         do throws(SystemError) {
             while source != nil, let accepted = try socket.accept() {
-                // Nobody to talk to if the request was withdrawn meanwhile: the handle closes the socket.
+                // If the request was withdrawn meanwhile there is no peer: the handle closes the socket.
                 guard let peer = accepted.peer else { continue }
-                // A connection of ours whose set-up was given up, but that the kernel brought up all the same, comes out
-                // here like a request (seen with 6.1 when a headset appears just after the deadline). Nobody wants it.
+                // The kernel may still bring up a connection of ours whose set-up was given up; it arrives here like a
+                // request (seen with 6.1 when a headset appears just after the deadline). It is not wanted any more.
                 guard !accepted.isUp else { continue }
                 let local = accepted.local
                 onIncoming?(IncomingLink(accepted, peer: peer, adapter: local))

@@ -4,8 +4,8 @@ import Glibc
 
 /// Opens synchronous connections to headsets, one at a time.
 ///
-/// The kernel steps through the packet types by itself and pages the headset when there is no link to it; it never
-/// changes the codec (docs/inside/Gateway.md, voice link). One set-up per adapter and the pause between two are the caller's business.
+/// The kernel tries the packet types in turn and pages the headset when there is no link to it; it never changes the codec
+/// (docs/inside/Gateway.md, voice link). The caller ensures one set-up per adapter, and the pause between two.
 @ControlPlane
 package final class SynchronousConnector {
     private var setup: LinkSetup?
@@ -49,7 +49,7 @@ package final class SynchronousConnector {
         return SynchronousConnection(socket, peer: peer, codec: codec, reportsPacketStatus: reportsPacketStatus)
     }
 
-    /// Ends the set-up that is under way, which then throws `cancelled`; does nothing if there is none.
+    /// Ends the set-up in progress, which then throws `cancelled`; does nothing if there is none.
     package func cancel() {
         setup?.cancel()
     }

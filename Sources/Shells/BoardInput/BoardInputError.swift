@@ -3,17 +3,17 @@ import Glibc
 
 /// Why an input device or a GPIO line is not watched, or a light not set.
 package enum BoardInputError: Error, Equatable, Sendable {
-    /// There is no such device now. Expected: devices come and go.
+    /// The device does not exist now. Expected: devices come and go.
     case missing(device: String, others: [String])
-    /// The device is there and has no such key, switch or line.
+    /// The device exists but has no such key, switch or line.
     case lacks(device: String, what: String, others: [String])
     /// The daemon's user may not open it.
     case denied(path: String)
-    /// Somebody else has the line, a driver of the kernel perhaps.
+    /// Another program, or a driver of the kernel, has the line.
     case busy(device: String)
     /// Its file system is mounted read-only for the daemon.
     case readOnly(path: String)
-    /// What has that name is no file of the kernel's.
+    /// The name belongs to something other than a file of the kernel.
     case unsuitable(device: String, problem: String)
     case failed(device: String, SystemError)
 }
@@ -21,7 +21,7 @@ package enum BoardInputError: Error, Equatable, Sendable {
 extension BoardInputError: CustomStringConvertible {
     package var description: String { what + "; " + remedy }
 
-    /// One sentence without what to do.
+    /// The problem in one sentence, without the remedy.
     package var what: String {
         switch self {
         case .missing(let device, _): "there is no \(device)"
@@ -50,7 +50,7 @@ extension BoardInputError: CustomStringConvertible {
         words.count <= 12 ? words.joined(separator: ", ") : words.prefix(12).joined(separator: ", ") + " and others"
     }
 
-    /// Sorts the errno that opening a device node or asking for a line left.
+    /// Translates the errno from opening a device node or requesting a line.
     package init(opening path: String, call: String, code: Int32) {
         switch code {
         case ENOENT, ENODEV, ENXIO: self = .missing(device: path, others: [])

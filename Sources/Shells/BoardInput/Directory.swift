@@ -1,9 +1,9 @@
 import ControlLoop
 import Glibc
 
-/// Reading what the kernel shows as files: names in a directory, small texts, where a link leads.
+/// Reads what the kernel shows as files: directories, small texts, links.
 enum Directory {
-    /// Without `.` and `..`, in no order; empty for what is no directory.
+    /// Names without `.` and `..`, in no order; empty if the path is no directory.
     static func names(_ path: String) -> [String] {
         guard let directory = opendir(path) else { return [] }
         defer { closedir(directory) }
@@ -17,9 +17,9 @@ enum Directory {
         return names
     }
 
-    /// At most 4 KiB without the last end of line; nil for what cannot be read.
+    /// At most 4 KiB without the last end of line; nil if the file cannot be read.
     static func text(_ path: String) -> String? {
-        // What cannot be read is nothing, as it says above.
+        // An unreadable file gives nil, as documented above.
         guard let bytes = try? ForeignFile.read(path, atMost: 4096, .leftOut) else { return nil }
         let text = String(decoding: bytes, as: UTF8.self)
         return text.hasSuffix("\n") ? String(text.dropLast()) : text

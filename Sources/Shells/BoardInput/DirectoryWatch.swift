@@ -2,15 +2,15 @@ import BluetoothTypes
 package import ControlLoop
 import Glibc
 
-/// Tells when entries of a directory come, go or change their permissions, after they have settled. No polling.
+/// Reports when entries of a directory come, go or change their permissions, after they have settled. No polling.
 ///
-/// The directory itself may come and go: `/dev/snd` exists only while there is a card. Until it is there, the nearest
+/// The directory itself may come and go: `/dev/snd` exists only while there is a card. Until it exists, the nearest
 /// directory above it is watched.
 @ControlPlane
 package final class DirectoryWatch {
     private struct Place {
         let identifier: Int32
-        /// The entry on the way to the directory that is waited for; nil when the directory itself is watched.
+        /// The awaited entry on the way to the directory; nil when the directory itself is watched.
         let awaited: String?
     }
 
@@ -31,10 +31,10 @@ package final class DirectoryWatch {
 
     /// - Parameters:
     ///   - path: absolute.
-    ///   - settling: how long it has to be quiet: udev sets permissions after the kernel has made a node. A directory that
-    ///     is never quiet is told of after ten times as long.
-    ///   - isWanted: by the name of an entry.
-    ///   - handler: something has changed; what, has to be looked up.
+    ///   - settling: required quiet time: udev sets permissions after the kernel has made a node. A directory that is never
+    ///     quiet is reported after ten times as long.
+    ///   - isWanted: filter by the name of an entry.
+    ///   - handler: something has changed; the handler looks up what.
     /// - Throws: what the kernel refuses, such as `EMFILE` at the user's limit of watches.
     package init(
         _ path: String, settling: Duration, isWanted: @escaping @ControlPlane (String) -> Bool,
@@ -57,7 +57,7 @@ package final class DirectoryWatch {
 
     isolated deinit { cancel() }
 
-    /// No call of the handler follows.
+    /// Ends the watch; the handler is not called any more.
     package func cancel() {
         timer?.cancel()
         timer = nil
@@ -70,11 +70,11 @@ package final class DirectoryWatch {
 
     // MARK: Where it watches
 
-    /// Watches the directory, or the nearest one above it that there is.
+    /// Watches the directory, or the nearest existing one above it.
     private func takePlace() throws(SystemError) {
         if let place { inotify_rm_watch(descriptor, place.identifier) }
         place = nil
-        // A directory may come or go between two calls; whoever is so quick comes to rest, too.
+        // A directory may come or go between two calls: retry a limited number of times.
         for _ in 0..<16 {
             let (target, awaited) = nearest()
             let events = (awaited == nil ? Self.entryEvents : Self.wayEvents) | Self.ownEvents
@@ -138,7 +138,7 @@ package final class DirectoryWatch {
 
     private func take(watch: Int32, mask: UInt32, name: String) {
         if mask & UInt32(IN_Q_OVERFLOW) == 0 {
-            // Of a place that has been left.
+            // The event belongs to a place that was left.
             guard let place, watch == place.identifier else { return }
             if mask & Self.endEvents == 0 {
                 if let awaited = place.awaited {
@@ -152,12 +152,12 @@ package final class DirectoryWatch {
         move()
     }
 
-    /// The directory or the way to it has come or gone.
+    /// Handles that the directory or the way to it has come or gone.
     private func move() {
         do throws(SystemError) {
             try takePlace()
         } catch {
-            // Nothing is heard from here on; the look that follows is the last one that this watch causes.
+            // No more events come from now on; the change reported next is the last of this watch.
             cancelSource()
         }
         noteChange()

@@ -1,7 +1,7 @@
 import ControlLoop
 import Glibc
 
-/// A descriptor that only tells: bytes come to a handler until the device behind it goes away.
+/// A read-only descriptor: passes bytes to a handler until the device behind it goes away.
 @ControlPlane
 final class EventDescriptor {
     private var descriptor: Int32
@@ -11,7 +11,7 @@ final class EventDescriptor {
     private static let readSize = 1536
 
     /// - Parameters:
-    ///   - descriptor: non-blocking; ownership passes, also when it throws.
+    ///   - descriptor: non-blocking; ownership passes, even if the initialiser throws.
     ///   - onBytes: not empty, split anywhere.
     ///   - onGone: called once; the descriptor is closed then.
     init(

@@ -6,28 +6,28 @@ import Glibc
 @ControlPlane
 package final class GPIOLine {
     package enum Bias: String, Sendable, CaseIterable {
-        /// As the board or its firmware has set it.
+        /// As set by the board or its firmware.
         case unchanged, none, pullUp, pullDown
     }
 
     package private(set) var isActive: Bool
     package var onChange: (@ControlPlane () -> Void)?
-    /// Called once when the chip has gone; the line is given back then.
+    /// Called once when the chip has gone; the line is released then.
     package var onGone: (@ControlPlane () -> Void)?
     private let readValue: @ControlPlane () -> Bool?
     private var reader = LineEventReader()
     private var events: EventDescriptor?
 
-    /// A mechanical contact bounces for a few milliseconds; the kernel waits for so long.
+    /// Debounce time in the kernel: a mechanical contact bounces for a few milliseconds.
     package nonisolated static let debounceMicroseconds: UInt32 = 10_000
 
-    /// Asks the kernel for a line.
+    /// Requests a line from the kernel.
     ///
     /// - Parameters:
     ///   - chip: the name of the device node (`gpiochip0`), its path, or the chip's label (`pinctrl-bcm2711`).
     ///   - line: its number on the chip, from 0.
     ///   - isInverted: active is low.
-    ///   - nodes: where the device nodes are.
+    ///   - nodes: directory of the device nodes.
     package convenience init(
         chip: String, line: Int, isInverted: Bool, bias: Bias, nodes: String = "/dev"
     ) throws(BoardInputError) {
@@ -50,7 +50,7 @@ package final class GPIOLine {
         var descriptor = btcall_gpio_watch(
             chip.descriptor, offset, Int32(options), Self.debounceMicroseconds, "btcalld")
         if descriptor < 0, errno == EINVAL || errno == ENXIO || errno == EOPNOTSUPP {
-            // A chip that cannot debounce, with a kernel that does not do it for it.
+            // Neither the chip nor this kernel can debounce the line.
             descriptor = btcall_gpio_watch(chip.descriptor, offset, Int32(options), 0, "btcalld")
         }
         guard descriptor >= 0 else {
@@ -70,8 +70,8 @@ package final class GPIOLine {
     }
 
     /// - Parameters:
-    ///   - descriptor: non-blocking, gives `struct gpio_v2_line_event`; ownership passes, also when it throws.
-    ///   - readValue: asked at the beginning and by `refresh`; nil when the line does not answer.
+    ///   - descriptor: non-blocking, gives `struct gpio_v2_line_event`; ownership passes, even if the initialiser throws.
+    ///   - readValue: called at the beginning and by `refresh`; nil when the line does not answer.
     package init(descriptor: Int32, readValue: @escaping @ControlPlane () -> Bool?) throws(SystemError) {
         self.readValue = readValue
         isActive = false
@@ -80,7 +80,7 @@ package final class GPIOLine {
         isActive = readValue() ?? false
     }
 
-    /// Tells nothing any more.
+    /// Releases the line; no callback follows.
     package func close() {
         onChange = nil
         onGone = nil
@@ -88,8 +88,8 @@ package final class GPIOLine {
         events = nil
     }
 
-    /// Reads the line anew, as a check: `onChange` follows when it differs. Kernels before 6.6 say nothing about a chip that
-    /// goes away; then this does.
+    /// Reads the line again, as a check; calls `onChange` if it differs. Kernels before 6.6 do not report a chip that goes
+    /// away; this call notices it.
     package func refresh() {
         guard events != nil else { return }
         if let now = readValue() { adopt(now) } else { end() }
@@ -102,7 +102,7 @@ package final class GPIOLine {
     }
 
     private func take(_ bytes: ArraySlice<UInt8>) {
-        // When its queue is full the kernel drops the oldest: the last one always is the present state.
+        // When its queue is full the kernel drops the oldest events: the last one always is the present state.
         if let last = reader.take(bytes).last { adopt(last) }
     }
 

@@ -2,20 +2,20 @@ import CBTCall
 package import ControlLoop
 import Glibc
 
-/// One output line of a GPIO chip, through the character device (kernel 5.10 and later). It is off at first, and given back
-/// when it is closed.
+/// One output line of a GPIO chip, through the character device (kernel 5.10 and later). It is off at first, and released
+/// when closed.
 @ControlPlane
 package final class GPIOOutput {
     private let name: String
     private var descriptor: Int32
 
-    /// Asks the kernel for a line.
+    /// Requests a line from the kernel.
     ///
     /// - Parameters:
     ///   - chip: the name of the device node (`gpiochip0`), its path, or the chip's label (`pinctrl-bcm2711`).
     ///   - line: its number on the chip, from 0.
     ///   - isInverted: on is low.
-    ///   - nodes: where the device nodes are.
+    ///   - nodes: directory of the device nodes.
     package init(chip: String, line: Int, isInverted: Bool, nodes: String = "/dev") throws(BoardInputError) {
         let chip = try GPIOLine.open(chip, nodes)
         defer { Glibc.close(chip.descriptor) }

@@ -1,28 +1,28 @@
-/// An input device that the kernel has, from sysfs: nothing is opened, so that keyboards are left alone.
+/// An input device of the kernel, from sysfs: no device is opened, so that keyboards are left alone.
 package struct InputNode: Equatable, Sendable {
     /// `/dev/input/event3`.
     package let path: String
     /// As `/proc/bus/input/devices` shows it.
     package let name: String
     package let codes: Set<InputCode>
-    /// The index of the sound card that the device belongs to; nil for one of its own.
+    /// The index of the sound card that the device belongs to; nil if it belongs to none.
     package let card: Int?
 }
 
-/// The input devices there are now.
+/// The present input devices.
 package struct InputCatalogue: Sendable {
     private let nodes: String
     private let classes: String
 
     /// - Parameters:
-    ///   - nodes: where the device nodes are.
+    ///   - nodes: directory of the device nodes.
     ///   - classes: the kernel's class directory.
     package init(nodes: String = "/dev/input", classes: String = "/sys/class/input") {
         self.nodes = nodes
         self.classes = classes
     }
 
-    /// In the order of their numbers.
+    /// All devices in the order of their numbers.
     package func all() -> [InputNode] {
         let numbers = Directory.names(classes).compactMap { name in
             name.hasPrefix("event") ? Int(name.dropFirst("event".count)) : nil
@@ -30,9 +30,9 @@ package struct InputCatalogue: Sendable {
         return numbers.sorted().compactMap { node("event\($0)") }
     }
 
-    /// The device with a name, or behind a path (links as in `/dev/input/by-path` are followed).
+    /// Finds a device by name, or by path (links as in `/dev/input/by-path` are followed).
     ///
-    /// - Throws: `missing`, with the names of those that have a key or switch.
+    /// - Throws: `missing`, with the names of the devices that have a key or switch.
     package func find(_ nameOrPath: String) throws(BoardInputError) -> InputNode {
         if nameOrPath.hasPrefix("/") {
             let leaf = Directory.resolve(nameOrPath).flatMap { $0.split(separator: "/").last }
@@ -54,7 +54,7 @@ package struct InputCatalogue: Sendable {
         return InputNode(path: "\(nodes)/\(event)", name: name, codes: codes, card: card(of: event))
     }
 
-    /// Words of hexadecimal digits, the most significant first, each as long as the machine's.
+    /// Parses words of hexadecimal digits, the most significant first, each as long as the machine's.
     private static func numbers(_ bitmap: String) -> [UInt16] {
         var numbers: [UInt16] = []
         for (index, word) in bitmap.split(separator: " ").reversed().enumerated() {

@@ -21,7 +21,7 @@ package struct InputCode: Hashable, Sendable {
         self.number = number
     }
 
-    /// Reads a name of the table (`KEY_PHONE`), or `key:NUMBER` and `switch:NUMBER` for the others; nil for anything else.
+    /// Parses a name of the table (`KEY_PHONE`), or `key:NUMBER` and `switch:NUMBER` for other codes; nil for anything else.
     package init?(_ text: some StringProtocol) {
         if let known = Self.table.first(where: { $0.name == text }) {
             self = known.code
@@ -41,7 +41,7 @@ package struct InputCode: Hashable, Sendable {
     package static let microphoneInserted = InputCode(.switch, 0x04)
     package static let phone = InputCode(.key, 169)
 
-    /// What handsets, cradles and jacks are wired to.
+    /// Keys and switches that handsets, cradles and jacks are wired to.
     private static let table: [(name: String, code: InputCode)] = [
         ("KEY_PHONE", phone), ("KEY_PICKUP_PHONE", InputCode(.key, 0x1BD)),
         ("KEY_HANGUP_PHONE", InputCode(.key, 0x1BE)), ("KEY_CONNECT", InputCode(.key, 218)),
@@ -63,7 +63,7 @@ package struct InputCode: Hashable, Sendable {
 }
 
 extension InputCode: CustomStringConvertible {
-    /// As `init(_:)` reads it.
+    /// In the form that `init(_:)` parses.
     package var description: String {
         Self.table.first { $0.code == self }?.name ?? "\(kind.rawValue):\(number)"
     }

@@ -2,10 +2,10 @@ import CBTCall
 package import ControlLoop
 import Glibc
 
-/// Some keys and switches of one input device, watched. The others are neither seen nor waited for.
+/// Watches some keys and switches of one input device; the others are filtered out.
 @ControlPlane
 package final class InputDevice {
-    /// Which of the codes are on now.
+    /// Whether each of the codes is on now.
     package private(set) var states: [InputCode: Bool]
     /// Called after one of them has changed.
     package var onChange: (@ControlPlane () -> Void)?
@@ -17,7 +17,7 @@ package final class InputDevice {
 
     /// Opens the device node for reading.
     ///
-    /// - Parameter codes: the device has to have them: `InputNode` says so.
+    /// - Parameter codes: the device must have them; see `InputNode`.
     package convenience init(path: String, codes: Set<InputCode>) throws(BoardInputError) {
         let descriptor = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC)
         guard descriptor >= 0 else { throw BoardInputError(opening: path, call: "open", code: errno) }
@@ -30,8 +30,8 @@ package final class InputDevice {
     }
 
     /// - Parameters:
-    ///   - descriptor: non-blocking, gives `struct input_event`; ownership passes, also when it throws.
-    ///   - readStates: asked at the beginning and whenever events were lost; nil when the device does not answer.
+    ///   - descriptor: non-blocking, gives `struct input_event`; ownership passes, even if the initialiser throws.
+    ///   - readStates: called at the beginning and whenever events were lost; nil when the device does not answer.
     package init(
         descriptor: Int32, codes: Set<InputCode>, readStates: @escaping @ControlPlane () -> [InputCode: Bool]?
     ) throws(SystemError) {
@@ -42,7 +42,7 @@ package final class InputDevice {
         if let now = readStates() { states.merge(now) { $1 } }
     }
 
-    /// Tells nothing any more.
+    /// Closes the device; no callback follows.
     package func close() {
         onChange = nil
         onGone = nil
@@ -50,7 +50,7 @@ package final class InputDevice {
         events = nil
     }
 
-    /// Reads the states anew, as a check: `onChange` follows when one differs.
+    /// Reads the states again, as a check; calls `onChange` if one differs.
     package func refresh() {
         guard events != nil, let now = readStates() else { return }
         adopt(now)
@@ -80,7 +80,7 @@ package final class InputDevice {
     }
 
     private static func select(_ codes: Set<InputCode>, of descriptor: Int32) {
-        // An old kernel lets everything through; the reader leaves out what is not wanted.
+        // An old kernel lets everything through; the reader then drops the unwanted codes.
         _ = btcall_input_select(
             descriptor, bits(codes, .key), bits(codes, .switch), Int(BTCALL_INPUT_BYTES))
     }

@@ -1,11 +1,11 @@
 import CBTCall
 
-/// Takes the bytes of an input device apart into events, however they are split (`linux/input.h`, `struct input_event`).
+/// Splits the bytes of an input device into events, however they are divided (`linux/input.h`, `struct input_event`).
 package struct InputEventReader: Sendable {
     package enum Event: Equatable, Sendable {
-        /// A key or switch is on now, or off; a key that repeats itself says nothing new.
+        /// A key or switch is now on or off; key repetition is not reported.
         case changed(InputCode, isOn: Bool)
-        /// The kernel's queue was full: states have to be read anew (SYN_DROPPED).
+        /// The kernel's queue was full: states have to be read again (SYN_DROPPED).
         case dropped
     }
 
@@ -16,7 +16,7 @@ package struct InputEventReader: Sendable {
 
     package init() {}
 
-    /// Events that are complete with these bytes, in order; types other than keys and switches are left out.
+    /// Returns the events completed by these bytes, in order; only keys and switches.
     package mutating func take(_ bytes: some Collection<UInt8>) -> [Event] {
         records.take(bytes) { Self.event($0.suffix(8)) }
     }

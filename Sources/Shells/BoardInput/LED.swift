@@ -10,11 +10,11 @@ package final class LED {
     private let brightest: Int
     private var isOpen = true
 
-    /// Takes the light from whatever the kernel lets it show, and puts it out.
+    /// Takes the light from its kernel trigger, and switches it off.
     ///
     /// - Parameters:
     ///   - path: the light's directory, `/sys/class/leds/NAME`.
-    ///   - isInverted: it is dark when it is on.
+    ///   - isInverted: the light is dark when on.
     package init(path: String, isInverted: Bool = false) throws(BoardInputError) {
         self.path = path
         self.isInverted = isInverted

@@ -1,6 +1,7 @@
 import CBTCall
 
-/// Takes the bytes of a watched GPIO line apart, however they are split (`linux/gpio.h`, `struct gpio_v2_line_event`).
+/// Splits the bytes of a watched GPIO line into events, however they are divided (`linux/gpio.h`, `struct
+/// gpio_v2_line_event`).
 package struct LineEventReader: Sendable {
     package static var eventBytes: Int { btcall_line_event_bytes() }
 
@@ -8,7 +9,7 @@ package struct LineEventReader: Sendable {
 
     package init() {}
 
-    /// Whether the line became active, for each event that is complete with these bytes, in order.
+    /// Returns whether the line became active, for each event completed by these bytes, in order.
     package mutating func take(_ bytes: some Collection<UInt8>) -> [Bool] {
         records.take(bytes) { record in
             // Eight bytes of time, then 1 for a rising and 2 for a falling edge.

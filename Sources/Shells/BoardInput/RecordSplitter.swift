@@ -1,4 +1,4 @@
-/// Cuts a stream of bytes into records of one size, however it was split.
+/// Cuts a stream of bytes into records of one size, however it is divided.
 struct RecordSplitter: Sendable {
     private let size: Int
     private var rest: [UInt8] = []
@@ -8,7 +8,7 @@ struct RecordSplitter: Sendable {
         self.size = size
     }
 
-    /// What the records are that are complete with these bytes, in order; nil leaves one out.
+    /// Returns the events of the records completed by these bytes, in order; a nil event leaves one out.
     mutating func take<Event>(
         _ bytes: some Collection<UInt8>, _ event: (ArraySlice<UInt8>) -> Event?
     ) -> [Event] {

@@ -1,6 +1,6 @@
-/// Runs commands for events: in each queue one at a time, in the order in which they were asked for.
+/// Runs commands for events: one at a time in each queue, in the order of the requests.
 ///
-/// A command that takes longer than its time is killed with what it started.
+/// A command that exceeds its time limit is killed with its children.
 @ControlPlane
 package final class CommandRunner {
     /// How a command ended.
@@ -27,9 +27,9 @@ package final class CommandRunner {
     private var isStopped = false
 
     /// - Parameters:
-    ///   - limit: after which a command is killed.
+    ///   - limit: time after which a command is killed.
     ///   - mostWaiting: commands of one queue that may wait for their turn.
-    ///   - mostOutput: bytes of a command's output that are kept; nil: it writes where this process does.
+    ///   - mostOutput: bytes of a command's output that are kept; nil: the command inherits this process's output.
     package init(within limit: Duration, mostWaiting: Int, keeping mostOutput: Int?) {
         self.limit = limit
         self.mostWaiting = mostWaiting
@@ -38,9 +38,9 @@ package final class CommandRunner {
 
     /// - Parameters:
     ///   - words: the program and its arguments.
-    ///   - environment: by name, beside what this process has in its own.
-    ///   - end: called when it has ended, before the next one of the queue begins; not after ``stop()``.
-    /// - Returns: false when it is dropped, because too many wait.
+    ///   - environment: variables by name, added to this process's own.
+    ///   - end: called when the command has ended, before the next one of the queue begins; not after ``stop()``.
+    /// - Returns: false when the command is dropped, because too many wait.
     package func run(
         _ words: [String], in queue: String, adding environment: [String: String],
         then end: @escaping @ControlPlane (Outcome) -> Void
@@ -51,10 +51,10 @@ package final class CommandRunner {
         return true
     }
 
-    /// Commands of a queue that have not begun.
+    /// Number of commands of a queue that have not begun.
     package func waitingCount(in queue: String) -> Int { queues[queue]?.waiting.count ?? 0 }
 
-    /// Kills what runs, and returns when that has ended. What waits is not run.
+    /// Kills the running commands and returns when they have ended. Waiting commands are dropped.
     package func stop() async {
         isStopped = true
         let tasks = queues.values.compactMap(\.running)

@@ -2,11 +2,11 @@ internal import CBTCall
 internal import Glibc
 
 extension ControlLoop {
-    /// What a child gets of one value in its environment, in bytes of UTF-8; a longer one is cut between two characters. With
-    /// a string of 128 KiB no program can be started at all (`MAX_ARG_STRLEN`, execve(2)).
+    /// Longest value of a variable in a child's environment, in bytes of UTF-8; a longer one is cut between two characters.
+    /// A string of 128 KiB would keep any program from starting (`MAX_ARG_STRLEN`, execve(2)).
     package static let longestVariable = 32 * 1024
 
-    /// Between two looks at a child, where the kernel cannot say when it ends (before Linux 5.3).
+    /// Time between two checks of a child, if the kernel cannot report its end (before Linux 5.3).
     private static let childInterval = Duration.milliseconds(50)
 
     /// Starts a program, found along PATH, with this process's standard descriptors and environment and with no signal
@@ -14,9 +14,9 @@ extension ControlLoop {
     ///
     /// - Parameters:
     ///   - words: the program and its arguments.
-    ///   - forwarded: signals that end the child in place of this process, while it runs.
-    ///   - ignored: signals that a terminal sends to the child itself.
-    /// - Returns: what it exited with; 128 and the signal's number when a signal ended it.
+    ///   - forwarded: signals that are passed on to the child, instead of ending this process.
+    ///   - ignored: signals that this process ignores meanwhile, because a terminal sends them to the child as well.
+    /// - Returns: its exit status; 128 plus the signal's number when a signal ended it.
     /// - Throws: why it could not be started: `ENOENT`, `EACCES`.
     @ControlPlane
     package func run(
@@ -24,7 +24,7 @@ extension ControlLoop {
     ) async throws(SystemError) -> Int32 {
         var sources: [SignalSource] = []
         defer { for source in sources { source.cancel() } }
-        // Taken before there is a child that could cause one; they are delivered after this has begun to wait.
+        // Registered before a child exists that could cause one; the signals are delivered once this waits.
         let target = SignalTarget()
         for signal in ignored { sources.append(try onSignal(signal) {}) }
         for signal in forwarded { sources.append(try onSignal(signal) { target.send(signal) }) }
@@ -34,23 +34,23 @@ extension ControlLoop {
         return try status(of: child)
     }
 
-    /// How a child ended whose output was collected.
+    /// How a child with collected output ended.
     package struct ChildReport: Sendable {
-        /// What it exited with; 128 and the signal's number when a signal ended it.
+        /// Exit status; 128 plus the signal's number when a signal ended it.
         package var status: Int32
-        /// What it wrote to standard output and standard error, as far as it was kept.
+        /// The kept part of its standard output and standard error.
         package var output: String
-        /// It was killed because its time was over.
+        /// Whether it was killed at its time limit.
         package var wasKilled: Bool
     }
 
-    /// Starts a program as `run(_:forwarding:ignoring:)` does, with nothing on its standard input, and waits for its end.
+    /// Starts a program as `run(_:forwarding:ignoring:)` does, with an empty standard input, and waits for its end.
     ///
     /// - Parameters:
     ///   - words: the program and its arguments.
-    ///   - additions: to its environment, by name, up to ``longestVariable`` of each; with them it has a process group of its own, which is killed as a whole, also
-    ///     when the task is cancelled.
-    ///   - limit: after which it is killed.
+    ///   - additions: to its environment, by name, up to ``longestVariable`` of each. With additions the child has a process
+    ///     group of its own, which is killed as a whole, also when the task is cancelled.
+    ///   - limit: time after which it is killed.
     ///   - most: bytes of output that are kept, the rest is read and dropped; nil: it writes where this process does.
     /// - Throws: why it could not be started.
     @ControlPlane
@@ -80,8 +80,8 @@ extension ControlLoop {
         await withTaskCancellationHandler {
             await waitUntilEnded(child)
         } onCancel: {
-            // The child is ours until its status is taken below, so the number is no other's. Without a group of its own it
-            // is left to itself.
+            // The child is ours until its status is read below, so no other process has its number. A child without a group
+            // of its own is left running.
             if target < 0 { kill(target, SIGKILL) }
         }
         timer.cancel()
@@ -104,14 +104,14 @@ extension ControlLoop {
     private func status(of child: pid_t) throws(SystemError) -> Int32 {
         var status: Int32 = 0
         _ = try SystemError.check("waitpid") { waitpid(child, &status, 0) }
-        // As WIFSIGNALED, WTERMSIG and WEXITSTATUS, which are macros.
+        // Like WIFSIGNALED, WTERMSIG and WEXITSTATUS, which are macros.
         let signal = status & 0x7F
         return signal != 0 ? 128 + signal : (status >> 8) & 0xFF
     }
 
     /// - Parameters:
-    ///   - output: becomes its standard output and standard error, with nothing to read; nil leaves ours.
-    ///   - additions: to its environment, with a process group of its own and nothing to read; nil leaves all that.
+    ///   - output: becomes its standard output and standard error, with an empty standard input; nil keeps ours.
+    ///   - additions: to its environment, with a process group of its own and an empty standard input; nil changes nothing.
     private func spawn(
         _ words: [String], output: Int32? = nil, adding additions: [String: String]? = nil
     ) throws(SystemError) -> pid_t {
@@ -149,7 +149,7 @@ extension ControlLoop {
         return child
     }
 
-    /// This process's environment, changed: `NAME=value` each.
+    /// This process's environment with changes: `NAME=value` each.
     private func environment(adding additions: [String: String]) -> [String] {
         var entries: [String] = []
         var next = environ
@@ -170,7 +170,7 @@ extension ControlLoop {
         return value[..<end]
     }
 
-    /// Returns when `waitpid` does not wait any more.
+    /// Returns when `waitpid` no longer blocks.
     ///
     /// - Parameter watch: adds the child's descriptor to the loop, which the kernel may refuse (`ENOSPC`, epoll_ctl(2)).
     @ControlPlane
@@ -213,7 +213,7 @@ extension ControlLoop {
     }
 }
 
-/// Whom signals are passed on to.
+/// Receiver of forwarded signals.
 @ControlPlane
 private final class SignalTarget {
     var process: pid_t?
@@ -238,7 +238,7 @@ private final class ChildOutput {
         self.most = most
     }
 
-    /// Takes what there is, in pieces: a child that never stops writing does not keep the loop from its work.
+    /// Reads the available output, in pieces: a child that never stops writing does not block the loop.
     func read() {
         var piece = [UInt8](repeating: 0, count: 512)
         for _ in 0..<64 {

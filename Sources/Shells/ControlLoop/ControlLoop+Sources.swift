@@ -24,7 +24,7 @@ extension ControlLoop {
         timers.remove(timer)
     }
 
-    /// Calls `handler` in the loop's next turn: not inside the handler or job that asks for it.
+    /// Calls `handler` in the loop's next turn, not inside the present handler or job.
     @ControlPlane
     package func perform(_ handler: @escaping @ControlPlane () -> Void) {
         deferred.append(handler)
@@ -42,9 +42,9 @@ extension ControlLoop {
 
     // MARK: Signals
 
-    /// Takes a signal through the loop instead of letting it interrupt or end the process.
+    /// Receives a signal through the loop instead of letting it interrupt or end the process.
     ///
-    /// The signal is blocked in the loop's thread and in those that are started after it: to be called before others.
+    /// The signal is blocked in the loop's thread and in those that are started after it: call this before starting others.
     @ControlPlane
     package func onSignal(
         _ signal: Int32, _ handler: @escaping @ControlPlane () -> Void
@@ -54,7 +54,7 @@ extension ControlLoop {
 
     // MARK: Descriptors
 
-    /// Calls `handler` whenever the descriptor is ready for what `interest` asks (level triggered), until cancelled.
+    /// Calls `handler` whenever the descriptor is ready for `interest` (level triggered), until cancelled.
     ///
     /// - Throws: what epoll refuses: `EBADF`, `EPERM` for a regular file, `ENOSPC`.
     @ControlPlane
@@ -77,7 +77,7 @@ extension ControlLoop {
     @ControlPlane
     func interestChanged(of source: DescriptorSource) {
         guard let entry = entries[source.descriptor] else { return }
-        // Fails only for a descriptor that its owner has closed too early: nothing can be ready on it then.
+        // Fails only for a descriptor that its owner has closed too early: it never becomes ready then.
         try? register(entry, source.descriptor)
     }
 
@@ -90,8 +90,8 @@ extension ControlLoop {
         if entry.sources.isEmpty { entries[source.descriptor] = nil }
     }
 
-    /// Makes the epoll registration what the entry's sources want: added, changed, or taken out when they want nothing
-    /// (epoll would go on reporting a hang-up).
+    /// Updates the epoll registration to the interest of the entry's sources: adds, changes or, without interest, removes it
+    /// (epoll would keep reporting a hang-up).
     @ControlPlane
     private func register(_ entry: DescriptorEntry, _ descriptor: Int32) throws(SystemError) {
         var wanted: UInt32 = 0
@@ -99,7 +99,7 @@ extension ControlLoop {
         if interest.contains(.readable) { wanted |= EPOLLIN.rawValue }
         if interest.contains(.writable) { wanted |= EPOLLOUT.rawValue }
         if wanted == 0 {
-            // May have left the set by itself when its owner closed the descriptor.
+            // The descriptor may have left the set when its owner closed it.
             if entry.registered != 0 { _ = btcall_epoll_control(epoll, EPOLL_CTL_DEL, descriptor, 0, 0) }
             entry.registered = 0
             return

@@ -3,7 +3,7 @@ internal import CBTCall
 extension ControlLoop {
     private static let stackBytes = 512 << 10
 
-    /// What a thread runs.
+    /// A thread's work.
     private final class Work: Sendable {
         let run: @Sendable () -> Void
 
@@ -12,13 +12,13 @@ extension ControlLoop {
         }
     }
 
-    /// Runs what may have to wait for a disk in a thread of its own, which ends with it, and the rest on the loop.
+    /// Runs work that may block on a disk in a thread of its own, and then `then` on the loop.
     ///
     /// - Parameters:
     ///   - name: of the thread, at most 15 bytes.
     ///   - work: must not touch anything of the control plane.
     ///   - then: called with the result.
-    /// - Returns: false when there is no thread to be had: nothing is called then.
+    /// - Returns: false if no thread could be started; nothing is called then.
     package static func runBeside<Result: Sendable>(
         _ name: String, _ work: @escaping @Sendable () -> Result, then: @escaping @ControlPlane (Result) -> Void
     ) -> Bool {

@@ -6,9 +6,9 @@ internal import Synchronization
 /// One thread that waits for descriptors, timers and signals, and runs every job of the control plane.
 ///
 /// It is the executor of `ControlPlane`. The daemon's main thread claims it by `run()` before anything uses it; then all
-/// tasks run on it, nonisolated ones too, and the process has no other thread. Elsewhere (tests, command line) the first
-/// job starts a thread for it, beside those of the runtime's pool. It sleeps without any periodic wake-up, and another
-/// thread that enqueues a job pays for a system call only if it sleeps.
+/// tasks run on it, nonisolated ones too, and the process has no other thread. Elsewhere (tests, command line) the first job
+/// starts a thread for it, beside those of the runtime's pool. It sleeps without any periodic wake-up, and another thread
+/// that enqueues a job needs a system call only if the loop sleeps.
 package final class ControlLoop: SerialExecutor, TaskExecutor, Sendable {
     package static let shared = ControlLoop()
 
@@ -55,9 +55,9 @@ package final class ControlLoop: SerialExecutor, TaskExecutor, Sendable {
     }
 
     /// Makes the loop run the tasks that belong to no actor as well, so that the runtime starts no threads. `run()` does
-    /// this; a program that leaves the loop to its background thread may, before its first task.
+    /// this; a program that leaves the loop to its background thread may do it before its first task.
     ///
-    /// A test must not: what blocks in a test would block the loop.
+    /// A test must not: code that blocks in a test would block the loop.
     package func replaceGlobalExecutor() {
         btcall_replace_global_executor { job in
             guard let job else { return }
@@ -67,7 +67,7 @@ package final class ControlLoop: SerialExecutor, TaskExecutor, Sendable {
 
     /// Runs the loop on the calling thread until `stop()`, and all tasks on it (`replaceGlobalExecutor()`).
     ///
-    /// If a job has come before and started a background thread, the calling thread only waits for that one's end.
+    /// If an earlier job has started a background thread, the calling thread only waits for the end of that thread.
     package func runUntilStopped(_ start: (@ControlPlane () -> Void)? = nil) {
         let waiter = inbox.claim()
         if waiter == nil { replaceGlobalExecutor() }
@@ -81,7 +81,7 @@ package final class ControlLoop: SerialExecutor, TaskExecutor, Sendable {
         turnUntilStopped(start)
     }
 
-    /// Lets the loop return when its present turn is over. Callable from any thread.
+    /// Makes the loop return at the end of its present turn. Callable from any thread.
     package func stop() {
         if inbox.requestStop() { signalWake() }
     }
@@ -110,7 +110,7 @@ package final class ControlLoop: SerialExecutor, TaskExecutor, Sendable {
         if code != 0 { SystemError.abandon(SystemError(call: "pthread_create", code: code).description) }
     }
 
-    /// One round: jobs, deferred handlers, timers, then what the descriptors have. False ends the loop.
+    /// One round: jobs, deferred handlers, timers, then ready descriptors. False ends the loop.
     @ControlPlane
     private func turn(_ events: UnsafeMutablePointer<epoll_event>) -> Bool {
         runJobs()
@@ -154,7 +154,7 @@ package final class ControlLoop: SerialExecutor, TaskExecutor, Sendable {
         while let timer = timers.popDue(at: now) { timer.fire() }
     }
 
-    /// Nanoseconds that the loop may sleep for its own sake; negative without end.
+    /// Nanoseconds until the loop's next own work; negative if there is none.
     @ControlPlane
     private func timeout() -> Int64 {
         if !deferred.isEmpty { return 0 }

@@ -7,7 +7,7 @@ package actor ControlPlane {
 
     /// Enters the isolation from a C callback that the loop's own thread runs.
     ///
-    /// Called on another thread, which is our own mistake, it ends the process with a message.
+    /// A call on another thread is our own mistake and ends the process with a message.
     package static func assumeIsolated<Result>(
         _ body: @ControlPlane () throws -> Result
     ) rethrows -> Result {
@@ -15,7 +15,7 @@ package actor ControlPlane {
             SystemError.abandon("code of the control plane was entered on another thread")
         }
         return try withoutActuallyEscaping(body) { isolated in
-            // The same type without its isolation: the check above has just established it.
+            // The same type without its isolation, which the check above has established.
             try unsafeBitCast(isolated, to: (() throws -> Result).self)()
         }
     }

@@ -1,4 +1,4 @@
-/// What a source wants to be told about its descriptor.
+/// Events of a descriptor that a source subscribes to.
 package struct Interest: OptionSet, Hashable, Sendable {
     package let rawValue: UInt8
 
@@ -10,7 +10,7 @@ package struct Interest: OptionSet, Hashable, Sendable {
     package static let writable = Interest(rawValue: 2)
 }
 
-/// What is the case with a descriptor. Hang-up and error are told to every source that has any interest.
+/// Present state of a descriptor. Hang-up and error go to every source that has any interest.
 package struct Readiness: OptionSet, Hashable, Sendable {
     package let rawValue: UInt8
 
@@ -45,14 +45,14 @@ package final class DescriptorSource {
         self.handler = handler
     }
 
-    /// Changes what the source is told. With no interest it is told nothing, not even a hang-up.
+    /// Changes the interest. Without interest the handler is not called, not even for a hang-up.
     package func update(_ interest: Interest) {
         guard interest != self.interest, !isCancelled else { return }
         self.interest = interest
         loop.interestChanged(of: self)
     }
 
-    /// No handler call follows, not even for what the loop has already seen.
+    /// Ends the watch; the handler is not called any more, not even for events that the loop has already seen.
     package func cancel() {
         guard !isCancelled else { return }
         isCancelled = true
@@ -60,7 +60,7 @@ package final class DescriptorSource {
         loop.remove(self)
     }
 
-    /// Tells the source what concerns it.
+    /// Passes on the events that match the interest.
     func deliver(_ readiness: Readiness) {
         guard !interest.isEmpty else { return }
         let concerned = readiness.intersection(Readiness(rawValue: interest.rawValue).union([.hangup, .error]))
@@ -72,14 +72,14 @@ package final class DescriptorSource {
 @ControlPlane
 final class DescriptorEntry {
     var sources: [DescriptorSource] = []
-    /// The epoll events that are registered; zero when the descriptor is not in the set.
+    /// The registered epoll events; zero when the descriptor is not in the set.
     var registered: UInt32 = 0
-    /// Tells events of this registration from those of an earlier descriptor with the same number.
+    /// Distinguishes this registration's events from those of an earlier descriptor with the same number.
     var generation: UInt32 = 0
 
     nonisolated init() {}
 
-    /// What the sources together want.
+    /// Combined interest of the sources.
     var interest: Interest {
         var all: Interest = []
         for source in sources { all.formUnion(source.interest) }

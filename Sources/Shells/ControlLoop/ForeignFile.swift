@@ -1,15 +1,15 @@
 internal import CBTCall
 internal import Glibc
 
-/// A file that is not opened, or not read: which one, why, and what is accepted.
+/// Why a file was not opened or read, and what is accepted.
 package struct FileRefusal: Error, Equatable, Sendable, CustomStringConvertible {
     package enum Reason: Equatable, Sendable {
         case failed(SystemError)
-        /// What it is instead of a regular file: `a FIFO`.
+        /// Kind of file instead of a regular one: `a FIFO`.
         case kind(String)
-        /// A symbolic link in a directory to which others may write.
+        /// A symbolic link in a directory that others may write to.
         case link(directory: String)
-        /// A file of somebody else's in a directory to which everybody may write.
+        /// A file of another user in a directory that everybody may write to.
         case owner(directory: String)
         /// More bytes than accepted.
         case tooLong(Int)
@@ -49,26 +49,26 @@ package struct FileRefusal: Error, Equatable, Sendable, CustomStringConvertible 
     package var description: String { "\(path): \(what)" }
 }
 
-/// Files that somebody else may have put there: ring tones, configuration, quirks, what is found in the state directory.
+/// Opens files that another user may have put there: ring tones, configuration, quirks, files in the state directory.
 ///
-/// Nothing but a regular file is opened, so that neither a FIFO holds up the caller nor a device does something when it is
-/// opened (a watchdog starts). What the name leads to is held first (`O_PATH`), looked at, and opened only then: nobody can put
-/// something else in its place meanwhile. A symbolic link is followed only out of a directory to which nobody but root and the
-/// program's own user may write; links in front of the last name are the system's.
+/// Only regular files are opened, so that neither a FIFO blocks the caller nor opening a device has an effect (a watchdog
+/// starts). The target of the name is held first (`O_PATH`), checked, and only then opened: nobody can replace it in
+/// between. A symbolic link is followed only out of a directory that nobody but root and the program's own user may write
+/// to; links in earlier components of the path belong to the system.
 package enum ForeignFile {
     package enum Access: Sendable {
         case reading, writing
     }
 
-    /// What becomes of bytes beyond the limit.
+    /// Treatment of bytes beyond the limit.
     package enum Excess: Sendable {
         case refused, leftOut
     }
 
-    /// What a name may lead to.
+    /// Accepted kinds of files.
     package enum Kinds: Sendable {
         case regular
-        /// Pipes and devices as well, which may let the caller wait: for a file that the person names who runs the program.
+        /// Pipes and devices as well, which may block the caller: for a file named by the person who runs the program.
         case any
     }
 
@@ -96,7 +96,7 @@ package enum ForeignFile {
 
     /// Reads a file from its beginning.
     ///
-    /// - Parameter limit: bytes that are accepted; nothing beyond them is held in memory.
+    /// - Parameter limit: most bytes; nothing beyond them is held in memory.
     package static func read(
         _ path: String, atMost limit: Int, _ excess: Excess = .refused, kinds: Kinds = .regular
     ) throws(FileRefusal) -> [UInt8] {
@@ -124,21 +124,21 @@ package enum ForeignFile {
         }
     }
 
-    /// Whether somebody other than root and the program's own user may make files in a directory, or it cannot be looked at.
+    /// Whether users other than root and the program's own may create files in a directory, or it cannot be checked.
     package static func isShared(_ directory: String) -> Bool {
         var status = stat()
         guard stat(directory, &status) == 0 else { return true }
         return status.st_mode & (S_IWGRP | S_IWOTH) != 0 || (status.st_uid != 0 && status.st_uid != geteuid())
     }
 
-    /// The directory that a name is in.
+    /// The directory part of a path.
     package static func directory(of path: String) -> String {
         guard let slash = path.lastIndex(of: "/") else { return "." }
         return slash == path.startIndex ? "/" : String(path[..<slash])
     }
 
     /// - Parameters:
-    ///   - place: holds what was found at `current`, whose status this is.
+    ///   - place: holds the file found at `current`; `status` belongs to it.
     ///   - path: for messages.
     private static func open(
         _ place: Int32, _ current: String, _ status: stat, _ access: Access, _ path: String
@@ -147,7 +147,7 @@ package enum ForeignFile {
         let flags = (access == .reading ? O_RDONLY : O_WRONLY) | O_NONBLOCK | O_CLOEXEC | O_NOCTTY
         var descriptor = Glibc.open("/proc/self/fd/\(place)", flags)
         if descriptor < 0, errno == ENOENT {
-            // Without /proc it is opened by its name once more, and has to be the same file.
+            // Without /proc it is opened by its name again, and has to be the same file.
             descriptor = Glibc.open(current, flags | O_NOFOLLOW)
         }
         guard descriptor >= 0 else { throw failure(path, "open") }

@@ -2,16 +2,16 @@ internal import CBTCall
 internal import Glibc
 internal import Synchronization
 
-/// What other threads leave for the loop, and whether it runs and sleeps: all that they share with its thread.
+/// All state that other threads share with the loop's thread: their jobs, and whether the loop runs and sleeps.
 ///
-/// The lock is a futex of the Swift runtime that the thread sanitizer does not know. What it guards is touched in this file
-/// alone, so that only this file has to be left out of its findings (`scripts/thread-sanitizer.supp`), not the jobs that the
-/// loop runs.
+/// The lock is a futex of the Swift runtime that the thread sanitizer does not know. Only this file touches the guarded
+/// state, so that only this file has to be excluded from its findings (`scripts/thread-sanitizer.supp`), not the jobs that
+/// the loop runs.
 final class JobInbox: Sendable {
     struct Job: Sendable {
         let job: UnownedJob
-        /// Whether it came because its task prefers this executor, not because an actor is isolated to it. A job has to
-        /// run as what it came: the runtime compares, and would enqueue it again at every call of an async function.
+        /// Whether its task prefers this executor, as opposed to an actor isolated to it. A job has to run as the kind that
+        /// it was enqueued as: the runtime compares, and would enqueue it again at every call of an async function.
         let isPreferred: Bool
     }
 
@@ -30,7 +30,7 @@ final class JobInbox: Sendable {
 
     /// Adds a job.
     ///
-    /// - Returns: whether the loop has to be woken for it, and whether it has to be started on a thread of its own.
+    /// - Returns: whether the loop has to be woken for it, and whether a thread has to be started for the loop.
     func add(_ job: Job) -> (wake: Bool, start: Bool) {
         state.withLock { state in
             state.jobs.append(job)
@@ -41,16 +41,16 @@ final class JobInbox: Sendable {
         }
     }
 
-    /// Takes the jobs that have come, and leaves the array for those to come.
+    /// Takes the waiting jobs, and leaves the given array for later ones.
     ///
-    /// - Parameter jobs: empty, with room.
+    /// - Parameter jobs: empty, with capacity.
     func exchange(_ jobs: inout [Job]) {
         state.withLock { swap(&jobs, &$0.jobs) }
     }
 
-    /// The calling thread is to run the loop.
+    /// Claims the loop for the calling thread.
     ///
-    /// - Returns: nil, or, where a background thread runs it, an eventfd that can be read when that has ended.
+    /// - Returns: nil, or, if a background thread runs the loop, an eventfd that becomes readable when that has ended.
     func claim() -> Int32? {
         state.withLock { state -> Int32? in
             state.isStopRequested = false
@@ -72,9 +72,9 @@ final class JobInbox: Sendable {
         }
     }
 
-    /// The loop has ended.
+    /// Notes that the loop has ended.
     ///
-    /// - Returns: the eventfd of who waits for that; -1 if nobody does.
+    /// - Returns: the eventfd of the waiting thread; -1 if none waits.
     func finish() -> Int32 {
         state.withLock { state in
             state.runner = .finished
@@ -83,10 +83,10 @@ final class JobInbox: Sendable {
         }
     }
 
-    /// Before the loop waits for descriptors.
+    /// Called before the loop waits for descriptors.
     ///
-    /// - Parameter hasTime: whether nothing else of the loop's is due at once.
-    /// - Returns: whether the loop goes on, and whether it may wait; who adds a job then has to wake it.
+    /// - Parameter hasTime: whether none of the loop's own work is due at once.
+    /// - Returns: whether the loop goes on, and whether it may wait; if so, adding a job has to wake it.
     func prepareSleep(hasTime: Bool) -> (goesOn: Bool, mayBlock: Bool) {
         state.withLock { state in
             let idle = state.jobs.isEmpty && hasTime

@@ -4,9 +4,10 @@ package import Logging
 
 /// Sends messages to the journal in its native protocol: one datagram of fields each.
 ///
-/// Never waits. What the journal does not take (its socket is full or away) goes to standard error, unless `LogSinks` has somebody.
+/// Never waits. A message that the journal does not take (its socket is full or missing) goes to standard error, unless
+/// `LogSinks` has a receiver.
 package struct JournalLogHandler: LogHandler {
-    /// `LogThreshold.level`, unless this one was given its own.
+    /// `LogThreshold.level`, unless this handler has a level of its own.
     package var logLevel: Logger.Level {
         get { own ?? LogThreshold.level }
         set { own = newValue }
@@ -42,7 +43,8 @@ package struct JournalLogHandler: LogHandler {
         }
     }
 
-    /// The message's fields. Metadata becomes fields too, named `BTCALL_` and the key in capitals. Texts are cleaned already.
+    /// The message's fields. Metadata becomes fields too, named `BTCALL_` and the key in capitals. Texts are already
+    /// cleaned.
     static func datagram(
         level: Logger.Level, label: String, message: String, metadata: Logger.Metadata, file: String, line: UInt
     ) -> [UInt8] {

@@ -4,14 +4,14 @@ package import Logging
 
 /// Accepts the connections of a listening socket.
 ///
-/// While the process or the system has no descriptor to spare the socket stays readable: it is left alone for ``pause``, those that
-/// connect wait in the kernel's queue, and the log says so once until one of them is accepted.
+/// While the process or the system has no descriptor to spare, the socket would stay readable: accepting pauses for
+/// ``pause``, clients wait in the kernel's queue, and the log says so once until a connection is accepted again.
 @ControlPlane
 package final class Listener {
     package static let pause = Duration.seconds(1)
-    /// Connections that are accepted at once; the next ones wait for their turn.
+    /// Most connections accepted at once; the rest waits for the next turn.
     private static let mostAtOnce = 8
-    /// So many closes that last (`btcall_close_elsewhere`): nobody new is let in who could add to them.
+    /// Number of slow closes (`btcall_close_elsewhere`) from which no new client is accepted that could add to them.
     private static let mostCloses = 16
 
     private let descriptor: Int32
@@ -23,10 +23,10 @@ package final class Listener {
     private var isShort = false
 
     /// - Parameters:
-    ///   - descriptor: listens and does not block; stays the caller's, who cancels this before it closes it.
-    ///   - name: for the log, what it serves: `metrics`.
-    ///   - onAccept: gets each connection, which is its own from then on; it does not block and is close-on-exec.
-    /// - Throws: why the descriptor cannot be waited for.
+    ///   - descriptor: listens and does not block; remains the caller's, who cancels this before closing it.
+    ///   - name: what it serves, for the log: `metrics`.
+    ///   - onAccept: receives and then owns each connection; it does not block and is close-on-exec.
+    /// - Throws: why the descriptor cannot be watched.
     package init(
         _ descriptor: Int32, _ name: String, logger: Logger?, onAccept: @escaping @ControlPlane (Int32) -> Void
     ) throws(SystemError) {
@@ -37,7 +37,7 @@ package final class Listener {
         source = try ControlLoop.shared.add(descriptor, .readable) { [weak self] _ in self?.acceptAll() }
     }
 
-    /// No connection follows.
+    /// Stops accepting connections.
     package func cancel() {
         source?.cancel()
         source = nil
@@ -59,7 +59,7 @@ package final class Listener {
             }
             switch errno {
             case EAGAIN: return
-            // Gone before it was accepted, or broken on its way (accept(2)).
+            // The client has gone before it was accepted, or the network failed (accept(2)).
             case ECONNABORTED, ENETDOWN, EPROTO, ENOPROTOOPT, EHOSTDOWN, ENONET, EHOSTUNREACH, ENETUNREACH: continue
             default: return rest("\(SystemError("accept")): see LimitNOFILE of the unit")
             }

@@ -1,12 +1,12 @@
 internal import Glibc
 package import Logging
 
-/// Where log lines go.
+/// Destination of log lines.
 package enum LogDestination: Hashable, Sendable {
     case journal
     case standardError
 
-    /// The journal if standard error is connected to it (`JOURNAL_STREAM`, systemd.exec(5)), else standard error.
+    /// The journal if standard error is connected to it (`JOURNAL_STREAM`, systemd.exec(5)), otherwise standard error.
     package static var detected: LogDestination {
         guard let stream = getenv("JOURNAL_STREAM").map({ String(cString: $0) }) else { return .standardError }
         var status = stat()
@@ -14,7 +14,7 @@ package enum LogDestination: Hashable, Sendable {
         return .journal
     }
 
-    /// Makes swift-log use this destination. To be called once, before the first logger is made.
+    /// Makes swift-log use this destination. Call it once, before the first logger is made.
     ///
     /// - Parameter level: of all loggers, until `LogThreshold.level` is changed.
     package static func bootstrap(level: Logger.Level, _ destination: LogDestination = detected) {
@@ -43,9 +43,9 @@ extension Logger.Level {
 }
 
 extension LogEvent {
-    /// The message and what it is said of as logs have them: text of others cleaned and cut, so that each stays in its line.
+    /// The message and its metadata for logs: foreign text is cleaned and cut, so that each stays within its line.
     ///
-    /// - Parameter given: of the logger; the event's own go before.
+    /// - Parameter given: the logger's metadata; the event's own take precedence.
     func printable(with given: Logger.Metadata) -> (message: String, metadata: Logger.Metadata) {
         let all = given.merging(metadata ?? [:]) { $1 }
         return (
@@ -56,7 +56,8 @@ extension LogEvent {
 }
 
 extension Logger.Metadata {
-    /// As " key=value key=value", keys sorted, of what the message does not say itself; empty without metadata.
+    /// Metadata as " key=value key=value", sorted by key, without values that the message contains already; empty without
+    /// metadata.
     func suffix(behind message: String) -> String {
         let bytes = Array(message.utf8)
         return sorted { $0.key < $1.key }.filter { !Self.stands(Array("\($0.value)".utf8), in: bytes) }

@@ -1,18 +1,18 @@
-/// One message of a log, for whoever reads it in place of the console.
+/// One message of a log, for receivers that replace the console.
 ///
-/// As a packet (`org.btcall.Manager1.SubscribeLog`) it is UTF-8 text whose parts have a NUL between them: level, module, message,
-/// then `key=value` for each thing that the message was said of, keys sorted.
+/// As a packet (`org.btcall.Manager1.SubscribeLog`) it is UTF-8 text whose parts are separated by NUL: level, module,
+/// message, then `key=value` for each metadata entry, sorted by key.
 package struct LogLine: Hashable, Sendable {
-    /// In bytes, of the message and of each value; what is longer is cut.
+    /// Longest message and value in bytes; the rest is cut.
     package static let longestText = 4096
     /// Most values.
     package static let mostValues = 16
-    /// No packet is longer.
+    /// Longest packet in bytes.
     package static let longestPacket = longestText * (mostValues + 2)
 
     /// `trace`, `debug`, `info`, `notice`, `warning`, `error` or `critical`.
     package let level: String
-    /// Who says it: `btcalld`, `btcall.dbus`.
+    /// Module that logged it: `btcalld`, `btcall.dbus`.
     package let module: String
     package let message: String
     package let context: [String: String]
@@ -24,7 +24,7 @@ package struct LogLine: Hashable, Sendable {
         self.context = context
     }
 
-    /// Nil for what has not at least a level, a module and a message. Bytes that are no UTF-8 are replaced.
+    /// Nil without at least level, module and message. Bytes that are not UTF-8 are replaced.
     package init?(packet: some Sequence<UInt8>) {
         let parts = Array(packet).split(separator: 0, omittingEmptySubsequences: false).map {
             String(decoding: $0, as: UTF8.self)
@@ -56,7 +56,7 @@ package struct LogLine: Hashable, Sendable {
         return bytes
     }
 
-    /// A NUL would be the end of the part.
+    /// Replaces NUL, which would end the part.
     private static func append(_ text: String, to bytes: inout [UInt8]) {
         for byte in text.utf8.prefix(longestText - 1) { bytes.append(byte == 0 ? 0x20 : byte) }
     }

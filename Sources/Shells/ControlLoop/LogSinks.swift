@@ -1,7 +1,7 @@
 package import Logging
 internal import Synchronization
 
-/// Those who get the log lines of this process in place of its console.
+/// Receivers of this process's log lines that replace its console.
 package enum LogSinks {
     private struct State {
         var sinks: [(identifier: UInt64, take: @Sendable (LogLine) -> Void)] = []
@@ -12,8 +12,8 @@ package enum LogSinks {
 
     package static var isEmpty: Bool { state.withLock(\.sinks.isEmpty) }
 
-    /// - Parameter take: called on the thread that logs, which it must not keep waiting; it must not log.
-    /// - Returns: what ends it.
+    /// - Parameter take: called on the thread that logs; must neither block nor log.
+    /// - Returns: a handle that ends it.
     package static func add(_ take: @escaping @Sendable (LogLine) -> Void) -> LogSink {
         state.withLock { state in
             state.lastIdentifier += 1
@@ -26,7 +26,7 @@ package enum LogSinks {
         state.withLock { state in state.sinks.removeAll { $0.identifier == identifier } }
     }
 
-    /// - Returns: whether there is anybody; else the console has to have it.
+    /// - Returns: whether there is a receiver; otherwise the line belongs on the console.
     static func take(level: Logger.Level, label: String, message: String, metadata: Logger.Metadata) -> Bool {
         let sinks = state.withLock(\.sinks)
         guard !sinks.isEmpty else { return false }
@@ -37,7 +37,7 @@ package enum LogSinks {
     }
 }
 
-/// One of those who get the log lines.
+/// One receiver of log lines.
 package struct LogSink: Hashable, Sendable {
     fileprivate let identifier: UInt64
 
@@ -45,16 +45,16 @@ package struct LogSink: Hashable, Sendable {
 }
 
 extension Logger {
-    /// A logger of a program's library: the program's own unless somebody takes its lines, then from `debug` on.
+    /// A logger for a library inside a program: the program's own; while a sink exists, its lines from `debug` on go there.
     package static func ofLibrary(_ label: String) -> Logger {
         let own = Logger(label: label)
-        // Those look for sinks themselves.
+        // These handlers use the sinks already.
         if own.handler is StandardErrorLogHandler || own.handler is JournalLogHandler { return own }
         return Logger(label: label) { _ in LibraryLogHandler(label: label, own: own) }
     }
 }
 
-/// Gives lines to the sinks; without one, to the handler that the program has chosen.
+/// Passes lines to the sinks, otherwise to the handler that the program has chosen.
 private struct LibraryLogHandler: LogHandler {
     let label: String
     var own: Logger

@@ -1,7 +1,7 @@
 package import Logging
 internal import Synchronization
 
-/// The level below which nothing is logged, for every logger that has none of its own: it can be changed while the program
+/// The level below which nothing is logged, for every logger without a level of its own; can be changed while the program
 /// runs.
 package enum LogThreshold {
     private static let stored = Atomic<Int>(index(of: .info))

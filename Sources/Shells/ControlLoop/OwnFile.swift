@@ -2,20 +2,19 @@ internal import Glibc
 
 /// Files that the program writes.
 package enum OwnFile {
-    /// Makes a directory unless it exists; its parent has to. An existing one keeps its mode.
+    /// Creates a directory unless it exists; its parent has to exist. An existing one keeps its mode.
     package static func makeDirectory(_ path: String, mode: UInt32 = 0o750) throws(SystemError) {
         if mkdir(path, mode) != 0, errno != EEXIST { throw SystemError("mkdir") }
     }
 
-    /// Puts a new file in the place of another one in one step: readers, and who comes after a power cut, find the old or the new
-    /// contents, never a part.
+    /// Replaces a file in one step: readers, also after a power cut, find the old or the new contents, never a part.
     ///
-    /// The contents go to `FILE.new`, which is always made anew: what has that name is removed and never written to, so that a link
-    /// there leads nowhere.
+    /// The contents go to `FILE.new`, which is always created: an existing file of that name is removed and never written
+    /// to, so that a link there has no effect.
     ///
     /// - Parameters:
     ///   - mode: of the new file, less the process's umask.
-    ///   - exactMode: in place of `mode`, whatever the umask is.
+    ///   - exactMode: instead of `mode`, whatever the umask is.
     ///   - isSynced: waits until the disk has the contents and the name. Without it a power cut may cost both files.
     package static func replace(
         _ path: String, with bytes: [UInt8], mode: UInt32 = 0o600, exactMode: UInt32? = nil, isSynced: Bool = true
@@ -36,15 +35,15 @@ package enum OwnFile {
                 close(descriptor)
                 throw error
             }
-            // A disk of the network may tell only now that it is full. EINTR has closed it as well.
+            // A network disk may report only now that it is full. After EINTR the file is closed as well.
             guard close(descriptor) == 0 || errno == EINTR else { throw SystemError("close") }
             _ = try SystemError.check("rename") { renameat(parent, temporary, parent, name) }
         } catch {
-            // It is removed before it is made the next time, too.
+            // The next attempt removes it before creating it, too.
             _ = unlinkat(parent, temporary, 0)
             throw error
         }
-        // A file system that cannot sync a directory has no better to offer.
+        // A failure is ignored: some file systems cannot sync a directory.
         if isSynced { _ = fsync(parent) }
     }
 
@@ -67,10 +66,10 @@ package enum OwnFile {
         }
     }
 
-    /// Opens a file to add to its end; made when it does not exist.
+    /// Opens a file to append to its end; creates it if missing.
     ///
-    /// It never waits: a FIFO that nobody reads is refused with `ENXIO`. In a directory to which others may write, a link is refused,
-    /// and, where everybody may, a file of somebody else's: who put it there could read it.
+    /// It never waits: a FIFO without a reader is refused with `ENXIO`. In a directory that others may write to, a link is
+    /// refused, and, if everybody may write to it, a file of another user, who could read it.
     ///
     /// - Returns: a descriptor that the caller closes.
     package static func openToAppend(_ path: String, mode: UInt32 = 0o640) throws(FileRefusal) -> Int32 {
@@ -93,14 +92,14 @@ package enum OwnFile {
         return descriptor
     }
 
-    /// Opens a file for what is said in a call, to write it from its beginning; made when it does not exist. It is for its owner
-    /// alone, whatever the umask is and whoever could read it before.
+    /// Opens a file for the audio of a call, to write it from its beginning; creates it if missing. Only its owner may read
+    /// it, whatever the umask is and whoever could read it before.
     ///
-    /// It never waits, and nothing is changed of what is refused. In a directory to which others may write, a link is refused, and
-    /// what is no file; where everybody may, also a file of somebody else's, who could read what is written.
+    /// It never waits, and a refused file stays unchanged. In a directory that others may write to, links and files other
+    /// than regular ones are refused; if everybody may write to it, also a file of another user, who could read the audio.
     ///
-    /// - Parameter acceptsFIFO: opens a FIFO for reading as well: it needs no reader then.
-    /// - Returns: a descriptor that does not block, which the caller closes.
+    /// - Parameter acceptsFIFO: also opens a FIFO, for reading as well, so that it needs no reader.
+    /// - Returns: a non-blocking descriptor, which the caller closes.
     package static func openToRecord(
         _ path: String, acceptsFIFO: Bool = false
     ) throws(FileRefusal) -> (descriptor: Int32, isFIFO: Bool) {
@@ -112,7 +111,7 @@ package enum OwnFile {
         let descriptor = open(path, flags | O_NONBLOCK | O_NOCTTY | O_CLOEXEC | (isShared ? O_NOFOLLOW : 0), 0o600)
         guard descriptor >= 0 else {
             let error = SystemError("open")
-            // Nobody reads the FIFO, and nobody is waited for.
+            // The FIFO has no reader, and this does not wait for one.
             if error.code == ENXIO, let kind { throw FileRefusal(path: path, reason: .kind(kind)) }
             let isLink = isShared && error.code == ELOOP
             throw FileRefusal(path: path, reason: isLink ? .link(directory: directory) : .failed(error))
@@ -142,7 +141,7 @@ package enum OwnFile {
             throw FileRefusal(path: path, reason: .owner(directory: directory))
         }
         guard type == S_IFREG else { return type == S_IFIFO }
-        // The mode of somebody else's file, which root may write, is that one's affair.
+        // The mode of another user's file, which root may write to, is that user's affair.
         if isOwn, file.st_mode & 0o177 != 0, fchmod(descriptor, 0o600) != 0 {
             throw FileRefusal(path: path, reason: .failed(SystemError("fchmod")))
         }

@@ -1,12 +1,13 @@
 import JSONText
 
-/// Text of others as terminals and logs show it: nothing in it acts on a terminal, begins a line or turns round what follows.
+/// Foreign text in a form that is safe for terminals and logs: nothing in it acts on a terminal, begins a line or reverses
+/// what follows.
 ///
 /// Control characters (C0, DEL, C1), line and paragraph separators, direction marks, other invisible format characters and
-/// private ones are shown as `\u{1B}`. Joiners and variation selectors are left out: terminals disagree on the width that they
-/// give. A text is the same when it is cleaned twice.
+/// private ones are shown as `\u{1B}`. Joiners and variation selectors are left out, because terminals disagree on their
+/// width. Cleaning a cleaned text does not change it.
 package enum PrintableText {
-    /// What is kept of one text, in bytes of UTF-8; a longer one ends with `…`.
+    /// Longest text in bytes of UTF-8; a longer one ends with `…`.
     package static let longest = 4096
     private static let ellipsis = "…"
 
@@ -18,17 +19,17 @@ package enum PrintableText {
         return cleaned(text.unicodeScalars, limit) { _ in false }
     }
 
-    /// Cleans bytes that should be UTF-8: those that are not become U+FFFD.
+    /// Cleans bytes that should be UTF-8; invalid ones become U+FFFD.
     package static func line(bytes: some Collection<UInt8>, longest limit: Int = longest) -> String {
         line(String(decoding: bytes, as: UTF8.self), longest: limit)
     }
 
-    /// Cleans a text of several lines, whole: its line feeds and tabs stay.
+    /// Cleans a whole text of several lines: its line feeds and tabs stay.
     package static func document(_ text: String) -> String {
         cleaned(text.unicodeScalars, .max) { $0 == "\n" || $0 == "\t" }
     }
 
-    /// The same for JSON, which stays the same document: what is not shown is escaped as in RFC 8259 §7.
+    /// Cleans JSON, which stays the same document: unsafe characters are escaped as in RFC 8259 §7.
     package static func document(json: String) -> String {
         var result = ""
         for scalar in json.unicodeScalars {
@@ -49,7 +50,7 @@ package enum PrintableText {
     ) -> String {
         var result = ""
         var count = 0
-        // What stays in front of the ellipsis when it has to be cut, in bytes.
+        // Bytes that stay before the ellipsis if the text has to be cut.
         var beginning = 0
         for scalar in scalars where !scalar.isJoining {
             let shown = isShown(scalar) || isKept(scalar) ? String(scalar) : escape(scalar)
@@ -63,7 +64,7 @@ package enum PrintableText {
         return result
     }
 
-    /// Most texts are: ASCII without control characters, and short.
+    /// Fast check for the usual case: short ASCII without control characters.
     private static func isPlain(_ bytes: some Collection<UInt8>, _ limit: Int) -> Bool {
         var count = 0
         for byte in bytes {

@@ -1,16 +1,16 @@
 internal import CBTCall
 internal import Glibc
 
-/// Tells the service manager how the daemon is (`sd_notify(3)`, one datagram a message, without its library).
+/// Reports the daemon's state to the service manager (`sd_notify(3)`, one datagram a message, without its library).
 ///
 /// Without a service manager nothing is sent. A message that cannot be delivered is dropped.
 package struct ServiceNotifier: Sendable {
     /// A path, or an abstract name that begins with `@`.
     private let socket: String?
-    /// After so long without `watchdog()` the service manager restarts the daemon; nil when it does not watch.
+    /// Time without `watchdog()` after which the service manager restarts the daemon; nil without a watchdog.
     package let watchdogInterval: Duration?
 
-    /// Takes `NOTIFY_SOCKET`, `WATCHDOG_USEC` and `WATCHDOG_PID` from the environment.
+    /// Reads `NOTIFY_SOCKET`, `WATCHDOG_USEC` and `WATCHDOG_PID` from the environment.
     package init() {
         let watched = Self.variable("WATCHDOG_PID").map { $0 == String(getpid()) } ?? true
         let microseconds = Self.variable("WATCHDOG_USEC").flatMap { Int64($0) } ?? 0
@@ -28,7 +28,7 @@ package struct ServiceNotifier: Sendable {
 
     package func ready() { send("READY=1") }
 
-    /// - Parameter text: one line that `systemctl status` shows; text of others in it is cleaned.
+    /// - Parameter text: one line for `systemctl status`; it is cleaned.
     package func status(_ text: String) {
         send("STATUS=" + PrintableText.line(text))
     }

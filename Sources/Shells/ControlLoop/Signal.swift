@@ -1,16 +1,16 @@
-/// What one part has to tell, to any number of others; on the control plane.
+/// Event source of one part, with any number of subscribers; on the control plane.
 ///
-/// Subscribers are called in the order in which they subscribed, each before `send` returns. Nobody can take another's place,
-/// and the sender does not know who listens. Who depends on an order between two subscribers says so with two signals, or with
-/// a call: the order of subscriptions is none to build on.
+/// Subscribers are called in the order of their subscriptions, each before `send` returns. No subscriber can replace
+/// another, and the sender does not know its subscribers. Do not rely on the order of two subscribers: use two signals, or a
+/// call.
 ///
 /// While an event is being sent:
-/// - Who subscribes hears the next one first.
-/// - Who cancels, or whose owner goes, hears nothing more, not that event either.
-/// - Another event that a subscriber causes reaches all of them at once; then the first one goes on.
+/// - A new subscriber receives the next event first.
+/// - A subscriber that cancels, or whose owner goes, receives nothing more, not even that event.
+/// - Another event that a subscriber causes reaches all subscribers at once; then the first one goes on.
 @ControlPlane
 package final class Signal<Event> {
-    /// One subscriber's place; it lasts without being kept.
+    /// One subscriber's place; it lasts without being retained.
     @ControlPlane
     package final class Subscription {
         fileprivate var action: (@ControlPlane (Event) -> Void)?
@@ -19,7 +19,7 @@ package final class Signal<Event> {
             self.action = action
         }
 
-        /// Calls the subscriber no more. Once more it does nothing.
+        /// Stops calling the subscriber. A repeated call does nothing.
         package func cancel() { action = nil }
     }
 
@@ -59,7 +59,7 @@ package final class Signal<Event> {
     /// Calls all subscribers.
     package func send(_ event: Event) {
         var hasLeft = false
-        // Who subscribes meanwhile is not among these.
+        // New subscribers are not among these.
         for subscription in subscriptions {
             subscription.action?(event)
             if subscription.action == nil { hasLeft = true }
@@ -67,7 +67,7 @@ package final class Signal<Event> {
         if hasLeft { subscriptions.removeAll { $0.action == nil } }
     }
 
-    /// How many are called with the next event, at most: an owner that has gone is counted until then.
+    /// Most subscribers called with the next event: an owner that has gone is counted until then.
     package var subscriberCount: Int { subscriptions.count { $0.action != nil } }
 }
 

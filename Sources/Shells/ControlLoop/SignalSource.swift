@@ -14,13 +14,13 @@ package final class SignalSource {
         self.handler = handler
     }
 
-    /// When the signal's last handler goes, the signal has its ordinary effect again.
+    /// Removes the handler; without handlers the signal has its default effect again.
     package func cancel() {
         table?.remove(self)
     }
 }
 
-/// All signals that the loop takes, on one signalfd.
+/// All signals that the loop handles, on one signalfd.
 @ControlPlane
 final class SignalTable {
     private var descriptor: Int32 = -1
@@ -52,7 +52,7 @@ final class SignalTable {
         guard let index = handlers.firstIndex(where: { $0 === source }) else { return }
         handlers.remove(at: index)
         guard !handlers.contains(where: { $0.signal == source.signal }) else { return }
-        // A set that shrinks cannot fail on a descriptor that is open; the handler is gone in any case.
+        // A set that shrinks cannot fail on an open descriptor; the handler is gone in any case.
         try? update()
         _ = btcall_mask_signal(source.signal, 0)
     }

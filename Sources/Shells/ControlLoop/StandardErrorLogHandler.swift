@@ -1,8 +1,9 @@
 package import Logging
 
-/// Writes a line a message to standard error: "warning btcall.bluez: text key=value"; nothing while `LogSinks` has anybody.
+/// Writes a line a message to standard error: "warning btcall.bluez: text key=value"; nothing while `LogSinks` has
+/// receivers.
 package struct StandardErrorLogHandler: LogHandler {
-    /// `LogThreshold.level`, unless this one was given its own.
+    /// `LogThreshold.level`, unless this handler has a level of its own.
     package var logLevel: Logger.Level {
         get { own ?? LogThreshold.level }
         set { own = newValue }
@@ -29,8 +30,8 @@ package struct StandardErrorLogHandler: LogHandler {
         LineWriter.standardError.write(Self.line(level: event.level, label: label, message: message, metadata: values))
     }
 
-    /// - Parameter prefix: what the line begins with: the priority, as the journal reads it from standard error (`<4>`).
-    /// - Returns: one line whatever is in it, no longer than a pipe takes at once (`PIPE_BUF`).
+    /// - Parameter prefix: start of the line: the priority, as the journal reads it from standard error (`<4>`).
+    /// - Returns: always one line, no longer than a pipe takes at once (`PIPE_BUF`).
     static func line(
         _ prefix: String = "", level: Logger.Level, label: String, message: String, metadata: Logger.Metadata
     ) -> String {

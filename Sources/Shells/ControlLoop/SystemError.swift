@@ -1,7 +1,7 @@
 internal import CBTCall
 internal import Glibc
 
-/// A system call that failed: which one, and the error number that it left.
+/// A failed system call with its error number.
 package struct SystemError: Error, Equatable, Sendable, CustomStringConvertible {
     package let call: String
     package let code: Int32
@@ -11,12 +11,12 @@ package struct SystemError: Error, Equatable, Sendable, CustomStringConvertible 
         self.code = code
     }
 
-    /// Takes the calling thread's `errno`: to be made before anything else can change it.
+    /// Takes the calling thread's `errno`: create it before anything else can change it.
     package init(_ call: String) {
         self.init(call: call, code: errno)
     }
 
-    /// Runs a system call, again while it is interrupted, and returns its result; a negative one is thrown.
+    /// Runs a system call, again while it is interrupted, and returns its result; throws if that is negative.
     package static func check(_ call: String, _ body: () -> Int32) throws(SystemError) -> Int32 {
         while true {
             let result = body()

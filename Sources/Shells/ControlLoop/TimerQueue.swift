@@ -4,7 +4,7 @@ package import BluetoothTypes
 @ControlPlane
 package final class Timer {
     package let deadline: Instant
-    /// Which of two timers with the same deadline was scheduled first.
+    /// Order of scheduling, for timers with the same deadline.
     let order: UInt64
     /// The position in the heap; negative once fired or cancelled.
     fileprivate(set) var index = -1
@@ -20,7 +20,7 @@ package final class Timer {
 
     package var isPending: Bool { index >= 0 }
 
-    /// Does nothing if the timer has fired.
+    /// Cancels the call; does nothing if the timer has fired.
     package func cancel() {
         handler = nil
         loop?.remove(self)
@@ -37,8 +37,8 @@ package final class Timer {
     }
 }
 
-/// A binary heap of timers, earliest first, which knows where each one is: cancelling is logarithmic as well, so that
-/// a time-out that did not happen never wakes the processor.
+/// A binary heap of timers, earliest first. It knows each timer's position, so cancelling is logarithmic as well, and a
+/// timeout that did not happen never wakes the processor.
 @ControlPlane
 struct TimerQueue {
     private var heap: [Timer] = []

@@ -1,7 +1,8 @@
 internal import CBTCall
 internal import Glibc
 
-/// A time of day, to the millisecond (`CLOCK_REALTIME`). For people and files only: it jumps, so nothing is timed by it.
+/// A time of day, to the millisecond (`CLOCK_REALTIME`). For people and files only: it jumps, so it is never used for
+/// timing.
 package struct WallClock: Hashable, Sendable {
     /// Since 1970-01-01 00:00 UTC.
     package let milliseconds: Int64
@@ -26,7 +27,7 @@ package struct WallClock: Hashable, Sendable {
     /// The local time of day: `17:04:05.678`.
     package var timeOfDay: String { clock(broken(localtime_r)) }
 
-    /// A date and a time of day, as they are written.
+    /// A date and a time of day in written form.
     package struct Parts: Hashable, Sendable {
         package var year: Int32
         package var month: Int32
@@ -59,7 +60,7 @@ package struct WallClock: Hashable, Sendable {
             parts.tm_hour = hour
             parts.tm_min = minute
             parts.tm_sec = second
-            // Whether it is summer time there is for the C library to find out.
+            // Leave it to the C library whether daylight saving time applies.
             parts.tm_isdst = -1
             return parts
         }

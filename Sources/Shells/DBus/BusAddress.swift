@@ -1,13 +1,13 @@
 internal import Glibc
 
-/// Which bus to talk to.
+/// Address of a bus.
 package enum BusAddress: Hashable, Sendable, CustomStringConvertible {
     case system
     case session
     /// A D-Bus server address ("unix:path=/run/test/bus").
     case address(String)
 
-    /// Reads "system", "session" or a server address; nil for anything else.
+    /// Parses "system", "session" or a server address; nil for anything else.
     package init?(_ text: String) {
         switch text {
         case "system": self = .system

@@ -20,13 +20,13 @@ final class PendingCall {
 }
 
 extension BusConnection {
-    /// More than this waiting to be written means that the bus no longer reads.
+    /// More bytes than this waiting to be written mean that the bus no longer reads.
     private static let maximumOutgoingBytes = 64 << 20
 
     /// Calls a method and waits for its reply.
     ///
-    /// - Throws: the peer's error; `NoReply` after `timeout`; `Disconnected` when the bus is or goes away; `InvalidArgs`
-    ///   for names and values that no message can carry; `BusError.cancelled` when the task is cancelled.
+    /// - Throws: the peer's error; `NoReply` after `timeout`; `Disconnected` when the bus is or goes away; `InvalidArgs` for
+    ///   names and values that no message can carry; `BusError.cancelled` when the task is cancelled.
     package func call(
         _ destination: String, _ path: String, _ interface: String, _ member: String, _ arguments: [Value] = [],
         timeout: Duration = .seconds(25)
@@ -63,7 +63,7 @@ extension BusConnection {
         }
     }
 
-    /// Calls a method whose reply nobody wants. What cannot be sent is logged.
+    /// Calls a method without a reply. A call that cannot be sent is logged.
     package func post(
         _ destination: String, _ path: String, _ interface: String, _ member: String, _ arguments: [Value] = []
     ) {
@@ -76,9 +76,9 @@ extension BusConnection {
         }
     }
 
-    /// Sends a signal. What cannot be sent is logged.
+    /// Sends a signal. A signal that cannot be sent is logged.
     ///
-    /// - Parameter destination: nil for all who have subscribed.
+    /// - Parameter destination: nil for all subscribers.
     package func emit(
         path: String, interface: String, member: String, _ arguments: [Value] = [], destination: String? = nil
     ) {
@@ -92,7 +92,7 @@ extension BusConnection {
         }
     }
 
-    /// Sends a call and files it under its serial, which it returns.
+    /// Sends a call, registers it under its serial, and returns the serial.
     @discardableResult
     func start(
         _ message: Message, timeout: Duration,
@@ -109,7 +109,7 @@ extension BusConnection {
         return serial
     }
 
-    /// Queues a message for the bus and returns its serial. Only `Hello` goes before the connection is registered.
+    /// Queues a message for the bus and returns its serial. Only `Hello` may precede the registration of the connection.
     func transmit(_ message: Message) throws(BusError) -> UInt32 {
         guard let handle, isConnected || message.member == "Hello", dbus_connection_get_is_connected(handle) != 0 else {
             throw .disconnected("there is no connection to the bus")
@@ -136,7 +136,7 @@ extension BusConnection {
         }
     }
 
-    /// What a cancelled task needs to know of its call.
+    /// State that a cancelled task needs about its call.
     @ControlPlane
     private final class Cancellation {
         weak var connection: BusConnection?

@@ -1,9 +1,9 @@
 internal import BluetoothTypes
 internal import ControlLoop
 
-/// Who may read confidential properties.
+/// Decides who may read confidential properties.
 package struct ConfidentialReaders: Sendable {
-    /// Who they are, for those who are not: "root and members of group btcall".
+    /// Who they are, for refusals: "root and members of group btcall".
     let description: String
     /// Whether the program with a unique bus name is one of them.
     let contains: @ControlPlane (_ sender: String) async -> Bool
@@ -14,32 +14,32 @@ package struct ConfidentialReaders: Sendable {
     }
 }
 
-/// Whom a program on the bus runs as.
+/// User and groups of a program on the bus.
 package struct PeerCredentials: Hashable, Sendable {
     package let user: UInt32
     /// Nil when the bus does not know them.
     package let groups: [UInt32]?
 }
 
-/// An answer to `GetManagedObjects` that is given again.
+/// A cached answer to `GetManagedObjects`.
 struct ManagedAnswer {
     let reply: Message
-    /// Until when.
+    /// Expiry of the answer.
     let end: Instant
 }
 
-// What is not for everybody, and who asks.
+// Confidential properties, and who may read them.
 extension BusConnection {
-    /// Programs whose credentials are remembered.
+    /// Most programs whose credentials are remembered.
     private static let maximumCredentials = 256
 
-    /// Whether somebody may read confidential properties.
+    /// Whether a program may read confidential properties.
     package func isReader(_ sender: String) async -> Bool {
         guard let readers else { return true }
         return await readers.contains(sender)
     }
 
-    /// Asks the bus once for each program: a unique name is never given to another one while the bus lives.
+    /// Asks the bus once for each program: a unique name is never reused while the bus lives.
     package func credentials(of busName: String) async throws(BusError) -> PeerCredentials {
         if let known = peerCredentials[busName] { return known }
         let generation = generation
@@ -61,7 +61,7 @@ extension BusConnection {
 
     // MARK: The objects in one answer
 
-    /// Something that `GetManagedObjects` has is other than before.
+    /// Drops cached answers after a change of the objects.
     func forgetAnswers() { managedAnswers = [:] }
 
     func managedObjects(for call: MethodCall, _ message: Message) async throws(BusError) -> Message {

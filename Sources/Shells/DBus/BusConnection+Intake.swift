@@ -5,40 +5,42 @@ internal import Logging
 
 /// A message of another program that waits for its turn.
 enum WaitingMessage {
-    /// A call of a method that there is, with arguments of its types.
+    /// A call of an existing method, with arguments of its types.
     case call(MethodCall, ExportedInterface.Method, Message)
-    /// A reply to a call of ours, behind calls of the same program.
+    /// A reply to a call of ours, queued behind calls of the same program.
     case reply(Message)
 }
 
-/// Handlers that one program keeps busy.
+/// Running handlers of one program's calls.
 struct RunningHandlers {
-    /// For calls whose replies it waits for.
+    /// For calls with a reply.
     var waiting = 0
-    /// For calls that want no reply.
+    /// For calls without a reply.
     var silent = 0
 
     var isIdle: Bool { waiting == 0 && silent == 0 }
 }
 
-// Calls from others. Messages are taken from the bus as fast as they come: all programs share one socket, so one that is left in
-// there keeps bluetoothd and everybody else waiting. What a program sends waits in a line of its own (`FairQueue`), and is refused
-// early, for little, when that is full. Each turn of the loop begins a few calls, of all programs in turn.
+// Calls from other programs. Messages are read from the bus as fast as they come: all programs share one socket, so an
+// unread message would delay bluetoothd and everybody else. A program's calls wait in a queue of its own (`FairQueue`); when
+// it is full, further calls are refused early and cheaply. Each turn of the loop starts a few calls, of all programs in
+// turn.
 extension BusConnection {
-    /// Calls of one program that may wait for their turn; a long one counts as several.
+    /// Most waiting calls of one program; a long one counts as several.
     static let waitingLimits = FairQueue<WaitingMessage>.Limits(
         perSender: 1024, total: 8192, guaranteed: 16)
-    /// Calls of one program whose handlers may be at work at once, each for calls with a reply and for others.
+    /// Most running handlers of one program, separately for calls with and without a reply.
     static let handlersPerSender = 128
-    /// Calls that one turn of the loop begins. A handler takes a few milliseconds at most, and a headset's command waits so long.
+    /// Calls started in one turn of the loop. A handler takes a few milliseconds at most, and delays a headset's command by
+    /// that time.
     private static let callsPerTurn = 8
     private static let callsPerSenderAndTurn = 4
-    /// Bytes of an object's path; a longer one is not said again in an answer.
+    /// Longest object path in bytes that an answer repeats.
     private static let longestPath = 1024
     /// Bytes of a call that count as one.
     private static let costUnit = 1024
 
-    /// Takes the calls of a name's owner before all others, however many there are: of a service that this program depends on.
+    /// Handles the calls of a name's owner before all others, without a limit: for a service that this program depends on.
     package func prefer(_ name: String) {
         guard NameRule.busName.isValid(name) else { return log.error("cannot prefer '\(name)'") }
         preferred.append(follow(name))
@@ -50,8 +52,8 @@ extension BusConnection {
 
     // MARK: Taking messages
 
-    /// Whether a message asks a standard question and wants no reply: there is nothing to do then. Nothing is made of it before
-    /// this is known.
+    /// Whether a message is a standard query without a reply, which needs no work. Checked before anything else is done with
+    /// it.
     func isIdleQuestion(_ message: OpaquePointer) -> Bool {
         guard dbus_message_get_type(message) == DBUS_MESSAGE_TYPE_METHOD_CALL, dbus_message_get_no_reply(message) != 0
         else { return false }
@@ -86,7 +88,7 @@ extension BusConnection {
         }
     }
 
-    /// In the order in which its program has sent it.
+    /// Handles a reply in the order in which its program has sent it.
     func takeReply(_ message: Message) {
         guard pending[message.replySerial] != nil else { return }
         if !waitingCalls.isEmpty, waitingCalls.isWaiting(message.sender) {
@@ -96,7 +98,7 @@ extension BusConnection {
         }
     }
 
-    /// Begins the next calls; the turns that follow begin the others.
+    /// Starts the next calls; the following turns start the others.
     func runTurn() {
         guard !isTurnScheduled, !waitingCalls.isEmpty else { return }
         for waiting in waitingCalls.takeTurn(Self.callsPerTurn, perSender: Self.callsPerSenderAndTurn) {
@@ -119,7 +121,7 @@ extension BusConnection {
             "too many of your calls wait already; accepted: at most \(Self.waitingLimits.perSender): wait for replies")
     }
 
-    /// Logs that calls are refused or dropped, once in a while.
+    /// Logs refused or dropped calls, at most every 10 s.
     private func note(_ what: String) {
         let now = ControlLoop.now
         if let last = lastRefusalNote, last.duration(to: now) < .seconds(10) { return }
@@ -179,7 +181,7 @@ extension BusConnection {
             sender: message.sender, path: message.path, interface: interface, member: method.name, arguments: arguments)
     }
 
-    /// Runs a handler, unless its caller keeps too many busy. Who wants no reply is not counted among those who wait.
+    /// Runs a handler, unless its caller keeps too many busy. Calls without a reply are counted separately.
     private func begin(_ method: ExportedInterface.Method, _ call: MethodCall, _ message: Message) {
         let sender = call.sender
         let count: WritableKeyPath<RunningHandlers, Int> = message.expectsReply ? \.waiting : \.silent
@@ -244,7 +246,7 @@ extension BusConnection {
         }
     }
 
-    /// Never fails but for want of memory: what the handler did wrong becomes the error `Fault`.
+    /// Fails only for lack of memory: a handler's wrong result becomes the error `Fault`.
     private func reply(
         to message: Message, _ result: Result<[Value], BusError>, _ method: ExportedInterface.Method?
     ) throws(BusError) -> Message {

@@ -3,11 +3,11 @@ internal import ControlLoop
 internal import Logging
 
 extension BusConnection {
-    /// Becomes the owner of a bus name, without waiting in a queue and without being replaceable. After a restart of
-    /// the bus it is requested again.
+    /// Becomes the owner of a bus name, without waiting in a queue and without being replaceable. Requests it again after a
+    /// restart of the bus.
     ///
-    /// - Throws: `BusError.nameTaken`, which names the owner and its process; `AccessDenied` when the bus has no policy
-    ///   that allows it.
+    /// - Throws: `BusError.nameTaken`, which names the owner and its process; `AccessDenied` when the bus has no policy that
+    ///   allows it.
     package func requestName(_ name: String) async throws(BusError) {
         for _ in 0..<Self.nameAttempts {
             let code = try await callBus("RequestName", [.string(name), .uint32(UInt32(DBUS_NAME_FLAG_DO_NOT_QUEUE))])
@@ -23,10 +23,10 @@ extension BusConnection {
         throw .nameTaken("\(name) changes hands faster than its owner can be named")
     }
 
-    /// The owner of a taken name may leave before it is asked for: the name is free then.
+    /// The owner of a taken name may leave before it is queried: the name is free then.
     private static var nameAttempts: Int { 3 }
 
-    /// Gives a name up. Nothing happens if it is not ours.
+    /// Releases a name. Does nothing if it is not ours.
     package func releaseName(_ name: String) {
         requestedNames.removeAll { $0 == name }
         nameTimers.removeValue(forKey: name)?.cancel()
@@ -43,8 +43,8 @@ extension BusConnection {
         return owner
     }
 
-    /// Asks the bus whether it is there. One that ends in order tells of those whom it has disconnected before us: who has left a
-    /// bus that does not answer any more need not have gone.
+    /// Asks the bus whether it is alive. A bus that shuts down reports the programs that it disconnects before us, so a
+    /// departure reported by a bus that no longer answers need not be real.
     package func isBusThere() async -> Bool {
         do throws(BusError) {
             _ = try await owner(of: Self.busName)
@@ -83,7 +83,7 @@ extension BusConnection {
         }
     }
 
-    /// After a restart of the bus. A name that another process was quicker to take is tried again every second.
+    /// Requests a name after a restart of the bus; retries every second if another process was faster.
     func requestAgain(_ name: String) {
         nameTimers.removeValue(forKey: name)?.cancel()
         let generation = generation

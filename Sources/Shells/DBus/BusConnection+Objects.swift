@@ -3,9 +3,9 @@ internal import ControlLoop
 internal import Logging
 
 extension BusConnection {
-    /// Offers interfaces at a path, in addition to those that are there; one of the same name is replaced.
+    /// Adds interfaces to the object at a path; one of the same name is replaced.
     ///
-    /// A path or description that cannot be is our mistake: it is logged and left out.
+    /// An invalid path or description is our mistake: it is logged and left out.
     package func export(_ interfaces: [ExportedInterface], at path: String) {
         guard NameRule.objectPath.isValid(path) else { return log.error("cannot export at '\(path)'") }
         var added: [ExportedInterface] = []
@@ -37,10 +37,10 @@ extension BusConnection {
     /// Makes the path answer `GetManagedObjects` for the objects below it, and signal when they come and go.
     ///
     /// - Parameters:
-    ///   - prefix: what the name of an interface begins with that makes an object one of these; others, which are there for
-    ///     other programs, are left out. Empty: all are.
-    ///   - answerAge: how long one answer is given again while no change is signalled: what properties without a
-    ///     signal have in it may be as old. Zero makes each answer anew.
+    ///   - prefix: start of the names of interfaces that make an object one of these; objects for other programs are left
+    ///     out. Empty: all objects.
+    ///   - answerAge: how long an answer is reused while no change is signalled; properties without a signal may be that old
+    ///     in it. Zero builds each answer from scratch.
     package func exportObjectManager(at path: String, of prefix: String = "", answerAge: Duration = .zero) {
         guard NameRule.objectPath.isValid(path) else { return log.error("cannot export at '\(path)'") }
         tree.addManager(at: path, of: prefix)
@@ -48,8 +48,8 @@ extension BusConnection {
         forgetAnswers()
     }
 
-    /// Signals the present values of properties. Those that are declared `.invalidated` are named without a value, and so are
-    /// confidential ones while not everybody may read them: a signal goes to everybody.
+    /// Signals the present values of properties. Properties declared `.invalidated` are named without a value, and so are
+    /// confidential ones if readers are restricted: a signal goes to everybody.
     package func propertiesChanged(path: String, interface name: String, _ names: [String]) {
         guard let interface = tree.objects[path]?[name] else { return }
         var values: [String: Value] = [:]
@@ -84,7 +84,7 @@ extension BusConnection {
         }
     }
 
-    /// A property's value; nil, and a log line, if it has another type than declared.
+    /// A property's value; nil, with a log line, if it has another type than declared.
     func value(of property: ExportedInterface.Property, _ interface: String) -> Value? {
         let value = property.get()
         do {
@@ -98,7 +98,7 @@ extension BusConnection {
 
     /// An `a{sa{sv}}` of interfaces and their properties.
     ///
-    /// - Parameter isFull: with confidential properties.
+    /// - Parameter isFull: includes confidential properties.
     func description(of interfaces: [ExportedInterface], isFull: Bool) -> Value {
         .dictionary(
             "s", "a{sv}",

@@ -2,10 +2,9 @@ internal import ControlLoop
 internal import Logging
 
 extension BusConnection {
-    /// Calls `handler` for each signal that has everything that is not nil here.
+    /// Calls `handler` for each signal that matches all arguments that are not nil.
     ///
-    /// Signals that a call causes after this are not missed. A rule that cannot be is our mistake: it is logged, and
-    /// nothing arrives.
+    /// No signal that a later call causes is missed. An invalid rule is our mistake: it is logged, and nothing arrives.
     ///
     /// - Parameters:
     ///   - sender: a unique name, or a well-known one: then only signals of its present owner arrive.
@@ -35,10 +34,10 @@ extension BusConnection {
         return Subscription { [weak self] in self?.remove(subscription) }
     }
 
-    /// Tells who has a bus name: first the present owner, then each change.
+    /// Reports the owner of a bus name: first the present owner, then each change.
     ///
-    /// - Parameter changed: gets the owner's unique name, nil for nobody; never called before this returns. While the
-    ///   bus is away nobody has the name.
+    /// - Parameter changed: called with the owner's unique name, nil if the name has no owner; never called before this
+    ///   returns. While the bus is away the name has no owner.
     @discardableResult
     package func watchName(
         _ name: String, _ changed: @escaping @ControlPlane (_ owner: String?) -> Void
@@ -83,7 +82,7 @@ extension BusConnection {
         }
     }
 
-    /// After a new connection: everything that the bus has forgotten about us.
+    /// Restores, after a new connection, everything that the bus has forgotten about us.
     func restore() {
         for name in names.values { startFollowing(name) }
         for subscription in subscriptions { addMatch(subscription.rule) }
@@ -132,14 +131,15 @@ extension BusConnection {
         removeMatch(owner.rule)
     }
 
-    /// Changes first, then the present state: the bus answers in this order, so nothing is missed in between.
+    /// Subscribes to changes first, then reads the present state: the bus answers in this order, so nothing is missed in
+    /// between.
     private func startFollowing(_ owner: NameOwner) {
         addMatch(owner.rule)
         send(Self.busName, Self.busPath, Self.busName, "GetNameOwner", [.string(owner.name)]) { [log] result in
             switch result {
             case .success(let values): owner.update(values.first?.stringValue)
             case .failure(let error) where error.hasName(BusError.Name.disconnected):
-                // Asked again after reconnecting; until then nobody has it.
+                // Queried again after reconnecting; until then it has no owner.
                 owner.forget()
             case .failure(let error):
                 if !error.hasName(BusError.Name.nameHasNoOwner) { log.warning("owner of \(owner.name): \(error)") }

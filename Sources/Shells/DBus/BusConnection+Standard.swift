@@ -7,7 +7,7 @@ extension BusConnection {
     static let managerName = "org.freedesktop.DBus.ObjectManager"
     static let peerName = "org.freedesktop.DBus.Peer"
 
-    /// What every object has, and what object managers have besides.
+    /// Interfaces of every object, and those of object managers.
     func makeStandardInterfaces() {
         // The handlers run in tasks that hold the connection, so it is alive whenever they are.
         standard = [
@@ -60,7 +60,7 @@ extension BusConnection {
         manager = ExportedInterface(
             Self.managerName,
             methods: [
-                // Answered by `managedObjects(for:_:)`, which gives an answer again.
+                // Answered by `managedObjects(for:_:)`, which caches answers.
                 .init("GetManagedObjects", out: [("objects", "a{oa{sa{sv}}}")], isReading: true) { _ in [] }
             ],
             signals: [
@@ -121,7 +121,7 @@ extension BusConnection {
         try set(value)
     }
 
-    /// Without those that the caller may not read, as the specification has it.
+    /// Leaves out properties that the caller may not read, as the specification requires.
     private func allProperties(_ call: MethodCall) async throws(BusError) -> Value {
         let wanted = call.arguments.first?.stringValue ?? ""
         func found() throws(BusError) -> [ExportedInterface] {

@@ -7,8 +7,8 @@ package enum ConnectionState: Hashable, Sendable { case connected, disconnected 
 
 /// A private connection to a message bus.
 ///
-/// It stays usable over a restart of the bus: while the bus is away calls fail with `Disconnected`, every second it is
-/// tried again, and then subscriptions, watched names, exported objects and requested names are as before. It lives
+/// It stays usable over a restart of the bus: while the bus is away calls fail with `Disconnected` and the connection is
+/// retried every second; then subscriptions, watched names, exported objects and requested names are restored. It lives
 /// until `close()`.
 @ControlPlane
 package final class BusConnection {
@@ -16,28 +16,28 @@ package final class BusConnection {
     static let busPath = "/org/freedesktop/DBus"
     private static let retryInterval = Duration.seconds(1)
     private static let helloTimeout = Duration.seconds(5)
-    /// Reads of a turn, of 2 KiB each, and messages taken in it: what is left in the socket keeps everybody waiting, and too many
-    /// would keep headsets and timers waiting.
+    /// Most reads of 2 KiB, and most messages, in one turn: too few would delay all programs on the bus, too many would
+    /// delay headsets and timers.
     private static let readsPerTurn = 16
     private static let messagesPerTurn = 256
-    /// Descriptors in messages that are read and not done with; then no more is read until they are. A message has 16 at most, so
-    /// that this, one message that is being read and the next one take less than `DescriptorReserve.count`: one that cannot be
-    /// taken ends the connection.
+    /// Descriptors in messages that were read and not processed; above this, reading pauses. A message has 16 at most, so
+    /// that this, one message that is being read and the next one need less than `DescriptorReserve.count`: a descriptor
+    /// that cannot be taken ends the connection.
     private static let maximumReceivedDescriptors = 16
 
     package let address: BusAddress
     package private(set) var uniqueName: String?
-    /// Told after each change; not for the connection that `init` makes, nor for `close()`.
+    /// Called after each change; not for the connection that `init` makes, nor for `close()`.
     package var onStateChange: (@ControlPlane (ConnectionState) -> Void)?
 
-    /// Told when the bus was still away; for tests.
+    /// Called when an attempt found the bus still away; for tests.
     var onFailedAttempt: (@ControlPlane () -> Void)?
 
     let loop = ControlLoop.shared
     let log = Logger.ofLibrary("btcall.dbus")
     /// libdbus' connection; nil while there is none.
     private(set) var handle: OpaquePointer?
-    /// Counts connections: a reply goes only to the one its call came from.
+    /// Counts connections: a reply goes only to the connection that its call came from.
     private(set) var generation = 0
     private var watches: [UInt: DescriptorSource] = [:]
     private var retryTimer: Timer?
@@ -52,12 +52,12 @@ package final class BusConnection {
     var tree = ObjectTree()
     var standard: [ExportedInterface] = []
     var manager: ExportedInterface?
-    /// Calls of others that wait for their turn.
+    /// Waiting calls of other programs.
     var waitingCalls = FairQueue<WaitingMessage>(limits: BusConnection.waitingLimits)
     var isTurnScheduled = false
-    /// By the callers' unique names; those who have none are left out.
+    /// By the callers' unique names; idle callers are left out.
     var handlers: [String: RunningHandlers] = [:]
-    /// Whose calls go before all others.
+    /// Names whose owners' calls are handled before all others.
     var preferred: [NameOwner] = []
     var lastRefusalNote: Instant?
     /// Who may read confidential properties; nil: everybody.
@@ -65,16 +65,16 @@ package final class BusConnection {
         didSet { forgetAnswers() }
     }
     var peerCredentials: [String: PeerCredentials] = [:]
-    /// In the order in which they were asked for.
+    /// In the order of the queries.
     var credentialOrder: [String] = []
-    /// By the path and who asks.
+    /// By path and kind of reader.
     var managedAnswers: [String: ManagedAnswer] = [:]
-    /// For how long an object manager gives the same answer.
+    /// How long an object manager reuses an answer.
     var answerAges: [String: Duration] = [:]
-    /// Messages that have come.
+    /// Number of received messages.
     private var arrivals: UInt64 = 0
 
-    /// Connects and registers; waits for the bus, which is the only time that it does.
+    /// Connects and registers; the only operation that waits for the bus.
     ///
     /// - Throws: `BadAddress`, `NoServer`, `FileNotFound`, `AccessDenied` and the like, as libdbus names them.
     package init(_ address: BusAddress) throws(BusError) {
@@ -118,7 +118,7 @@ package final class BusConnection {
         manager = nil
     }
 
-    /// Waits until what was sent has left for the bus, at most a second. For the end of a process.
+    /// Waits until queued messages have left for the bus, at most a second. For the end of a process.
     package func flush() {
         guard let connection = handle else { return }
         dbus_connection_ref(connection)
@@ -151,7 +151,7 @@ package final class BusConnection {
         else { return log.critical("out of memory: the bus connection does not work") }
         dbus_connection_set_dispatch_status_function(connection, Self.dispatchStatus, data, nil)
         dbus_connection_set_max_received_unix_fds(connection, Self.maximumReceivedDescriptors)
-        // libdbus would answer `org.freedesktop.DBus.Peer` itself, before others have their turn, and also who wants no reply.
+        // libdbus would answer `org.freedesktop.DBus.Peer` itself, ahead of other calls, and even calls without a reply.
         dbus_connection_set_route_peer_messages(connection, 1)
     }
 
@@ -168,7 +168,7 @@ package final class BusConnection {
         dbus_connection_unref(connection)
         handle = nil
         uniqueName = nil
-        // The next bus gives the same unique names to others.
+        // The next bus gives the same unique names to other programs.
         waitingCalls = FairQueue(limits: Self.waitingLimits)
         handlers = [:]
         peerCredentials = [:]
@@ -261,7 +261,7 @@ package final class BusConnection {
         return handled != 0 ? DBUS_HANDLER_RESULT_HANDLED : DBUS_HANDLER_RESULT_NOT_YET_HANDLED
     }
 
-    /// From a callback of libdbus, which runs on the loop, to the connection that it belongs to.
+    /// Leads from a callback of libdbus, which runs on the loop, to its connection.
     private nonisolated static func enter(
         _ data: UnsafeMutableRawPointer?, _ argument: OpaquePointer?, _ otherwise: Bool,
         _ body: @ControlPlane (BusConnection, OpaquePointer) -> Bool
@@ -303,7 +303,7 @@ package final class BusConnection {
         for _ in 0..<Self.readsPerTurn {
             let before = arrivals
             handleWatch(key, readiness)
-            // A message that is longer than what one read takes comes with the loop's next turn.
+            // A message longer than one read arrives with the loop's next turn.
             guard readiness.contains(.readable), arrivals != before else { break }
             guard handle == connection, watches[key] != nil else { return }
         }
@@ -332,7 +332,7 @@ package final class BusConnection {
         }
     }
 
-    /// Takes messages that have arrived, not so many that others must wait.
+    /// Handles received messages, but not so many that other work must wait.
     private func dispatch() {
         guard let connection = handle else { return }
         dbus_connection_ref(connection)

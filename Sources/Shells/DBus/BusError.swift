@@ -35,7 +35,7 @@ package struct BusError: Error, Hashable, Sendable, CustomStringConvertible {
         package static let unknownInterface = "org.freedesktop.DBus.Error.UnknownInterface"
         package static let unknownProperty = "org.freedesktop.DBus.Error.UnknownProperty"
         package static let propertyReadOnly = "org.freedesktop.DBus.Error.PropertyReadOnly"
-        /// The bus name that we wanted belongs to another process.
+        /// The requested bus name belongs to another process.
         package static let nameTaken = "org.btcall.Error.NameTaken"
         /// The task that waited for the reply was cancelled.
         package static let cancelled = "org.btcall.Error.Cancelled"

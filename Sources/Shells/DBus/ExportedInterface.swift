@@ -1,6 +1,6 @@
 internal import ControlLoop
 
-/// What an object offers under one interface name: used to answer calls and to describe the object.
+/// An object's methods, signals and properties under one interface name: used to answer calls and to describe the object.
 package struct ExportedInterface: Sendable {
     /// A named, typed argument of a method or signal.
     package struct Argument: Hashable, Sendable {
@@ -12,15 +12,15 @@ package struct ExportedInterface: Sendable {
         package let name: String
         package let inArguments: [Argument]
         package let outArguments: [Argument]
-        /// It only answers: without anybody who wants the answer there is nothing to do.
+        /// Whether it only answers: a call without a reply then needs no work.
         package let isReading: Bool
         let handler: @ControlPlane (MethodCall) async throws(BusError) -> [Value]
 
         /// - Parameters:
         ///   - arguments: a call with others is refused (`InvalidArgs`) before the handler runs.
-        ///   - results: what the handler returns; anything else is our fault and is answered so.
-        ///   - isReading: it only answers. A call that wants no reply is dropped then.
-        ///   - handler: what it throws is the error reply. Calls start in the order in which they arrived.
+        ///   - results: what the handler returns; anything else is our fault and is answered as such.
+        ///   - isReading: the method only answers; a call without a reply is then dropped.
+        ///   - handler: its error is the error reply. Calls start in the order of their arrival.
         package init(
             _ name: String, in arguments: [(name: String, signature: String)] = [],
             out results: [(name: String, signature: String)] = [], isReading: Bool = false,
@@ -44,16 +44,16 @@ package struct ExportedInterface: Sendable {
         package let name: String
         package let signature: String
         package let changes: Changes
-        /// Not for everybody: see `BusConnection.readers`.
+        /// Not readable by everybody; see `BusConnection.readers`.
         package let isConfidential: Bool
         let get: @ControlPlane () -> Value
         let set: (@ControlPlane (Value) throws(BusError) -> Void)?
 
         /// - Parameters:
-        ///   - isConfidential: only for those whom `BusConnection.readers` lets read it.
-        ///   - get: gives a value of the signature; anything else is our fault.
-        ///   - set: nil for a read-only property. Called with a value of the signature. Says itself that the property
-        ///     has changed, by `BusConnection.propertiesChanged`.
+        ///   - isConfidential: readable only by `BusConnection.readers`.
+        ///   - get: returns a value of the signature; anything else is our fault.
+        ///   - set: nil for a read-only property. Called with a value of the signature. It signals the change itself, by
+        ///     `BusConnection.propertiesChanged`.
         package init(
             _ name: String, _ signature: String, changes: Changes = .signalled, isConfidential: Bool = false,
             get: @escaping @ControlPlane () -> Value,
@@ -139,7 +139,7 @@ package struct ExportedInterface: Sendable {
         return "    <\(kind) name=\"\(name)\">\n" + arguments.joined() + "    </\(kind)>\n"
     }
 
-    /// What is wrong with the description itself; nil if nothing is.
+    /// The mistake in the description; nil if there is none.
     var mistake: BusError? {
         do {
             try NameRule.interface.check(name)

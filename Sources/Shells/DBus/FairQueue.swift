@@ -1,13 +1,13 @@
-/// Calls that wait for their turn, in a line for each sender: each sender gets the same share, however much it sends.
+/// Waiting calls, with a queue for each sender: each sender gets the same share, however much it sends.
 ///
 /// A pure value. Adding and taking cost the same however many elements wait.
 struct FairQueue<Element> {
     struct Limits: Sendable {
-        /// Cost that one sender may have waiting.
+        /// Most waiting cost of one sender.
         var perSender: Int
-        /// Cost that all senders together may have waiting, but for what each may have in any case.
+        /// Most waiting cost of all senders together, apart from the guaranteed cost.
         var total: Int
-        /// Cost that each sender may have waiting however much others have.
+        /// Waiting cost that each sender may have in any case.
         var guaranteed = 1
     }
 
@@ -29,7 +29,7 @@ struct FairQueue<Element> {
             let first = elements[head]
             head += 1
             cost -= first.cost
-            // What was taken goes when it is half of the array, so that each element is moved at most once.
+            // Taken elements are removed once they fill half of the array, so that each element is moved at most once.
             if head * 2 >= elements.count {
                 elements.removeFirst(head)
                 head = 0
@@ -40,7 +40,7 @@ struct FairQueue<Element> {
 
     private let limits: Limits
     private var lines: [String: Line] = [:]
-    /// Senders with a line, the next one first; those before `head` have had their turn.
+    /// Senders with a queue, the next one first; those before `head` have had their turn.
     private var ring: [String] = []
     private var head = 0
     private var cost = 0
@@ -53,13 +53,14 @@ struct FairQueue<Element> {
 
     func isWaiting(_ sender: String) -> Bool { lines[sender] != nil }
 
-    /// Whether the sender may add something of the least cost.
+    /// Whether the sender may add an element of the least cost.
     func hasRoom(for sender: String) -> Bool { fits(1, lines[sender]?.cost ?? 0) }
 
     /// Adds an element behind those of the same sender.
     ///
-    /// A sender may have `perSender` waiting, and beyond what is guaranteed never more than what all leave free: whoever has much
-    /// leaves the same again to others, and one who has little waiting is not refused for what others do.
+    /// A sender may have `perSender` waiting, and beyond the guaranteed cost never more than the room that is left in total:
+    /// a sender with much waiting leaves as much again to others, and a sender with little waiting is not refused because of
+    /// others.
     ///
     /// - Parameter cost: at least 1.
     /// - Returns: false when the sender has too much waiting; nothing has changed then.
@@ -80,13 +81,13 @@ struct FairQueue<Element> {
     ///
     /// - Parameters:
     ///   - most: of all senders.
-    ///   - perSender: of one sender; what it has besides waits for the next turn.
+    ///   - perSender: of one sender; its further elements wait for the next turn.
     mutating func takeTurn(_ most: Int, perSender: Int) -> [Element] {
         var taken: [Element] = []
         var counts: [String: Int] = [:]
         var rested: [String] = []
         while taken.count < most, let sender = nextSender() {
-            // Taken out of the dictionary for the time, so that the array is not copied.
+            // Taken out of the dictionary meanwhile, so that the array is not copied.
             guard var line = lines.removeValue(forKey: sender), let (element, cost) = line.takeFirst() else { continue }
             taken.append(element)
             self.cost -= cost

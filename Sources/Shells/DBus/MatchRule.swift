@@ -1,4 +1,4 @@
-/// Which signals a subscription wants.
+/// Selects the signals of a subscription.
 struct MatchRule: Hashable, Sendable {
     var sender: String?
     var path: String?
@@ -6,10 +6,10 @@ struct MatchRule: Hashable, Sendable {
     var interface: String?
     var member: String?
     var argument0: String?
-    /// The first argument is a name that is this one, or begins with it and a dot.
+    /// The first argument is this name, or begins with it and a dot.
     var argument0Namespace: String?
 
-    /// - Throws: `InvalidArgs` for names that cannot be.
+    /// - Throws: `InvalidArgs` for invalid names.
     func check() throws(BusError) {
         if let sender { try NameRule.busName.check(sender) }
         if let path { try NameRule.objectPath.check(path) }
@@ -23,7 +23,7 @@ struct MatchRule: Hashable, Sendable {
         if argument0?.utf8.contains(0) == true { throw .invalidArguments("a match rule contains a zero byte") }
     }
 
-    /// As the bus wants it (D-Bus specification, "Match Rules").
+    /// The rule as text (D-Bus specification, "Match Rules").
     var text: String {
         var parts = ["type='signal'"]
         if let sender { parts.append("sender='\(sender)'") }
@@ -40,7 +40,7 @@ struct MatchRule: Hashable, Sendable {
         return parts.joined(separator: ",")
     }
 
-    /// Everything but the sender, which needs to know the owners of names.
+    /// Checks everything but the sender, which needs the owners of names.
     func matches(path: String, interface: String, member: String, argument0: () -> String?) -> Bool {
         if let wanted = self.member, wanted != member { return false }
         if let wanted = self.interface, wanted != interface { return false }

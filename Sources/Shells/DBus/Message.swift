@@ -53,7 +53,7 @@ final class Message {
         return message
     }
 
-    /// - Parameter types: what the values must be.
+    /// - Parameter types: the required types of the values.
     func reply(_ values: [Value], as types: Signature) throws(BusError) -> Message {
         let reply = try Message(dbus_message_new_method_return(handle))
         try reply.append(values, as: try Value.check(values, against: types))
@@ -113,27 +113,27 @@ final class Message {
     /// The error that an error message carries.
     var error: BusError {
         let name = Self.text(dbus_message_get_error_name(handle)) ?? BusError.Name.failed
-        // A message that cannot be read leaves the text empty; the name says enough.
+        // An unreadable message leaves the text empty; the name says enough.
         let text = (try? arguments())?.first?.stringValue ?? ""
-        // It goes into the log and to others.
+        // The text goes into the log and to other programs.
         return BusError(name: name, message: text.utf8.count <= Self.longestErrorText ? text : Self.shortened(text))
     }
 
-    /// Bytes of the text of an error of another program; what is more is cut off.
+    /// Longest text in bytes of another program's error; the rest is cut off.
     private static let longestErrorText = 1024
 
     private static func shortened(_ text: String) -> String {
         String(decoding: text.utf8.prefix(longestErrorText), as: UTF8.self) + "…"
     }
 
-    /// - Throws: `LimitsExceeded` for more values than anybody has a reason to send.
+    /// - Throws: `LimitsExceeded` for more values than any program has reason to send.
     func arguments() throws(BusError) -> [Value] {
         try MessageReader.read(handle, .wide).values
     }
 
     /// The same for a call of any program on the bus, within narrower limits.
     ///
-    /// - Returns: the values, and about how many bytes they take.
+    /// - Returns: the values, and their approximate size in bytes.
     func callArguments() throws(BusError) -> (values: [Value], size: Int) {
         try MessageReader.read(handle, .call)
     }

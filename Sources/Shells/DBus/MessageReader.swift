@@ -1,16 +1,17 @@
 internal import CDBus
 internal import Glibc
 
-/// Reads the arguments of a message that libdbus has received, and therefore checked.
+/// Reads the arguments of a message that libdbus has received and therefore checked.
 struct MessageReader {
-    /// How much of a message is read; more is refused, because nobody who means well sends it and each value takes memory.
+    /// Limits for reading a message; larger ones are refused, because no well-behaved program sends them and each value
+    /// takes memory.
     struct Limits: Sendable {
         var values: Int
         /// Bytes of one text, and of all.
         var text: Int
         var texts: Int
 
-        /// For replies and signals, which come from programs that were asked or subscribed to.
+        /// For replies and signals, which come from programs that we called or subscribed to.
         static let wide = Limits(values: 1 << 18, text: .max, texts: .max)
         /// For calls of any program on the bus.
         static let call = Limits(values: 4096, text: 16 << 10, texts: 64 << 10)
@@ -25,7 +26,7 @@ struct MessageReader {
         self.limits = limits
     }
 
-    /// - Returns: the values, and about how many bytes they take.
+    /// - Returns: the values, and their approximate size in bytes.
     /// - Throws: `LimitsExceeded` for more than `limits` allow.
     static func read(_ message: OpaquePointer, _ limits: Limits) throws(BusError) -> (values: [Value], size: Int) {
         var iterator = DBusMessageIter()

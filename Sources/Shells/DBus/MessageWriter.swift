@@ -1,7 +1,7 @@
 internal import CDBus
 
-/// Appends values that `Value.check` has accepted to a message. False when libdbus runs out of memory or descriptors;
-/// the message is of no use then.
+/// Appends values that `Value.check` has accepted to a message. Returns false when libdbus runs out of memory or
+/// descriptors; the message is useless then.
 enum MessageWriter {
     static func append(_ value: Value, to iterator: inout DBusMessageIter) -> Bool {
         switch value {

@@ -5,7 +5,7 @@ package struct MethodCall: Sendable {
     package let path: String
     package let interface: String
     package let member: String
-    /// Of the method's declared types.
+    /// Values of the method's declared types.
     package let arguments: [Value]
 
     package init(sender: String, path: String, interface: String, member: String, arguments: [Value]) {
@@ -17,14 +17,14 @@ package struct MethodCall: Sendable {
     }
 }
 
-/// A signal that was received.
+/// A received signal.
 package struct BusSignal: Sendable {
     /// The sender's unique name, or "org.freedesktop.DBus" for the bus itself.
     package let sender: String
     package let path: String
     package let interface: String
     package let member: String
-    /// As sent: their types are the sender's choice.
+    /// As sent: the sender chooses their types.
     package let arguments: [Value]
 
     package init(sender: String, path: String, interface: String, member: String, arguments: [Value]) {

@@ -9,7 +9,7 @@ package final class Subscription {
         self.onCancel = onCancel
     }
 
-    /// No handler call follows.
+    /// Cancels it; the handler is not called any more.
     package func cancel() {
         let action = onCancel
         onCancel = nil
@@ -41,10 +41,10 @@ final class SignalSubscription {
     }
 }
 
-/// Who has a bus name, as far as the bus has told.
+/// The owner of a bus name, as reported by the bus.
 @ControlPlane
 final class NameOwner {
-    /// One who wants to know.
+    /// A watcher of the owner.
     @ControlPlane
     final class Watcher {
         var handler: (@ControlPlane (String?) -> Void)?
@@ -87,14 +87,14 @@ final class NameOwner {
         watchers.removeAll { $0 === watcher }
     }
 
-    /// - Parameter owner: a unique name, nil if nobody has the name.
+    /// - Parameter owner: a unique name, nil if the name has no owner.
     func update(_ owner: String?) {
         isKnown = true
         self.owner = owner
         for watcher in watchers { watcher.report(owner) }
     }
 
-    /// The connection is gone: nobody can be reached by this name.
+    /// The connection is lost: nobody can be reached by this name.
     func forget() {
         update(nil)
         isKnown = false

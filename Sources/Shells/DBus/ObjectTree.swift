@@ -4,7 +4,7 @@ internal import ControlLoop
 @ControlPlane
 struct ObjectTree {
     private(set) var objects: [String: [String: ExportedInterface]] = [:]
-    /// Object managers, each with the beginning of the names of the interfaces that make an object one of its own.
+    /// Object managers, each with the start of the names of the interfaces that make an object one of its own.
     private(set) var managers: [String: String] = [:]
 
     nonisolated init() {}
@@ -13,7 +13,7 @@ struct ObjectTree {
         objects[path, default: [:]][interface.name] = interface
     }
 
-    /// - Returns: whether it was there.
+    /// - Returns: whether it existed.
     mutating func remove(_ interface: String, at path: String) -> Bool {
         guard objects[path]?.removeValue(forKey: interface) != nil else { return false }
         if objects[path]?.isEmpty == true { objects[path] = nil }
@@ -24,7 +24,7 @@ struct ObjectTree {
         managers[path] = prefix
     }
 
-    /// The object managers whose signals tell of an object with these interfaces.
+    /// The object managers that signal changes of an object with these interfaces.
     func managers(above path: String, of interfaces: [String]) -> [String] {
         managers.filter { root, prefix in
             Self.isBelow(path, root) && interfaces.contains { $0.hasPrefix(prefix) }
@@ -39,7 +39,7 @@ struct ObjectTree {
         }.keys.sorted()
     }
 
-    /// Whether there is anything to say about the path: an object, or the way to one.
+    /// Whether the path is an object, a manager, or the way to one.
     func isKnown(_ path: String) -> Bool {
         objects[path] != nil || managers[path] != nil || objects.keys.contains { Self.isBelow($0, path) }
             || managers.keys.contains { Self.isBelow($0, path) }

@@ -2,9 +2,9 @@ package import ControlLoop
 internal import Glibc
 internal import Synchronization
 
-/// A file descriptor that came with a message or is to go with one; the last reference closes it.
+/// A file descriptor that was received with a message or is to be sent with one; the last reference closes it.
 ///
-/// Sending passes a duplicate and leaves this one as it is.
+/// Sending passes a duplicate and keeps this one open.
 package final class PassedDescriptor: Hashable, Sendable {
     private let stored: Atomic<Int32>
 
@@ -13,7 +13,7 @@ package final class PassedDescriptor: Hashable, Sendable {
         stored = Atomic(descriptor)
     }
 
-    /// Makes an own, close-on-exec duplicate; the caller keeps its descriptor.
+    /// Makes a close-on-exec duplicate; the caller keeps its descriptor.
     package init(duplicating descriptor: Int32) throws(SystemError) {
         let copy = fcntl(descriptor, F_DUPFD_CLOEXEC, 0)
         guard copy >= 0 else { throw SystemError("fcntl") }
@@ -28,7 +28,7 @@ package final class PassedDescriptor: Hashable, Sendable {
     /// The descriptor, still owned by this object; -1 once taken.
     package var descriptor: Int32 { stored.load(ordering: .relaxed) }
 
-    /// Hands the descriptor over: the caller closes it. -1 if it was taken before.
+    /// Releases the descriptor to the caller, who closes it; -1 if it was taken before.
     package func take() -> Int32 { stored.exchange(-1, ordering: .acquiringAndReleasing) }
 
     package static func == (left: PassedDescriptor, right: PassedDescriptor) -> Bool { left === right }

@@ -4,13 +4,13 @@ import Glibc
 
 /// The two ends of a socket, one of which a program on the bus is given: audio (docs/Applications.md), or the log.
 package struct PassedSocketPair {
-    /// For the one that serves it here, who closes it. It does not block.
+    /// For the code that serves it here, which closes it. It does not block.
     package let ours: Int32
-    /// For the application. It blocks: what it reads, or the room for what it writes, is its clock.
+    /// For the application. It blocks: available data, or room for writing, is its clock.
     package let theirs: PassedDescriptor
 
     /// - Parameter isStream: SOCK_STREAM instead of SOCK_SEQPACKET.
-    /// - Throws: what `socketpair` says (`EMFILE`: too many descriptors, also when only the reserve is left).
+    /// - Throws: the error of `socketpair` (`EMFILE`: too many descriptors, also when only the reserve is left).
     package init(isStream: Bool = false) throws(SystemError) {
         var ends: [Int32] = [-1, -1]
         let kind = isStream ? SOCK_STREAM : SOCK_SEQPACKET
@@ -27,17 +27,17 @@ package struct PassedSocketPair {
         theirs = PassedDescriptor(taking: ends[1])
     }
 
-    /// Lets the application write about `bytes` ahead of what is heard, and then wait.
+    /// Limits the application's writes to about `bytes` ahead of playback; then it has to wait.
     package func limit(bytes: Int) { Self.limit(theirs.descriptor, bytes) }
 
-    /// Keeps about `bytes` for an application that does not read; what is more is lost.
+    /// Keeps about `bytes` for an application that does not read; more is lost.
     package func limitOurs(bytes: Int) { Self.limit(ours, bytes) }
 
-    /// For one that nobody takes.
+    /// Closes our end if nobody serves it.
     package func closeOurs() { btcall_close_peer(ours) }
 
     private static func limit(_ descriptor: Int32, _ bytes: Int) {
-        // The kernel doubles it for its own part, and has a least value of its own.
+        // The kernel doubles it for its own overhead, and has a minimum of its own.
         var size = Int32(clamping: bytes)
         _ = setsockopt(descriptor, SOL_SOCKET, SO_SNDBUF, &size, socklen_t(MemoryLayout<Int32>.size))
     }

@@ -41,7 +41,7 @@ package struct Signature: Hashable, Sendable, CustomStringConvertible {
             }
         }
 
-        /// Reads exactly one complete type.
+        /// Parses exactly one complete type.
         package init(_ text: String) throws(BusError) {
             let types = try Signature(text).types
             guard types.count == 1, let type = types.first else {

@@ -4,7 +4,7 @@ extension Value {
     /// The largest payload we send, in bytes (the system bus takes 32 MiB).
     static let maximumSize = 16 << 20
 
-    /// As the value says itself; the signatures of its arrays and dictionaries are not checked here.
+    /// The declared type; the signatures of arrays and dictionaries are not checked here.
     package var typeSignature: String {
         switch self {
         case .byte: "y"
@@ -27,15 +27,15 @@ extension Value {
         }
     }
 
-    /// Makes sure that libdbus can take the values, and that they are of the types.
+    /// Checks that libdbus can take the values, and that they have the types.
     ///
-    /// - Parameter types: nil takes the values as they say they are.
+    /// - Parameter types: nil accepts the declared types of the values.
     /// - Returns: the types.
-    /// - Throws: `InvalidArgs` for wrong types, invalid object paths, signatures and texts; `LimitsExceeded` for what is
-    ///   too large or nested too deeply.
+    /// - Throws: `InvalidArgs` for wrong types, invalid object paths, signatures and texts; `LimitsExceeded` for values that
+    ///   are too large or nested too deeply.
     @discardableResult
     static func check(_ values: [Value], against types: Signature? = nil) throws(BusError) -> Signature {
-        // A value nested without end would end the stack when its type is named: the depth comes first.
+        // A value nested without end would overflow the stack when its type is computed: check the depth first.
         for value in values { try value.checkDepth(1) }
         let found = values.map(\.typeSignature).joined()
         if let types, types.description != found {

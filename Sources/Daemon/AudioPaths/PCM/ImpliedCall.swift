@@ -1,7 +1,7 @@
 package import BluetoothTypes
 
-/// Whether programs that play and record on the PCM `btcall:call` make a call by that, where no application says whose call
-/// it is.
+/// Decides whether programs that play and record on the PCM `btcall:call` make a call, if no application says whose call it is
+/// (docs/applications/ALSA.md).
 ///
 /// A value: facts and times in, actions out, which the caller runs in order.
 package struct ImpliedCall: Sendable {

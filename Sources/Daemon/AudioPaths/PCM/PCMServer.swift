@@ -6,8 +6,8 @@ package import Diagnostics
 import Glibc
 package import Logging
 
-/// Serves the programs that use the ALSA PCM `btcall`: gives each its ring, and the engine those
-/// that run.
+/// Serves programs on the ALSA PCM `btcall` (docs/applications/ALSA.md): gives each program its ring, and adds running streams
+/// to the engine.
 @ControlPlane
 package final class PCMServer {
     package static let maximumStreams = 16
