@@ -60,7 +60,7 @@ package enum RoutingKey: String, Hashable, Sendable, CaseIterable {
         case .headsetOrder: "Ranking of headsets; the first is the best, headsets not listed come after."
         case .newHeadset: "Whether a headset that connects during a call takes it from another headset."
         case .jackGesture:
-            "Plugging a jack outranks: off: nothing; midCall: the default, for this call; latched: the preferred device."
+            "A plugged jack outranks: off: nothing; midCall: the default, for this call; latched: the preferred device."
         case .jackMasksEarpiece: "Hide the earpiece while something is plugged in."
         case .microphoneEnabled: "Calls use a microphone; without one headsets are used over A2DP only."
         case .allowBluetoothA2DP: "Use headsets with A2DP over A2DP, with the board's microphone."
