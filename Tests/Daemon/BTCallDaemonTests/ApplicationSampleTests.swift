@@ -4,7 +4,7 @@ import Testing
 
 extension DaemonTests {
     /// Swift samples of docs/applications, word for word.
-    @Suite(.serialized) @ControlPlane struct HandbookSampleTests {
+    @Suite(.serialized) @ControlPlane struct ApplicationSampleTests {
         @Test func `A program configures the audio as the page shows it`() async throws {
             try await Box.run { box in
                 let bridge = box.bridge
