@@ -40,7 +40,7 @@ static int select_codes(int descriptor, uint32_t type, const uint8_t *codes, siz
 
 int btcall_input_select(int descriptor, const uint8_t *keys, const uint8_t *switches, size_t bytes)
 {
-    // The mask of EV_SYN is that of the types: SYN_REPORT is never held back.
+    // EV_SYN's mask is that of the types: SYN_REPORT is never filtered out.
     uint8_t types[(EV_CNT + 7) / 8] = { 0 };
     types[EV_SYN / 8] |= 1 << EV_SYN % 8;
     types[EV_KEY / 8] |= 1 << EV_KEY % 8;
@@ -86,7 +86,7 @@ int btcall_gpio_watch(int chip, uint32_t line, int options, uint32_t debounce, c
     }
     if (control(chip, GPIO_V2_GET_LINE_IOCTL, &request) < 0)
         return -1;
-    // The kernel gives it close-on-exec, and blocking.
+    // The kernel opens it close-on-exec, but blocking.
     int flags = fcntl(request.fd, F_GETFL);
     if (flags >= 0)
         fcntl(request.fd, F_SETFL, flags | O_NONBLOCK);
@@ -108,7 +108,7 @@ int btcall_gpio_output(int chip, uint32_t line, int options, const char *consume
     request.offsets[0] = line;
     request.num_lines = 1;
     strncpy(request.consumer, consumer, sizeof request.consumer - 1);
-    // Without a value of its own the line begins inactive.
+    // Without a value the line starts inactive.
     request.config.flags = GPIO_V2_LINE_FLAG_OUTPUT;
     if (options & BTCALL_GPIO_ACTIVE_LOW)
         request.config.flags |= GPIO_V2_LINE_FLAG_ACTIVE_LOW;

@@ -22,7 +22,7 @@ int btcall_epoll_wait(int epoll, struct epoll_event *events, int capacity, int64
 #ifdef SYS_epoll_pwait2
     static int missing;
     if (!__atomic_load_n(&missing, __ATOMIC_RELAXED)) {
-        // The kernel's layout: 64-bit fields also where the C library's time_t is narrower.
+        // The kernel's layout: 64-bit fields even if the C library's time_t is narrower.
         struct { int64_t seconds, nanoseconds; } limit = { timeout / 1000000000, timeout % 1000000000 };
         long count = syscall(SYS_epoll_pwait2, epoll, events, capacity, timeout < 0 ? NULL : &limit, NULL, (size_t)0);
         if (count >= 0 || (errno != ENOSYS && errno != EPERM))
@@ -143,7 +143,7 @@ int btcall_process_control(int operation, unsigned long argument)
     return prctl(operation, argument, 0UL, 0UL, 0UL);
 }
 
-// The runtime's hook for embedders, with Swift's calling convention; `original` is what it would have done.
+// The runtime's hook for embedders, with Swift's calling convention; `original` is the runtime's default.
 typedef __attribute__((swiftcall)) void (*enqueue_hook)(void *job, void *original);
 extern enqueue_hook swift_task_enqueueGlobal_hook;
 
@@ -180,7 +180,8 @@ int btcall_open_standard_descriptors(void)
     for (int number = 0; number < 3; number++) {
         if (fcntl(number, F_GETFD) >= 0 || errno != EBADF)
             continue;
-        // The lowest free number, so this one. Without /dev (a bare chroot) one that can neither be read nor written.
+        // The lowest free number is this one. Without /dev (a bare chroot) it is a descriptor that can neither be read nor
+        // written.
         int descriptor = open("/dev/null", O_RDWR);
         if (descriptor < 0)
             descriptor = open("/", O_PATH);
@@ -190,8 +191,8 @@ int btcall_open_standard_descriptors(void)
     return 0;
 }
 
-// How much a terminal is given at once where only poll says that there is room: it does not say how much. A line feed that needs the
-// room of two characters may still have to wait for one. btcall_detach_descriptor helps where the terminal may be opened.
+// Bytes that a terminal gets at once if only poll reports room, because poll does not say how much. A line feed that needs
+// the room of two characters may still have to wait for one. btcall_detach_descriptor helps if the terminal can be reopened.
 static const size_t terminal_piece = 1;
 
 ssize_t btcall_write_now(int descriptor, const void *bytes, size_t length)
@@ -214,7 +215,7 @@ ssize_t btcall_write_now(int descriptor, const void *bytes, size_t length)
         if (written >= 0 || (errno != EOPNOTSUPP && errno != ENOSYS && errno != EINVAL && errno != EPERM))
             return written;
 #endif
-        // A pipe has a whole page then; only a foreign writer between the two calls could still take it.
+        // A pipe then has room for a page; only another writer between the two calls could take it.
         struct pollfd ready = { .fd = descriptor, .events = POLLOUT };
         if (poll(&ready, 1, 0) <= 0 || (ready.revents & (POLLOUT | POLLERR | POLLHUP)) == 0) {
             errno = EAGAIN;

@@ -8,7 +8,7 @@ void btcall_move(void *to, const void *from, size_t count)
     memmove(to, from, count);
 }
 
-// Sums may be taken in any order, so that the compiler can use vectors.
+// Reordering of sums is allowed, so that the compiler can use vectors.
 float btcall_interpolated_product(
     const float *samples, const float *low, const float *high, size_t count, float fraction)
 {
@@ -31,7 +31,7 @@ float btcall_inner_product(const float *left, const float *right, size_t count)
     return sum;
 }
 
-// With `int` for the steps and only the cubic's four values gathered, clang makes vectors of it: it takes half the time.
+// With `int` steps and only the cubic's four values gathered, clang vectorises this: it takes half the time.
 struct btcall_period_sums btcall_compare_periods(
     const float *history, int frames, const float *heard_values, const float *weights, int steps, int stride,
     float period, float glide)

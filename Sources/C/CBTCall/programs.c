@@ -18,7 +18,7 @@
 #define ARCHITECTURE AUDIT_ARCH_RISCV64
 #endif
 
-/// Of x86-64, the calls with 32-bit pointers; no other architecture has numbers as high.
+/// x86-64 calls with 32-bit pointers; no other architecture has numbers this high.
 #define X32_CALLS 0x40000000
 
 int btcall_forbid_programs(int all_threads)
@@ -39,7 +39,7 @@ int btcall_forbid_programs(int all_threads)
         return -1;
     long failed = syscall(
         __NR_seccomp, SECCOMP_SET_MODE_FILTER, all_threads ? SECCOMP_FILTER_FLAG_TSYNC : 0, &program);
-    // Above zero it is the thread that has a filter of its own.
+    // A positive result is the thread that has a filter of its own.
     if (failed > 0)
         errno = EBUSY;
     return failed == 0 ? 0 : -1;

@@ -71,8 +71,8 @@ ssize_t btcall_receive_packet(int descriptor, void *buffer, size_t size, int *st
     return received;
 }
 
-/// Receives what brings no descriptors. Those that nobody asked for are closed by the kernel in the receiver's recv(2), and
-/// that close may last for as long as the sender likes (SO_LINGER, a file system of its own): so it looks first.
+/// Receives data without descriptors. The kernel closes unexpected descriptors in the receiver's recv(2), and that close may
+/// block for as long as the sender likes (SO_LINGER, a file system of its own): so this looks first.
 static ssize_t receive_plain(int descriptor, void *buffer, size_t size, int flags)
 {
     ssize_t received;
@@ -84,10 +84,10 @@ static ssize_t receive_plain(int descriptor, void *buffer, size_t size, int flag
     } while (received < 0 && errno == EINTR);
     if (received < 0)
         return -errno;
-    // A control message without room for it: only descriptors come on these sockets.
+    // A control message without room: only descriptors occur on these sockets.
     if (message.msg_flags & MSG_CTRUNC)
         return -EBADMSG;
-    // Exactly what was looked at. Of a message, the rest goes with it.
+    // Takes exactly the bytes that were checked. The rest of a message is discarded with it.
     size_t length = (size_t)received < size ? (size_t)received : size;
     ssize_t taken;
     do
@@ -291,7 +291,7 @@ int btcall_lock_memory(void)
     return mlockall(MCL_CURRENT | MCL_FUTURE | MCL_ONFAULT) == 0 ? 0 : errno;
 }
 
-// Only what the thread runs: the program itself and the libraries that realtime.h, dsp.h and CVoiceProcessing.h name.
+// Only code that the thread runs: the program itself and the libraries named in realtime.h, dsp.h and CVoiceProcessing.h.
 static int is_realtime_code(const char *name)
 {
     static const char *const libraries[] = { "libasound", "libsbc", "libspeexdsp", "libwebrtc_audio" };
@@ -341,7 +341,7 @@ int btcall_pcm_wake_pair(int descriptors[2])
 {
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, descriptors) < 0)
         return -errno;
-    // The kernel's least: a handful of wake-ups. More say nothing new.
+    // The kernel's minimum: a handful of wake-ups. More would carry no information.
     int bytes = 0;
     if (setsockopt(descriptors[0], SOL_SOCKET, SO_SNDBUF, &bytes, sizeof bytes) == 0
         && shutdown(descriptors[0], SHUT_RD) == 0)

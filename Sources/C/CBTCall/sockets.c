@@ -1,4 +1,4 @@
-// Unix sockets of the control plane: descriptors that travel with messages, closing them, and listening.
+// Unix sockets of the control plane: descriptors in messages, closing them, and listening.
 #define _GNU_SOURCE
 #include "include/control.h"
 
@@ -100,7 +100,7 @@ void btcall_close_elsewhere(int descriptor)
 {
     int starts = 0;
     pthread_mutex_lock(&closing_lock);
-    // With no room left it stays open: to wait is worse.
+    // With no room left the descriptor stays open: waiting is worse.
     if (closing_waiting < CLOSING_WAITING)
         closing[closing_waiting++] = descriptor;
     if (closing_threads < CLOSING_THREADS) {
@@ -127,7 +127,7 @@ void btcall_close_peer(int socket)
 {
     int on = 1;
     shutdown(socket, SHUT_RDWR);
-    // Each message says its sender then, also an empty one: nothing is told from the end by that.
+    // Then every message carries its sender, even an empty one, which distinguishes it from the end.
     int can_look = setsockopt(socket, SOL_SOCKET, SO_PASSCRED, &on, sizeof on) == 0;
     for (int left = 256; can_look && left > 0; left--) {
         char bytes[4096];
@@ -198,7 +198,7 @@ int btcall_send_datagram(const char *path, const void *bytes, size_t length)
     return sent < 0 ? -1 : 0;
 }
 
-// Removes a socket whose program has ended. What is no socket, or one that somebody listens at, stays.
+// Removes a socket whose program has ended. Other files, and a socket with a listener, stay.
 static int remove_stale(const struct sockaddr_un *address)
 {
     struct stat found;
@@ -214,7 +214,7 @@ static int remove_stale(const struct sockaddr_un *address)
     int outcome = connect(probe, (const struct sockaddr *)address, sizeof *address);
     int code = errno;
     close(probe);
-    // Anything else is somebody's: of another kind, or with a full queue.
+    // Any other result means that a program uses it: of another type, or with a full queue.
     if (outcome == 0 || code != ECONNREFUSED) {
         errno = EADDRINUSE;
         return -1;
@@ -222,7 +222,7 @@ static int remove_stale(const struct sockaddr_un *address)
     return unlink(address->sun_path) == 0 || errno == ENOENT ? 0 : -1;
 }
 
-// By the socket that is held there, if it is ours: the path may lead elsewhere by now.
+// Sets the group through a held socket, if it is ours: the path may lead elsewhere by now.
 static int set_group(const char *path, gid_t group)
 {
     int place = btcall_open_path(path);
@@ -258,7 +258,7 @@ int btcall_listen_at(const char *path, unsigned mode, gid_t group, int *grouped)
     int code = errno;
     umask(mask);
     if (outcome == 0) {
-        // Nobody connects before: it does not listen yet.
+        // Nobody can connect before this: it does not listen yet.
         if (group != (gid_t)-1)
             *grouped = set_group(path, group);
         if (listen(descriptor, 16) == 0)

@@ -11,7 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
-// From the kernel's include/net/bluetooth/hci.h and hci_sock.h, which user space has only with BlueZ's headers.
+// From the kernel's include/net/bluetooth/hci.h and hci_sock.h, which are available in user space only with BlueZ's headers.
 enum { PROTOCOL_HCI = 1, SOCKET_LEVEL_HCI = 0, OPTION_FILTER = 2, CHANNEL_RAW = 0 };
 enum { COMMAND_PACKET = 1, EVENT_PACKET = 4, COMMAND_COMPLETE = 0x0e, COMMAND_STATUS = 0x0f };
 struct address {
@@ -81,7 +81,7 @@ static int64_t milliseconds(void)
 struct answer {
     // 0 is success.
     uint8_t status;
-    // What follows the status.
+    // The parameters after the status.
     uint8_t bytes[255];
     size_t count;
 };
@@ -93,14 +93,14 @@ static int is_answer(const uint8_t *packet, size_t count, uint16_t opcode, struc
         return 0;
     const uint8_t *parameters = packet + 3;
     size_t length = packet[2];
-    // Number of commands, command, status, what it returns.
+    // Number of commands, command, status, return parameters.
     if (packet[1] == COMMAND_COMPLETE && length >= 4 && (parameters[1] | parameters[2] << 8) == opcode) {
         answer->status = parameters[3];
         answer->count = length - 4;
         memcpy(answer->bytes, parameters + 4, answer->count);
         return 1;
     }
-    // Status, number of commands, command: of one that was refused, or whose end will be told.
+    // Status, number of commands, command: it was refused, or its completion will follow.
     if (packet[1] == COMMAND_STATUS && length == 4 && parameters[0] != 0 && (parameters[2] | parameters[3] << 8) == opcode) {
         answer->status = parameters[0];
         answer->count = 0;
@@ -109,7 +109,7 @@ static int is_answer(const uint8_t *packet, size_t count, uint16_t opcode, struc
     return 0;
 }
 
-// 0, or an error number; ETIMEDOUT when no answer comes.
+// Returns 0 or an error number; ETIMEDOUT when no answer comes.
 static int ask(int socket, uint16_t opcode, const uint8_t *parameters, uint8_t count, int timeout, struct answer *answer)
 {
     uint8_t command[4 + PARAMETERS] = { COMMAND_PACKET, (uint8_t)opcode, (uint8_t)(opcode >> 8), count };
@@ -122,7 +122,7 @@ static int ask(int socket, uint16_t opcode, const uint8_t *parameters, uint8_t c
     const int64_t end = milliseconds() + timeout;
     while (1) {
         int64_t left = end - milliseconds();
-        // Others' events may come without end.
+        // Unrelated events may arrive without end.
         if (left <= 0)
             return ETIMEDOUT;
         struct pollfd ready = { .fd = socket, .events = POLLIN };
@@ -188,7 +188,7 @@ enum sco_routing_outcome sco_routing_to_host(int socket, int timeout, char *text
             maker);
         return SCO_ROUTING_OTHER_MAKER;
     }
-    // Before, and, if that was not the host, afterwards.
+    // The first round reads and, if voice does not go to the host, writes; the second reads back.
     uint8_t before = 0;
     for (int round = 0; round < 2; round++) {
         const char *what = "where voice goes cannot be read";

@@ -37,12 +37,12 @@ void WebRtcNs_Process(void *noise, const float *const *input, size_t bands, floa
 // MARK: Ours
 
 enum {
-    /// The least of three: the others take more of the near end in double talk and gain nothing that noise suppression
-    /// does not.
+    /// The lowest of three levels: the others remove more of the near end in double talk without gaining anything over noise
+    /// suppression.
     SUPPRESSION = 0,
-    /// Of 0 to 3: 12 dB.
+    /// 12 dB; levels are 0 to 3.
     NOISE_POLICY = 1,
-    /// Milliseconds: the least that the library believes. What there is more of is kept off by our own delay line.
+    /// In ms: the lowest delay that the library accepts. Our own delay line takes off any larger delay.
     STATED_DELAY = 20,
 };
 
@@ -51,7 +51,7 @@ struct btcall_webrtc {
     void *noise;
     int rate;
     size_t frames;
-    /// The echo canceller has not yet placed its far end.
+    /// Whether the echo canceller has not placed its far end yet.
     int is_new;
 };
 
@@ -105,8 +105,8 @@ void btcall_webrtc_cancel(struct btcall_webrtc *voice, const float *far, const f
     WebRtcAec_BufferFarend(voice->echo, far, voice->frames);
     WebRtcAec_Process(voice->echo, &near, 1, &output, voice->frames, STATED_DELAY, 0);
     if (voice->is_new) {
-        // It has placed the far end 25 ms back, where an echo that is earlier than that would be ahead of its cause. Two or
-        // three partitions of 64 frames further on, echoes from 5 ms on are found.
+        // It has placed the far end 25 ms back, where an earlier echo would precede its cause. Two or three partitions of 64
+        // frames later, it finds echoes from 5 ms on.
         WebRtcAec_MoveFarReadPtr(WebRtcAec_aec_core(voice->echo), voice->rate == 8000 ? 2 : 3);
         voice->is_new = 0;
     }
@@ -114,7 +114,7 @@ void btcall_webrtc_cancel(struct btcall_webrtc *voice, const float *far, const f
 
 void btcall_webrtc_reset_echo(struct btcall_webrtc *voice)
 {
-    // Cannot fail: it did not when it was made.
+    // Cannot fail: the same calls succeeded at creation.
     (void)set_up_echo(voice);
 }
 

@@ -162,7 +162,7 @@ package final class AudioGraph {
         captures.close()
     }
 
-    // MARK: What the policy wants
+    // MARK: Requests of the policy
 
     package func route(to endpoint: AudioEndpoint?) {
         wantedRoute = endpoint

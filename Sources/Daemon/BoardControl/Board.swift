@@ -103,7 +103,7 @@ package final class Board: HardwareSetting {
     /// Remarks for `btcall why`.
     package var notes: [String] { mixers.compactMap(\.note) }
 
-    // MARK: What the policy wants
+    // MARK: Requests of the policy
 
     /// The device that carries the call has changed.
     package func routeChanged(to route: Route?) {
@@ -126,7 +126,7 @@ package final class Board: HardwareSetting {
         if watchesCards { cardChanges.send() }
     }
 
-    // MARK: Coming and going
+    // MARK: Arrival and removal
 
     private func changed(_ area: BoardArea) {
         look(area)

@@ -27,7 +27,7 @@ package final class LinuxBoard: BoardOpening {
         self.logger = logger
     }
 
-    // MARK: Coming and going
+    // MARK: Arrival and removal
 
     package func watch(_ area: BoardArea) -> Bool {
         guard watches[area] == nil else { return true }

@@ -136,7 +136,7 @@ package final class HeadsetParts {
         }
     }
 
-    // MARK: Life
+    // MARK: Lifecycle
 
     /// Whether the daemon is active, which means that headsets are served and paged.
     package func setActive(_ isActive: Bool) {
@@ -161,7 +161,7 @@ package final class HeadsetParts {
         levels.stop()
     }
 
-    // MARK: What the graph reports
+    // MARK: Events of the graph
 
     /// The headset's session is notified before the policy, because it has to be ready for the policy's effects.
     private func take(_ event: AudioGraph.Event, _ router: (any RouteDeciding)?) {

@@ -160,7 +160,7 @@ package final class MixerElement {
         handle = found
     }
 
-    // MARK: News
+    // MARK: Changes
 
     /// Starts reporting changes.
     package func watch() throws(ALSAError) {

@@ -30,7 +30,7 @@ extension BlueZError {
             }
     }
 
-    // MARK: What to do, in words
+    // MARK: Remedies
 
     static var serviceAbsentText: String { "bluetoothd is not running: start it with `systemctl start bluetooth`" }
     static var adapterOffText: String {

@@ -169,7 +169,7 @@ extension MediaSource {
             })
     }
 
-    // MARK: What becomes of streams
+    // MARK: State of streams
 
     /// Updates the streams from the tree.
     ///

@@ -91,7 +91,7 @@ package final class PairingAgent {
         bus.unexport(path: path)
     }
 
-    // MARK: What bluetoothd asks
+    // MARK: Requests of bluetoothd
 
     private func interface() -> ExportedInterface {
         typealias Arguments = [(name: String, signature: String)]

@@ -68,7 +68,7 @@ package final class DirectoryWatch {
         descriptor = -1
     }
 
-    // MARK: Where it watches
+    // MARK: Place
 
     /// Watches the directory, or the nearest existing one above it.
     private func takePlace() throws(SystemError) {
@@ -107,7 +107,7 @@ package final class DirectoryWatch {
         return stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFDIR
     }
 
-    // MARK: What it hears
+    // MARK: Events
 
     private func read() {
         var buffer = [UInt8](repeating: 0, count: 4096)

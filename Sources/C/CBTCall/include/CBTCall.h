@@ -1,4 +1,4 @@
-// What Swift cannot import from the C library and the kernel's headers, as small functions.
+// Small functions for parts of the C library and the kernel's headers that Swift cannot import.
 #ifndef BTCALL_CBTCALL_H
 #define BTCALL_CBTCALL_H
 

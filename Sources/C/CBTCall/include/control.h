@@ -18,8 +18,8 @@
 extern "C" {
 #endif
 
-// Waits for events at most `timeout` nanoseconds; negative waits without end. Nanosecond resolution where the kernel
-// has epoll_pwait2 (5.11), otherwise whole milliseconds, rounded up so that a timer never fires early.
+// Waits for events at most `timeout` nanoseconds; negative waits without end. Nanosecond resolution if the kernel has
+// epoll_pwait2 (5.11), otherwise whole milliseconds, rounded up so that a timer never fires early.
 int btcall_epoll_wait(int epoll, struct epoll_event *events, int capacity, int64_t timeout);
 
 // Registers with EPOLL_CTL_ADD, _MOD or _DEL; `token` comes back in the event's data.u64.
@@ -40,10 +40,10 @@ int btcall_start_thread(size_t stack, void (*body)(void *), void *context);
 // Blocks or unblocks a signal in the calling thread. Returns 0 or an error number.
 int btcall_mask_signal(int signal, int blocked);
 
-// A signalfd for the signals of `numbers`; `descriptor` -1 makes a new one, else its set is replaced.
+// A signalfd for the signals of `numbers`; `descriptor` -1 creates it, otherwise its set is replaced.
 int btcall_signal_descriptor(int descriptor, const int *numbers, size_t count);
 
-// Reads one signal number from a signalfd; 0 when there is none.
+// Reads one signal number from a signalfd; 0 if none is pending.
 int btcall_read_signal(int descriptor);
 
 // Sends bytes and, if `count` is not zero, copies of up to BTCALL_MAX_DESCRIPTORS descriptors with them.
@@ -51,20 +51,20 @@ int btcall_read_signal(int descriptor);
 ssize_t btcall_send_descriptors(
     int socket, const void *bytes, size_t length, const int *descriptors, size_t count, int flags);
 
-// Receives bytes and descriptors (close-on-exec). On entry *count is the room in `descriptors`, on return how many came;
-// those that find no room are closed and MSG_CTRUNC is set in *outcome, MSG_TRUNC there says that bytes were cut off.
+// Receives bytes and descriptors (close-on-exec). *count is the room in `descriptors` on entry, and their number on return.
+// Descriptors without room are closed and MSG_CTRUNC is set in *outcome; MSG_TRUNC there means that bytes were cut off.
 ssize_t btcall_receive_descriptors(
     int socket, void *bytes, size_t capacity, int *descriptors, size_t *count, int flags, int *outcome);
 
-// Closes a descriptor that somebody else has made: its last close may last for as long as that somebody likes (SO_LINGER, a
-// file system of theirs). Returns at once; a thread that lives for it alone does it.
+// Closes a descriptor that another program has created. Its last close may block for as long as that program likes
+// (SO_LINGER, a file system of its own), so a thread of its own does it. Returns at once.
 void btcall_close_elsewhere(int descriptor);
 
-// How many descriptors are being closed that way, or wait for it.
+// Number of descriptors that are being closed that way, or wait for it.
 int btcall_closes_waiting(void);
 
-// Closes our end of a unix socket whose other end a client has. What the client has sent is dropped; when descriptors are
-// in it, a thread of its own closes them (`btcall_close_elsewhere`). The client sees the end at once.
+// Closes our end of a unix socket whose other end a client has. Unread data of the client is dropped; if it contains
+// descriptors, a separate thread closes them (`btcall_close_elsewhere`). The client sees the end at once.
 void btcall_close_peer(int socket);
 
 // accept4 with SOCK_CLOEXEC and SOCK_NONBLOCK.
@@ -76,41 +76,41 @@ int btcall_peer_credentials(int socket, pid_t *process, uid_t *user);
 // A descriptor that becomes readable when a child has ended; close-on-exec. ENOSYS before Linux 5.3.
 int btcall_open_process(pid_t process);
 
-// The calling thread, or all of them, and those that they start from now on, can run no other program: execve fails with EPERM,
-// also for what a library would start. There is no way back. ENOSYS on architectures other than x86-64, arm64 and riscv64.
+// Forbids the calling thread, or all of them, and threads that they start from now on, to run another program: execve fails
+// with EPERM, also for libraries. This cannot be undone. ENOSYS on architectures other than x86-64, arm64 and riscv64.
 int btcall_forbid_programs(int all_threads);
 
 // prctl with one argument.
 int btcall_process_control(int operation, unsigned long argument);
 
-// Hands every job that the Swift runtime would give to its thread pool to `enqueue`, which any thread may call. The
-// runtime resumes a task that has waited for a continuation or another task there, whatever actor it belongs to
-// (seen with 6.3.1), and that alone would start the pool's threads. To be called before any task exists.
+// Passes every job that the Swift runtime would give to its thread pool to `enqueue`, which any thread may call. The runtime
+// resumes a task that has waited for a continuation or another task there, whatever actor it belongs to (seen with 6.3.1),
+// and that alone would start the pool's threads. Call this before any task exists.
 void btcall_replace_global_executor(void (*enqueue)(void *job));
 
 // Sends one datagram to the unix socket at `path` ('@' first: abstract) without waiting.
 int btcall_send_datagram(const char *path, const void *bytes, size_t length);
 
-// Memory of `bytes` bytes, all zero, that can be passed on: its size and its seals stay as they are (memfd_create). Close-on-exec.
+// Creates shareable memory of `bytes` zero bytes with fixed size and seals (memfd_create). Close-on-exec.
 int btcall_sealed_memory(const char *name, size_t bytes);
 
-// A unix socket that listens at `path` for whole messages; what is there is replaced when it is a socket that nobody listens
-// at. It does not block. It has its mode from its beginning, and `group`, unless that is -1, before anybody can connect: neither
-// is set by the path, where something else could be meanwhile. *grouped says whether it got the group, 0 or an error number.
+// Creates a non-blocking unix socket that listens at `path` for whole messages; replaces a socket there if no program
+// listens on it. Mode and `group` (unless -1) are set before anybody can connect, and not by the path, which something else
+// could have replaced meanwhile. *grouped is 0 if the group was set, otherwise an error number.
 int btcall_listen_at(const char *path, unsigned mode, gid_t group, int *grouped);
 
-// Holds what is at `path` without opening it (O_PATH); a symbolic link is held itself. Close-on-exec.
+// Holds the file at `path` without opening it (O_PATH); a symbolic link is held itself. Close-on-exec.
 int btcall_open_path(const char *path);
 
-// Opens /dev/null for each of the descriptors 0, 1 and 2 that is closed. Before any other descriptor is opened.
+// Opens /dev/null for each of the descriptors 0, 1 and 2 that is closed. Call it before any other descriptor is opened.
 int btcall_open_standard_descriptors(void);
 
-// Writes without waiting, whatever the flags of the file, which others may share. Returns how many bytes were taken, perhaps
-// not all; -1 with EAGAIN when there is no room. A regular file is written to as usual.
+// Writes without waiting, whatever the file's flags are, which other processes may share. Returns the number of written
+// bytes, perhaps not all; -1 with EAGAIN if there is no room. A regular file is written to as usual.
 ssize_t btcall_write_now(int descriptor, const void *bytes, size_t length);
 
-// Puts a description that does not block in the place of a pipe's or terminal's that others may share. Nothing happens where it
-// may not be opened again.
+// Replaces a shared open file of a pipe or terminal by a non-blocking one of its own. Does nothing if it may not be
+// reopened.
 void btcall_detach_descriptor(int descriptor);
 
 #ifdef __cplusplus

@@ -1,4 +1,4 @@
-/// What signal processing on the real-time thread calls in C: part of the audited list, as realtime.h. None of these
+/// C functions for signal processing on the real-time thread: part of the audited list, like realtime.h. None of these
 /// functions allocates, locks or waits.
 #ifndef BTCALL_DSP_H
 #define BTCALL_DSP_H
@@ -9,10 +9,10 @@
 
 #include "realtime_macro.h"
 
-// MARK: Libraries, under names of our own so that only these declarations reach the real-time modules
+// MARK: Libraries, under our own names so that only these declarations reach the real-time modules
 
-/// `sbc_encode` of libsbc 2.0 on a state that `sbc_init_msbc` has made, or `sbc_init` and one call before this; works in
-/// that state and on the stack, also when the bitpool was changed.
+/// `sbc_encode` of libsbc 2.0 on a state set up by `sbc_init_msbc`, or by `sbc_init` and one earlier call of this; uses only
+/// that state and the stack, also after a change of the bitpool.
 BTCALL_REALTIME ssize_t btcall_sbc_encode(
     void *_Nonnull state, const void *_Nonnull input, size_t input_size, void *_Nonnull output, size_t output_size,
     ssize_t *_Nonnull written) __asm__("sbc_encode");
@@ -25,18 +25,18 @@ BTCALL_REALTIME ssize_t btcall_sbc_decode(
 /// Samples of 16 bits: `LC3_PCM_FORMAT_S16`.
 #define BTCALL_LC3_S16 0
 
-/// `lc3_encode` of liblc3 1.0 on a state that `lc3_setup_encoder` has made; works in that state and on the stack.
-/// Returns 0. Only with the package trait LC3.
+/// `lc3_encode` of liblc3 1.0 on a state set up by `lc3_setup_encoder`; uses only that state and the stack. Returns 0. Only
+/// with the package trait LC3.
 BTCALL_REALTIME int btcall_lc3_encode(
     void *_Nonnull state, int format, const void *_Nonnull samples, int stride, int frame_bytes, void *_Nonnull frame)
     __asm__("lc3_encode");
 
-/// `lc3_decode`, likewise; without a frame it makes one up. Returns 0, 1 when it made something up, -1 when it refused.
+/// `lc3_decode`, likewise; conceals a missing frame. Returns 0, 1 when it concealed, -1 when it refused.
 BTCALL_REALTIME int btcall_lc3_decode(
     void *_Nonnull state, const void *_Nullable frame, int frame_bytes, int format, void *_Nonnull samples, int stride)
     __asm__("lc3_decode");
 
-/// `speex_resampler_process_int` of speexdsp 1.2: allocates only when rates or quality are changed, which is never done.
+/// `speex_resampler_process_int` of speexdsp 1.2: allocates only when rates or quality change, which never happens.
 BTCALL_REALTIME int btcall_speex_resample(
     void *_Nonnull state, uint32_t channel, const int16_t *_Nonnull input, uint32_t *_Nonnull input_frames,
     int16_t *_Nonnull output, uint32_t *_Nonnull output_frames) __asm__("speex_resampler_process_int");
@@ -46,12 +46,12 @@ BTCALL_REALTIME int btcall_speex_resample_frames(
     void *_Nonnull state, const int16_t *_Nonnull input, uint32_t *_Nonnull input_frames, int16_t *_Nonnull output,
     uint32_t *_Nonnull output_frames) __asm__("speex_resampler_process_interleaved_int");
 
-/// `speex_resampler_reset_mem`: forgets what has gone in.
+/// `speex_resampler_reset_mem`: forgets the input.
 BTCALL_REALTIME int btcall_speex_reset(void *_Nonnull state) __asm__("speex_resampler_reset_mem");
 
-/// `speex_echo_cancellation` of speexdsp 1.2 on what `speex_echo_state_init` has made: one block of that length of the
-/// microphone and of the loudspeaker. Works in that state and on the stack; allocates nothing. It would print a message
-/// when what comes out has been much louder than what went in for 50 blocks: who calls it resets it before.
+/// `speex_echo_cancellation` of speexdsp 1.2 on a state of `speex_echo_state_init`: one block of that length of the
+/// microphone and of the loudspeaker. Uses only that state and the stack; allocates nothing. It would print a message once
+/// its output has been much louder than its input for 50 blocks: the caller resets it before.
 BTCALL_REALTIME void btcall_speex_cancel(
     void *_Nonnull state, const int16_t *_Nonnull near, const int16_t *_Nonnull far, int16_t *_Nonnull output)
     __asm__("speex_echo_cancellation");
@@ -59,7 +59,7 @@ BTCALL_REALTIME void btcall_speex_cancel(
 /// `speex_echo_state_reset`: forgets the echo path.
 BTCALL_REALTIME void btcall_speex_reset_echo(void *_Nonnull state) __asm__("speex_echo_state_reset");
 
-/// `speex_preprocess_run`: takes noise, and what is left of the echo, out of one block in place; likewise.
+/// `speex_preprocess_run`: removes noise and residual echo from one block in place; likewise.
 BTCALL_REALTIME int btcall_speex_preprocess(void *_Nonnull state, int16_t *_Nonnull samples)
     __asm__("speex_preprocess_run");
 
@@ -80,18 +80,19 @@ BTCALL_REALTIME float btcall_interpolated_product(
 /// The inner product of `count` values.
 BTCALL_REALTIME float btcall_inner_product(const float *_Nonnull left, const float *_Nonnull right, size_t count);
 
-/// Weighted sums over a wave that was heard (`heard`), what it was a period before (`before`), and how that changes with the
-/// period (`slope`) and with the period's glide (`turn`).
+/// Weighted sums over a received wave (`heard`), the wave one period earlier (`before`), and its derivatives by the period
+/// (`slope`) and by the period's glide (`turn`).
 struct btcall_period_sums {
     float heard_heard, heard_before, before_before;
     float slope_slope, slope_turn, turn_turn;
     float heard_slope, heard_turn, before_slope, before_turn;
 };
 
-/// Compares the end of a history with what was a period before, interpolated by a cubic, at every `stride`-th value. The
-/// period is `period` at the end and grows by `glide` from value to value.
+/// Compares the end of a history with the values one period earlier, interpolated by a cubic, at every `stride`-th value.
+/// The period is `period` at the end and grows by `glide` from value to value.
 ///
-/// `history` has `frames` values; `heard_values` are `steps` of them, the last one `stride` before the end, with their `weights`.
+/// `history` has `frames` values; `heard_values` are `steps` of them, the last one `stride` before the end, with their
+/// `weights`.
 BTCALL_REALTIME struct btcall_period_sums btcall_compare_periods(
     const float *_Nonnull history, int frames, const float *_Nonnull heard_values, const float *_Nonnull weights,
     int steps, int stride, float period, float glide);

@@ -1,16 +1,17 @@
-/// What the ALSA plug-in and the daemon say to each other: one SOCK_SEQPACKET connection to
-/// `BTCALL_PCM_SOCKET` for each open stream. The client sends `btcall_pcm_hello`, the daemon answers `btcall_pcm_answer`
-/// with two descriptors (SCM_RIGHTS): a sealed memfd that holds a `btcall_pcm_ring`, and a socket to
-/// which it sends 8 bytes after each advance; the client reads until nothing is left. From then on samples and positions are in the memfd; the connection carries `btcall_pcm_message` only.
+/// Protocol between the ALSA plug-in and the daemon: one SOCK_SEQPACKET connection to `BTCALL_PCM_SOCKET` for each open
+/// stream. The client sends `btcall_pcm_hello`; the daemon answers `btcall_pcm_answer` with two descriptors (SCM_RIGHTS): a
+/// sealed memfd that holds a `btcall_pcm_ring`, and a socket to which it sends 8 bytes after each advance, which the client
+/// reads until it is empty. From then on samples and positions are in the memfd; the connection carries only
+/// `btcall_pcm_message`.
 ///
-/// Who is the clock: the side that moves `hardware` on. While `engagement` is odd it is the daemon, 10 ms at a time;
-/// while it is even, and when the connection is down, it is the client, by the monotonic clock: it drops what is played
-/// and reads silence. Both add to `hardware` and never set it once the stream has been started, so it never goes back.
+/// The clock is the side that moves `hardware` on. While `engagement` is odd it is the daemon, 10 ms at a time. While it is
+/// even, and when the connection is down, it is the client, by the monotonic clock: it drops what is played and reads
+/// silence. Both add to `hardware` and never set it once the stream has started, so it never goes back.
 ///
-/// After a connection was lost the client says hello again, fills in `hardware`, `application` and the samples that are
-/// still to be played, and sends `start` if it was running.
+/// After a lost connection the client sends a new hello, fills in `hardware`, `application` and the samples that are still
+/// to be played, and sends `start` if it was running.
 ///
-/// All numbers are in the byte order of the machine. Each side checks what it gets and closes the connection on nonsense.
+/// All numbers are in the machine's byte order. Each side checks received data and closes the connection on invalid data.
 #ifndef BTCALL_PCM_PROTOCOL_H
 #define BTCALL_PCM_PROTOCOL_H
 
@@ -19,7 +20,7 @@
 #define BTCALL_PCM_SOCKET "/run/btcall/pcm.sock"
 #define BTCALL_PCM_MAGIC 0x4d435042u
 #define BTCALL_PCM_VERSION 1u
-/// 10 ms to 60 ms at 48 kHz; the buffer has two periods at least.
+/// 10 ms to 60 ms at 48 kHz; the buffer has at least two periods.
 #define BTCALL_PCM_MAXIMUM_PERIOD 2880u
 #define BTCALL_PCM_MAXIMUM_BUFFER 48000u
 #define BTCALL_PCM_MAXIMUM_CHANNELS 2u
@@ -51,53 +52,54 @@ struct btcall_pcm_hello {
     uint8_t format;
     /// 1 or 2, interleaved.
     uint8_t channels;
-    /// 8000, 16000, 24000, 32000, 44100 or 48000 frames a second.
+    /// Sample rate in Hz: 8000, 16000, 24000, 32000, 44100 or 48000.
     uint32_t rate;
     /// In frames; the ring has `buffer_frames`.
     uint32_t period_frames;
     uint32_t buffer_frames;
-    /// The program's name, for messages that people read; ends with a zero.
+    /// The program's name, for messages to people; ends with a zero.
     char program[32];
 };
 
 struct btcall_pcm_answer {
     uint32_t magic;
     uint32_t version;
-    /// 0, or an errno: the connection is closed then.
+    /// 0, or an errno, after which the connection is closed.
     int32_t error;
-    /// Size of the memfd, and where in it the samples begin: frame `n` of the stream is at `n % buffer_frames`.
+    /// Size of the memfd, and offset of the samples in it: frame `n` of the stream is at `n % buffer_frames`.
     uint32_t bytes;
     uint32_t samples_offset;
-    /// Why it was refused and what would be right; ends with a zero.
+    /// Why it was refused and what is accepted; ends with a zero.
     char reason[112];
 };
 
-/// At the beginning of the memfd. Accessed with the `__atomic` builtins only: sequentially consistent by both sides.
+/// At the beginning of the memfd. Both sides access it with the `__atomic` builtins only, sequentially consistent.
 struct btcall_pcm_ring {
-    /// Frames that are over: played, or captured. Both sides add to it; see above.
+    /// Frames already played or captured. Both sides add to it; see above.
     uint64_t hardware;
     /// Frames that the client has written (playback) or read (capture).
     uint64_t application;
-    /// Odd: the daemon is the clock. One more at each change.
+    /// Odd: the daemon is the clock. Incremented at each change.
     uint32_t engagement;
-    /// Frames between the ring and the ear, or the mouth and the ring, as good as it is known.
+    /// Delay in frames between the ring and the ear, or the mouth and the ring, as well as it is known.
     uint32_t latency;
-    /// Frames that were due and not there (playback), since the stream began. For people.
+    /// Missing frames when they were due (playback), since the stream began. For people.
     uint64_t missing;
 };
 
 enum btcall_pcm_message_kind {
-    /// Client: the stream runs, or no longer (drop, pause, drained).
+    /// Client: the stream has started or stopped (drop, pause, drained).
     BTCALL_PCM_START = 1,
     BTCALL_PCM_STOP = 2,
-    /// Both, role `control`: `element` has `value`. The daemon sends all of them after the answer and each that changes.
+    /// Both, role `control`: `element` has `value`. The daemon sends all elements after the answer, and each one that
+    /// changes.
     BTCALL_PCM_VALUE = 3,
 };
 
 enum btcall_pcm_element {
-    /// 0…100, of the device that carries calls.
+    /// 0…100, volume of the device that carries calls.
     BTCALL_PCM_PLAYBACK_VOLUME = 0,
-    /// 0…100, of what goes to the far end.
+    /// 0…100, volume towards the far end.
     BTCALL_PCM_CAPTURE_VOLUME = 1,
     /// 1: the far end hears; 0: muted.
     BTCALL_PCM_CAPTURE_SWITCH = 2,

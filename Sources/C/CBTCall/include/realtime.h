@@ -1,5 +1,5 @@
-/// What the real-time thread may call in C: the audited list (`@_noLocks`). A function stands here when it
-/// neither allocates, locks nor waits, `btcall_poll` apart, which is where the thread sleeps. Adding a line is the audit.
+/// C functions that the real-time thread may call: the audited list (`@_noLocks`). None of them allocates, locks or waits,
+/// apart from `btcall_poll`, in which the thread sleeps. Adding a line is the audit.
 #ifndef BTCALL_REALTIME_H
 #define BTCALL_REALTIME_H
 
@@ -24,20 +24,20 @@ BTCALL_REALTIME int btcall_poll(struct pollfd *_Nonnull descriptors, unsigned co
 
 /// Receives one packet of a synchronous link without waiting; `status` becomes the controller's packet status
 /// (BT_PKT_STATUS; 0 = correctly received, also on sockets that do not report one).
-/// Returns its length, 0 when the peer has closed, or -errno (-EAGAIN: nothing there).
+/// Returns its length, 0 when the peer has closed, or -errno (-EAGAIN: none available).
 BTCALL_REALTIME ssize_t btcall_receive_packet(
     int descriptor, void *_Nonnull buffer, size_t size, int *_Nonnull status);
 
-/// Receives one message without waiting. Returns its real length, which is larger than `size` when it was cut,
-/// 0 when the peer has closed, or -errno. A message that brings descriptors stays where it is (-EBADMSG): the close of one
-/// may last as long as its sender likes. The socket is to be closed then, by the control plane (`btcall_close_peer`).
+/// Receives one message without waiting. Returns its real length, which exceeds `size` when it was cut, 0 when the peer has
+/// closed, or -errno. A message with descriptors stays in the socket (-EBADMSG), because closing one may block for as long
+/// as its sender likes. The control plane then closes the socket (`btcall_close_peer`).
 BTCALL_REALTIME ssize_t btcall_receive_block(int descriptor, void *_Nonnull buffer, size_t size);
 
-/// Takes what has come of a stream, at most `size` bytes, without waiting. Returns their number, 0 at the stream's end, or
+/// Receives available bytes of a stream, at most `size`, without waiting. Returns their number, 0 at the stream's end, or
 /// -errno; -EBADMSG as above.
 BTCALL_REALTIME ssize_t btcall_receive_part(int descriptor, void *_Nonnull buffer, size_t size);
 
-/// What waits in a socket, all messages together; 0 when that cannot be said.
+/// Bytes waiting in a socket, all messages together; 0 if unknown.
 BTCALL_REALTIME ssize_t btcall_waiting_bytes(int descriptor);
 
 /// Sends one message without waiting and without SIGPIPE. Returns its length or -errno.
@@ -52,27 +52,27 @@ BTCALL_REALTIME void btcall_eventfd_signal(int descriptor);
 /// Reads a non-blocking eventfd back to zero.
 BTCALL_REALTIME void btcall_eventfd_clear(int descriptor);
 
-// What the thread does with a ring that a client of the ALSA PCM shares (pcm_protocol.h): the `__atomic` builtins alone.
-// What is read may be anything, at any moment.
+// Access to a ring that an ALSA PCM client shares (pcm_protocol.h): only by `__atomic` builtins. Values read from it may be
+// anything, at any moment.
 
-/// Frames that the client has written or read, beyond those that are over; negative when it is behind.
+/// Frames that the client has written or read beyond `hardware`; negative when it is behind.
 BTCALL_REALTIME int64_t btcall_pcm_ahead(const struct btcall_pcm_ring *_Nonnull ring);
 
-/// Frames that are over.
+/// Frames already played or captured.
 BTCALL_REALTIME uint64_t btcall_pcm_hardware(const struct btcall_pcm_ring *_Nonnull ring);
 
-/// So many more frames are over.
+/// Adds to the frames already played or captured.
 BTCALL_REALTIME void btcall_pcm_advance(struct btcall_pcm_ring *_Nonnull ring, uint64_t frames);
 
-/// Makes the ring's `engagement` odd or even, whatever it was.
+/// Makes the ring's `engagement` odd or even, whatever its value was.
 BTCALL_REALTIME void btcall_pcm_engage(struct btcall_pcm_ring *_Nonnull ring, int engaged);
 
 BTCALL_REALTIME void btcall_pcm_set_latency(struct btcall_pcm_ring *_Nonnull ring, uint32_t frames);
 BTCALL_REALTIME uint64_t btcall_pcm_missing(const struct btcall_pcm_ring *_Nonnull ring);
 BTCALL_REALTIME void btcall_pcm_add_missing(struct btcall_pcm_ring *_Nonnull ring, uint64_t frames);
 
-/// Wakes a client: 8 bytes to the thread's end of `btcall_pcm_wake_pair`. A client that reads nothing misses wake-ups, and
-/// delays nobody: the call never waits, whatever flags the client's end has.
+/// Wakes a client: sends 8 bytes to the thread's end of `btcall_pcm_wake_pair`. A client that does not read misses wake-ups,
+/// and delays nobody: the call never waits, whatever flags the client's end has.
 BTCALL_REALTIME void btcall_pcm_signal(int descriptor);
 
 // alsa-lib 1.2.8 on `hw:`: one ioctl each, no allocation, and no lock (`need_lock` is off for hw, and
@@ -97,9 +97,8 @@ struct btcall_realtime_thread {
     int is_realtime;
 };
 
-/// Starts a thread named "btcall-rt" with a small stack, touched beforehand, with denormals flushed to zero and all
-/// signals blocked. It asks for SCHED_FIFO with `priority` (0: does not ask) and runs without when that is refused.
-/// Returns 0 or an errno.
+/// Starts a thread named "btcall-rt" with a small stack, touched beforehand, with denormals flushed to zero and all signals
+/// blocked. It requests SCHED_FIFO with `priority` (0: no request) and runs without it when refused. Returns 0 or an errno.
 int btcall_realtime_thread_start(
     struct btcall_realtime_thread *_Nonnull thread, int priority, void (*_Nonnull body)(void *_Nonnull),
     void *_Nonnull context);
@@ -107,20 +106,20 @@ int btcall_realtime_thread_start(
 /// Waits for the end of the thread. Returns 0 or an errno.
 int btcall_realtime_thread_join(struct btcall_realtime_thread *_Nonnull thread);
 
-/// Locks present and future pages into memory as they are touched. Done only when nothing limits it, because a limit
-/// would make later allocations fail. Returns 0 or an errno (EPERM: limited).
+/// Locks present and future pages into memory as they are touched. Only without a limit, because a limit would make later
+/// allocations fail. Returns 0 or an errno (EPERM: limited).
 int btcall_lock_memory(void);
 
-/// Brings the code that the thread may come to into memory: of the program, alsa-lib and the codecs. A first call of a
-/// function would else wait for the disk, which is a drop-out: 100 ms were seen on a network file system.
+/// Loads all code that the thread may run into memory: the program, alsa-lib and the codecs. Otherwise the first call of a
+/// function could wait for the disk, which is a drop-out: 100 ms were seen on a network file system.
 void btcall_prefault_code(void);
 
 /// A new non-blocking eventfd, or -errno.
 int btcall_realtime_eventfd(void);
 
-/// A pair of sockets that wakes a client of the ALSA PCM: [0] for `btcall_pcm_signal`, [1] for the client. The two have
-/// flags of their own; an eventfd would be one file with one set of flags, which a client can change under the thread. The
-/// client cannot send to [0]. Returns 0 or -errno.
+/// A pair of sockets that wakes a client of the ALSA PCM: [0] for `btcall_pcm_signal`, [1] for the client. Each has its own
+/// flags; an eventfd would be one file with one set of flags, which a client could change under the thread. The client
+/// cannot send to [0]. Returns 0 or -errno.
 int btcall_pcm_wake_pair(int *_Nonnull descriptors);
 
 /// Descriptors to poll for a PCM; declared here so that one file needs only this header.

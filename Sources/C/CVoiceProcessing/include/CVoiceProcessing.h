@@ -1,9 +1,8 @@
 /// The echo canceller and the noise suppressor of webrtc-audio-processing 0.3, for the real-time thread.
 ///
-/// The library's face in its header, `webrtc::AudioProcessing`, takes three mutexes for each 10 ms. What it is made of is
-/// exported too: functions of C, each on a state of its own, which neither lock nor allocate once they are set up. Those
-/// are called here. They come with no header, so that they are declared in webrtc.c, as of version 0.3
-/// (libwebrtc_audio_processing.so.1).
+/// The interface in the library's header, `webrtc::AudioProcessing`, takes three mutexes for each 10 ms. The library also
+/// exports its parts: C functions, each on a state of its own, which neither lock nor allocate once they are set up. Those
+/// are called here. They have no header, so webrtc.c declares them as of version 0.3 (libwebrtc_audio_processing.so.1).
 ///
 /// Empty without the package trait `WebRTC`.
 #ifndef BTCALL_VOICE_PROCESSING_H
@@ -18,14 +17,14 @@
 /// An echo canceller and a noise suppressor for one microphone at 8 or 16 kHz. Samples are in the range of 16 bits.
 struct btcall_webrtc;
 
-/// Makes both, or returns NULL: no memory, another rate, or a library that is not what was declared.
+/// Creates both, or returns NULL: no memory, unsupported rate, or a library that does not match the declarations.
 struct btcall_webrtc *_Nullable btcall_webrtc_create(int rate);
 
 /// Frees both.
 void btcall_webrtc_destroy(struct btcall_webrtc *_Nonnull voice);
 
-/// Takes the echo of `far` out of `near`: 10 ms each, what the loudspeaker is given and what the microphone gave while
-/// its echo came back 5 to 120 ms late. `output` is 7 ms late (14 ms at 8 kHz) and may not be `near`.
+/// Removes the echo of `far` from `near`: 10 ms each, the loudspeaker's input and the microphone's output, whose echo is 5
+/// to 120 ms late. `output` is 7 ms late (14 ms at 8 kHz) and may not be `near`.
 BTCALL_REALTIME_VOICE void btcall_webrtc_cancel(
     struct btcall_webrtc *_Nonnull voice, const float *_Nonnull far, const float *_Nonnull near,
     float *_Nonnull output);
@@ -33,8 +32,8 @@ BTCALL_REALTIME_VOICE void btcall_webrtc_cancel(
 /// Forgets the echo path.
 BTCALL_REALTIME_VOICE void btcall_webrtc_reset_echo(struct btcall_webrtc *_Nonnull voice);
 
-/// Learns the noise from `near`, 10 ms as the microphone gave it, and takes it out of `input`, what the echo canceller has
-/// made of it. `output` is 6 ms later than `input` and may not be it.
+/// Learns the noise from `near`, 10 ms of the microphone, and removes it from `input`, the echo canceller's output. `output`
+/// is 6 ms later than `input` and may not be it.
 BTCALL_REALTIME_VOICE void btcall_webrtc_suppress(
     struct btcall_webrtc *_Nonnull voice, const float *_Nonnull near, const float *_Nonnull input,
     float *_Nonnull output);

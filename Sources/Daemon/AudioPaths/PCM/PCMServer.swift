@@ -66,7 +66,7 @@ package final class PCMServer {
         self.logger = logger
     }
 
-    // MARK: Life
+    // MARK: Lifecycle
 
     package func start() {
         guard let path, listener < 0 else { return }

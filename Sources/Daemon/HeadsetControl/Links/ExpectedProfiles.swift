@@ -63,7 +63,7 @@ package final class ExpectedProfiles {
         }
     }
 
-    // MARK: What happens
+    // MARK: Events
 
     /// Schedules a check: a profile, a call, bluetoothd's devices or the served profiles may have changed.
     package func follow() {

@@ -171,7 +171,7 @@ package final class HeadsetDirectory: LinkOpening {
         for address in sessions.keys.sorted() { sessions[address]?.close("btcalld stops") }
     }
 
-    // MARK: What the headsets are told
+    // MARK: Output to headsets
 
     private func callsChanged(_ snapshot: CallSnapshot) {
         for call in snapshot.calls where call.direction == .outgoing && call.id >= lastOutgoing ?? call.id {
@@ -195,7 +195,7 @@ package final class HeadsetDirectory: LinkOpening {
         sessions[address]?.speakerCeiling ?? configuration(of: address).speakerCeiling
     }
 
-    // MARK: What is known of them
+    // MARK: State
 
     /// Number of headsets that are connected, for calls or for music.
     package var connectedCount: Int {
@@ -316,7 +316,7 @@ package final class HeadsetDirectory: LinkOpening {
         ControlLoop.shared.perform { [weak self] in self?.routing.send(event) }
     }
 
-    // MARK: What the graph reports
+    // MARK: Events of the graph
 
     package func firstPacketCame(_ address: BluetoothAddress) { sessions[address]?.firstPacketCame() }
     package func linkSilent(_ address: BluetoothAddress) { sessions[address]?.linkSilent() }
@@ -349,7 +349,7 @@ package final class HeadsetDirectory: LinkOpening {
         session.headsetOpensLink(link)
     }
 
-    // MARK: What the sessions report
+    // MARK: Events of the sessions
 
     private func take(_ event: HeadsetSession.Event, _ session: HeadsetSession) {
         let address = session.address

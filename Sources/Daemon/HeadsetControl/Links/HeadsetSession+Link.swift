@@ -15,7 +15,7 @@ extension HeadsetSession: LinkContender {
         case refusal(AudioLinkError)
     }
 
-    // MARK: What happens
+    // MARK: Events
 
     package func openLink(codecHint: VoiceCodec?, attempt: Int, timeout: Duration) {
         act(voiceLink.requested(hint: codecHint, attempt: attempt, limit: timeout, at: ControlLoop.now))
@@ -54,7 +54,7 @@ extension HeadsetSession: LinkContender {
         }
     }
 
-    // MARK: What the machine decides
+    // MARK: Actions of the machine
 
     /// Runs actions in order; actions that arise meanwhile are queued behind them.
     func act(_ actions: [VoiceLink.Action], on subject: LinkSubject = .nothing) {

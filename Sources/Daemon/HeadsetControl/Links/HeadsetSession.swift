@@ -121,7 +121,7 @@ package final class HeadsetSession {
         onEvent?(.changed)
     }
 
-    // MARK: What the daemon tells the headset
+    // MARK: Output to the headset
 
     /// - Parameter lastDialed: the number that AT+BLDN dials.
     package func callsChanged(_ snapshot: CallSnapshot, lastDialed: String?) {
@@ -165,7 +165,7 @@ package final class HeadsetSession {
     /// Highest speaker volume of the headset, 0…15.
     package var speakerCeiling: Int { gateway.configuration.speakerCeiling }
 
-    // MARK: Life
+    // MARK: Lifecycle
 
     /// Closes the connection from our side.
     package func close(_ reason: String) { end(reason) }

@@ -57,7 +57,7 @@ package final class MediaLinks {
         return link
     }
 
-    // MARK: What bluetoothd says
+    // MARK: Events of bluetoothd
 
     /// A headset's A2DP has come up.
     package func appeared(_ address: BluetoothAddress) {
@@ -133,7 +133,7 @@ package final class MediaLinks {
     /// Headsets whose A2DP is suspended.
     package var suspended: [BluetoothAddress] { links.values.filter(\.machine.isKeptBack).map(\.address).sorted() }
 
-    // MARK: What the machines decide
+    // MARK: Actions of the machines
 
     /// Runs actions in order; actions that arise meanwhile are queued behind them.
     private func act(_ link: Link, _ actions: [MediaLink.Action], about subject: Subject = .nothing) {

@@ -77,7 +77,7 @@ package final class MediaPeace: MakingRoom {
     /// `PlaybackStatus` of a player, by its bus name.
     package func status(ofPlayer name: String) -> String? { players.status(of: name) }
 
-    // MARK: What happens
+    // MARK: Events
 
     /// Sets the delay for music that is suspended from now on.
     package func setDelay(_ delay: Duration) { machine.delay = delay }

@@ -55,7 +55,7 @@ package final class MusicControl {
         source.onEvent = { [weak self] event in self?.take(event) }
     }
 
-    // MARK: What there is
+    // MARK: State
 
     /// Whether the headset's A2DP is up, ours or another program's; nil: it is not wanted here.
     package func isUp(_ address: BluetoothAddress) -> Bool? {
@@ -83,7 +83,7 @@ package final class MusicControl {
             state: state)
     }
 
-    // MARK: What happens
+    // MARK: Events
 
     private func streamChanged(_ address: BluetoothAddress) {
         changes.send(.stream(address))

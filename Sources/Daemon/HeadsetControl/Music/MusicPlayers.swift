@@ -123,7 +123,7 @@ package final class MusicPlayers {
         logger.warning("\(name) does not let itself \(what): \(error); \(remedy)")
     }
 
-    // MARK: Who is there
+    // MARK: Presence
 
     private func follow() {
         stop()
@@ -176,7 +176,7 @@ package final class MusicPlayers {
         players = [:]
     }
 
-    // MARK: What they do
+    // MARK: Playback state
 
     private func changed(_ name: String, _ signal: BusSignal) {
         guard signal.arguments.count == 3, players[name]?.owner == signal.sender else { return }

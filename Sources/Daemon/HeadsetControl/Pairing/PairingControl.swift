@@ -70,7 +70,7 @@ package final class PairingControl {
         calls.changes.subscribe(self) { pairing, _ in pairing.follow() }
     }
 
-    // MARK: What is asked
+    // MARK: Requests
 
     package var state: PairingState { window.state }
 
@@ -177,7 +177,7 @@ package final class PairingControl {
         return adapter
     }
 
-    // MARK: What happens
+    // MARK: Events
 
     /// Schedules a check: a device, an adapter or a call may have changed.
     private func follow() {

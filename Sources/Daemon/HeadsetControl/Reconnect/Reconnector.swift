@@ -80,7 +80,7 @@ package final class Reconnector {
 
     package func standing(of address: BluetoothAddress) -> ReconnectManager.Standing { manager.standing(of: address) }
 
-    // MARK: What happens
+    // MARK: Events
 
     /// Schedules a check: a connection, a call, bluetoothd's devices or the served profiles may have changed.
     private func follow() {
