@@ -1,7 +1,8 @@
 import BTCall
 import Foundation
 
-/// A door station with one call at a time: a visitor rings, or the door calls somebody; who talks to it may use any headset.
+/// A door station with one call at a time: a visitor rings, or the door calls somebody. The other person may use any
+/// headset.
 actor Intercom: CallProvider {
     private let bridge: CallBridge
     private let recording: FileHandle?
@@ -10,16 +11,16 @@ actor Intercom: CallProvider {
     private var isReleased = false
     private var hasVanished = false
 
-    /// - Parameter recording: takes what the person says: 16 bit, mono, 16000 frames per second.
+    /// - Parameter recording: receives the person's voice: 16 bit, mono, 16000 Hz.
     init(on bridge: CallBridge, recording: FileHandle?) {
         self.bridge = bridge
         self.recording = recording
     }
 
-    /// Makes one call and returns when it is over.
+    /// Makes one call and returns when it has ended.
     ///
-    /// - Parameter number: whom the door calls; nil: the visitor rings.
-    /// - Throws: what btcalld refuses with, `.notRunning` when it goes.
+    /// - Parameter number: number that the door calls; nil: the visitor rings.
+    /// - Throws: btcalld's refusal; `.notRunning` when btcalld goes.
     func run(calling number: String?) async throws(BridgeError) {
         let events = await bridge.events()
         let description = CallProviderDescription(name: "intercom", rate: 16000)
@@ -50,7 +51,7 @@ actor Intercom: CallProvider {
         if isReleased { throw BridgeError(.notRunning, "btcalld has gone, and the call with it") }
     }
 
-    /// The call is over. When btcalld has gone, too, nobody is left to say so; a restart of the bus is neither.
+    /// The call has ended. This is also called when btcalld has gone, but not for a restart of the bus.
     func released() async {
         isReleased = true
         if hasVanished { await bridge.close() }
@@ -59,7 +60,7 @@ actor Intercom: CallProvider {
     /// Ends the call as the visitor would.
     func hangUp() async {
         guard let call, let registration else { return await bridge.close() }
-        // The only failure is that the call has ended meanwhile.
+        // It can only fail because the call has ended meanwhile.
         try? await registration.update(call, .ended, reason: .remoteHangUp)
     }
 
@@ -72,7 +73,7 @@ actor Intercom: CallProvider {
     }
 }
 
-/// Plays a chime every two seconds and keeps what the person says. Ends with the call's audio.
+/// Plays a chime every two seconds and records the person's voice. Ends with the call's audio.
 private func exchange(_ audio: CallAudio, into recording: FileHandle?) {
     let chime = (0..<2 * audio.rate).map { frame in
         let time = Double(frame) / Double(audio.rate)
@@ -84,7 +85,7 @@ private func exchange(_ audio: CallAudio, into recording: FileHandle?) {
     var block = [Int16](repeating: 0, count: audio.blockFrames)
     var frame = 0
     while true {
-        // btcalld is the clock: for each block that it sends it gets one of the same length.
+        // btcalld is the clock: answer each of its blocks with one of the same length.
         let bytes = block.withUnsafeMutableBytes { recv(socket, $0.baseAddress, $0.count, 0) }
         if bytes < 0 && errno == EINTR { continue }
         guard bytes > 0 else { return }
@@ -97,7 +98,7 @@ private func exchange(_ audio: CallAudio, into recording: FileHandle?) {
             block[index] = chime[frame]
             frame = (frame + 1) % chime.count
         }
-        // A block that is not taken is one that nobody misses: the next read says what has become of the audio.
+        // A block that is not accepted is not missed: the next read reports the state of the audio.
         _ = block.withUnsafeBytes { send(socket, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }
     }
 }

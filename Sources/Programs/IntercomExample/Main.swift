@@ -1,7 +1,7 @@
 import BTCall
 import Foundation
 
-/// The program: its words, its signals, its exit code.
+/// The program: its arguments, signals and exit code.
 @main
 struct Main {
     private static let usage = """
@@ -31,7 +31,7 @@ struct Main {
                 Task { await intercom.hangUp() }
             }
             try await intercom.run(calling: number)
-            // Ends the registration as well.
+            // Ends the registration, too.
             await bridge.close()
         } catch {
             leave(error.code == .notRunning || error.code == .noBus ? 3 : 1, error.message)
@@ -55,14 +55,14 @@ struct Main {
     }
 }
 
-/// Where signals arrive as bytes: they interrupt any thread, and a handler may do no more than write.
+/// A pipe that receives signals as bytes: they interrupt any thread, and a handler may only write.
 private let signals: (reading: Int32, writing: Int32) = {
     var ends: [Int32] = [-1, -1]
     pipe(&ends)
     return (ends[0], ends[1])
 }()
 
-/// Prints a line at once, also into a file.
+/// Prints a line immediately, even into a file.
 func say(_ text: String) {
     FileHandle.standardOutput.write(Data("\(text)\n".utf8))
 }

@@ -140,7 +140,7 @@ void btcall_close_watched(int set, int *descriptor)
 {
     if (*descriptor < 0)
         return;
-    // It is not in the set when it was never put there.
+    // Fails when it was never added to the set.
     epoll_ctl(set, EPOLL_CTL_DEL, *descriptor, NULL);
     close(*descriptor);
     *descriptor = -1;

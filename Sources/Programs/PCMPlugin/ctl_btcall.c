@@ -1,5 +1,5 @@
-// The control `btcall`: the volumes of whatever carries the call, as a mixer. Like the PCM it does not vanish with the daemon: its
-// elements are inactive until the daemon has said their values for the first time, and keep these while it is away.
+// The control `btcall`: a mixer with the volumes of the device that carries the call. Like the PCM it survives the daemon:
+// its elements are inactive until the daemon has sent their first values, and keep these while the daemon is away.
 #define _GNU_SOURCE
 #include <alsa/asoundlib.h>
 #include <alsa/control_external.h>
@@ -13,7 +13,7 @@
 
 #include "connection.h"
 
-// A daemon that is there says the values within this time, so that the first look at a mixer shows them.
+// A running daemon sends the values within this time, so that a mixer shows them at once.
 #define FIRST_LOOK (200 * MILLISECOND)
 enum { ELEMENTS = 3, ALL = (1 << ELEMENTS) - 1 };
 
@@ -35,10 +35,10 @@ struct mixer {
     int socket;
     bool answered;
     bool told;
-    /// When to look for the daemon again, or to give up waiting for its answer.
+    /// Time of the next attempt to reach the daemon, or of the timeout for its answer.
     int64_t deadline;
     long values[ELEMENTS];
-    /// One bit an element: its value is known; its value changed; it became active.
+    /// One bit per element: its value is known; its value changed; it became active.
     unsigned known;
     unsigned changed;
     unsigned turned;
@@ -103,7 +103,7 @@ static void take_answer(struct mixer *mixer)
 
 static void take_value(struct mixer *mixer, const struct btcall_pcm_message *message)
 {
-    // What a later version says is left; what is out of range is not the daemon's to say.
+    // Ignores messages of a later version, and values out of range, which a daemon never sends.
     if (message->kind != BTCALL_PCM_VALUE || message->element >= ELEMENTS || message->value < 0
         || message->value > elements[message->element].maximum)
         return;
@@ -116,7 +116,7 @@ static void take_value(struct mixer *mixer, const struct btcall_pcm_message *mes
     mixer->known |= bit;
 }
 
-/// Takes all that has come, without waiting.
+/// Receives all messages that have arrived, without waiting.
 static void look(struct mixer *mixer)
 {
     if (mixer->socket < 0 && btcall_now() >= mixer->deadline)
@@ -218,7 +218,7 @@ static int write_integer(snd_ctl_ext_t *ext, snd_ctl_ext_key_t key, long *value)
         hang_up(mixer, RETRY);
         return -ENOTCONN;
     }
-    // The daemon says it again when it has made it something else.
+    // The daemon sends the value again if it has corrected it.
     mixer->values[key] = *value;
     return 1;
 }

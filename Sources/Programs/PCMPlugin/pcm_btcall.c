@@ -1,6 +1,6 @@
-// The PCM `btcall`: an ALSA I/O plug-in that never vanishes. While the daemon carries the stream's audio, its ring and its clock
-// are used; while it is away or has nothing to do with the stream, the plug-in is the clock, drops what is played and records
-// silence. It has no thread: all of it happens in the program's own calls, and a timer in the poll set brings those about.
+// The PCM `btcall`: an ALSA I/O plug-in that never disappears. While the daemon carries the stream's audio, its ring and its
+// clock are used; while it is away or does not use the stream, the plug-in is the clock, drops played audio and records
+// silence. It has no thread: everything happens in the program's own calls, which a timer in the poll set triggers.
 #define _GNU_SOURCE
 #include <alsa/asoundlib.h>
 #include <alsa/pcm_external.h>
@@ -13,7 +13,7 @@
 
 #include "pcm_stream.h"
 
-/// Read at once; more of them leave the poll set readable.
+/// Wake-ups read at once; the rest leave the poll set readable.
 #define MAXIMUM_WAKE_UPS 64
 
 // MARK: Callbacks
@@ -35,7 +35,7 @@ static int btcall_start(snd_pcm_ioplug_t *io)
     struct stream *stream = enter(io);
     stream_follow_application(stream);
     stream_run(stream);
-    // alsa-lib says RUNNING after this.
+    // alsa-lib sets RUNNING after this.
     stream->armed = -1;
     btcall_set_timer(stream->timer, 1);
     leave(stream);
@@ -97,7 +97,8 @@ static snd_pcm_sframes_t btcall_transfer(
     stream_follow_application(stream);
     uint8_t *program = (uint8_t *)areas->addr + areas->first / 8 + offset * stream->frame_bytes;
     stream_copy(stream, stream->application, program, size, plays(stream));
-    // What alsa-lib does next, so that the timer is right; a mapped capture that is not committed is corrected later.
+    // Anticipates alsa-lib's next step, so that the timer is right; a mapped capture that is not committed is corrected
+    // later.
     stream->application += size;
     stream->application_pointer = (stream->application_pointer + size) % stream->boundary;
     stream_publish_application(stream);
@@ -168,7 +169,7 @@ static int btcall_hw_params(snd_pcm_ioplug_t *io, snd_pcm_hw_params_t *parameter
     } else if ((stream->own_samples = calloc(stream->ring_frames, stream->frame_bytes)) == NULL) {
         result = -ENOMEM;
     } else {
-        // To the daemon a period is 10 to 60 ms; what the program calls one decides only when it is woken.
+        // To the daemon a period is 10 to 60 ms; the program's own period only decides when it is woken.
         unsigned period = (unsigned)io->period_size;
         if (period < tick)
             period = tick;
@@ -188,7 +189,7 @@ static int btcall_hw_params(snd_pcm_ioplug_t *io, snd_pcm_hw_params_t *parameter
         stream->samples = stream->own_samples;
         stream->base = stream->hardware = stream->application = 0;
         stream->application_pointer = io->appl_ptr;
-        // alsa-lib sets these right after, by sw_params.
+        // alsa-lib sets these immediately afterwards, by sw_params.
         stream->boundary = io->buffer_size;
         stream->wake_at = io->period_size;
         stream->stop_at = io->buffer_size;
@@ -229,7 +230,7 @@ static int btcall_prepare(snd_pcm_ioplug_t *io)
     stream->application_pointer = io->appl_ptr;
     stream->fresh = true;
     stream_publish_application(stream);
-    // alsa-lib says PREPARED after this.
+    // alsa-lib sets PREPARED after this.
     stream->armed = -1;
     btcall_set_timer(stream->timer, 1);
     leave(stream);
@@ -247,7 +248,7 @@ static int btcall_poll_revents(snd_pcm_ioplug_t *io, struct pollfd *polled, unsi
             ;
     stream->looked = 0;
     leave(stream);
-    // Moves alsa-lib's own pointers on as well, and may find that the stream ran dry or is drained.
+    // Also advances alsa-lib's own pointers, and may find an underrun or a finished drain.
     snd_pcm_avail_update(io->pcm);
     enter(io);
     *reported = stream_events(stream) | (polled->revents & (POLLERR | POLLNVAL));
@@ -303,7 +304,8 @@ static int constrain(snd_pcm_ioplug_t *io)
     static const unsigned channels[] = { 1, 2 };
     static const unsigned rates[] = { 8000, 16000, 24000, 32000, 44100, 48000 };
     int result;
-    // alsa-lib bounds bytes only: from 10 ms at 8 kHz to 60 ms at 48 kHz, and what is 48000 frames of one channel in S16.
+    // alsa-lib limits bytes only: from 10 ms at 8 kHz to 60 ms at 48 kHz, and the size of 48000 frames of one channel in
+    // S16.
     if ((result = snd_pcm_ioplug_set_param_list(io, SND_PCM_IOPLUG_HW_ACCESS, 2, accesses)) < 0
         || (result = snd_pcm_ioplug_set_param_list(io, SND_PCM_IOPLUG_HW_FORMAT, 2, formats)) < 0
         || (result = snd_pcm_ioplug_set_param_list(io, SND_PCM_IOPLUG_HW_CHANNELS, 2, channels)) < 0
@@ -370,7 +372,7 @@ SND_PCM_PLUGIN_DEFINE_FUNC(btcall)
     }
     result = constrain(&made->io);
     if (result < 0) {
-        // Calls the callback that frees it all.
+        // Calls the callback that frees everything.
         snd_pcm_ioplug_delete(&made->io);
         return result;
     }

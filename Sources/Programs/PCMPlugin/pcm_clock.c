@@ -1,21 +1,21 @@
-// A stream's clock, which is the daemon's or our own, and the timer that wakes its program.
+// A stream's clock, either the daemon's or our own, and the timer that wakes its program.
 #define _GNU_SOURCE
 #include "pcm_stream.h"
 
 #include <string.h>
 #include <unistd.h>
 
-// A daemon that is the clock and does not move on for so long has stopped; the stream must not.
+// A daemon whose clock has not advanced for this time has stopped; the stream must continue.
 #define STALL (300 * MILLISECOND)
-// While the daemon is the clock, how soon we look whether it still is.
+// While the daemon is the clock, the interval for checking that it still is.
 #define GUARD (30 * MILLISECOND)
-// Between two looks at the connection by calls that do not come from a poll.
+// Shortest interval between checks of the connection in calls that do not come from a poll.
 #define LOOK (5 * MILLISECOND)
 
 // MARK: The clock
 
-/// Moves `hardware` on by our own clock, up to `now`. After the daemon was the clock it ends before the program would run dry
-/// or over: what was lost in the daemon's going is not the program's fault.
+/// Advances `hardware` by our own clock, up to `now`. When taking over from the daemon, stops before the program would
+/// underrun or overrun: time lost with the daemon is not the program's fault.
 static void advance(struct stream *stream, int64_t now, bool gently)
 {
     const int64_t ticks = (now - stream->anchor) / TICK;
@@ -34,9 +34,9 @@ static void advance(struct stream *stream, int64_t now, bool gently)
     __atomic_fetch_add(&stream->ring->hardware, frames, __ATOMIC_SEQ_CST);
 }
 
-/// Goes on with `age`, as a steady clock has it, where `hardware` goes by steps of 10 ms that may be late, and changes clocks.
-/// A recorder that dates what it reads by the time and the delay has to find that dates go forward: they are put back by a
-/// tenth of what passes at most. Steps are late and never early, so it keeps to the earliest of them.
+/// Advances `age` like a steady clock, although `hardware` advances by steps of 10 ms that may be late and changes clocks. A
+/// recorder that computes dates from time and delay must see them increase: a correction is at most a tenth of the elapsed
+/// time. Steps are late and never early, so it follows the earliest of them.
 static void grow_older(struct stream *stream, int64_t now, int64_t moved)
 {
     const int64_t passed = now - stream->aged;
@@ -45,7 +45,7 @@ static void grow_older(struct stream *stream, int64_t now, int64_t moved)
     stream->age += passed - moved * SECOND / stream->io.rate - passed / 500;
     if (stream->age < 0)
         stream->age += -stream->age < passed / 10 ? -stream->age : passed / 10;
-    // Time that nobody captured, and that nobody will bring after.
+    // Time that was not captured, and never will be.
     if (moved > 0 && stream->age > 3 * TICK)
         stream->age = TICK;
 }
@@ -66,7 +66,7 @@ static void follow_clock(struct stream *stream, int64_t now)
     const int64_t elapsed = now - stream->anchor, rate = stream->io.rate;
     int64_t moved = (int64_t)(hardware - stream->hardware);
     if (moved < 0 || moved > rate + elapsed / MILLISECOND * rate / 800) {
-        // Back, or a second and a quarter of the time too far ahead: not a clock.
+        // Backwards, or more than 1.25 times the elapsed time ahead: not a clock.
         moved = 0;
         alive = false;
     }
@@ -91,7 +91,7 @@ static void follow_clock(struct stream *stream, int64_t now)
         advance(stream, now, was_engaged);
         return;
     }
-    // From now on the daemon counts. What is less than two of its steps may be counted by it already.
+    // From now on the daemon counts. It may already have counted less than two of its steps.
     if (now - stream->anchor >= 2 * TICK)
         advance(stream, now, true);
     stream->anchor = now;
@@ -108,7 +108,7 @@ void stream_follow(struct stream *stream)
         grow_older(stream, now, (int64_t)(stream->hardware - before));
 }
 
-/// Steps of a daemon that had not heard of the stop yet are no part of a stream that was prepared since.
+/// Skips steps that a daemon made before it learnt of the stop: they do not belong to the newly prepared stream.
 static void rebase(struct stream *stream)
 {
     const uint64_t late = __atomic_load_n(&stream->ring->hardware, __ATOMIC_SEQ_CST) - stream->hardware;
@@ -172,7 +172,7 @@ void stream_arm(struct stream *stream)
         const int64_t now = btcall_now();
         if (engaged(stream)) {
             at = now + GUARD;
-            // The daemon wakes us; the timer is set anew only now and then.
+            // The daemon wakes us; the timer is renewed only now and then.
             if (stream->armed > now + GUARD / 2 && stream->armed < at)
                 at = stream->armed;
         } else {

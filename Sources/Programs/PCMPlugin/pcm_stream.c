@@ -105,7 +105,7 @@ void stream_greet(struct stream *stream)
     }
 }
 
-/// Maps the daemon's ring. It must not be able to shrink under us, for that would be a SIGBUS.
+/// Maps the daemon's ring. It must not be able to shrink, as that would raise SIGBUS.
 static bool map(struct stream *stream, const struct btcall_pcm_answer *answer, int memory)
 {
     const uint64_t samples = (uint64_t)stream->ring_frames * stream->frame_bytes;
@@ -176,7 +176,7 @@ bool stream_look(struct stream *stream, int64_t now)
         }
         return true;
     }
-    // The daemon has nothing to say here; what a later version says is read and left.
+    // The daemon sends nothing here; messages of a later version are read and ignored.
     struct btcall_pcm_message message;
     int result = 1;
     for (int count = 0; stream->connection == CONNECTED && result > 0 && count < 16; count++)

@@ -1,5 +1,5 @@
-// One stream of the PCM: its ring, its connection to the daemon, its clock, and the timer that wakes its program. The callbacks
-// (pcm_btcall.c) call these with the stream's lock held; closing is the last call and takes no lock.
+// One stream of the PCM: its ring, its connection to the daemon, its clock, and the timer that wakes its program. The
+// callbacks (pcm_btcall.c) call these functions with the stream's lock held; closing is the last call and takes no lock.
 #ifndef BTCALL_PCM_STREAM_H
 #define BTCALL_PCM_STREAM_H
 
@@ -12,29 +12,29 @@
 
 #include "connection.h"
 
-/// The positions move on by this much at a time, as the daemon's do: clients wake 100 times a second at most.
+/// Step of the positions, the same as the daemon's: clients wake at most 100 times a second.
 #define TICK (10 * MILLISECOND)
 
 enum connection { AWAY, GREETING, CONNECTED };
 
 struct stream {
     snd_pcm_ioplug_t io;
-    /// alsa-lib calls some of the callbacks with its own lock and some without.
+    /// alsa-lib calls some callbacks with its own lock and some without.
     pthread_mutex_t mutex;
-    /// A forked process has the same poll set and connection: it leaves them alone.
+    /// A forked process has the same poll set and connection: it must not use them.
     pid_t owner;
     uint8_t role;
     char path[sizeof((struct sockaddr_un *)0)->sun_path];
 
     int set;
     int timer;
-    /// What the timer is set to.
+    /// Time to which the timer is set.
     int64_t armed;
 
     enum connection connection;
     int socket;
     int wakeup;
-    /// When to look for the daemon again (away), or to give up waiting for its answer (greeting).
+    /// Time of the next attempt to reach the daemon (away), or of the timeout for its answer (greeting).
     int64_t deadline;
     int64_t looked;
     bool told;
@@ -45,7 +45,7 @@ struct stream {
     unsigned frame_bytes;
     unsigned tick_frames;
     unsigned ring_frames;
-    /// What is used while there is no connection.
+    /// Used while there is no connection.
     struct btcall_pcm_ring own_ring;
     uint8_t *own_samples;
     /// Ours or the daemon's.
@@ -64,11 +64,11 @@ struct stream {
     bool running;
     /// The stream has not run since it was prepared.
     bool fresh;
-    /// The daemon's count of turns when we last looked.
+    /// The daemon's count of its turns as the clock, as last seen.
     uint32_t engagement;
-    /// The time for which `hardware` is right.
+    /// The time to which `hardware` belongs.
     int64_t anchor;
-    /// How long ago the last frame before `hardware` was captured, and when that was said.
+    /// Time since the last frame before `hardware` was captured, and the time of that statement.
     int64_t age;
     int64_t aged;
 };
@@ -94,49 +94,49 @@ static inline int64_t available(const struct stream *stream)
 
 // The ring (pcm_stream.c)
 
-/// Shows the daemon how far the program is.
+/// Publishes the program's position to the daemon.
 void stream_publish_application(struct stream *stream);
 
-/// Copies between the ring at `position` and the program's `frames`; without a program: silence into the ring.
+/// Copies between the ring at `position` and the program's `frames`; without a program, writes silence into the ring.
 void stream_copy(struct stream *stream, uint64_t position, uint8_t *program, uint64_t frames, bool into_ring);
 
-/// The program moves its pointer without a callback too (rewind, forward, commit of a mapped capture).
+/// Follows the program's pointer, which also moves without a callback (rewind, forward, commit of a mapped capture).
 void stream_follow_application(struct stream *stream);
 
 // The connection (pcm_stream.c)
 
-/// Closes the connection; the daemon is looked for again after `retry` nanoseconds.
+/// Closes the connection; the next attempt to reach the daemon comes after `retry` nanoseconds.
 void stream_hang_up(struct stream *stream, int64_t retry);
 
-/// Goes on with our own ring where the daemon's was.
+/// Continues with our own ring instead of the daemon's.
 void stream_lose(struct stream *stream, int64_t retry);
 
 /// Sends the daemon a message without arguments, if it is connected.
 void stream_tell(struct stream *stream, uint32_t kind);
 
-/// Connects to the daemon and says hello.
+/// Connects to the daemon and sends the hello.
 void stream_greet(struct stream *stream);
 
-/// Looks at the connection. Returns false when it is over; then `stream_lose` is due.
+/// Checks the connection. Returns false when it has ended; the caller then calls `stream_lose`.
 bool stream_look(struct stream *stream, int64_t now);
 
 // The clock (pcm_clock.c)
 
-/// Brings `hardware` up to now, whoever is the clock, and keeps the connection.
+/// Advances `hardware` to now, by either clock, and maintains the connection.
 void stream_follow(struct stream *stream);
 
-/// Starts the clock, and tells the daemon.
+/// Starts the clock, and notifies the daemon.
 void stream_run(struct stream *stream);
 
-/// Stops it; positions stay.
+/// Stops the clock; positions stay.
 void stream_halt(struct stream *stream);
 
 // Waking (pcm_clock.c)
 
-/// What a poll reports, as the kernel's PCMs do.
+/// The events that a poll reports, as the kernel's PCMs do.
 unsigned short stream_events(const struct stream *stream);
 
-/// Sets the timer, so that the poll set is readable when there is something to report and for as long as there is.
+/// Sets the timer, so that the poll set is readable as long as there is an event to report.
 void stream_arm(struct stream *stream);
 
 #pragma GCC visibility pop

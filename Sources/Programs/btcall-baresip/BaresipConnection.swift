@@ -4,20 +4,20 @@ import Glibc
 
 /// A TCP connection to baresip's module `ctrl_tcp`.
 ///
-/// Never blocks. The handler runs on the control loop, never from inside a call of this class.
+/// Never blocks. The handler runs on the control loop, but never inside a call of this class.
 @ControlPlane
 final class BaresipConnection {
     enum Event {
         case connected
-        /// Never empty, split anywhere.
+        /// Never empty; split at any position.
         case received([UInt8])
-        /// Comes once and last, with the reason; not after `close()`.
+        /// The last event, with the reason; not after `close()`.
         case ended(String)
     }
 
-    /// Bytes that may wait for baresip; it reads each command at once.
+    /// Most bytes queued for baresip, which reads each command at once.
     private static let outputLimit = 16 * 1024
-    /// One turn of the loop reads at most this much.
+    /// Most bytes read in one turn of the loop.
     private static let readSize = 4096
 
     private var descriptor: Int32 = -1
@@ -27,7 +27,7 @@ final class BaresipConnection {
     private var output: [UInt8] = []
     private var handler: (@ControlPlane (Event) -> Void)?
 
-    /// Begins to connect.
+    /// Starts connecting.
     init(to address: BaresipAddress, _ handler: @escaping @ControlPlane (Event) -> Void) {
         self.handler = handler
         do throws(SystemError) {
@@ -40,7 +40,7 @@ final class BaresipConnection {
 
     isolated deinit { close() }
 
-    /// - Returns: a socket that connects, or has; its own to close.
+    /// - Returns: a socket that is connecting or connected; the caller closes it.
     private static func begin(_ place: BaresipAddress) throws(SystemError) -> Int32 {
         var address = sockaddr_in()
         address.sin_family = sa_family_t(AF_INET)
@@ -53,7 +53,7 @@ final class BaresipConnection {
                 connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
             }
         }
-        // An interrupted connect goes on in the kernel, exactly as one that is in progress.
+        // An interrupted connect continues in the kernel, like one in progress.
         guard result == 0 || errno == EINPROGRESS || errno == EINTR else {
             let error = SystemError("connect")
             Glibc.close(descriptor)
@@ -62,7 +62,7 @@ final class BaresipConnection {
         return descriptor
     }
 
-    /// Sends the bytes in order, at once as far as baresip takes them. Ignored before the connection and after its end.
+    /// Sends the bytes in order, as soon as baresip accepts them. Ignored before the connection and after its end.
     func write(_ bytes: [UInt8]) {
         guard isConnected, !isEnding, !bytes.isEmpty else { return }
         guard output.count + bytes.count <= Self.outputLimit else { return end("it takes no commands") }
@@ -133,7 +133,7 @@ final class BaresipConnection {
         source?.update(output.isEmpty ? .readable : [.readable, .writable])
     }
 
-    /// On the next turn of the loop: it may be found out while the owner's actions are carried out.
+    /// Reports the end on the next turn of the loop: it may be detected while the owner performs actions.
     private func end(_ reason: String) {
         guard !isEnding else { return }
         isEnding = true

@@ -7,7 +7,7 @@ import Logging
 
 /// The program `btcall-baresip`: its arguments, its log, its signals, its service manager.
 enum BaresipProgram {
-    /// Runs until SIGTERM or SIGINT. The exit status is 0 then, 1 if it could not start, 2 for wrong arguments.
+    /// Runs until SIGTERM or SIGINT. The exit status is 0 then, 1 if it could not start, 2 for invalid arguments.
     static func run(_ words: [String]) -> Never {
         StandardDescriptors.open()
         StandardDescriptors.detachErrors()

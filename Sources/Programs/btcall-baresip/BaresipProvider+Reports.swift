@@ -4,12 +4,13 @@ import ControlLoop
 import Logging
 import Telephony
 
-// What btcalld is told of baresip's calls.
+// Reports of baresip's calls to btcalld.
 extension BaresipProvider {
-    /// How long a report is repeated while the bus or btcalld is away: longer than the library waits for them (60 s).
+    /// Most attempts at a report, one a second, while the bus or btcalld is away: longer than the library waits for them (60
+    /// s).
     private static let mostAttempts = 70
     private static let attemptPause = Duration.seconds(1)
-    /// After a registration that btcalld refused.
+    /// Pause after btcalld has refused the registration.
     private static let refusalPause = Duration.seconds(10)
 
     func report(_ report: Report) {
@@ -23,7 +24,7 @@ extension BaresipProvider {
         while let report = reports.first {
             let began = generation
             await tell(report)
-            // Otherwise the list has begun again meanwhile.
+            // Otherwise the list has started over meanwhile.
             if generation == began, !reports.isEmpty { reports.removeFirst() }
             wakeRequests()
         }
@@ -42,7 +43,7 @@ extension BaresipProvider {
             guard generation == began else { return }
         }
         logger.warning("btcalld does not take what baresip reports: it is told everything again")
-        // Ends the registration as well.
+        // Ends the registration, too.
         retreat(for: Self.refusalPause)
     }
 
@@ -77,7 +78,7 @@ extension BaresipProvider {
         let began = generation
         let made = try await bridge.register(self, as: Self.offer)
         guard generation == began else {
-            // baresip or btcalld has gone meanwhile; where that was btcalld, there is nothing to end.
+            // baresip or btcalld has gone meanwhile; without btcalld there is nothing to end.
             try? await made.unregister()
             return
         }
@@ -85,7 +86,7 @@ extension BaresipProvider {
         refusal = nil
     }
 
-    /// Whether btcalld has refused for good; otherwise it or the bus is away for a moment.
+    /// Whether btcalld has refused permanently; otherwise it or the bus is away temporarily.
     private func ended(_ report: Report, _ error: BridgeError) -> Bool {
         switch report {
         case .appeared:
@@ -99,10 +100,10 @@ extension BaresipProvider {
             if direction == .incoming { carryOut(follower.refuse(key, at: ControlLoop.now)) }
             return true
         case .changed(let key, let state):
-            // Told twice it is the same; a call reported twice would be two.
+            // Repeating an update is harmless; reporting a call twice would make two calls.
             if error.isPassing || error.code == .timedOut { return false }
             if state.isEnded { calls = calls.filter { $0.value != key } }
-            // One that was ended from here is over for btcalld already.
+            // btcalld has already ended a call that was ended from here.
             logger.debug("a call of baresip does not become \(state): \(error.message)")
             return true
         case .vanished:
@@ -113,14 +114,14 @@ extension BaresipProvider {
 }
 
 extension BridgeError {
-    /// The bus or btcalld is away, or has not taken the registration back yet after that.
+    /// Whether the bus or btcalld is away, or has not restored the registration yet afterwards.
     fileprivate var isPassing: Bool {
         [.noBus, .notRunning, .notProvider, .noSuchProvider].contains(code)
     }
 }
 
 extension CallState {
-    /// As a provider reports it; nil for what btcalld decides itself.
+    /// The state as a provider reports it; nil when btcalld decides it itself.
     fileprivate var reported: (state: BridgeCall.State, reason: BridgeCall.EndReason?)? {
         switch self {
         case .setup, .dialing, .incoming, .waiting: nil

@@ -3,7 +3,7 @@ import BaresipControl
 import ControlLoop
 import Telephony
 
-// What headsets and clients want of baresip's calls.
+// Requests from headsets and clients for baresip's calls.
 extension BaresipProvider {
     func performStart(_ call: BridgeCall.ID, number: String) async throws(ProviderRefusal) {
         let failure = await perform { id in
@@ -38,7 +38,7 @@ extension BaresipProvider {
     }
 
     func audioReady(_ call: BridgeCall.ID, _ audio: CallAudio) async {
-        // baresip has its audio from the PCM: this is never called.
+        // Never called: baresip gets its audio through the PCM.
     }
 
     func released() async { ended() }

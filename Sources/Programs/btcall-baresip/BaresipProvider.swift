@@ -5,16 +5,16 @@ import ControlLoop
 import Logging
 import Telephony
 
-/// A call in btcalld, not `Telephony`'s, which is baresip's here.
+/// A call of btcalld; `Telephony`'s call is baresip's here.
 typealias BridgeCall = BTCall.Call
 
-/// Makes the calls of a running baresip calls of btcalld: carries out what `BaresipFollower` decides.
+/// Makes the calls of a running baresip available in btcalld: carries out the decisions of `BaresipFollower`.
 ///
-/// baresip is followed while btcalld is active, and registered as a provider while it is there. Its calls' audio is what
-/// baresip plays and records through the ALSA PCM: only their states and what headsets and clients want go through here.
+/// It follows baresip while btcalld is active, and is registered as a provider while baresip runs. baresip plays and records
+/// its calls' audio through the ALSA PCM: only states, and requests from headsets and clients, pass through here.
 @ControlPlane
 final class BaresipProvider: BTCall.CallProvider {
-    /// One thing to tell btcalld. They go one after the other, in the order in which baresip said them.
+    /// One report to btcalld. Reports are sent one after the other, in baresip's order.
     enum Report {
         case appeared
         case added(BaresipFollower.CallKey, CallDirection, BaresipPeer)
@@ -38,17 +38,17 @@ final class BaresipProvider: BTCall.CallProvider {
     private var connection: BaresipConnection?
     private var isHoldSaid = false
 
-    /// Nil: not known yet.
+    /// Nil while unknown.
     private var isBridgeActive: Bool?
     var registration: ProviderRegistration?
-    /// Why the last registration failed; said once.
+    /// Reason why the last registration failed; logged once.
     var refusal: String?
-    /// Runs until registering is tried again.
+    /// Runs until the next attempt to register.
     private var retry: Timer?
-    /// The first one is under way.
+    /// The first report is in progress.
     var reports: [Report] = []
     var isReporting = false
-    /// Changes with each registration that ends: what was to be told before is void.
+    /// Incremented when a registration ends: earlier reports are void.
     private(set) var generation = 0
     var calls: [BridgeCall.ID: BaresipFollower.CallKey] = [:]
     /// Requests for a call whose report has not returned its id yet.
@@ -65,7 +65,7 @@ final class BaresipProvider: BTCall.CallProvider {
 
     // MARK: btcalld
 
-    /// Follows baresip whenever btcalld is active; returns when the bridge is closed.
+    /// Follows baresip while btcalld is active; returns when the bridge is closed.
     func run() async {
         if !settings.control.isLoopback {
             logger.warning(
@@ -79,7 +79,7 @@ final class BaresipProvider: BTCall.CallProvider {
         }
     }
 
-    /// Follows from now on, or no more. A registration outlives a restart of the bus: while there is one, its end is awaited.
+    /// Starts or stops following. A registration survives a restart of the bus: while there is one, this waits for its end.
     func reconsider() {
         if isBridgeActive == true {
             if retry == nil { carryOut(follower.start(at: ControlLoop.now)) }
@@ -89,7 +89,7 @@ final class BaresipProvider: BTCall.CallProvider {
         }
     }
 
-    /// Leaves baresip and begins again after a pause, in which btcalld may get over what it refused with.
+    /// Disconnects from baresip and starts over after a pause, in which the reason of btcalld's refusal may disappear.
     func retreat(for pause: Duration) {
         retry?.cancel()
         retry = ControlLoop.shared.schedule(after: pause) { [weak self] in
@@ -99,16 +99,16 @@ final class BaresipProvider: BTCall.CallProvider {
         carryOut(follower.stop())
     }
 
-    /// btcalld has ended the registration, and its calls with it; those in baresip go on.
+    /// btcalld has ended the registration and its calls; the calls in baresip continue.
     func ended() {
         logger.notice("btcalld has gone, or has been deactivated: baresip's calls go on without it")
         registration = nil
         clear()
-        // Until its state is known: asking a btcalld that ends would start it again.
+        // Waits until btcalld's state is known: asking a btcalld that is ending would start it again.
         retreat(for: .seconds(1))
     }
 
-    /// Leaves both: baresip's calls go on there and end in btcalld.
+    /// Disconnects from both: the calls continue in baresip and end in btcalld.
     func stop() async {
         isBridgeActive = false
         retry?.cancel()
@@ -116,7 +116,7 @@ final class BaresipProvider: BTCall.CallProvider {
         await bridge.close()
     }
 
-    /// Nothing that was to be told is told.
+    /// Drops all pending reports.
     private func clear() {
         generation += 1
         reports = []
@@ -126,7 +126,7 @@ final class BaresipProvider: BTCall.CallProvider {
 
     // MARK: Requests
 
-    /// - Returns: nil for a call that baresip does not have any more.
+    /// - Returns: nil for a call that baresip no longer has.
     func key(of call: BridgeCall.ID) async -> BaresipFollower.CallKey? {
         while calls[call] == nil, isReportingCall { await withCheckedContinuation { waiting.append($0) } }
         return calls[call]
@@ -143,7 +143,7 @@ final class BaresipProvider: BTCall.CallProvider {
         for continuation in woken { continuation.resume() }
     }
 
-    /// Asks baresip for something and returns when that is done.
+    /// Sends a request to baresip and returns when it is done.
     func perform(
         _ begin: (BaresipFollower.RequestID) -> [BaresipFollower.Action]
     ) async -> BaresipFollower.Failure? {

@@ -2,7 +2,7 @@ import ArgumentParser
 import CommandKit
 import ControlLoop
 
-/// The command line of what is for a laptop, and not for a board.
+/// The command line of the tools for a laptop.
 @main
 struct LabEntry: ParsableCommand {
     static let configuration = CommandConfiguration(

@@ -2,9 +2,9 @@ import BluetoothTypes
 import CommandKit
 import JSONText
 
-/// What `btcall-lab decode --sbc-capabilities` says of one endpoint, or of two.
+/// Output of `btcall-lab decode --sbc-capabilities` for one endpoint, or for two.
 struct SBCDecoding {
-    /// What there is to choose from; nil when a size is wrong.
+    /// The capabilities to choose from; nil when a size is wrong.
     private let capabilities: SBCCapabilities?
     private let selected: SBCConfiguration?
     private let error: String?
@@ -70,7 +70,7 @@ struct SBCDecoding {
         return try attempt(which) { () throws(SBCError) in try SBCCapabilities(bytes) }
     }
 
-    /// Has `selected` or `error`; what could not be read of the capabilities is null.
+    /// Contains `selected` or `error`; capabilities that could not be read are null.
     var document: JSON {
         let outcome = selected.map { ("selected", Self.document($0)) } ?? ("error", JSON(error))
         return JSON([

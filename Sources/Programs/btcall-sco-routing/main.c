@@ -1,8 +1,8 @@
 // btcall-sco-routing hci0: makes a Broadcom or Cypress controller send voice to the host. Needs CAP_NET_RAW; without it, it
-// asks the one that systemd runs for it (dbus/btcall-sco-routing.socket).
+// asks its instance started by systemd (dbus/btcall-sco-routing.socket).
 //
-// One line says what was found and done: on standard output, or what went wrong on standard error. Exit status: 0 voice goes
-// to the host, 1 it failed, 2 usage, 3 another maker's controller.
+// It prints one line with the result on standard output, or with the error on standard error. Exit status: 0 voice goes to
+// the host, 1 failure, 2 usage, 3 another maker's controller.
 #define _GNU_SOURCE
 #include <errno.h>
 #include <poll.h>
@@ -43,7 +43,7 @@ static enum sco_routing_outcome route(const char *controller, char *text, size_t
     return outcome;
 }
 
-// One line from a stream, without its end. -1: none came in time.
+// Reads one line from a stream, without its newline. -1: none arrived in time.
 static int read_line(int stream, char *line, size_t size)
 {
     size_t count = 0;
@@ -68,7 +68,7 @@ static int read_line(int stream, char *line, size_t size)
     return -1;
 }
 
-// The journal has what was asked for, which may be anything.
+// Makes the requested name safe for the journal: it may contain anything.
 static void clean(char *text)
 {
     for (; *text != '\0'; text++)
@@ -76,7 +76,7 @@ static void clean(char *text)
             *text = '?';
 }
 
-// Standard input and output are a socket: a line with the controller comes in, the exit status and a line go out.
+// Standard input and output are a socket: reads a line with the controller, writes the exit status and a line.
 static int serve(void)
 {
     char controller[32], text[LINE];
@@ -91,7 +91,7 @@ static int serve(void)
     return status(outcome);
 }
 
-// The service's exit status, its line in `text`; -1: there is no service.
+// Returns the service's exit status, with its line in `text`; -1: there is no service.
 static int ask_service(const char *controller, char *text, size_t size)
 {
     struct sockaddr_un address = { .sun_family = AF_UNIX };

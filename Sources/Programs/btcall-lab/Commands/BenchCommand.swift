@@ -5,7 +5,7 @@ import CommandKit
 import Foundation
 import JSONText
 
-/// `btcall-lab bench`: what parts of the daemon cost on this machine; needs no daemon.
+/// `btcall-lab bench`: measures the cost of parts of the daemon on this machine; needs no daemon.
 struct BenchCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "bench", abstract: "Measure what parts of btcalld cost on this machine.",

@@ -8,7 +8,7 @@ import ControlLoop
 import Foundation
 import JSONText
 
-/// `btcall-lab decode`: what a captured link sounds like and what is wrong with it; needs no daemon.
+/// `btcall-lab decode`: decodes a captured link and reports its faults; needs no daemon.
 struct DecodeCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "decode",
@@ -138,7 +138,7 @@ struct DecodeCommand: ParsableCommand {
         let reason: String
     }
 
-    /// A day of a link is 700 MB.
+    /// One day of a link is 700 MB.
     private static let mostBytes = 1 << 30
 
     private static func content(of file: String) throws(Unreadable) -> [UInt8] {

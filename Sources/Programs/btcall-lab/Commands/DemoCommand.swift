@@ -31,10 +31,10 @@ struct DemoCommand: ParsableCommand {
         if code != 0 { throw ExitCode(code) }
     }
 
-    /// The demonstration that a signal cuts off.
+    /// The demonstration, which a signal interrupts.
     @ControlPlane private final class Running {
         var demonstration: Demonstration?
-        /// The signal that has cut it off.
+        /// The signal that interrupted it.
         var signal: Int32?
 
         func cutOff(_ signal: Int32) {

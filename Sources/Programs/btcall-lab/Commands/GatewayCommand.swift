@@ -2,7 +2,7 @@ import ArgumentParser
 import CommandKit
 import ControlLoop
 
-/// `btcall-lab gateway`: the Audio Gateway on a bench; needs no daemon, no Bluetooth and no sound card.
+/// `btcall-lab gateway`: a bench for the Audio Gateway; needs no daemon, no Bluetooth and no sound card.
 struct GatewayCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "gateway",

@@ -2,7 +2,7 @@ import ArgumentParser
 import BTCallAPI
 import CommandKit
 
-/// Writes the pages of the manual; scripts/install runs it.
+/// Writes the manual pages; scripts/install runs it.
 struct LabManualCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "manual", abstract: "Write the pages of the manual.",

@@ -56,7 +56,7 @@ struct LatencyCommand: BridgeCommand {
 
     @ControlPlane private func measure(_ device: DeviceChoice, on bridge: CallBridge) async throws -> LatencyResult {
         let train = ChirpTrain(rate: rate, count: count)
-        // Silence at first: links and queues settle, and echo cancellers have nothing to learn from.
+        // Silence first: links and queues settle, and echo cancellers must not adapt yet.
         let lead = [Int16](repeating: 0, count: rate)
         let exchange = AudioExchange(FarEnd(samples: lead + train.samples, rate: rate), isRecording: true)
         let report = TestCallReport(Output(write: { _ in }, writeError: { _ in }), isJSON: true)
@@ -77,16 +77,16 @@ struct LatencyCommand: BridgeCommand {
     }
 }
 
-/// How long the chirps took on one route.
+/// The delays measured on one route.
 struct LatencyResult {
     let wanted: DeviceChoice
-    /// Where the call was at its end.
+    /// The route at the end of the call.
     let route: DeviceChoice
     let rate: Int
     let sent: Int
     let echoes: [ChirpTrain.Echo]
 
-    /// In milliseconds, the shortest first.
+    /// In milliseconds, shortest first.
     private var delays: [Double] { echoes.map { Double($0.delay) * 1000 / Double(rate) }.sorted() }
     private var median: Double? { delays.isEmpty ? nil : delays[delays.count / 2] }
 

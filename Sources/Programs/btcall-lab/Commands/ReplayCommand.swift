@@ -4,7 +4,7 @@ import CommandKit
 import ControlLoop
 import Foundation
 
-/// `btcall-lab replay`: scenarios and incidents on a virtual clock; needs no daemon.
+/// `btcall-lab replay`: runs scenarios and incidents on a virtual clock; needs no daemon.
 struct ReplayCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "replay",
@@ -57,7 +57,7 @@ struct ReplayCommand: ParsableCommand {
         return replay.failed == 0 ? 0 : 1
     }
 
-    /// An incident has some hundred KB.
+    /// An incident has a few hundred KB.
     private static let mostBytes = 64 << 20
 
     private static func content(of file: String) throws(Replay.Refusal) -> Data {

@@ -2,7 +2,7 @@ import ArgumentParser
 import CommandKit
 import ControlLoop
 
-/// `btcall-lab sandbox`: a box without hardware to play with, and to develop an application against.
+/// `btcall-lab sandbox`: a box without hardware, to try btcall and to develop applications against it.
 struct SandboxCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "sandbox",

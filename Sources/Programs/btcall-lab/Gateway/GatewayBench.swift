@@ -5,19 +5,19 @@ import ControlLoop
 import HandsFree
 import Telephony
 
-/// What `btcall-lab gateway` does: obeys a driver, and has one ``GatewayLink`` for each headset.
+/// `btcall-lab gateway`: obeys a driver, and has one ``GatewayLink`` for each headset.
 @ControlPlane
 final class GatewayBench {
     enum Ending: Hashable, Sendable {
-        /// The driver said so, or is gone, or was told that there is no such gateway.
+        /// The driver ended it, has gone, or was told that the gateway is not supported.
         case done
-        /// What is wrong with a message.
+        /// A message is invalid; the text says why.
         case malformed(String)
     }
 
-    /// A line that is longer is no message.
+    /// A longer line is not a message.
     static let lineLimit = 1 << 20
-    /// What may wait for a driver that does not read.
+    /// Most bytes queued for a driver that does not read.
     private static let outputLimit = 1 << 22
 
     private let control: RFCOMMChannel
@@ -26,18 +26,18 @@ final class GatewayBench {
     private var ending: Ending?
     private var waiter: CheckedContinuation<Ending, Never>?
 
-    /// nil before `configure`. What changes for all headsets is changed here too, for those that come.
+    /// Nil before `configure`. Changes that apply to all headsets are made here, too, for later headsets.
     private var configuration: AudioGatewayConfiguration?
     private var calls = CallSnapshot.empty
-    /// The index in +CLCC of each call.
+    /// The +CLCC index of each call.
     private var indices: [CallID: Int] = [:]
     private var startedAt: [CallID: Instant] = [:]
     private var links: [Int: GatewayLink] = [:]
-    /// What was learnt of each headset in earlier connections.
+    /// Codecs learnt about each headset in earlier connections.
     private var memories: [Int: CodecMemory] = [:]
     private var lastID = 0
 
-    /// - Parameter descriptor: of the control connection; ownership passes.
+    /// - Parameter descriptor: the control connection; ownership passes.
     init(control descriptor: Int32) throws(SystemError) {
         control = try RFCOMMChannel(descriptor: descriptor, outputLimit: Self.outputLimit)
         control.onBytes = { [weak self] bytes in self?.received(bytes) }
@@ -48,7 +48,7 @@ final class GatewayBench {
         }
     }
 
-    /// Until the end; what was said last is out then.
+    /// Runs until the end; all messages have been sent then.
     func run() async -> Ending {
         let ending: Ending
         if let already = self.ending {
@@ -67,7 +67,7 @@ final class GatewayBench {
     private func end(_ ending: Ending) {
         guard self.ending == nil else { return }
         self.ending = ending
-        // What links still say has no reader.
+        // Nobody reads further messages of the links.
         for link in links.sorted(by: { $0.key < $1.key }).map(\.value) { link.end(.ourselves) }
         waiter?.resume(returning: ending)
         waiter = nil
@@ -132,13 +132,13 @@ final class GatewayBench {
             remember(event)
             links[number]?.happened(event)
         case .reply(let id, let outcome):
-            // One that nobody waits for any more changes nothing.
+            // An answer to an unknown request changes nothing.
             _ = links.values.first { $0.replied(id, outcome) }
         case .quit, .configure: break
         }
     }
 
-    /// What is true of the box, for headsets that come later.
+    /// Keeps the box's state for headsets that connect later.
     private func remember(_ event: GatewayMessage.Event) {
         switch event {
         case .indicators(let values):
@@ -155,7 +155,7 @@ final class GatewayBench {
 
     // MARK: Calls
 
-    /// Calls keep their index; one whose id is none of 1…7 gets the lowest that is free.
+    /// Calls keep their index; a call whose id is not in 1…7 gets the lowest free one.
     private func take(_ table: [GatewayCall]) {
         let ids = Set(table.map(\.id))
         indices = indices.filter { ids.contains($0.key) }
@@ -182,7 +182,7 @@ final class GatewayBench {
     // MARK: Links
 
     private func open(_ number: Int, _ path: String) throws(MessageRefusal) {
-        // The headset comes anew before its end was noticed.
+        // The headset reconnects before its end was noticed.
         links[number]?.end(.peer)
         guard var configuration else { return }
         configuration.codecMemory = memories[number] ?? CodecMemory()
@@ -211,7 +211,7 @@ final class GatewayBench {
         return lastID
     }
 
-    /// The last number is the box's.
+    /// Keeps the last dialled number, which belongs to the box.
     private func dialed(_ number: String) {
         configuration?.lastDialed = number
         for link in links.values { link.setLastDialed(number) }

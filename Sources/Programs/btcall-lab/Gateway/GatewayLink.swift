@@ -4,19 +4,19 @@ import ControlLoop
 import HandsFree
 import Telephony
 
-/// One headset of `btcall-lab gateway`: a stream socket, the daemon's Audio Gateway machine, and nothing else.
+/// One headset of `btcall-lab gateway`: a stream socket and the daemon's Audio Gateway machine, nothing else.
 ///
-/// All that the machine wants is done in its order before the next input. What the outside is not asked about has happened
-/// when it is told: an audio link that is accepted is open, one that is disconnected is closed, a tone is sent.
+/// The machine's actions are performed in order before the next input. Actions that the driver is only notified of have
+/// already happened then: an accepted audio link is open, a disconnected one is closed, a tone is sent.
 @ControlPlane
 final class GatewayLink {
-    /// What the bench does for a link.
+    /// Services of the bench for a link.
     struct Outside {
         let report: @ControlPlane (GatewayReport) -> Void
-        /// Gives the next id of a request.
+        /// Returns the next id of a request.
         let nextID: @ControlPlane () -> Int
         let dialed: @ControlPlane (String) -> Void
-        /// The link is over; nothing follows.
+        /// The link has ended; nothing follows.
         let ended: @ControlPlane () -> Void
     }
 
@@ -26,7 +26,7 @@ final class GatewayLink {
     private enum Request {
         case command(GatewayRequestID, CallRequest)
         case audio(VoiceCodec)
-        /// Audio that was given up meanwhile.
+        /// An audio connection that was given up meanwhile.
         case abandonedAudio
 
         var isAudio: Bool {
@@ -37,7 +37,7 @@ final class GatewayLink {
         }
     }
 
-    /// What follows from an action, as an input of its own.
+    /// A consequence of an action, handled as an input of its own.
     private enum FollowUp {
         case toneSent(GatewayRequestID)
         case audioOpened(VoiceCodec)
@@ -55,10 +55,10 @@ final class GatewayLink {
     private var isEstablished = false
     private var isOver = false
     private var isAudioUp = false
-    /// We disconnected, and the driver may still say that it is closed; until the next link is up.
+    /// We disconnected, and the driver may still report the close; until the next link is up.
     private var isCloseOwed = false
 
-    /// - Parameter descriptor: of the headset's stream; ownership passes.
+    /// - Parameter descriptor: the headset's stream; ownership passes.
     init(
         number: Int, descriptor: Int32, gateway: AudioGateway, outside: Outside
     ) throws(SystemError) {
@@ -78,7 +78,7 @@ final class GatewayLink {
         input { gateway, now in gateway.start(at: now) }
     }
 
-    /// What was learnt of the headset's codecs.
+    /// Codecs learnt about the headset.
     var codecMemory: CodecMemory { gateway.codecMemory }
 
     // MARK: From the driver
@@ -91,7 +91,7 @@ final class GatewayLink {
         gateway.setLastDialed(number)
     }
 
-    /// - Returns: whether the request is one of this link.
+    /// - Returns: whether the request belongs to this link.
     func replied(_ id: Int, _ outcome: AudioGateway.RequestOutcome) -> Bool {
         guard let request = requests.removeValue(forKey: id) else { return false }
         switch (request, outcome) {
@@ -133,7 +133,7 @@ final class GatewayLink {
     private func audioClosed() {
         let pending = requests.first { $0.value.isAudio }
         guard pending == nil || !isCloseOwed else {
-            // The end of the link before this one.
+            // This is the end of the previous link.
             isCloseOwed = false
             return
         }
@@ -180,7 +180,7 @@ final class GatewayLink {
             tell(.audioAccepted(codec))
             followUps.append(.audioOpened(codec))
         case .rejectAudio:
-            // Nobody accepts it: that is all there is to say.
+            // The driver has no message for it.
             break
         case .setDeadline(let deadline): setDeadline(deadline)
         case .event(.established):
@@ -234,13 +234,14 @@ final class GatewayLink {
 
     // MARK: The end
 
-    /// The headset is gone, or we send it away. Calls are untouched; audio that outlives the connection is disconnected.
+    /// The headset has gone, or we disconnect it. Calls are not affected; audio that outlives the connection is
+    /// disconnected.
     func end(_ cause: End) {
         guard !isOver else { return }
         isOver = true
         timer?.cancel()
         channel.close()
-        // The machine has nothing more to do for a connection that is gone.
+        // The machine has nothing left to do for a lost connection.
         _ = gateway.connectionLost()
         let isAudioPending = requests.contains { $0.value.isAudio }
         if cause != .radio, isAudioUp || isAudioPending { tell(.audioDisconnected) }

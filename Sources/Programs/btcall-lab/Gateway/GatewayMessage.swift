@@ -3,7 +3,7 @@ import CommandKit
 import HandsFree
 import Telephony
 
-/// One message of the driver of `btcall-lab gateway`.
+/// One message from the driver of `btcall-lab gateway`.
 enum GatewayMessage: Hashable, Sendable {
     case configure(GatewaySetup)
     case linkUp(Int, path: String)
@@ -12,7 +12,7 @@ enum GatewayMessage: Hashable, Sendable {
     case reply(Int, AudioGateway.RequestOutcome)
     case quit
 
-    /// What happens to one headset.
+    /// An event of one headset.
     enum Event: Hashable, Sendable {
         case audioWanted(Bool)
         /// In the order of the indicators.
@@ -23,18 +23,18 @@ enum GatewayMessage: Hashable, Sendable {
         case volume(AudioGateway.VolumeDirection, Int)
         case voiceRecognition(Bool)
         case inbandRing(Bool)
-        /// - Parameter id: any number; one that is not known changes nothing.
+        /// - Parameter id: any number; an unknown one changes nothing.
         case hfIndicator(id: Int, Bool)
     }
 }
 
-/// What `configure` says.
+/// The content of `configure`.
 struct GatewaySetup: Hashable, Sendable {
     var configuration = AudioGatewayConfiguration()
     var calls: [GatewayCall] = []
 }
 
-/// A call as the driver says it.
+/// A call as described by the driver.
 struct GatewayCall: Hashable, Sendable {
     let id: CallID
     let direction: CallDirection

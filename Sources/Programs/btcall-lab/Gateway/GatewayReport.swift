@@ -11,7 +11,7 @@ enum GatewayReport: Hashable, Sendable {
     case request(Int, link: Int, Request)
     case effect(link: Int, Effect)
 
-    /// What the outside must do.
+    /// A request to the driver.
     enum Request: Hashable, Sendable {
         case answer(CallID)
         case reject(CallID)
@@ -22,7 +22,7 @@ enum GatewayReport: Hashable, Sendable {
         case connectAudio(VoiceCodec)
     }
 
-    /// What happened.
+    /// A notification of the driver.
     enum Effect: Hashable, Sendable {
         case volume(AudioGateway.VolumeDirection, Int)
         case battery(percent: Int)
@@ -35,7 +35,7 @@ enum GatewayReport: Hashable, Sendable {
         case audioFailed
     }
 
-    /// One line of JSON and its end.
+    /// One line of JSON with its newline.
     var line: String { json.text() + "\n" }
 
     private var json: JSON {
@@ -82,14 +82,14 @@ extension GatewayReport.Effect {
 }
 
 extension GatewayReport.Request {
-    /// nil for a tone, which is an effect, and for what no headset asks for.
+    /// Returns nil for a tone, which is an effect, and for requests that no headset makes.
     init?(_ request: CallRequest) {
         switch request {
         case .answer(let id): self = .answer(id)
         case .reject(let id): self = .reject(id)
         case .hangUp(let id), .end(let id): self = .hangUp(id)
         case .dial(let number, _): self = .dial(number)
-        // The button of the Headset Profile: takes back the held call, or holds the active one.
+        // The button of the Headset Profile: resumes the held call, or holds the active one.
         case .setHeld: self = .hold(.holdActiveAndAcceptOther)
         case .threeWay(let action): self = .hold(action)
         case .responseAndHold(let value): self = .responseAndHold(value)
@@ -99,7 +99,7 @@ extension GatewayReport.Request {
 }
 
 extension GatewayReport.Effect {
-    /// nil for what has no message.
+    /// Returns nil for an event without a message.
     init?(_ event: AudioGateway.Event) {
         switch event {
         case .volume(let which, let value): self = .volume(which, value)

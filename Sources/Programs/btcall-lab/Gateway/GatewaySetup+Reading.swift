@@ -3,10 +3,10 @@ import BluetoothTypes
 import CommandKit
 import HandsFree
 
-/// The object `ag` of `configure`. What it does not say is as in the standard gateway; keys that are not known are ignored.
+/// The object `ag` of `configure`. Missing keys have the default gateway's values; unknown keys are ignored.
 extension GatewaySetup {
-    /// - Throws: `malformed` for a value of the wrong kind; `unsupported` for one of the right kind that this gateway does not
-    ///   have.
+    /// - Throws: `malformed` for a value of the wrong kind; `unsupported` for a valid value that this gateway does not
+    ///   support.
     init(_ fields: MessageFields) throws(MessageRefusal) {
         if let word = try fields.optionalText("profile") {
             guard let profile = AudioGatewayConfiguration.Profile(rawValue: word) else {
@@ -37,7 +37,7 @@ extension GatewaySetup {
         configuration.inbandRing = try fields.optionalFlag("inband_ring") ?? configuration.inbandRing
         configuration.responseAndHold = try fields.optionalFlag("response_and_hold") ?? false
         if try fields.optionalList("calls") != nil { calls = try GatewayCall.table(fields) }
-        // It is the driver that says when a request is over.
+        // The driver decides when a request has timed out.
         configuration.requestTimeout = .seconds(86400)
     }
 

@@ -3,7 +3,7 @@ import CommandKit
 import ControlLoop
 import Glibc
 
-/// A sandbox with its keys: full screen on a terminal, else lines.
+/// A sandbox operated by keys: full screen on a terminal, otherwise lines.
 @ControlPlane
 final class SandboxRun {
     private var sandbox: Sandbox?
@@ -14,7 +14,7 @@ final class SandboxRun {
     private var signals: [SignalSource] = []
     private var input: DescriptorSource?
     private var rest: [UInt8] = []
-    /// Keys that are still to be done, in order; nil is the end.
+    /// Keys to handle, in order; nil is the end.
     private var keys: [Character] = []
     private var isEnding = false
     private static let storyLength = 200
@@ -26,10 +26,9 @@ final class SandboxRun {
         view = SandboxView(state: SandboxState(bus: ""), now: .now)
     }
 
-    /// Returns after `q`, the end of the input, SIGINT, SIGTERM or SIGHUP, and gives the terminal back as it was; so it does
-    /// when it throws.
+    /// Returns after `q`, the end of the input, SIGINT, SIGTERM or SIGHUP. Restores the terminal, even when it throws.
     func run() async throws {
-        // Before any thread is started: each inherits that the control loop takes them.
+        // Before any thread starts: threads inherit the blocked signals, which the control loop handles.
         try takeSignals()
         defer {
             screen?.leave()
@@ -62,7 +61,7 @@ final class SandboxRun {
             try ControlLoop.shared.onSignal(SIGTSTP) { [weak self] in
                 screen.leave()
                 kill(getpid(), SIGSTOP)
-                // SIGCONT continues here.
+                // Continues here after SIGCONT.
                 self?.enter()
             })
     }
@@ -75,7 +74,7 @@ final class SandboxRun {
         do {
             input = try ControlLoop.shared.add(STDIN_FILENO, .readable) { [weak self] _ in self?.readLines() }
         } catch {
-            // A file is read as a whole: epoll refuses it, and it never waits.
+            // Reads a file as a whole: epoll refuses files, and they are always readable.
             while !isAtEnd { readLines() }
         }
     }
@@ -88,7 +87,7 @@ final class SandboxRun {
         draw()
     }
 
-    /// Does the keys as they come, and looks ten times a second.
+    /// Handles keys as they arrive, and updates the view ten times a second.
     private func follow() async {
         var ticks = 0
         while !isEnding {
@@ -135,7 +134,7 @@ final class SandboxRun {
         }
     }
 
-    /// Without a screen: who begins to hear something; pauses between words are not told.
+    /// Without a screen: reports who begins to hear something, ignoring pauses between words.
     private func hear(_ name: String, _ before: Int, _ now: Int) {
         let isHearing = now > SandboxView.silence
         let count = isHearing ? 0 : (quiet[name] ?? Self.quietLooks) + 1
@@ -144,7 +143,7 @@ final class SandboxRun {
         quiet[name] = count
     }
 
-    /// For how many looks in a row each device has heard nothing.
+    /// Number of consecutive updates for which each device has heard nothing.
     private var quiet: [String: Int] = [:]
     private static let quietLooks = 15
 

@@ -3,23 +3,23 @@ import CommandKit
 import ControlLoop
 import Glibc
 
-/// What `btcall-lab sandbox` shows, and how: the state and a size in, lines out.
+/// The view of `btcall-lab sandbox`: turns the state and a size into lines.
 struct SandboxView {
     var state: SandboxState
-    /// The newest last.
+    /// Newest last.
     var story: [String] = []
     var now: WallClock
 
     private static let nameColumns = 14
-    /// Those that are not beside a device.
+    /// Keys that are not shown beside a device.
     private static let keys: [SandboxKey] = [.callOut, .callIn, .answer, .end, .farEndHangsUp, .mute]
 
-    /// `size.rows` lines, the keys in the last one.
+    /// `size.rows` lines, the keys in the last row.
     func lines(_ size: TerminalScreen.Size) -> [ScreenLine] {
         guard size.rows > 0 else { return [] }
         let top = header(size) + [ScreenLine()] + route + [ScreenLine()] + devices(size) + [ScreenLine()]
         let bottom = [footer]
-        // The story has the room that is left.
+        // The story uses the remaining rows.
         let room = max(0, size.rows - top.count - bottom.count)
         var middle = story.suffix(room).map { text in
             var line = ScreenLine()
@@ -83,7 +83,7 @@ struct SandboxView {
 
     // MARK: Levels
 
-    /// Below this peak (-50 dB of full scale) it is silence.
+    /// A lower peak (-50 dB of full scale) counts as silence.
     static let silence = 100
 
     static func word(_ peak: Int) -> String { peak > silence ? "speech" : "silence" }
