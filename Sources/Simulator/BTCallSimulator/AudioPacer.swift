@@ -3,10 +3,10 @@ package import ControlLoop
 import Glibc
 import Synchronization
 
-/// The clock of all simulated links and sound cards: one thread that ticks in multiples of 2.5 ms, and sleeps while there
-/// is no stream.
+/// The clock of all simulated links and sound cards: one thread that ticks in multiples of 2.5 ms, and sleeps while there is
+/// no stream.
 ///
-/// Safe to use from any thread. What a stream played stays on record after it is cut, unless nothing is recorded.
+/// Safe to use from any thread. A stream's playback stays on record after it is cut, unless recording is off.
 package final class AudioPacer: Sendable {
     private struct State {
         var streams: [SimulatedStream] = []
@@ -16,9 +16,9 @@ package final class AudioPacer: Sendable {
         var late: [LateTick] = []
     }
 
-    /// A tick that this machine gave late: simulated devices stood still meanwhile, as no real one does.
+    /// A tick that this machine delivered late: simulated devices stood still meanwhile, which no real one does.
     package struct LateTick: Equatable, Sendable {
-        /// When it was due, in seconds since the start of the simulation.
+        /// Due time, in seconds since the start of the simulation.
         package let at: Double
         package let milliseconds: Int
 
@@ -28,20 +28,20 @@ package final class AudioPacer: Sendable {
         }
     }
 
-    /// A tick counts as late from here on: three blocks of audio have room for less.
+    /// A tick counts as late from this delay on: three blocks of audio bridge a shorter one.
     private static let lateness: Int64 = 15_000_000
-    /// Of a machine that is late all the time the first ones say enough.
+    /// Most late ticks kept: on a machine that is always late the first ones are enough.
     private static let mostLateTicks = 10_000
 
     private let state = Mutex(State())
     private let start: Int64
     private static let tick: Int64 = 2_500_000
-    /// Whether what is played is kept.
+    /// Whether playback is recorded.
     package let isRecording: Bool
-    /// Rung when a stream comes, and for the end.
+    /// Signalled when a stream is added, and for the end.
     private let bell: Int32
 
-    /// - Parameter isRecording: false for runs of hours, whose recordings nobody wants.
+    /// - Parameter isRecording: false for runs of hours without recordings.
     package init(isRecording: Bool = true) throws(SystemError) {
         self.isRecording = isRecording
         start = Self.now()
@@ -64,7 +64,7 @@ package final class AudioPacer: Sendable {
 
     deinit { close(bell) }
 
-    /// Ends the thread; streams are closed.
+    /// Ends the thread and closes the streams.
     package func stop() {
         state.withLock { state in
             state.isRunning = false
@@ -80,19 +80,19 @@ package final class AudioPacer: Sendable {
 
     private func ring() {
         var one: UInt64 = 1
-        // Can only fail when it has been rung more often than anybody counts: then it is heard anyway.
+        // Can only fail when the counter overflows; the thread wakes then, too.
         _ = write(bell, &one, MemoryLayout<UInt64>.size)
     }
 
-    /// Those so far while there was a stream, the oldest first.
+    /// Late ticks so far while there was a stream, oldest first.
     package var lateTicks: [LateTick] { state.withLock(\.late) }
 
     /// Time since the start of the simulation in nanoseconds.
     package var elapsed: Int64 { Self.now() - start }
 
-    /// Starts a link or card whose other end is at `descriptor`, which becomes the pacer's.
+    /// Starts a link or card whose other end is `descriptor`, which the pacer takes over.
     ///
-    /// - Parameter microphone: at the rate of the format, begins again at its end; empty is silence.
+    /// - Parameter microphone: samples at the format's rate, repeated; empty for silence.
     /// - Returns: the identifier for `cut` and `timeline`.
     package func attach(_ descriptor: Int32, _ format: StreamFormat, microphone: [Int16]) -> UInt32 {
         let (identifier, isFirst) = state.withLock { state in
@@ -110,8 +110,8 @@ package final class AudioPacer: Sendable {
 
     /// Stops sending and playing at once.
     ///
-    /// - Parameter keepingOpen: the descriptor stays open, as with a headset that dies without a word; it is closed when
-    ///   the returned object is let go.
+    /// - Parameter keepingOpen: keeps the descriptor open, as with a headset that dies silently; it is closed when the
+    ///   returned object is released.
     @discardableResult
     package func cut(_ identifier: UInt32, keepingOpen: Bool = false) -> AnyObject? {
         state.withLock { state in
@@ -123,26 +123,26 @@ package final class AudioPacer: Sendable {
         }
     }
 
-    /// Of the packets that the stream sends, each so many is lost on its way; 0 loses none.
+    /// Loses one of every `number` packets that the stream sends; 0 loses none.
     package func loseEach(_ number: Int, of identifier: UInt32) {
         state.withLock { state in state.streams.first { $0.identifier == identifier }?.loseEach = number }
     }
 
-    /// Lays the stream's loudspeaker on its microphone, which hears it after `milliseconds`, and nothing else.
+    /// Lays the stream's loudspeaker on its microphone, which hears it after `milliseconds` and nothing else.
     package func loopBack(_ identifier: UInt32, after milliseconds: Int) {
         state.withLock { state in
             state.streams.first { $0.identifier == identifier }?.loopBack(after: milliseconds)
         }
     }
 
-    /// What the stream has played so far.
+    /// The stream's playback so far.
     package func timeline(of identifier: UInt32) -> AudioTimeline? {
         state.withLock { state in
             state.streams.first { $0.identifier == identifier }?.timeline ?? state.finished[identifier]
         }
     }
 
-    /// The loudest sample that the stream has played since it was last asked, 0…32768; 0 for one that is not running.
+    /// Loudest sample played by the stream since the last request, 0…32768; 0 for one that is not running.
     package func takePeak(of identifier: UInt32) -> Int {
         state.withLock { state in
             guard let stream = state.streams.first(where: { $0.identifier == identifier }) else { return 0 }
@@ -168,7 +168,7 @@ package final class AudioPacer: Sendable {
         }
     }
 
-    /// Sleeps until the next tick at which a stream has something to do.
+    /// Sleeps until the next tick that a stream needs.
     ///
     /// - Returns: the number of that tick.
     private func sleep(after number: Int64) -> Int64 {

@@ -2,18 +2,18 @@ package import BluetoothTypes
 import ControlLoop
 import DBus
 
-/// `org.bluez.BatteryProviderManager1`: what programs say of a device's battery becomes its `org.bluez.Battery1`.
+/// `org.bluez.BatteryProviderManager1`: turns programs' battery reports into a device's `org.bluez.Battery1`.
 extension FakeBlueZ {
-    /// What a program has registered with `RegisterBatteryProvider`.
+    /// A registration by `RegisterBatteryProvider`.
     package struct BatteryProvider: Hashable, Sendable {
         /// Unique bus name.
         package let owner: String
-        /// The root of its objects.
+        /// Root path of its objects.
         package let path: String
         package let adapter: String
     }
 
-    /// What bluetoothd would tell of the device's battery; nil without `org.bluez.Battery1`.
+    /// The battery level that bluetoothd would report; nil without `org.bluez.Battery1`.
     package func battery(of address: BluetoothAddress) -> (percent: UInt8, source: String?)? {
         guard let path = devicePath(address), let battery = objects[path]?[FakeBlueZNames.battery],
             let percent = battery["Percentage"]?.byteValue
@@ -64,7 +64,7 @@ extension FakeBlueZ {
         follow(provider)
     }
 
-    /// As the real one does: signals first, then everything that is there.
+    /// Subscribes like the real one: signals first, then the present objects.
     private func follow(_ provider: BatteryProvider) {
         guard let bus else { return }
         let manager = FakeBlueZNames.objectManager
@@ -86,7 +86,7 @@ extension FakeBlueZ {
                 sender: provider.owner, pathNamespace: provider.path, interface: FakeBlueZNames.properties,
                 member: "PropertiesChanged", argument0: FakeBlueZNames.batteryProvider
             ) { [weak self] signal in
-                // The source is asked for once, as the real one does.
+                // Reads the source once, like the real one.
                 guard let self, signal.arguments.count == 3, let device = batteryDevices[signal.path],
                     let percent = signal.arguments[1]["Percentage"]
                 else { return }
@@ -102,7 +102,7 @@ extension FakeBlueZ {
         }
     }
 
-    /// An object of the provider appeared: it has to name a device of the adapter that has no battery yet.
+    /// Handles a new object of the provider, which must name a device of the adapter without a battery.
     private func take(_ path: String, _ properties: Value?, of provider: BatteryProvider) {
         guard batteryProviders.contains(provider), path.hasPrefix(provider.path + "/"), let properties,
             let device = properties["Device"]?.objectPathValue, device.hasPrefix(provider.adapter + "/"),

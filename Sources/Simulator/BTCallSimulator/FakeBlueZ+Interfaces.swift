@@ -8,7 +8,7 @@ extension FakeBlueZ {
         export(path, Set(interfaces.keys))
     }
 
-    /// - Parameter interfaces: only these; nil is all of the object.
+    /// - Parameter interfaces: only these interfaces; nil for all of the object.
     func export(_ path: String, _ interfaces: Set<String>? = nil) {
         let names = (objects[path] ?? [:]).keys.filter { interfaces?.contains($0) ?? true }.sorted()
         bus?.export(names.map { interface($0, at: path) }, at: path)
@@ -25,7 +25,7 @@ extension FakeBlueZ {
         return BluetoothAddress(last.dropFirst("dev_".count))
     }
 
-    /// The adapters' service records follow the registered profiles.
+    /// Updates the adapters' service records from the registered profiles.
     func publishServices() {
         let services = Set(profiles.map(\.uuid.text)).sorted()
         for path in objects.keys.sorted() where objects[path]?[FakeBlueZNames.adapter] != nil {
@@ -65,7 +65,7 @@ extension FakeBlueZ {
         watch(call.sender)
     }
 
-    /// What a program has registered is gone with it.
+    /// Removes a program's registrations when it leaves.
     func watch(_ program: String) {
         guard ownerWatches[program] == nil else { return }
         ownerWatches[program] = bus?.watchName(program) { [weak self] owner in
@@ -103,7 +103,7 @@ extension FakeBlueZ {
                 return ExportedInterface.Property(
                     property, value.typeSignature, get: get,
                     set: { [weak self] in
-                        // As with the real one, without an alias it is the name.
+                        // Like the real one: without an alias it is the name.
                         guard let self, let text = $0.stringValue else { return }
                         let alias = text.isEmpty ? objects[path]?[name]?["Name"] : .string(text)
                         set(property, alias ?? value, of: name, at: path)
@@ -184,7 +184,7 @@ extension FakeBlueZ {
         onConnected(address, headset)
     }
 
-    /// Returns when the device has come into reach.
+    /// Returns when the device is in reach.
     private func page(_ address: BluetoothAddress) async throws(BusError) {
         guard paging[address] == nil else { throw bluezError("InProgress", "In Progress") }
         paging[address] = false

@@ -5,17 +5,17 @@ package import DBus
 import Glibc
 
 extension FakeBlueZ {
-    /// A headset in reach connects the profile by itself, as when it is switched on.
+    /// Connects the profile from a headset in reach, as when it is switched on.
     ///
     /// Sets `Connected`, then hands one end of a socket pair to the program that registered the service.
     ///
     /// - Parameters:
-    ///   - service: the service of the gateway that is connected to.
-    ///   - version: of the headset's profile, as in its service record.
-    ///   - features: of its service record.
+    ///   - service: the gateway's service to connect to.
+    ///   - version: version of the headset's profile in its service record.
+    ///   - features: features in its service record.
     /// - Returns: the headset's end, non-blocking, owned by the caller. The fake keeps a duplicate to cut the link with, so
     ///   hang up with `disconnect`, or `shutdown`, before closing it.
-    /// - Throws: `org.bluez.Error.NotAvailable` if nobody registered the service; what the program answers.
+    /// - Throws: `org.bluez.Error.NotAvailable` when nobody registered the service; the program's error.
     package func connect(
         _ address: BluetoothAddress, to service: ServiceUUID = .handsFreeAudioGateway, version: UInt16 = 0x0107,
         features: UInt16 = 0
@@ -43,9 +43,9 @@ extension FakeBlueZ {
         return headset.take()
     }
 
-    /// Hands the program that serves a profile something as the connection of a headset, which it is not.
+    /// Hands a program an object as a headset's connection that is not one.
     ///
-    /// - Throws: what the program answers.
+    /// - Throws: the program's error.
     package func handOver(
         _ descriptor: PassedDescriptor, of address: BluetoothAddress, to service: ServiceUUID = .handsFreeAudioGateway
     ) async throws(BusError) {
@@ -58,15 +58,15 @@ extension FakeBlueZ {
             [.objectPath(path), .unixDescriptor(descriptor), .vardict([:])])
     }
 
-    /// The headset says good-bye, as when it is switched off: both ends are closed, `Connected` is false at once.
+    /// Disconnects the headset in order, as when it is switched off: both ends are closed, `Connected` is false at once.
     package func disconnect(_ address: BluetoothAddress) {
         cut(address)
         dropMedia(of: address)
         setConnected(false, address)
     }
 
-    /// The headset dies without a word: its connection stays silent, and only after the supervision time-out the ends are
-    /// closed and `Connected` is false.
+    /// Lets the headset die silently: its connection stays open without data, and only after the supervision timeout the
+    /// ends are closed and `Connected` is false.
     ///
     /// - Parameter delay: the kernel's default is 20 s.
     package func vanish(_ address: BluetoothAddress, noticedAfter delay: Duration) {
@@ -77,7 +77,7 @@ extension FakeBlueZ {
         }
     }
 
-    /// Whether a request to connect finds the headset.
+    /// Sets whether a request to connect finds the headset.
     package func setReachable(_ reachable: Bool, _ address: BluetoothAddress) {
         if reachable { unreachable.remove(address) } else { unreachable.insert(address) }
     }
@@ -85,7 +85,7 @@ extension FakeBlueZ {
     /// Whether the profile of this headset is connected, as far as the fake knows.
     package func isLinked(_ address: BluetoothAddress) -> Bool { links[address] != nil }
 
-    /// The user disconnects the headset: the program is asked first, then everything is closed.
+    /// Disconnects the headset for the user: asks the program first, then closes everything.
     package func requestDisconnection(_ address: BluetoothAddress) async {
         if let bus, let link = links[address], let path = devicePath(address) {
             // An error does not keep bluetoothd from disconnecting.

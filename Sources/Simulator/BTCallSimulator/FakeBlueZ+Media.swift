@@ -2,11 +2,11 @@ import BluetoothTypes
 import ControlLoop
 import DBus
 
-/// `org.bluez.Media1` and `MediaTransport1`, as bluetoothd has them for the programs of the bus.
+/// `org.bluez.Media1` and `MediaTransport1`, as bluetoothd offers them to programs on the bus.
 extension FakeBlueZ {
     package enum MediaSupport: Sendable {
         case all
-        /// `--noplugin=a2dp`: the interface is there and takes no endpoints.
+        /// `--noplugin=a2dp`: the interface exists but accepts no endpoints.
         case withoutEndpoints
         /// `--noplugin=avrcp`
         case withoutPlayers
@@ -149,7 +149,7 @@ extension FakeBlueZ {
             transport.owner = nil
             throw bluezError("Failed", "Input/output error")
         }
-        // Told after the answer.
+        // Signalled after the answer.
         ControlLoop.shared.perform { [weak self] in
             if transport.attempt == attempt, transport.owner != nil { self?.setMediaState("active", transport) }
         }
@@ -171,7 +171,7 @@ extension FakeBlueZ {
         takeBack(transport)
     }
 
-    /// The volume is set by a program: the headset takes it over.
+    /// Sets the volume for a program: the headset adopts it.
     func volumeAsked(_ value: Value, _ path: String) throws(BusError) {
         guard let volume = value.uint16Value, volume <= 127 else {
             throw bluezError("InvalidArguments", "Invalid arguments in method call")
@@ -222,21 +222,21 @@ extension FakeBlueZ {
         media.players.removeAll(where: isGone)
     }
 
-    /// A program has left the bus.
+    /// Handles a program that has left the bus.
     func forgetMedia(of owner: String) {
         for endpoint in media.endpoints where endpoint.owner == owner { forgetEndpoint(endpoint) }
         forgetPlayers { $0.owner == owner }
         for transport in media.transports.values where transport.owner == owner { takeBack(transport) }
     }
 
-    /// An object has left the tree.
+    /// Handles an object that has left the tree.
     func forgetMedia(at path: String) {
         if let transport = media.transports.removeValue(forKey: path) { transport.close() }
         for endpoint in media.endpoints where endpoint.adapter == path { forgetEndpoint(endpoint) }
         forgetPlayers { $0.adapter == path }
     }
 
-    /// bluetoothd is being stopped properly.
+    /// Handles an orderly stop of bluetoothd.
     func releaseMedia() {
         for address in Set(media.transports.values.map(\.address)).sorted() { dropMedia(of: address) }
         for endpoint in media.endpoints {
@@ -245,7 +245,7 @@ extension FakeBlueZ {
         for player in media.players { bus?.post(player.owner, player.path, FakeBlueZNames.player, "Release") }
     }
 
-    /// bluetoothd has gone.
+    /// Handles a bluetoothd that has gone.
     func forgetMedia() {
         for transport in media.transports.values.sorted(by: { $0.path < $1.path }) {
             transport.close()

@@ -3,21 +3,20 @@ import CBTCall
 package import DBus
 import Glibc
 
-/// What headsets do with A2DP and AVRCP.
+/// Actions of headsets with A2DP and AVRCP.
 extension FakeBlueZ {
     private static let sourceUUID = ServiceUUID.audioSource
-    /// As long as the real one waits for an endpoint.
+    /// The real one's timeout for an endpoint.
     private static let endpointTimeout = Duration.seconds(3)
 
-    /// A headset connects A2DP, and bluetoothd has the endpoint that was registered first choose from what the headset
-    /// offers.
+    /// Connects A2DP from a headset; bluetoothd lets the endpoint registered first choose from the headset's capabilities.
     ///
     /// - Parameters:
-    ///   - capabilities: of SBC; any bytes, for headsets that send nonsense.
+    ///   - capabilities: SBC capabilities; any bytes, for headsets that send nonsense.
     ///   - volume: nil for a headset without absolute volume.
     ///   - delay: in tenths of a millisecond; nil for a headset that does not report it.
     /// - Returns: the object path of the transport.
-    /// - Throws: `org.bluez.Error.NotAvailable` if nobody registered an endpoint; what the program answers.
+    /// - Throws: `org.bluez.Error.NotAvailable` when nobody registered an endpoint; the program's error.
     @discardableResult
     package func configureMedia(
         of address: BluetoothAddress, capabilities: [UInt8] = [0xFF, 0xFF, 2, 53], volume: UInt16? = nil,
@@ -35,7 +34,7 @@ extension FakeBlueZ {
         return try await configureMedia(of: address, configuration: configuration, volume: volume, delay: delay)
     }
 
-    /// A headset connects A2DP and has chosen by itself.
+    /// Connects A2DP from a headset that has chosen the configuration itself.
     ///
     /// - Parameter configuration: any bytes.
     @discardableResult
@@ -54,7 +53,7 @@ extension FakeBlueZ {
         if let volume { properties["Volume"] = .uint16(volume) }
         if let delay { properties["Delay"] = .uint16(delay) }
         media.transports[path] = transport
-        // The object is there, and told of, before its endpoint hears of it.
+        // The object is present and signalled before its endpoint is called.
         add(path, [FakeBlueZNames.mediaTransport: properties])
         do throws(BusError) {
             _ = try await bus.call(
@@ -67,19 +66,19 @@ extension FakeBlueZ {
         return path
     }
 
-    /// The headset starts the stream by itself.
+    /// Starts the stream from the headset.
     package func startMedia(of address: BluetoothAddress) {
         for transport in mediaTransports(of: address) where mediaState(transport) == "idle" {
             setMediaState("pending", transport)
         }
     }
 
-    /// The headset suspends the stream: whoever has acquired it has it no more.
+    /// Suspends the stream from the headset: the program that acquired it loses it.
     package func suspendMedia(of address: BluetoothAddress) {
         for transport in mediaTransports(of: address) { takeBack(transport) }
     }
 
-    /// The headset's volume keys, 0…127; the first time is when it tells that it has absolute volume.
+    /// Sets the volume by the headset's keys, 0…127; the first time reports that it has absolute volume.
     package func setMediaVolume(_ volume: UInt16, of address: BluetoothAddress) {
         tellMedia("Volume", .uint16(volume), address)
     }
@@ -89,7 +88,7 @@ extension FakeBlueZ {
         tellMedia("Delay", .uint16(delay), address)
     }
 
-    /// Any property of the headset's streams, of any type.
+    /// Sets any property of the headset's streams, of any type.
     package func tellMedia(_ property: String, _ value: Value, _ address: BluetoothAddress) {
         for transport in mediaTransports(of: address) {
             let isNew = objects[transport.path]?[FakeBlueZNames.mediaTransport]?[property] == nil
@@ -97,15 +96,15 @@ extension FakeBlueZ {
             emit(
                 path: transport.path, interface: FakeBlueZNames.properties, member: "PropertiesChanged",
                 [.string(FakeBlueZNames.mediaTransport), .vardict([property: value]), .strings([])])
-            // An optional property that appears can be read and set from then on. The real one does not tell of the object
+            // An optional property that appears can be read and set from now on. The real one does not signal the object
             // again for it.
             if isNew { export(transport.path, [FakeBlueZNames.mediaTransport]) }
         }
     }
 
-    /// The headset presses a button: bluetoothd calls the player that was registered first, if that says that it can.
+    /// Presses a button of the headset: bluetoothd calls the player registered first, if it declares the capability.
     ///
-    /// - Parameter method: of `org.mpris.MediaPlayer2.Player`.
+    /// - Parameter method: a method of `org.mpris.MediaPlayer2.Player`.
     /// - Returns: whether a player was called.
     @discardableResult
     package func pressMedia(_ method: String, of address: BluetoothAddress) -> Bool {
@@ -125,7 +124,7 @@ extension FakeBlueZ {
         return true
     }
 
-    /// A2DP of the headset is disconnected; everything else stays.
+    /// Disconnects the headset's A2DP; everything else stays.
     package func dropMedia(of address: BluetoothAddress) {
         for transport in mediaTransports(of: address) {
             bus?.post(
@@ -140,7 +139,7 @@ extension FakeBlueZ {
         for transport in media.transports.values.sorted(by: { $0.path < $1.path }) { transport.answerStart(accepted) }
     }
 
-    /// What has come to the headset since the last time, one packet of RTP each.
+    /// Packets received by the headset since the last call, each one RTP packet.
     package func receiveMedia(of address: BluetoothAddress) -> [[UInt8]] {
         guard let transport = mediaTransports(of: address).first else { return [] }
         var packets: [[UInt8]] = []
@@ -153,7 +152,7 @@ extension FakeBlueZ {
         }
     }
 
-    /// The headset's end of the stream, for a receiver of one's own; the fake closes it with the transport.
+    /// The headset's end of the stream, for a custom receiver; the fake closes it with the transport.
     package func mediaDescriptor(of address: BluetoothAddress) -> PassedDescriptor? {
         mediaTransports(of: address).first?.headset
     }
@@ -163,7 +162,7 @@ extension FakeBlueZ {
         mediaTransports(of: address).first.flatMap { mediaState($0) }
     }
 
-    /// Who has acquired the headset's stream, by unique bus name.
+    /// The unique bus name of the program that has acquired the headset's stream.
     package func mediaOwner(of address: BluetoothAddress) -> String? {
         mediaTransports(of: address).first?.owner
     }
@@ -182,7 +181,7 @@ extension FakeBlueZ {
     ) throws(BusError) -> (bus: BusConnection, device: String, endpoint: FakeMedia.Endpoint) {
         guard let bus, let device = devicePath(address) else { throw bluezError("DoesNotExist", "no such device") }
         let adapter = adapterPath(ofDevice: device)
-        // One stream with each, as with the real one.
+        // One stream per headset, like the real one.
         let busy = media.transports.values.map(\.endpoint)
         guard
             let endpoint = media.endpoints.first(where: {

@@ -2,17 +2,17 @@ package import BluetoothTypes
 package import ControlLoop
 package import DBus
 
-/// What a device that can be found does when somebody wants to pair with it.
+/// Behaviour of a discoverable device when a program pairs with it.
 package enum PairingManner: Equatable, Sendable {
     /// Secure Simple Pairing without a question.
     case willing
-    /// It wants this PIN.
+    /// It requires this PIN.
     case pin(String)
     /// `Pair` fails with this error of bluetoothd.
     case fails(String)
 }
 
-/// Adapters that search, devices that are found, agents, bonds.
+/// Searching adapters, found devices, agents, bonds.
 @ControlPlane
 package final class FakePairing {
     struct Stranger {
@@ -29,29 +29,29 @@ package final class FakePairing {
         let capability: String
     }
 
-    /// Of devices that are not paired; `willing` where nothing is said.
+    /// Behaviour of unpaired devices; `willing` by default.
     package var manners: [BluetoothAddress: PairingManner] = [:]
-    /// Before `Pair` does anything.
+    /// Called before `Pair` does anything.
     package var onPair: (@ControlPlane (BluetoothAddress) async -> Void)?
-    /// What searching is answered with; nil: it works.
+    /// Error for searches; nil when they succeed.
     package var discoveryError: BusError?
-    /// How often a search was begun, and `Pair` was called, by address.
+    /// Number of searches, and of calls of `Pair` by address.
     package internal(set) var discoveries = 0
     package internal(set) var pairCalls: [BluetoothAddress] = []
     var strangers: [BluetoothAddress: Stranger] = [:]
-    /// The last is the default one.
+    /// The last one is the default agent.
     var agents: [Agent] = []
-    /// Who searches, by adapter.
+    /// Programs that search, by adapter.
     var searching: [String: String] = [:]
 }
 
 extension FakeBlueZ {
-    /// Whether programs have an agent that answers for pairing, and how able it is.
+    /// Capability of the default agent; nil when no program has one.
     package var agentCapability: String? { pairing.agents.last?.capability }
 
     package func isDiscovering(adapter: String = "/org/bluez/hci0") -> Bool { pairing.searching[adapter] != nil }
 
-    /// A device in pairing mode: the next search finds it, and one that goes on finds it now.
+    /// Adds a device in pairing mode: the next search finds it, and a running one finds it now.
     package func addStranger(
         _ address: BluetoothAddress, name: String, rssi: Int16 = -50,
         classOfDevice: ClassOfDevice = ClassOfDevice(bits: 0x24_0404),
@@ -62,9 +62,9 @@ extension FakeBlueZ {
         if isDiscovering(adapter: adapter) { find(address) }
     }
 
-    /// A device pairs by itself, as many do when they are switched on for the first time.
+    /// Pairs from the device's side, as many do when they are switched on for the first time.
     ///
-    /// - Returns: whether it was let.
+    /// - Returns: whether pairing was allowed.
     package func beginPairing(_ address: BluetoothAddress) async -> Bool {
         if devicePath(address) == nil { find(address) }
         guard let path = devicePath(address) else { return false }
@@ -77,7 +77,7 @@ extension FakeBlueZ {
         return true
     }
 
-    /// What a service of an untrusted device is answered.
+    /// Asks for authorisation of an untrusted device's service.
     package func authorize(_ service: ServiceUUID, of address: BluetoothAddress) async -> Bool {
         guard let path = devicePath(address) else { return false }
         return (try? await askAgent("AuthorizeService", [.objectPath(path), .string(service.text)])) != nil
@@ -110,7 +110,7 @@ extension FakeBlueZ {
             properties: ["Paired": false, "Trusted": false, "ServicesResolved": false, "RSSI": .int16(stranger.rssi)])
     }
 
-    /// Devices stay for a while, without a strength.
+    /// Keeps devices for a while, without a signal strength.
     private func endDiscovery(_ adapter: String) {
         guard pairing.searching.removeValue(forKey: adapter) != nil else { return }
         set("Discovering", .bool(false), of: FakeBlueZNames.adapter, at: adapter)

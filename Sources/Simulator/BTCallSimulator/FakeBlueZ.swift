@@ -3,64 +3,65 @@ package import ControlLoop
 package import DBus
 import Glibc
 
-/// An `org.bluez` without a radio: adapters, devices and profiles on a bus of its own, for tests, for the demo, and for
-/// people who test their box without headsets.
+/// An `org.bluez` without a radio: adapters, devices and profiles on a private bus, for tests, for the demo, and for testing
+/// a box without headsets.
 ///
-/// A headset's RFCOMM connection is a pair of sockets: one end goes to the program that registered the profile, the other
-/// to the caller. Everything happens on the control loop.
+/// A headset's RFCOMM connection is a pair of sockets: one end goes to the program that registered the profile, the other to
+/// the caller. Everything happens on the control loop.
 @ControlPlane
 package final class FakeBlueZ {
-    /// What a program has registered with `RegisterProfile`.
+    /// A registration by `RegisterProfile`.
     package struct Profile: Equatable, Sendable {
         /// Unique bus name.
         package let owner: String
         package let path: String
         package let uuid: ServiceUUID
-        /// As the program wrote it: like bluetoothd 5.66 the fake takes two spellings for two services.
+        /// As written by the program: like bluetoothd 5.66 the fake treats two spellings as two services.
         package let uuidText: String
         package let options: [String: Value]
     }
 
     struct Link {
-        /// A duplicate of the headset's end: what cuts both ends off.
+        /// A duplicate of the headset's end, used to cut both ends off.
         let headset: PassedDescriptor
         let profile: Profile
     }
 
-    /// Called when a program connects a headset that is in reach (`ConnectProfile`, `Connect`): the headset's end of the
+    /// Called when a program connects a headset in reach (`ConnectProfile`, `Connect`) with the headset's end of the
     /// connection, owned by the handler. Without a handler such requests are refused.
     package var onConnected: (@ControlPlane (BluetoothAddress, Int32) -> Void)?
-    /// Asked first when a program connects one profile of a headset: true when it has seen to that, an error to refuse it.
+    /// Called first when a program connects one profile of a headset: returns true when it has handled the request, throws
+    /// to refuse it.
     package var onProfileRequest: (@ControlPlane (BluetoothAddress, ServiceUUID) async throws(BusError) -> Bool)?
-    /// How long `Connect` takes to find that a headset is out of reach; the real one takes 5.1 s.
+    /// Time that `Connect` takes to find a headset out of reach; the real one takes 5.1 s.
     package var pageTimeout = Duration.zero
-    /// A profile is registered when this returns: for a bluetoothd that takes its time.
+    /// Delays a registration until it returns: for a slow bluetoothd.
     package var onRegistration: (@ControlPlane () async -> Void)?
-    /// How much of what a program sends to a headset the kernel keeps while the headset reads nothing, in bytes; nil: as much
-    /// as it does by default. Of connections from then on.
+    /// Kernel buffer in bytes for data to a headset that does not read; nil for the default. Applies to later connections.
     package var outputBuffer: Int32?
     package internal(set) var profiles: [Profile] = [] {
         didSet { publishServices() }
     }
-    /// Calls of `Disconnect` and of the like are answered, not recorded; these are the profiles asked for, in order.
+    /// The profiles that programs asked to connect, in order; other calls such as `Disconnect` are answered and not
+    /// recorded.
     package internal(set) var connectRequests: [ServiceUUID] = []
 
-    /// The devices that were asked to be connected with all their profiles (`Connect`), in order.
+    /// Devices that programs asked to connect with all profiles (`Connect`), in order.
     package internal(set) var pages: [BluetoothAddress] = []
-    /// Those that are being paged, and whether that was given up (`Disconnect`).
+    /// Devices being paged, and whether the page was cancelled (`Disconnect`).
     package internal(set) var paging: [BluetoothAddress: Bool] = [:]
 
-    /// Whether adapters take battery levels from programs; bluetoothd's do with experimental features only.
+    /// Whether adapters accept battery levels from programs; bluetoothd's do with experimental features only.
     package var takesBatteries = true {
         didSet { publishBatteryManagers() }
     }
     package internal(set) var batteryProviders: [BatteryProvider] = []
 
-    /// Which of A2DP and AVRCP bluetoothd has.
+    /// The parts of A2DP and AVRCP that bluetoothd supports.
     package var mediaSupport = MediaSupport.all {
         didSet { publishMedia() }
     }
-    /// How headsets and bluetoothd behave with A2DP, and what came of it.
+    /// Behaviour of headsets and bluetoothd with A2DP, and its results.
     package let media = FakeMedia()
 
     /// Searching and pairing.
@@ -73,7 +74,7 @@ package final class FakeBlueZ {
     var links: [BluetoothAddress: Link] = [:]
     var unreachable: Set<BluetoothAddress> = []
     var ownerWatches: [String: Subscription] = [:]
-    /// The devices that objects of battery providers speak of, by the objects' paths.
+    /// Devices of battery providers' objects, by the objects' paths.
     var batteryDevices: [String: String] = [:]
     var batterySignals: [BatteryProvider: [Subscription]] = [:]
 
@@ -84,7 +85,7 @@ package final class FakeBlueZ {
 
     package var isRunning: Bool { bus != nil }
 
-    /// Connects, exports all objects and takes the name.
+    /// Connects, exports all objects and takes the bus name.
     package func start() async throws(BusError) {
         guard bus == nil else { return }
         let connection = try BusConnection(address)
@@ -104,7 +105,7 @@ package final class FakeBlueZ {
     /// Leaves the bus. Profiles are forgotten; adapters, devices and the headsets' connections stay, as the kernel keeps
     /// them when bluetoothd dies.
     ///
-    /// - Parameter releasing: says good-bye to the profiles first, as bluetoothd does when it is stopped properly.
+    /// - Parameter releasing: releases the profiles first, as bluetoothd does in an orderly stop.
     package func stop(releasing: Bool = false) {
         guard let connection = bus else { return }
         if releasing {
@@ -124,7 +125,7 @@ package final class FakeBlueZ {
         connection.close()
     }
 
-    /// bluetoothd is killed, and started again after a while.
+    /// Kills bluetoothd and starts it again after a pause.
     package func restart(after pause: Duration = .zero) async throws(BusError) {
         stop()
         if pause > .zero { await ControlLoop.shared.sleep(for: pause) }
@@ -152,10 +153,10 @@ package final class FakeBlueZ {
         return path
     }
 
-    /// A paired headset, in reach and not connected.
+    /// Adds a paired headset, in reach and not connected.
     ///
     /// - Parameters:
-    ///   - properties: replace or complete those of `org.bluez.Device1`, of any type: for malformed ones, too.
+    ///   - properties: replace or complete those of `org.bluez.Device1`, of any type, including malformed ones.
     /// - Returns: the object path.
     @discardableResult
     package func addHeadset(
@@ -175,7 +176,7 @@ package final class FakeBlueZ {
         return path
     }
 
-    /// Takes the device, or the adapter, out of the tree, as after `RemoveDevice` or when a dongle is pulled.
+    /// Removes the device or adapter from the tree, as after `RemoveDevice` or when a dongle is pulled.
     package func remove(path: String) {
         for removed in objects.keys.sorted(by: >) where removed == path || removed.hasPrefix(path + "/") {
             if let device = deviceAddress(of: removed) { cut(device) }
@@ -198,13 +199,13 @@ package final class FakeBlueZ {
         }
     }
 
-    /// Sets the radio link's state alone; no profile comes with it.
+    /// Sets the state of the radio link alone, without any profile.
     package func setConnected(_ connected: Bool, _ address: BluetoothAddress) {
         guard let path = devicePath(address) else { return }
         set("Connected", .bool(connected), of: FakeBlueZNames.device, at: path)
     }
 
-    /// What bluetoothd itself says of the battery, per cent.
+    /// Sets the battery level reported by bluetoothd itself, in per cent.
     package func setBattery(_ percent: UInt8, _ address: BluetoothAddress) {
         guard let path = devicePath(address) else { return }
         if objects[path]?[FakeBlueZNames.battery] != nil {
@@ -214,19 +215,19 @@ package final class FakeBlueZ {
         }
     }
 
-    /// Sets any property, of any type, and tells the bus.
+    /// Sets any property, of any type, and signals it.
     package func set(_ name: String, _ value: Value, of interface: String = "org.bluez.Device1", at path: String) {
         guard objects[path]?[interface]?[name] != nil, objects[path]?[interface]?[name] != value else { return }
         objects[path]?[interface]?[name] = value
         bus?.propertiesChanged(path: path, interface: interface, [name])
     }
 
-    /// Sends any signal from bluetoothd's place: for what a broken one would send.
+    /// Sends any signal as bluetoothd: for broken ones.
     package func emit(path: String, interface: String, member: String, _ arguments: [Value]) {
         bus?.emit(path: path, interface: interface, member: member, arguments)
     }
 
-    /// Another program seems to have registered the service: `RegisterProfile` answers "UUID already registered".
+    /// Pretends that another program has registered the service: `RegisterProfile` answers "UUID already registered".
     package func occupy(_ uuid: ServiceUUID) {
         profiles.append(Profile(owner: "", path: "/occupied", uuid: uuid, uuidText: uuid.text, options: [:]))
     }

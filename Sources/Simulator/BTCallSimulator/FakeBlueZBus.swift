@@ -3,11 +3,11 @@ package import DBus
 import Foundation
 import Glibc
 
-/// A message bus of one's own for a fake: a `dbus-daemon` with no services and no restrictions, that ends with this
-/// process at the latest.
+/// A private message bus for a fake: a `dbus-daemon` without services and restrictions, which ends with this process at the
+/// latest.
 @ControlPlane
 package final class FakeBlueZBus {
-    /// What clients connect to.
+    /// The address for clients.
     package let address: BusAddress
     private var keeper: pid_t = 0
     private var lifeline: Int32 = -1
@@ -35,7 +35,7 @@ package final class FakeBlueZBus {
         """
     }
 
-    /// The shell ends the daemon when its standard input ends: when the bus is stopped, and when this process dies.
+    /// The shell ends the daemon when its standard input is closed: when the bus is stopped, and when this process dies.
     private static let script = """
         exec 3<&0
         dbus-daemon --config-file="$1" --nofork --nopidfile --print-address=1 </dev/null 2>/dev/null 3<&- &
@@ -48,8 +48,8 @@ package final class FakeBlueZBus {
     ///
     /// - Parameters:
     ///   - rules: further rules of its policy, such as `<deny own="org.btcall"/>`.
-    ///   - policies: `<policy>` elements besides, as of a service's own file.
-    ///   - services: a directory of service files, whose programs it starts when they are called; nil has none.
+    ///   - policies: further `<policy>` elements, such as those of a service's own file.
+    ///   - services: a directory of service files, whose programs it starts on demand; nil for none.
     package init(rules: String = "", policies: String = "", services: String? = nil) throws(SystemError) {
         let path = "/tmp/btcall-bus-\(getpid())-\(UInt32.random(in: 0...UInt32.max))"
         configuration = Self.configuration(path, rules, policies, services)
@@ -60,7 +60,7 @@ package final class FakeBlueZBus {
         try launch(path + ".conf")
     }
 
-    /// The bus at the same address again, after `stop()`.
+    /// Starts the bus again at the same address, after `stop()`.
     package func start() throws(SystemError) {
         guard lifeline < 0 else { return }
         try launch("/tmp/btcall-bus-\(getpid())-\(UInt32.random(in: 0...UInt32.max)).conf")
@@ -78,7 +78,7 @@ package final class FakeBlueZBus {
         defer { posix_spawn_file_actions_destroy(&actions) }
         posix_spawn_file_actions_adddup2(&actions, input.reading, 0)
         posix_spawn_file_actions_adddup2(&actions, output.writing, 1)
-        // The control loop's thread blocks signals; the bus must be able to hear SIGTERM.
+        // The control loop's thread blocks signals; the bus must receive SIGTERM.
         var attributes = posix_spawnattr_t()
         posix_spawnattr_init(&attributes)
         defer { posix_spawnattr_destroy(&attributes) }
@@ -106,7 +106,7 @@ package final class FakeBlueZBus {
 
     isolated deinit { stop() }
 
-    /// Ends the bus; every client is disconnected. A second call does nothing.
+    /// Ends the bus and disconnects every client. A second call does nothing.
     package func stop() {
         guard lifeline >= 0 else { return }
         _ = close(lifeline)

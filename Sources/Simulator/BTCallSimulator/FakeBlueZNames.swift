@@ -1,4 +1,4 @@
-/// The names of BlueZ that the fake answers to.
+/// Names of BlueZ that the fake implements.
 enum FakeBlueZNames {
     static let service = "org.bluez"
     static let managerPath = "/org/bluez"

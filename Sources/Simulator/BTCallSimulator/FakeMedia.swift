@@ -4,11 +4,10 @@ package import ControlLoop
 package import DBus
 import Glibc
 
-/// A2DP as the fake bluetoothd and its headsets have it: what programs have registered, the streams, and how headsets take
-/// them.
+/// A2DP of the fake bluetoothd and its headsets: registrations of programs, streams, and the headsets' behaviour.
 @ControlPlane
 package final class FakeMedia {
-    /// What a program has registered with `RegisterEndpoint`.
+    /// A registration by `RegisterEndpoint`.
     package struct Endpoint: Equatable, Sendable {
         /// Unique bus name.
         package let owner: String
@@ -20,7 +19,7 @@ package final class FakeMedia {
         package let reportsDelay: Bool
     }
 
-    /// What a program has registered with `RegisterPlayer`, with what it has told since.
+    /// A registration by `RegisterPlayer`, with the program's later updates.
     package struct Player: Equatable, Sendable {
         package let owner: String
         package let path: String
@@ -28,31 +27,31 @@ package final class FakeMedia {
         package internal(set) var properties: [String: Value]
     }
 
-    /// What a headset answers when a stream is to be started.
+    /// A headset's answer to the start of a stream.
     package enum StartAnswer: Sendable {
         case accepts, refuses
-        /// Nothing, until `answerStarts(_:)`.
+        /// No answer, until `answerStarts(_:)`.
         case nothing
     }
 
-    /// What `RegisterEndpoint` answers; nil: as it is right.
+    /// Error of `RegisterEndpoint`; nil for success.
     package var endpointError: BusError?
-    /// What `RegisterPlayer` answers.
+    /// Error of `RegisterPlayer`; nil for success.
     package var playerError: BusError?
-    /// A bluetoothd that takes `DelayReporting` for an error.
+    /// Whether bluetoothd treats `DelayReporting` as an error.
     package var refusesDelayReporting = false
-    /// Whether the headsets' own endpoints are to be seen (`/org/bluez/hci0/dev_…/sep1`), as in newer versions.
+    /// Whether the headsets' own endpoints are visible (`/org/bluez/hci0/dev_…/sep1`), as in newer versions.
     package var showsRemoteEndpoints = true
     package var startAnswer = StartAnswer.accepts
-    /// A stream is released when this returns: for headsets that take their time.
+    /// Delays the release of a stream until it returns: for slow headsets.
     package var onRelease: (@ControlPlane () async -> Void)?
-    /// Bytes of a packet from and to the headset.
+    /// Packet sizes from and to the headset in bytes.
     package var readMTU: UInt16 = 672
     package var writeMTU: UInt16 = 895
 
     package internal(set) var endpoints: [Endpoint] = []
     package internal(set) var players: [Player] = []
-    /// `Acquire`, `TryAcquire` and `Release`, in order, whatever was answered.
+    /// Calls of `Acquire`, `TryAcquire` and `Release`, in order, with any answer.
     package internal(set) var requests: [String] = []
     var transports: [String: Transport] = [:]
     var playerSignals: [String: Subscription] = [:]
@@ -66,10 +65,10 @@ package final class FakeMedia {
         let path: String
         let address: BluetoothAddress
         let endpoint: Endpoint
-        /// The gateway's end, as every acquisition gets it, and the headset's.
+        /// The gateway's end, which every acquisition receives, and the headset's.
         let socket: PassedDescriptor
         let headset: PassedDescriptor
-        /// Who has acquired it, or is about to.
+        /// The program that has acquired it, or is acquiring it.
         var owner: String?
         var attempt = 0
         var starting: CheckedContinuation<Bool, Never>?
@@ -88,7 +87,7 @@ package final class FakeMedia {
             headset = PassedDescriptor(taking: ends[1])
         }
 
-        /// The headset's answer to the start, or that there will be none.
+        /// Handles the headset's answer to the start, or its absence.
         func answerStart(_ accepted: Bool) {
             let waiting = starting
             starting = nil

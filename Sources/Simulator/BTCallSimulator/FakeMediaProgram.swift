@@ -1,15 +1,15 @@
 package import ControlLoop
 package import DBus
 
-/// Another program that streams music to headsets, as BlueALSA does: an endpoint of its own with the fake bluetoothd.
+/// Another program that streams music to headsets, like BlueALSA: has its own endpoint at the fake bluetoothd.
 @ControlPlane
 package final class FakeMediaProgram {
     package let bus: BusConnection
     private let path = "/foreign/sbc"
-    /// The streams that were set up with it, by object path.
+    /// Object paths of the streams set up with it.
     package private(set) var transports: [String] = []
 
-    /// - Parameter name: what it is known by on the bus; nil for a program that nobody knows.
+    /// - Parameter name: its well-known bus name; nil for none.
     package init(on address: BusAddress, name: String? = "org.bluealsa") async throws(BusError) {
         bus = try BusConnection(address)
         if let name { try await bus.requestName(name) }
@@ -28,17 +28,17 @@ package final class FakeMediaProgram {
             ])
     }
 
-    /// Starts to stream.
+    /// Starts streaming.
     package func acquire(_ transport: String) async throws(BusError) {
         _ = try await bus.call(FakeBlueZNames.service, transport, FakeBlueZNames.mediaTransport, "Acquire")
     }
 
-    /// Stops to stream.
+    /// Stops streaming.
     package func release(_ transport: String) async throws(BusError) {
         _ = try await bus.call(FakeBlueZNames.service, transport, FakeBlueZNames.mediaTransport, "Release")
     }
 
-    /// Leaves the bus: what it has registered goes with it.
+    /// Leaves the bus, which removes its registrations.
     package func leave() { bus.close() }
 
     private func endpoint() -> ExportedInterface {

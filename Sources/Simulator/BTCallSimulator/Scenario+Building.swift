@@ -1,9 +1,9 @@
 package import BluetoothTypes
 package import Routing
 
-/// Scenarios that are made by a program: tests that vary times, order and configuration.
+/// Scenarios built by a program: for tests that vary times, order and configuration.
 extension Scenario {
-    /// A scenario that expects nothing; the silence of its calls is not checked.
+    /// A scenario without expectations; the silence of its calls is not checked.
     ///
     /// - Parameter events: in the order of their times.
     package static func course(
@@ -14,7 +14,7 @@ extension Scenario {
             given: given, steps: events.map { Step(time: $0.time, action: .event($0.record)) })
     }
 
-    /// The events of the scenario in their order, without marks and expectations.
+    /// The events of the scenario in order, without marks and expectations.
     package var events: [(time: Instant, record: EventRecord)] {
         steps.compactMap { step in
             if case .event(let record) = step.action { (step.time, record) } else { nil }
@@ -23,17 +23,17 @@ extension Scenario {
 }
 
 extension ScenarioFile {
-    /// What `expect` understands.
+    /// The words that `expect` accepts.
     package static var expectationWords: [String] { ScenarioObservable.names }
 }
 
 extension Scenario.Given {
-    /// What holds where a scenario says nothing.
+    /// The defaults of a scenario.
     package static var usual: Scenario.Given { Scenario.Given() }
 }
 
 extension Scenario.HeadsetModel {
-    /// A headset as it is where a scenario says nothing.
+    /// The defaults of a headset.
     package static func usual(_ address: BluetoothAddress) -> Scenario.HeadsetModel {
         Scenario.HeadsetModel(address: address)
     }

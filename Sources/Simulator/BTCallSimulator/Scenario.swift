@@ -3,19 +3,19 @@ public import Foundation
 import JSONText
 package import Routing
 
-/// One course of events with what must hold along it (routing policy §15).
+/// A sequence of events with expectations (docs/inside/Routing.md §15).
 public struct Scenario: Sendable {
     public let id: String
     public let title: String
     public let tags: [String]
     public let source: String?
-    /// The call is legitimately without a path at times, so that the silence is not checked.
+    /// Whether the call may be without a path at times, so that silence is not checked.
     public let mayBeSilent: Bool
-    /// Its times must not be varied.
+    /// Whether its times must not be varied.
     public let exactTiming: Bool
-    /// A recording: it holds the completions of links itself, so that no headset is modelled.
+    /// Whether it is a recording: it contains the completions of links, so that no headset is modelled.
     public let isRecorded: Bool
-    /// Of a recording: the time of day at its zero.
+    /// For a recording: the time of day at its zero.
     public internal(set) var startedAt: Date?
     package let given: Given
     package let steps: [Step]
@@ -31,11 +31,11 @@ public struct Scenario: Sendable {
         package var defaultDevice = AudioDevice.none
         package var started = true
         package var configuration = RoutingConfiguration()
-        /// Of a recording: the policy before the first step, in place of all else.
+        /// For a recording: the policy before the first step, instead of everything else.
         package var state: RoutingPolicy?
     }
 
-    /// How a headset behaves.
+    /// Behaviour of a headset.
     package struct HeadsetModel: Sendable {
         package let address: BluetoothAddress
         package var profiles: [LinkMode] = [.hfp, .a2dp]
@@ -46,10 +46,10 @@ public struct Scenario: Sendable {
         package var script: [LinkOutcome] = []
     }
 
-    /// What becomes of one request for a link.
+    /// Outcome of one request for a link.
     package enum LinkOutcome: Hashable, Sendable {
         case opens
-        /// Opens, and is closed by the headset after a while.
+        /// Opens, and the headset closes it after this time.
         case opensFor(Duration)
         case refuses
         case hangs
@@ -69,12 +69,12 @@ public struct Scenario: Sendable {
 
     package struct Expectation: Sendable {
         let observable: ScenarioObservable
-        /// In the form that `ScenarioObservable.normalized` gives.
+        /// In the form returned by `ScenarioObservable.normalized`.
         let value: JSON
     }
 }
 
-/// The placeholder addresses of scenarios: `H1` stands for an address, and is printed for it.
+/// The placeholder addresses of scenarios: `H1` stands for an address, and is printed instead of it.
 enum ScenarioAddress {
     private static let base: UInt64 = 0x0200_0000_0000
 
@@ -100,7 +100,7 @@ enum ScenarioAddress {
         return parse(text)?.description ?? text
     }
 
-    /// Puts placeholders where their addresses stand.
+    /// Replaces addresses with their placeholders.
     static func abbreviated(_ text: String, _ addresses: [BluetoothAddress]) -> String {
         var result = text
         for address in addresses {

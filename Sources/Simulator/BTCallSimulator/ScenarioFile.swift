@@ -1,13 +1,13 @@
 public import Foundation
 import JSONText
 
-/// A file of scenarios in the format `btcall-scenario/1` (routing policy §15).
+/// A file of scenarios in the format `btcall-scenario/1` (docs/inside/Routing.md §15).
 public struct ScenarioFile: Sendable {
     public let scenarios: [Scenario]
 
     /// Reads a file's content.
     ///
-    /// - Throws: `ScenarioError` for anything that is not understood: unknown keys, events and devices are refused.
+    /// - Throws: `ScenarioError` for an unknown key, event or device, or any other error.
     public init(_ data: Data) throws(ScenarioError) {
         let value: JSON
         do throws(JSONError) {
@@ -19,16 +19,16 @@ public struct ScenarioFile: Sendable {
     }
 }
 
-/// Why a scenario was refused: the writer's mistake, in the file that was given.
+/// Reason why a scenario was refused: an error in the file.
 public struct ScenarioError: Error, Hashable, Sendable, CustomStringConvertible {
     /// The scenario's identifier; nil outside scenarios.
     public let scenario: String?
     /// The step, counted from 1; nil outside steps.
     public let step: Int?
-    /// What is wrong, and what would be accepted.
+    /// The error, and what is accepted.
     public let text: String
 
-    /// `R001 step 4: unknown event …; accepted: …`
+    /// For example `R001 step 4: unknown event …; accepted: …`.
     public var description: String {
         var place = scenario ?? ""
         if let step { place += place.isEmpty ? "step \(step)" : " step \(step)" }

@@ -1,7 +1,7 @@
 import BluetoothTypes
 import Routing
 
-/// How the headsets of a scenario answer requests for their link, in virtual time (routing policy §15, link model).
+/// Answers of a scenario's headsets to requests for their link, in virtual time (docs/inside/Routing.md §15).
 struct ScenarioLinks {
     private enum State {
         case closed, opening, open, closing
@@ -11,7 +11,7 @@ struct ScenarioLinks {
         var model: Scenario.HeadsetModel
         var profilesUp: Set<LinkMode> = []
         var state = State.closed
-        /// Of the link as long as it is not closed.
+        /// Mode of the link until it is closed.
         var mode: LinkMode?
         var requests = 0
     }
@@ -33,10 +33,10 @@ struct ScenarioLinks {
 
     func knows(_ address: BluetoothAddress) -> Bool { headsets[address] != nil }
 
-    /// The time of the next completion; nil when nothing is under way.
+    /// Time of the next completion; nil when none is pending.
     var next: Instant? { completions.first?.time }
 
-    /// Takes out the earliest completion, requests in their order at equal times.
+    /// Removes the earliest completion, by order of request at equal times.
     mutating func takeNext() -> (event: RoutingEvent, time: Instant)? {
         guard !completions.isEmpty else { return nil }
         let completion = completions.removeFirst()
@@ -58,14 +58,14 @@ struct ScenarioLinks {
         headsets[address]?.mode = nil
     }
 
-    /// What was on its way does not happen.
+    /// Cancels pending completions.
     private mutating func forget(_ address: BluetoothAddress) {
         completions.removeAll { $0.address == address }
     }
 
     // MARK: Requests of the policy
 
-    /// Takes the next word of the headset's script, whatever becomes of the request.
+    /// Uses the next word of the headset's script, even if the request is dropped later.
     mutating func open(_ address: BluetoothAddress, _ mode: LinkMode, at now: Instant) {
         guard var headset = headsets[address] else { return }
         let outcome = headset.requests < headset.model.script.count ? headset.model.script[headset.requests] : .opens
@@ -97,7 +97,7 @@ struct ScenarioLinks {
 
     // MARK: What happens to headsets
 
-    /// Follows an event before the policy is told.
+    /// Follows an event before it reaches the policy.
     mutating func note(_ event: RoutingEvent) {
         switch event {
         case .headsetConnected(let address, let profiles):
@@ -123,9 +123,9 @@ struct ScenarioLinks {
         }
     }
 
-    /// The headset opens its link itself.
+    /// Opens the link from the headset's side.
     ///
-    /// - Returns: whether it can: it is connected, and the link is not open.
+    /// - Returns: whether this is possible: the headset is connected, and the link is not open.
     mutating func openedByHeadset(_ address: BluetoothAddress, _ mode: LinkMode) -> Bool {
         guard let headset = headsets[address], isAdapterPowered, !headset.profilesUp.isEmpty, headset.state != .open
         else { return false }
@@ -135,7 +135,7 @@ struct ScenarioLinks {
         return true
     }
 
-    /// The link is closed at once, and nothing that was on its way comes.
+    /// Closes the link at once, and cancels pending completions.
     private mutating func vanish(_ address: BluetoothAddress) {
         forget(address)
         close(address)

@@ -2,23 +2,22 @@ import BluetoothTypes
 import JSONText
 import Routing
 
-/// What can be expected of a scenario: the words, the values that they take, and how those are compared
-/// (routing policy §15).
+/// The observables of a scenario: their names, their values, and how those are compared (docs/inside/Routing.md §15).
 enum ScenarioObservable: String, CaseIterable, Sendable {
     case route, pending, mode, out, `in`, available, selected, override, preferred, `default`, started, muted, error
     case reason, opens, opensMax, switches, switchesMax, silenceMaxMs, ring, restored, everRoute, neverRoute, routeIn
 
     static let names = allCases.map(\.rawValue)
 
-    /// Those that a run shows; the others are other ways to ask for one of them.
+    /// Observables that a run prints; the others are alternative forms of them.
     static let shown = allCases.filter { $0.source == $0 }
 
-    /// What is wrong with an expectation.
+    /// An error in an expectation.
     struct Problem: Error {
         let text: String
     }
 
-    /// What the expected value is compared with.
+    /// The observable whose value is compared.
     var source: ScenarioObservable {
         switch self {
         case .opensMax: .opens
@@ -33,7 +32,7 @@ enum ScenarioObservable: String, CaseIterable, Sendable {
 
     // MARK: Reading
 
-    /// Checks an expected value and writes devices in one way.
+    /// Checks an expected value and normalises device names.
     func normalized(_ value: JSON) throws(Problem) -> JSON {
         switch self {
         case .route, .pending, .selected, .preferred, .default: try device(value)
@@ -70,7 +69,7 @@ enum ScenarioObservable: String, CaseIterable, Sendable {
         return .string(device)
     }
 
-    /// A list of devices; one device is a list of one, except where it is a set that is meant.
+    /// Reads a list of devices; one device is a list of one, except where a set is meant.
     private func devices(_ value: JSON) throws(Problem) -> JSON {
         guard case .array(let elements) = value else {
             if self == .available { throw refused(value, "a list of devices") }
@@ -85,7 +84,7 @@ enum ScenarioObservable: String, CaseIterable, Sendable {
         AudioDevice(parsing: ScenarioAddress.resolved(text)).map { abbreviated($0.description) }
     }
 
-    /// `bluetooth:02:00:00:00:00:01` as `bluetooth:H1`; also `sco:` and `a2dp:`.
+    /// Abbreviates `bluetooth:02:00:00:00:00:01` to `bluetooth:H1`; also `sco:` and `a2dp:`.
     static func abbreviated(_ text: String) -> String {
         guard let colon = text.firstIndex(of: ":"), let address = BluetoothAddress(text[text.index(after: colon)...])
         else { return text }
@@ -167,8 +166,8 @@ enum ScenarioObservable: String, CaseIterable, Sendable {
 
     // MARK: Comparing
 
-    /// Whether what was seen is what was expected: an object only in the keys that are named, lists of devices as sets,
-    /// `…Max` and `…MaxMs` as upper bounds.
+    /// Whether the actual value meets the expectation: objects by the named keys only, lists of devices as sets, `…Max` and
+    /// `…MaxMs` as upper bounds.
     func holds(_ expected: JSON, _ actual: JSON) -> Bool {
         switch (self, expected, actual) {
         case (.everRoute, .array(let wanted), .array(let been)): wanted.allSatisfy { Self.matches($0, anyOf: been) }

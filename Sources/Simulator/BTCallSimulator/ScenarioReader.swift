@@ -3,7 +3,7 @@ import Foundation
 import JSONText
 import Routing
 
-/// Turns a JSON value into scenarios; refuses whatever it does not know.
+/// Converts a JSON value into scenarios; refuses anything unknown.
 struct ScenarioReader {
     private var scenario: String?
     private var step: Int?
@@ -60,7 +60,7 @@ struct ScenarioReader {
             given: given, steps: steps)
     }
 
-    /// What the daemon says of its recordings.
+    /// Keys that the daemon adds to its recordings.
     private static let recordingKeys = ["recorded", "startedAt", "version"]
 
     private func date(_ value: JSON) throws(ScenarioError) -> Date {
@@ -119,7 +119,7 @@ struct ScenarioReader {
         return given
     }
 
-    /// The policy that a recording begins with.
+    /// The initial policy of a recording.
     private func policy(
         _ value: JSON, _ configuration: RoutingConfiguration
     ) throws(ScenarioError) -> RoutingPolicy {
@@ -206,7 +206,7 @@ struct ScenarioReader {
         return Scenario.Step(time: instant, action: .event(try checked(record, given, isRecorded: isRecorded)))
     }
 
-    /// Refuses a record that is not understood, and adds the profiles that a connected headset has.
+    /// Refuses an invalid record, and adds the profiles of a connected headset.
     private func checked(
         _ record: EventRecord, _ given: Scenario.Given, isRecorded: Bool
     ) throws(ScenarioError) -> EventRecord {

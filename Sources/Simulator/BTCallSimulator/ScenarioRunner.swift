@@ -2,13 +2,13 @@ package import BluetoothTypes
 import JSONText
 package import Routing
 
-/// Runs one scenario through the policy that the daemon uses, on a virtual clock.
+/// Runs one scenario through the daemon's policy on a virtual clock.
 public struct ScenarioRunner {
-    /// The longest silence that a call may have (routing policy §12, I2).
+    /// Longest permitted silence of a call (docs/inside/Routing.md §12, I2).
     private static let silenceLimit = Duration.milliseconds(2000)
-    /// So many events in one instant are a policy that does not come to rest, not a scenario.
+    /// Most events in one instant: more mean that the policy does not settle.
     private static let instantLimit = 10_000
-    /// So many between two steps, as well.
+    /// Most events between two steps.
     private static let stepLimit = 1_000_000
 
     private let scenario: Scenario
@@ -26,12 +26,12 @@ public struct ScenarioRunner {
     private var silentSince: Instant?
     private var silenceMax = Duration.zero
     private var isRestless = false
-    /// Whether links and timers are modelled: the steps of a recording say what they did.
+    /// Whether links and timers are modelled: the steps of a recording contain their effects.
     private var isPlaying = true
     private var trace: [ScenarioTraceLine] = []
     private let isTracing: Bool
     private let isObserving: Bool
-    /// Sees the policy after every event, with what it asked for.
+    /// Called after every event with the policy and its effects.
     package var onHandled: ((RoutingEvent, [RoutingEffect], RoutingPolicy, Instant) -> Void)?
 
     /// - Parameters:
@@ -48,7 +48,7 @@ public struct ScenarioRunner {
         addresses = scenario.given.headsets.map(\.address)
     }
 
-    /// Runs all steps, also after a failed expectation.
+    /// Runs all steps, even after a failed expectation.
     public mutating func run() -> ScenarioResult {
         prepare()
         var result = ScenarioResult(id: scenario.id, title: scenario.title)
@@ -59,7 +59,7 @@ public struct ScenarioRunner {
             var problems: [String] = []
             switch step.action {
             case .event(let record):
-                // The reader has accepted the record, so that this does not fail.
+                // The reader has already accepted the record, so that this cannot fail.
                 guard let event = try? RoutingEvent(record, changing: policy.configuration) else { break }
                 tell(event)
             case .mark: mark()
@@ -84,7 +84,7 @@ public struct ScenarioRunner {
         return result
     }
 
-    /// Brings the policy into the state that is given, long before the first step.
+    /// Brings the policy into the given state, long before the first step.
     private mutating func prepare() {
         let given = scenario.given
         guard given.state == nil else {
@@ -111,7 +111,7 @@ public struct ScenarioRunner {
         isPlaying = !scenario.isRecorded
     }
 
-    /// Plugs without debounce, whatever the configuration says.
+    /// Plugs without debounce, regardless of the configuration.
     private mutating func plug(_ jack: JackState) {
         let configuration = policy.configuration
         var eager = configuration
@@ -123,7 +123,7 @@ public struct ScenarioRunner {
 
     // MARK: Time
 
-    /// Lets everything happen up to and including an instant: completions before timers.
+    /// Performs everything up to and including an instant: completions before timers.
     private mutating func advance(to end: Instant) {
         guard isPlaying else { return }
         var count = 0
@@ -148,7 +148,7 @@ public struct ScenarioRunner {
 
     // MARK: Events
 
-    /// Passes an event on, through the headsets that it concerns.
+    /// Passes an event on to the headsets concerned and to the policy.
     private mutating func tell(_ event: RoutingEvent) {
         guard isPlaying else { return feed(event) }
         switch event {
@@ -238,14 +238,14 @@ public struct ScenarioRunner {
         max(silenceMax, silentSince.map { $0.duration(to: now) } ?? .zero)
     }
 
-    /// What was expected and what is; nil when the expectation holds.
+    /// The expected and the actual value; nil when the expectation holds.
     private func mismatch(_ expectation: Scenario.Expectation) -> String? {
         let actual = observed(expectation.observable.source)
         guard !expectation.observable.holds(expectation.value, actual) else { return nil }
         return "\(expectation.observable.rawValue) expected \(expectation.value.shown), got \(actual.shown)"
     }
 
-    /// One line of JSON with everything that can be expected after a step.
+    /// One line of JSON with all observables after a step.
     private func observation(after step: Scenario.Step, _ number: Int) -> String {
         let all = ScenarioObservable.shown.map { ($0.rawValue, observed($0)) }
         let line: JSON = [
@@ -287,7 +287,7 @@ public struct ScenarioRunner {
     }
 }
 
-/// What became of one scenario.
+/// Outcome of one scenario.
 public struct ScenarioResult: Sendable {
     public struct Failure: Hashable, Sendable {
         /// Counted from 1.
@@ -298,9 +298,9 @@ public struct ScenarioResult: Sendable {
     public let id: String
     public let title: String
     public internal(set) var failures: [Failure] = []
-    /// One JSON object a step, with all observables after it.
+    /// One JSON object per step, with all observables after it.
     public internal(set) var observations: [String] = []
-    /// What happened in between, when asked for.
+    /// Events in between, when requested.
     public internal(set) var traceLines: [ScenarioTraceLine] = []
 
     public var trace: [String] { traceLines.map(\.description) }

@@ -2,25 +2,25 @@ import BluetoothTypes
 import JSONText
 import Routing
 
-/// One thing that happened while a scenario ran.
+/// One event while a scenario runs.
 public struct ScenarioTraceLine: Hashable, Sendable, CustomStringConvertible {
     public enum Kind: String, Hashable, Sendable {
-        /// What the policy was told.
+        /// An input of the policy.
         case event
-        /// The device that is wanted from now on, and why.
+        /// A newly chosen device, with the reason.
         case decision
-        /// What the policy asked for.
+        /// An output of the policy.
         case effect
-        /// The effect that tells of a path opened or closed, with the reason.
+        /// The effect that reports an opened or closed path, with the reason.
         case route
     }
 
-    /// Of the scenario's clock.
+    /// Time on the scenario's clock.
     public let milliseconds: Int64
     public let kind: Kind
     public let text: String
 
-    /// `1500 route earpiece: bridge`
+    /// For example `1500 route earpiece: bridge`.
     public var description: String { "\(milliseconds) \(kind.rawValue) \(text)" }
 
     /// One JSON object, with the scenario's identifier.
@@ -33,7 +33,7 @@ public struct ScenarioTraceLine: Hashable, Sendable, CustomStringConvertible {
 }
 
 extension EventRecord {
-    /// `bt.connected addr=H1 profiles=hfp,a2dp`
+    /// For example `bt.connected addr=H1 profiles=hfp,a2dp`.
     var text: String {
         var text = word
         for argument in arguments {
@@ -48,7 +48,7 @@ extension EventRecord {
 }
 
 extension RoutingEffect {
-    /// The effect in the words of routing policy §3.
+    /// The effect in the words of docs/inside/Routing.md §3.
     var text: String {
         switch self {
         case .openPath(let route): "path.open \(route)"

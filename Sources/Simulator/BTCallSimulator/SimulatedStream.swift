@@ -4,11 +4,11 @@ import CBTCall
 import Glibc
 import Synchronization
 
-/// What goes into a simulated microphone, and how a simulated loudspeaker's audio is coded.
+/// Encoding of a simulated microphone's and loudspeaker's audio.
 package enum StreamFormat: Equatable, Sendable {
-    /// Packets of a synchronous connection, one each 7.5 ms.
+    /// Packets of a synchronous connection, one per 7.5 ms.
     case link(VoiceCodec)
-    /// Blocks of a sound card, one each 10 ms.
+    /// Blocks of a sound card, one per 10 ms.
     case card(rate: Int)
 
     package var rate: Int {
@@ -28,7 +28,7 @@ package enum StreamFormat: Equatable, Sendable {
 
     var blockFrames: Int { rate * periodTicks / 400 }
 
-    /// Bytes of a packet, as an adapter with transparent data or 16-bit CVSD has them.
+    /// Size of a packet in bytes, as on an adapter with transparent data or 16-bit CVSD.
     var packetBytes: Int {
         switch self {
         case .link(.mSBC), .link(.lc3SWB): 60
@@ -47,25 +47,25 @@ package enum StreamFormat: Equatable, Sendable {
 }
 
 /// The far end of one link or sound card: sends a packet of its microphone for each period of its own clock and plays
-/// what it gets, as a headset's controller does. Used by the pacer's thread only.
+/// received packets, like a headset's controller. Used by the pacer's thread only.
 final class SimulatedStream: @unchecked Sendable {
     let identifier: UInt32
     let format: StreamFormat
     private let descriptor: Int32
-    /// At the stream's rate; begins again at its end. Read at the time of the simulation, so that it goes on like a
-    /// person who keeps talking whatever the devices do.
+    /// Samples at the stream's rate, repeated. Read at the time of the simulation, so that the person seems to talk
+    /// continuously.
     private let microphone: [Int16]
     private var receiver: LinkReceiver
     private var transmitter: LinkTransmitter
     private var queue: [[Int16]] = []
     private var isPlaying = false
-    /// Each so many packets one is lost on its way; 0 loses none.
+    /// Loses one of this many packets; 0 loses none.
     var loseEach = 0
     private var packets = 0
-    /// What is played and will be said again, at a quarter: the microphone hears the loudspeaker. Nil: it does not.
+    /// Playback that the microphone will hear again, at a quarter of its level; nil when it does not.
     private var loop: [Int16]?
     private(set) var timeline: AudioTimeline
-    /// The loudest sample played since it was last set to 0.
+    /// Loudest sample played since it was last reset to 0.
     var peak = 0
     private let isRecording: Bool
     private let scratch: UnsafeMutablePointer<Int16>
@@ -95,12 +95,12 @@ final class SimulatedStream: @unchecked Sendable {
 
     /// Lays the loudspeaker on the microphone, which then hears nothing else.
     ///
-    /// - Parameter milliseconds: how long the sound takes.
+    /// - Parameter milliseconds: delay of the sound.
     func loopBack(after milliseconds: Int) {
         loop = [Int16](repeating: 0, count: format.rate * milliseconds / 1000)
     }
 
-    /// One period: takes what came, plays a block, sends a packet.
+    /// Runs one period: receives packets, plays a block, sends a packet.
     ///
     /// - Returns: false when the other end has gone.
     func run(at nanoseconds: Int64) -> Bool {
@@ -109,7 +109,7 @@ final class SimulatedStream: @unchecked Sendable {
         return sendPacket(at: nanoseconds)
     }
 
-    /// Plays what is still in hand, as a card does whose stream is closed in order.
+    /// Plays queued audio, as a card does when its stream is closed in order.
     func playOut(at nanoseconds: Int64) {
         _ = receiveAll()
         if isRecording { for block in queue { timeline.append(block, at: nanoseconds) } }
@@ -126,7 +126,7 @@ final class SimulatedStream: @unchecked Sendable {
         }
     }
 
-    /// A headset has two packets in hand before it begins, and silence when it runs dry.
+    /// A headset queues two packets before it begins, and plays silence when the queue is empty.
     private func play(at nanoseconds: Int64) {
         if queue.count >= 2 { isPlaying = true }
         if isPlaying, queue.isEmpty { isPlaying = false }

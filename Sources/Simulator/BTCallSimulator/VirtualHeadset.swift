@@ -3,20 +3,19 @@ import CBTCall
 package import ControlLoop
 import Glibc
 
-/// A headset's side of the Hands-Free Profile on a byte stream, as far as a person with a headset goes: it connects,
-/// agrees on codecs, shows calls and has buttons.
+/// A headset's side of the Hands-Free Profile on a byte stream, as a person experiences it: it connects, agrees on codecs,
+/// shows calls and has buttons.
 ///
-/// Written from the headset's point of view and without any code of the gateway, so that one does not repeat the other's
-/// mistakes.
+/// Written from the headset's point of view without any code of the gateway, so that neither repeats the other's mistakes.
 @ControlPlane
 package final class VirtualHeadset {
-    /// What kind of headset it is.
+    /// Type of the headset.
     package struct Model: Sendable {
         package var address: BluetoothAddress
         package var name: String
-        /// Best last, as AT+BAC lists them; without mSBC the codec negotiation bit is off.
+        /// Best last, as AT+BAC lists them; without mSBC it does not announce codec negotiation.
         package var codecs: [VoiceCodec]
-        /// Charge in per cent, told by +BIEV; nil tells nothing.
+        /// Charge in per cent, reported by AT+BIEV; nil for none.
         package var battery: Int?
 
         package init(
@@ -46,7 +45,7 @@ package final class VirtualHeadset {
         case answer = "ATA"
         case hangUp = "AT+CHUP"
         case redial = "AT+BLDN"
-        /// Asks for the audio connection.
+        /// Requests the audio connection.
         case transfer = "AT+BCC"
     }
 
@@ -55,7 +54,7 @@ package final class VirtualHeadset {
     package private(set) var isConnected = false
     /// Values of the gateway's indicators by name.
     package private(set) var indicators: [String: Int] = [:]
-    /// Everything that was said, for transcripts: `> ` sent, `< ` received.
+    /// All transmitted lines, for transcripts: `> ` sent, `< ` received.
     package private(set) var transcript: [String] = []
     private var descriptor: Int32 = -1
     private var source: DescriptorSource?
@@ -69,10 +68,10 @@ package final class VirtualHeadset {
         self.model = model
     }
 
-    /// Takes a connected stream (RFCOMM, or one end of a socket pair) and begins the service level connection. The headset lives
-    /// until that has ended, whether anybody holds it or not.
+    /// Takes a connected stream (RFCOMM, or one end of a socket pair) and begins the service level connection. The headset
+    /// lives until that has ended, even without other references.
     ///
-    /// - Parameter descriptor: becomes the headset's.
+    /// - Parameter descriptor: ownership passes to the headset.
     package func attach(_ descriptor: Int32) throws(SystemError) {
         detach()
         self.descriptor = descriptor
@@ -88,7 +87,7 @@ package final class VirtualHeadset {
         for command in commands { enqueue(command) }
     }
 
-    /// Switched off in order: the stream is closed.
+    /// Switches off in order: closes the stream.
     package func detach() {
         source?.cancel()
         source = nil
@@ -100,7 +99,7 @@ package final class VirtualHeadset {
         isConnected = false
     }
 
-    /// The battery is empty: nothing is said any more, and nothing closed.
+    /// Stops silently, as with an empty battery: sends nothing more, and closes nothing.
     package func dieSilently() {
         isSilent = true
         source?.cancel()
@@ -111,7 +110,7 @@ package final class VirtualHeadset {
     package func setSpeakerVolume(_ volume: Int) { enqueue("AT+VGS=\(volume)") }
     package func setMicrophoneVolume(_ volume: Int) { enqueue("AT+VGM=\(volume)") }
     package func tellBattery(_ percent: Int) { enqueue("AT+BIEV=2,\(percent)") }
-    /// Any other command, without its end of line.
+    /// Sends any other command, given without its end of line.
     package func say(_ command: String) { enqueue(command) }
 
     private func enqueue(_ command: String) {
@@ -126,7 +125,7 @@ package final class VirtualHeadset {
         current = command
         transcript.append("> " + command)
         let bytes = Array((command + "\r").utf8)
-        // A stream that takes no more is one whose other end is gone: the read side reports it.
+        // Writing fails when the other end has gone: reading reports it.
         _ = bytes.withUnsafeBytes { send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }
     }
 

@@ -1,11 +1,11 @@
 import Glibc
 
-/// The codec of narrow band links, which in life is in the controllers at both ends: continuously variable slope delta
+/// The codec of narrow band links, in real life part of the controllers at both ends: continuously variable slope delta
 /// modulation, 64 kbit/s (Bluetooth Core, volume 2 part B, 9.2).
 package struct CVSDCodec {
     /// Bits for each frame of 8 kHz.
     private static let oversampling = 8
-    /// Taps of the low pass at 64 kHz, before and behind.
+    /// Taps of the low pass at 64 kHz, for input and output.
     private static let taps = 97
     private static let filter: [Double] = {
         // 3.4 kHz, windowed.
@@ -74,7 +74,7 @@ package struct CVSDCodec {
         }
     }
 
-    /// What a controller decodes in place of a packet that it has not got: the idle pattern.
+    /// The idle pattern that a controller decodes instead of a missing packet.
     package mutating func decodeLost(frames: Int) -> [Int16] {
         decode([UInt8](repeating: 0x55, count: frames))
     }

@@ -1,11 +1,11 @@
-/// Finds clicks: places where the wave bends far more sharply than it does anywhere near in what was meant to be heard.
+/// Finds clicks: places where the wave bends far more sharply than the reference does nearby.
 package enum ClickDetector {
-    /// A bend counts from this many times the sharpest one that is natural there.
+    /// Factor above the sharpest natural bend nearby from which a bend counts.
     package static let factor = 2
-    /// And from this much: 20 dB below ordinary speech nobody hears it.
+    /// Least size of a click: 20 dB below ordinary speech it is inaudible.
     package static let least = 600
 
-    /// The places of clicks in `samples`; one of several within 4 ms of each other.
+    /// The places of clicks in `samples`; one for several within 4 ms of each other.
     ///
     /// - Parameters:
     ///   - reference: the same audio without loss, frame by frame.
@@ -27,9 +27,9 @@ package enum ClickDetector {
         }
     }
 
-    /// The largest value within so many places on either side.
+    /// The largest value within `reach` places on either side.
     private static func widened(_ values: [Int], by reach: Int) -> [Int] {
-        // Of blocks first, so that it stays linear: the result reaches up to twice as far.
+        // Computed by blocks, to stay linear: the result reaches up to twice as far.
         let blocks = stride(from: 0, to: values.count, by: reach).map { start in
             values[start..<min(start + reach, values.count)].max() ?? 0
         }

@@ -1,17 +1,17 @@
 package import AudioDSP
 import Glibc
 
-/// Speech through a codec and a lossy link, and what is heard of it with each way to fill the gaps.
+/// Speech through a codec and a lossy link, and the result of each way to fill the gaps.
 package struct ConcealmentTrial {
     package enum Method: String, CaseIterable, Sendable {
         case silence, repetition, concealment
     }
 
-    /// What was heard, measured against the same link without loss.
+    /// The result, compared with the same link without loss.
     package struct Figures: Sendable {
-        /// Decibels of the lost parts of the signal over the difference from what was heard there.
+        /// Ratio in decibels of the lost parts of the signal to the error there.
         package var lostRatio = 0.0
-        /// Decibels by which what was heard in the lost parts is louder than what was lost.
+        /// Excess level in decibels of the result in the lost parts over the lost signal.
         package var lostEnergy = 0.0
         /// The same as `lostRatio` for the first 7.5 ms after each loss.
         package var afterRatio = 0.0
@@ -23,10 +23,10 @@ package struct ConcealmentTrial {
     /// A packet's audio: 7.5 ms.
     package let packetFrames: Int
     package let isLost: [Bool]
-    /// What is heard when everything arrives.
+    /// The output when everything arrives.
     package let reference: [Int16]
     private let packets: [[UInt8]]
-    /// What a controller makes of the bits when packets are lost (CVSD).
+    /// A controller's output when packets are lost (CVSD).
     private let damaged: [Int16]
 
     package init(_ format: LinkFormat, _ speech: [Int16], _ pattern: LossPattern, seed: UInt64 = 1) {
@@ -52,7 +52,7 @@ package struct ConcealmentTrial {
         }
     }
 
-    /// What is heard with that method.
+    /// The output of a method.
     package func heard(_ method: Method) -> [Int16] {
         switch method {
         case .concealment: concealed()
@@ -116,7 +116,7 @@ package struct ConcealmentTrial {
         return result
     }
 
-    /// Nothing, or once more what was heard last, in place of what is lost; the rest as the decoder gives it.
+    /// Replaces lost parts with silence, or with the last audio again; the rest is the decoder's output.
     private func substituted(repeating: Bool) -> [Int16] {
         var codec = MSBCCodec()
         var result: [Int16] = []

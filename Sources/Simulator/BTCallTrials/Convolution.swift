@@ -1,8 +1,8 @@
 import Glibc
 
-/// Convolution of long signals, by the Fourier transform.
+/// Convolution of long signals by the Fourier transform.
 enum Convolution {
-    /// As long as `signal`: what comes later is left out.
+    /// The result is as long as `signal`: the tail is cut off.
     static func convolve(_ signal: [Float], _ response: [Float]) -> [Float] {
         var size = 1_024
         while size < 2 * response.count { size *= 2 }

@@ -1,9 +1,9 @@
-/// Which packets of a link do not arrive.
+/// A pattern of lost packets on a link.
 package struct LossPattern: Sendable {
     package var name: String
-    /// Of all packets, how many are lost in the mean.
+    /// Mean share of lost packets in per cent.
     package var percent: Int
-    /// Packets lost one after the other, equally often.
+    /// Number of consecutive lost packets, each equally likely.
     package var burst: ClosedRange<Int>?
 
     package static func random(_ percent: Int) -> LossPattern {
@@ -20,7 +20,7 @@ package struct LossPattern: Sendable {
         var random = SeededRandom(seed)
         var result = [Bool](repeating: false, count: packets)
         var index = spared
-        // A burst begins after so many others that the share is as wanted; at least one packet arrives between two.
+        // The interval between bursts gives the requested share; at least one packet arrives between two.
         let mean = burst.map { Double($0.lowerBound + $0.upperBound) / 2 } ?? 1
         let share = Double(percent) / 100
         let chance = share / (mean * (1 - share))

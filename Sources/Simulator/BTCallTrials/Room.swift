@@ -1,6 +1,6 @@
 import Glibc
 
-/// A rectangular room with a loudspeaker and a microphone in it, by the image sources of its walls.
+/// A rectangular room with a loudspeaker and a microphone, by the image sources of its walls.
 package struct Room: Sendable {
     package typealias Place = (x: Double, y: Double, z: Double)
 
@@ -9,10 +9,10 @@ package struct Room: Sendable {
     private let size: Place
     private let loudspeaker: Place
     private let microphone: Place
-    /// Seconds in which a sound becomes 60 dB quieter.
+    /// Time in seconds in which a sound decays by 60 dB.
     package let reverberation: Double
 
-    /// Longer responses are cut off, in seconds.
+    /// Longest response in seconds; longer ones are cut off.
     private static let longest = 0.3
     private static let soundSpeed = 343.0
 
@@ -37,11 +37,11 @@ package struct Room: Sendable {
             microphone: (microphone.x + 0.25, microphone.y + 0.25, microphone.z + 0.25), reverberation: reverberation)
     }
 
-    /// What the microphone gets of one sample of the loudspeaker.
+    /// The microphone's response to one sample of the loudspeaker.
     package func response(rate: Int) -> [Float] {
         let volume = size.x * size.y * size.z
         let surface = 2 * (size.x * size.y + size.y * size.z + size.x * size.z)
-        // Eyring's formula, for the share that walls reflect.
+        // Eyring's formula, for the share reflected by walls.
         let reflection = exp(-0.161 * volume / (surface * reverberation) / 2)
         let frames = Int(min(Self.longest, reverberation * 1.1) * Double(rate))
         var response = [Double](repeating: 0, count: frames + 1)
@@ -68,7 +68,7 @@ package struct Room: Sendable {
                     if squared >= reach * reach { continue }
                     let distance = squared.squareRoot()
                     let reflections = x.reflections + y.reflections + z.reflections
-                    // Walls are not that straight.
+                    // Real walls are not perfectly straight.
                     let jitter = reflections == 0 ? 0 : Double.random(in: -0.3...0.3, using: &random)
                     let place = max(0, distance / Self.soundSpeed * Double(rate) + jitter)
                     let index = Int(place)
@@ -83,7 +83,7 @@ package struct Room: Sendable {
         return Self.withoutLowest(response, rate).map { Float($0) }
     }
 
-    /// Small loudspeakers give nothing below 150 Hz.
+    /// Small loudspeakers emit nothing below 150 Hz.
     private static func withoutLowest(_ values: [Double], _ rate: Int) -> [Double] {
         let keep = exp(-2 * .pi * 150 / Double(rate))
         var (last, result) = (0.0, 0.0)

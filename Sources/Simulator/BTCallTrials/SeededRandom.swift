@@ -1,4 +1,4 @@
-/// A numbered source of randomness: the same seed, the same numbers.
+/// A seeded random number generator: the same seed gives the same numbers.
 package struct SeededRandom: RandomNumberGenerator {
     private var state: UInt64
 

@@ -1,24 +1,24 @@
 import Glibc
 
-/// Somebody who speaks nonsense: glottal pulses and noise through moving resonances (after Klatt's cascade synthesiser).
+/// Nonsense speech: glottal pulses and noise through moving resonances (after Klatt's cascade synthesiser).
 ///
 /// Voiced syllables with gliding pitch and formants, nasals, fricatives, stops with their bursts, and pauses; pitch and
-/// loudness waver a little from pulse to pulse, as they do. Not intelligible, but as foretellable as speech is.
+/// loudness waver slightly from pulse to pulse, as in nature. Not intelligible, but as predictable as speech.
 package struct Speech {
-    /// Whose voice it is.
+    /// Parameters of a voice.
     package struct Voice: Sendable {
         package var name: String
-        /// Hertz, in the middle of a phrase.
+        /// Pitch in Hz, in the middle of a phrase.
         package var pitch: Double
-        /// Against a man's vocal tract.
+        /// Relative to a man's vocal tract.
         package var formantScale: Double
-        /// Syllables in a second.
+        /// Syllables per second.
         package var pace: Double
-        /// How much of the voice is breath.
+        /// Share of breath in the voice.
         package var breath: Double
     }
 
-    /// The concealment was tuned on none of them alone: see `heldOut`.
+    /// The concealment was not tuned on any of them alone: see `heldOut`.
     package static let voices = [
         Voice(name: "low", pitch: 95, formantScale: 0.96, pace: 4, breath: 0.02),
         Voice(name: "man", pitch: 125, formantScale: 1, pace: 4.5, breath: 0.03),
@@ -26,7 +26,7 @@ package struct Speech {
         Voice(name: "child", pitch: 270, formantScale: 1.3, pace: 3.5, breath: 0.06),
     ]
 
-    /// No constant of the concealment was fitted to these; variants of it were compared on them.
+    /// No constant of the concealment was fitted to these voices; variants of it were compared on them.
     package static let heldOut = [
         Voice(name: "slow man", pitch: 108, formantScale: 1.03, pace: 3.2, breath: 0.04),
         Voice(name: "fast man", pitch: 140, formantScale: 0.98, pace: 5.5, breath: 0.02),
@@ -39,7 +39,7 @@ package struct Speech {
     private var random: SeededRandom
     private var output: [Double] = []
 
-    // What sounds at the moment.
+    // Present state of the sound.
     private var tract = [Resonance](repeating: Resonance(), count: 5)
     private var hiss = Resonance()
     private var hissLevel = 0.0
@@ -52,11 +52,11 @@ package struct Speech {
     private var accent = 0.0
     private var lastAccent = 0.0
 
-    /// Speech by one voice, or several one after the other, at a level as in calls (about -22 dB of full scale).
+    /// Speech by one voice, or several in succession, at the level of calls (about -22 dB of full scale).
     ///
     /// - Parameters:
-    ///   - rate: frames per second.
-    ///   - seconds: for each voice.
+    ///   - rate: sample rate in Hz.
+    ///   - seconds: length for each voice.
     package static func samples(
         _ voices: [Voice] = Speech.voices, rate: Int, seconds: Double, seed: UInt64 = 1
     ) -> [Int16] {
@@ -78,7 +78,7 @@ package struct Speech {
         random = SeededRandom(seed)
     }
 
-    /// The targets of one moment.
+    /// Targets of one sound.
     private struct Sound {
         var formants: [Double]
         var bandwidths: [Double] = [70, 90, 120, 200, 250]
@@ -196,7 +196,7 @@ package struct Speech {
             tract[index].set(
                 hertz: sound.formants[index] * voice.formantScale, bandwidth: sound.bandwidths[index], rate: rate)
         }
-        // What the rate has no room for is mostly not heard.
+        // Frequencies near the limit of the rate are mostly inaudible.
         let highest = Double(rate) * 0.42
         hissLevel = Self.frictionLevel * (sound.frictionHertz > highest ? 0.3 : 1)
         hiss.set(hertz: min(sound.frictionHertz, highest), bandwidth: 900, rate: rate)
@@ -227,14 +227,14 @@ package struct Speech {
         let pulse = (flow - lastFlow) * Double(rate) / 16_000
         lastFlow = flow
         let noise = Double.random(in: -1...1, using: &random)
-        // Breath comes while the glottis is open.
+        // Breath occurs while the glottis is open.
         var value = sound.voicing * (pulse * shimmer + voice.breath * 0.3 * noise * (0.3 + flow))
         for index in tract.indices { value = tract[index].filter(value) }
         return value + sound.friction * hissLevel * hiss.filter(noise)
     }
 }
 
-/// A resonance of two poles, gain one at zero frequency; none at all where the rate has no room for it.
+/// A resonance of two poles with unity gain at zero frequency; has no effect above the limit of the rate.
 private struct Resonance {
     private var (a, b, c) = (1.0, 0.0, 0.0)
     private var (first, second) = (0.0, 0.0)

@@ -1,31 +1,31 @@
 package import AudioDSP
 import Glibc
 
-/// Two people who talk through a loudspeaker and a microphone in a room, and what a `VoiceProcessor` makes of it.
+/// Two people who talk through a loudspeaker and a microphone in a room, and the output of a `VoiceProcessor`.
 ///
-/// The far end speaks all the time, through a loudspeaker that distorts a little, and comes back 9 dB quieter; the room has
+/// The far end speaks all the time, through a loudspeaker that distorts a little, and returns 9 dB quieter; the room has
 /// noise of -70 dB. The near end is 6 dB louder than the echo.
 package struct VoiceTrial {
     package enum Course: String, CaseIterable, Sendable {
         /// Nothing changes; the near end speaks from 12 to 18 s.
         case still
-        /// At 8 s the microphone is moved, and nobody tells the processor.
+        /// At 8 s the microphone is moved, without notice to the processor.
         case moved
-        /// At 8 s another loudspeaker, microphone and room with 150 ms in place of 60 ms, as the processor is told.
+        /// At 8 s another loudspeaker, microphone and room with 150 ms instead of 60 ms, with notice to the processor.
         case routed
     }
 
     package struct Figures: Sendable {
-        /// Decibels that the echo has lost in the 1.5 s from there on, in seconds.
+        /// Attenuation of the echo in decibels in the 1.5 s from the given time in seconds.
         package var lossAfter: [Double: Double] = [:]
-        /// Of what comes out in double talk with the near end alone, 0 to 1.
+        /// Correlation of the output in double talk with the near end alone, 0 to 1.
         package var doubleTalkLikeness = 0.0
-        /// Decibels of the near end's part in it below the near end.
+        /// Attenuation of the near end in the output, in decibels.
         package var doubleTalkLoss = 0.0
-        /// Seconds after the change until the loss is 25 dB for good, or what it was before less 3 dB if that is less;
-        /// nil when it never is.
+        /// Seconds after the change until the attenuation stays above 25 dB, or above the earlier one less 3 dB if that is
+        /// lower; nil when it never does.
         package var return25: Double?
-        /// Processor time of 10 ms.
+        /// Processor time for 10 ms.
         package var microseconds = 0.0
     }
 
@@ -35,16 +35,16 @@ package struct VoiceTrial {
 
     package let rate: Int
     package let course: Course
-    /// What the loudspeaker is given.
+    /// The loudspeaker's signal.
     package let far: [Int16]
-    /// What the near end says, as the microphone gets it, without anything else.
+    /// The near end's speech at the microphone, without anything else.
     package let near: [Int16]
-    /// What the microphone gives.
+    /// The microphone's signal.
     package let microphone: [Int16]
 
     /// - Parameters:
-    ///   - far: speech; of 18 s for double talk, 13 s for changes.
-    ///   - near: as long.
+    ///   - far: speech; 18 s for double talk, 13 s for changes.
+    ///   - near: of the same length.
     package init(_ course: Course, in room: Room, rate: Int, far: [Int16], near: [Int16]) {
         self.rate = rate
         self.course = course
@@ -78,15 +78,15 @@ package struct VoiceTrial {
 
     private static let firstDelay = 60
     private static let secondDelay = 150
-    /// Evenly distributed, with an effective value of 10.
+    /// Uniformly distributed, with an RMS of 10.
     private static let noise: Float = 17.3
-    /// Of the loudspeaker's to the echo's level, 9 dB.
+    /// From the loudspeaker's to the echo's level, 9 dB.
     private static let coupling: Float = 0.355
 
     private static func echo(
         _ loudspeaker: [Float], _ response: [Float], delay: Int, _ rate: Int, factor: Float? = nil
     ) -> (samples: [Float], factor: Float) {
-        // The capture's own block and the queue of the loudspeaker: what is late beside the air.
+        // Delay of the capture's own block and the loudspeaker's queue, in addition to the air.
         let late = [Float](repeating: 0, count: delay * rate / 1000) + response
         let echo = Convolution.convolve(loudspeaker, late)
         func energy(_ values: [Float]) -> Float { values.reduce(0) { $0 + $1 * $1 } }
@@ -100,7 +100,7 @@ package struct VoiceTrial {
         unsafeBitCast($0, to: (@convention(c) (Int32) -> Void).self)
     }
 
-    /// What comes out, and the processor time of 10 ms.
+    /// The output, and the processor time for 10 ms.
     package func run(_ processor: inout VoiceProcessor) -> (samples: [Int16], microseconds: Double) {
         run(&processor, microphone)
     }
@@ -118,7 +118,7 @@ package struct VoiceTrial {
         output.withUnsafeMutableBufferPointer { output in
             far.withUnsafeBufferPointer { far in
                 guard let output = output.baseAddress, let far = far.baseAddress else { return }
-                // Counted from here on, if somebody counts: Tests/Lab/realtime-interposer.c.
+                // Allocations are counted from here on, with Tests/Lab/realtime-interposer.c.
                 Self.arm?(1)
                 var block = 0
                 while block < blocks {
@@ -135,7 +135,7 @@ package struct VoiceTrial {
         return (output, seconds * 1e6 / Double(max(blocks, 1)))
     }
 
-    /// With a new processor.
+    /// Uses a new processor.
     package func figures(
         _ kind: VoiceProcessingKind, stages: VoiceStages = [.highPass, .echoCancellation, .noiseSuppression]
     ) throws(VoiceProcessorError) -> Figures {
@@ -150,7 +150,7 @@ package struct VoiceTrial {
         if near.count < Int(Self.changeTime * Double(rate)) { return figures }
         if course == .still && Double(near.count) / Double(rate) < Self.doubleTalk.upperBound { return figures }
         if course == .still {
-            // What the high pass does to a voice's phase is not what is asked for.
+            // The high pass changes the phase of a voice, which is not an error here.
             var plain = try VoiceProcessor(.none, rate: rate, stages: stages.intersection(.highPass))
             let reference = run(&plain, near).samples
             (figures.doubleTalkLikeness, figures.doubleTalkLoss) = doubleTalk(
@@ -161,7 +161,7 @@ package struct VoiceTrial {
         return figures
     }
 
-    /// Decibels that the microphone is louder than what comes out of it.
+    /// Attenuation in decibels of the output relative to the microphone.
     package func loss(_ output: [Int16], from time: Double, seconds: Double, _ delay: Int) -> Double {
         let start = Int(time * Double(rate))
         let end = min(start + Int(seconds * Double(rate)), output.count - delay)
@@ -175,7 +175,7 @@ package struct VoiceTrial {
 
     private func timeToReturn(_ output: [Int16], _ delay: Int) -> Double? {
         let before = loss(output, from: Self.changeTime - 2, seconds: 2, delay)
-        // Who takes nothing away cannot come back to it.
+        // A processor without attenuation cannot return to it.
         if before < 6 { return nil }
         let wanted = min(25, before - 3)
         let window = 0.5
@@ -192,14 +192,14 @@ package struct VoiceTrial {
         return result
     }
 
-    /// A second after the near end has begun.
+    /// Starts one second after the near end has begun.
     private func doubleTalk(
         _ output: [Int16], _ reference: [Int16], _ delay: Int
     ) -> (likeness: Double, loss: Double) {
         let start = Int((Self.doubleTalk.lowerBound + 1) * Double(rate))
         let end = Int(Self.doubleTalk.upperBound * Double(rate)) - delay - 64
         var best = (likeness: 0.0, loss: Double.infinity)
-        // speexdsp moves some of it by a fraction of a millisecond.
+        // speexdsp delays parts of it by a fraction of a millisecond.
         for shift in stride(from: -32, through: 32, by: 4) {
             var (product, wanted, made) = (0.0, 0.0, 0.0)
             for index in start..<end {

@@ -1,12 +1,12 @@
 import Glibc
 
-/// How often other threads than this one have asked for memory: known only with `allocation-counter.so` preloaded
+/// Allocation count of all threads but excluded ones: available only with `allocation-counter.so` preloaded
 /// (Tests/Benchmarks).
 enum AllocationCounter {
-    /// Not counted is what the calling thread allocates from here on.
+    /// Excludes future allocations of the calling thread.
     static func excludeThisThread() { exclude?() }
 
-    /// Since the program began, of all threads that are not excluded; nil when nobody counts.
+    /// Allocations since the program began, by all threads that are not excluded; nil without the preloaded library.
     static var count: Int? { counter.map { Int($0()) } }
 
     private static let counter: (@convention(c) () -> UInt64)? = dlsym(nil, "btcall_allocations").map {

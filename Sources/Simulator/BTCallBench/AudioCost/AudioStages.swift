@@ -3,13 +3,13 @@ import AudioEngine
 import BluetoothTypes
 import Glibc
 
-/// The stages of the audio path, one at a time, on the daemon's own code: no thread, no sockets.
+/// Benchmarks of the audio path's stages, one at a time, on the daemon's own code: no thread, no sockets.
 package enum AudioStages {
-    /// The unit that the others are compared with, because it is the library's work and not ours: one codec frame of mSBC
-    /// coded and decoded by libsbc, for 10 ms.
+    /// The stage that others are compared with, because it is libsbc's work: one mSBC codec frame encoded and decoded, for
+    /// 10 ms.
     package static let reference = "libsbc, both ways"
 
-    /// - Parameter runs: of each stage in each of seven stretches, of which the shortest counts.
+    /// - Parameter runs: runs of each stage in each of seven series, of which the shortest counts.
     package static func measure(runs: Int = 1_000) -> [StageCost] {
         let signal = Signal(runs: runs)
         return [
@@ -21,8 +21,8 @@ package enum AudioStages {
         ] + pcm(signal) + voices(signal)
     }
 
-    /// What is done to the microphone at the bus's 16 kHz, with a loudspeaker that plays: by whom this build prefers with
-    /// every stage, bypassed, and by speexdsp; and listening in a muted call without any.
+    /// Voice processing at the bus's 16 kHz with a playing loudspeaker: this build's preferred processor with every stage,
+    /// bypassed, and speexdsp; and listening in a muted call without any.
     private static func voices(_ signal: Signal) -> [StageCost] {
         let choices: [(String, VoiceProcessingKind, VoiceStages, Bool)] = [
             ("voice processing", .preferred, .all, false), ("voice processing, bypassed", .preferred, .all, true),
@@ -31,7 +31,7 @@ package enum AudioStages {
             ("listening while muted", .none, [], false),
         ]
         return choices.compactMap { name, kind, stages, isBypassed in
-            // Both are built in, or the preferred one is another: nothing fails here but for want of memory.
+            // Both are built in, or the preferred one is another: only lack of memory can fail here.
             guard var processor = try? VoiceProcessor(kind, rate: 16_000, stages: stages) else { return nil }
             processor.setBypassed(isBypassed)
             var number = 0
@@ -45,10 +45,10 @@ package enum AudioStages {
         }
     }
 
-    /// A program on the ALSA PCM that plays and records in the format that costs the most, system calls included.
+    /// A program on the ALSA PCM that plays and records in the most expensive format, including system calls.
     private static func pcm(_ signal: Signal) -> [StageCost] {
         let layout = SampleLayout(.f32, channels: 2)
-        // It fails for want of descriptors or memory alone.
+        // Fails only for lack of descriptors or memory.
         guard var exchange = try? PCMExchange(rate: 48_000, layout: layout, busRate: 16_000) else { return [] }
         let cost = StageCost.measure("PCM, played and recorded", runs: signal.runs, milliseconds: 10) {
             exchange.pass(signal.samples, signal.output, 160)
@@ -64,10 +64,10 @@ package enum AudioStages {
         }
     }
 
-    /// A packet of 60 bytes, or every tenth one damaged.
+    /// A packet of 60 bytes; with `losing`, every tenth one is damaged.
     private static func receiveMSBC(_ signal: Signal, losing: Bool) -> StageCost {
         var transmitter = LinkTransmitter(.mSBC)
-        // As many as the sequence numbers count, so that they never jump.
+        // As many packets as there are sequence numbers, so that they never jump.
         let packets = UnsafeMutablePointer<UInt8>.allocate(capacity: 240)
         defer { packets.deallocate() }
         for number in 0..<4 {
@@ -144,7 +144,7 @@ package enum AudioStages {
         return .measure("comfort noise", runs: signal.runs, milliseconds: 10) { noise.fill(signal.output, 160) }
     }
 
-    /// After a loss, in what has neither pauses nor periods, so that both are looked for in each block.
+    /// After a loss, in audio without pauses or periods, so that each block searches for both.
     private static func catchUp(_ signal: Signal) -> StageCost {
         var history = DownlinkHistory(rate: 16_000)
         let blocks = Signal.frames / 160 - 1
@@ -161,10 +161,10 @@ package enum AudioStages {
         }
     }
 
-    /// Stereo at 44.1 kHz, a codec frame at a time.
+    /// Stereo at 44.1 kHz, one codec frame at a time.
     private static func stream(_ name: String, _ quality: SBCQuality, _ signal: Signal) -> StageCost {
         let rate = 44_100
-        // Everything at that rate; a headset may have it, so that nothing fails here.
+        // All capabilities at that rate, so that the selection cannot fail.
         guard let configuration = try? SBCCapabilities([0x2F, 0xFF, 2, 53]).select(quality) else {
             return StageCost(name: name, microseconds: .infinity, allocations: nil)
         }
@@ -172,7 +172,7 @@ package enum AudioStages {
         let samples = encoder.codecFrameSamples
         var number = 0
         return .measure(name, runs: signal.runs, milliseconds: Double(samples * 1_000) / Double(rate)) {
-            // Two pieces of the voice beside each other are as good as two channels.
+            // Two adjacent pieces of the voice serve as two channels.
             let place = signal.samples + number % 12 * 2 * samples
             _ = encoder.encode(place, into: signal.bytes, Signal.frames)
             number += 1
@@ -188,7 +188,7 @@ package enum AudioStages {
     }
 }
 
-/// What the stages work on: something with the spectrum of a voice, and room for results.
+/// Input of the stages, with the spectrum of a voice, and room for results.
 private final class Signal {
     static let frames = 4_096
     let samples: UnsafeMutablePointer<Int16>

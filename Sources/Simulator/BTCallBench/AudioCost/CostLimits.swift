@@ -1,5 +1,5 @@
-/// The most that stages of the audio path may cost, as multiples of the reference stage: a ratio is the same on a slow
-/// machine and on a fast one, and on a busy one nearly.
+/// Cost limits of the audio path's stages, as multiples of the reference stage: a ratio is the same on slow and fast
+/// machines, and nearly so on a busy one.
 package struct CostLimits: Equatable, Sendable {
     package struct Malformed: Error, Equatable, CustomStringConvertible {
         package let line: Int
@@ -8,7 +8,7 @@ package struct CostLimits: Equatable, Sendable {
 
     package let ratios: [String: Double]
 
-    /// Reads lines `RATIO NAME`; empty lines and what stands behind `#` are left out.
+    /// Reads lines `RATIO NAME`; ignores empty lines and text after `#`.
     package init(_ text: String) throws(Malformed) {
         var ratios: [String: Double] = [:]
         var number = 0
@@ -26,8 +26,8 @@ package struct CostLimits: Equatable, Sendable {
         self.ratios = ratios
     }
 
-    /// What is wrong, a line for each: a stage that costs too much, one without a limit, a limit without a stage, and one
-    /// that allocates.
+    /// Descriptions of the violations: a stage that costs too much, one without a limit, a limit without a stage, and a
+    /// stage that allocates.
     package func violations(_ stages: [StageCost]) -> [String] {
         guard let reference = stages.first(where: { $0.name == AudioStages.reference }) else {
             return ["\(AudioStages.reference) was not measured"]

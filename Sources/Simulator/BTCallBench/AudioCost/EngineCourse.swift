@@ -4,11 +4,12 @@ import BluetoothTypes
 import Glibc
 
 /// A few seconds of the real audio thread with every stage at work: an mSBC and a CVSD headset and a sound card of 48 kHz,
-/// two calls of different rates, losses, changes of route in mid-sentence, mute and volume, a ringer and announcements; a program
-/// that renders the audio where no device does, and two that record, one of which does not read; two that play on the ALSA PCM, and
-/// one that records from it; a headset over A2DP that listens to the calls, to which a program plays in stereo.
+/// two calls of different rates, losses, changes of route in mid-sentence, mute and volume, a ringer and announcements; a
+/// program that renders the audio when no device does, and two that record, one of which does not read; two that play on the
+/// ALSA PCM, and one that records from it; a headset over A2DP that plays the calls, and a program that plays to it in
+/// stereo.
 package struct EngineCourse {
-    /// One packet socket pair: the engine has one end, this thread plays the device or the application at the other.
+    /// One packet socket pair: the engine has one end, this thread acts as the device or application at the other.
     private struct Device {
         let descriptor: Int32
         let periodNanoseconds: Int
@@ -23,19 +24,19 @@ package struct EngineCourse {
     private var devices: [Device] = []
     private var calls: [(descriptor: Int32, bytes: Int)] = []
     private var handed: [Int32] = []
-    /// What a program in place of the devices writes to and reads from, and what recorders read from.
+    /// Sockets of a program that replaces the devices, and of recorders.
     private var renderer: (uplink: Int32, downlink: Int32) = (-1, -1)
     private var recorder: Int32 = -1
-    /// What a headset over A2DP is sent comes out here.
+    /// Receives the audio sent to a headset over A2DP.
     private var listener: Int32 = -1
-    /// What a program lets the person hear goes in here.
+    /// Sends a program's audio for the person.
     private var announcement: Int32 = -1
     private let buffer: UnsafeMutablePointer<UInt8>
-    /// 32 codec frames of mSBC, over and over; for the others the same bytes, as 16-bit samples.
+    /// 32 codec frames of mSBC, repeated; other devices use the same bytes as 16-bit samples.
     private let stream: UnsafeMutablePointer<UInt8>
     private static let streamBytes = 60 * 32
 
-    /// - Parameter voice: what is done to the microphone; with it that is switched about as well.
+    /// - Parameter voice: the voice processing, which the course also switches on and off.
     package init(seconds: Int, voice: VoiceProcessingKind? = nil) throws(AudioEngineError) {
         self.seconds = seconds
         self.voice = voice
@@ -91,7 +92,7 @@ package struct EngineCourse {
         listener = theirs
         handed.append(ours)
         let rate = 44_100
-        // Four bytes of a headset that has everything at that rate.
+        // Four capability bytes of a headset that supports everything at that rate.
         guard let configuration = try? SBCCapabilities([0x2F, 0xFF, 2, 53]).select() else { return }
         try engine.addTerminal(
             5, .stream(MediaStream(descriptor: ours, configuration: configuration, bitpool: 53, writeMTU: 672)),
@@ -113,7 +114,7 @@ package struct EngineCourse {
         engine.setPCMCall(3)
     }
 
-    /// A ringer on a card of its own; in the calls a tone, a file, and an announcement that lowers the far end.
+    /// A ringer on its own card; in the calls a tone, a file, and an announcement that lowers the far end.
     private mutating func addPlaybacks(at start: Int) throws(AudioEngineError) {
         try add(4, .pcm(rate: 48_000), bytes: 960, bytesPerSecond: 96_000, at: start, isAlone: true)
         let manner = PlaybackManner()
@@ -143,12 +144,12 @@ package struct EngineCourse {
         try engine.addTerminal(id, .link(descriptor: ours, codec: codec, packetBytesHint: bytes), isAlone: isAlone)
     }
 
-    /// Plays the course, in real time, and says what 10 ms of it cost the audio thread, its system calls included.
+    /// Runs the course in real time and returns the audio thread's cost for 10 ms, including system calls.
     package mutating func run() -> StageCost {
         AllocationCounter.excludeThisThread()
         let start = Self.now()
         play(until: start + 1_000_000_000, from: start)
-        // From here on everything that is made once has been made.
+        // All one-time allocations have been made by now.
         let before = (engine.counters(), AllocationCounter.count)
         play(until: start + (seconds + 1) * 1_000_000_000, from: start)
         let after = (engine.counters(), AllocationCounter.count)
@@ -175,7 +176,7 @@ package struct EngineCourse {
         var step = 0
         while Self.now() < end {
             let now = Self.now()
-            // As somebody who looks at them all the time.
+            // Like a program that reads the levels all the time.
             _ = engine.levels()
             for index in devices.indices { serve(&devices[index], now) }
             for call in calls { answer(call.descriptor, bytes: call.bytes) }
@@ -184,7 +185,7 @@ package struct EngineCourse {
             while recv(renderer.downlink, buffer, 4_096, Int32(MSG_DONTWAIT)) > 0 {
                 _ = send(renderer.uplink, stream, 320, Int32(MSG_DONTWAIT) | Int32(MSG_NOSIGNAL))
             }
-            // Every 100 ms something else.
+            // Another action every 100 ms.
             let wanted = (now - start) / 100_000_000
             if wanted > step {
                 step = wanted
@@ -200,19 +201,19 @@ package struct EngineCourse {
         engine.setSpeakerGain(UInt32(step % 3 + 1), Float(step % 4 + 1) / 4)
         engine.setMicrophoneGain(UInt32(step % 3 + 1), Float(step % 4 + 1) / 4)
         if let voice { change(voice, step) }
-        // Half a second of announcement, and half a second of none.
+        // Half a second with an announcement, half a second without.
         if step % 10 < 5 {
             for _ in 0..<10 {
                 _ = send(announcement, stream, 960, Int32(MSG_DONTWAIT) | Int32(MSG_NOSIGNAL))
             }
         }
         if step % 6 == 0 { engine.movePlayback(3, to: step / 6 % 2 == 0 ? .routed : .terminal(4)) }
-        // The PCM's call comes and goes, and so do programs on it.
+        // The PCM's call comes and goes, and so do its programs.
         if step % 4 == 0 { engine.setPCMCall(step % 8 == 0 ? 3 : nil) }
         if step % 9 == 4 { engine.removePCM(2) }
         if step % 6 == 3 { engine.setListening(5, step % 12 == 3) }
         if step % 9 == 8 {
-            // Without memory for it the course has one program less.
+            // Without memory for it, the course has one program fewer.
             let memory = try? PCMMemory(rate: 44_100, layout: SampleLayout(), bufferFrames: 4_410, isCapture: false)
             if let memory { try? engine.addPCM(2, memory) }
         }
@@ -223,11 +224,11 @@ package struct EngineCourse {
         engine.setVoiceBypassed(step % 6 == 3)
         engine.setVoiceStages(step % 8 == 4 ? [.highPass, .noiseSuppression] : .all)
         engine.setOwnVoiceProcessing(1, step % 16 == 8)
-        // What cannot be made, for want of memory, leaves what is there.
+        // Failure for lack of memory leaves the present processor.
         if step % 10 == 9 { try? engine.setVoiceProcessing(step % 20 == 9 ? .speex : voice) }
     }
 
-    /// Takes what the device has been given and sends what is due; every twentieth packet is of zeros, which is a loss.
+    /// Receives the device's audio and sends what is due; every twentieth packet is all zeros, which counts as a loss.
     private func serve(_ device: inout Device, _ now: Int) {
         while recv(device.descriptor, buffer, 4_096, Int32(MSG_DONTWAIT)) > 0 {}
         while device.due <= now {

@@ -1,12 +1,12 @@
 import Glibc
 
-/// What one stage of the audio path costs for 10 ms of a call.
+/// Cost of one stage of the audio path for 10 ms of a call.
 package struct StageCost: Equatable, Sendable {
-    /// One of the names in Tests/Benchmarks/audio-thresholds.
+    /// One of the names in Tests/Benchmarks/audio-limits.
     package let name: String
-    /// Processor time of the thread, in microseconds; of several stretches the shortest.
+    /// Processor time of the thread in microseconds, in the shortest series.
     package let microseconds: Double
-    /// Asked for in the stretch; nil when nobody counts.
+    /// Allocations in the series; nil when they are not counted.
     package let allocations: Int?
 
     package init(name: String, microseconds: Double, allocations: Int?) {
@@ -15,9 +15,9 @@ package struct StageCost: Equatable, Sendable {
         self.allocations = allocations
     }
 
-    /// Runs `body` `runs` times in each stretch; each run stands for `milliseconds` of audio.
+    /// Runs `body` `runs` times in each series; each run stands for `milliseconds` of audio.
     static func measure(_ name: String, runs: Int, milliseconds: Double, _ body: () -> Void) -> StageCost {
-        // What is made at first use is not counted, and the caches are warm.
+        // Warms up: one-time allocations are not counted, and caches are filled.
         for _ in 0..<min(runs, 200) { body() }
         var best = Double.infinity
         let before = AllocationCounter.count

@@ -7,26 +7,26 @@ package import ControlLoop
 import Glibc
 package import Routing
 
-/// How long it takes from unmuting until the first samples of a sound card's microphone leave for the far end: with the
-/// microphone running already, and with one that has to be opened first. The audio engine is the daemon's.
+/// Time from unmuting until the first samples of a sound card's microphone go to the far end: with the microphone already
+/// running, and with one that must be opened first. Uses the daemon's audio engine.
 @ControlPlane
 package final class MicrophoneBench {
     package struct Result: Sendable {
-        /// Milliseconds of each run, in order of size.
+        /// Milliseconds of each run, sorted.
         package var prepared: [Double] = []
         package var cold: [Double] = []
         /// The device and its format.
         package var summary = ""
-        /// The audio thread had real-time priority.
+        /// Whether the audio thread had real-time priority.
         package var isRealtime = false
     }
 
-    /// Why nothing was measured.
+    /// Reason why nothing was measured.
     package enum Failure: Error, CustomStringConvertible {
         case path(PathError)
         case engine(AudioEngineError)
         case socket(SystemError)
-        /// Within so many seconds.
+        /// No samples within this many seconds.
         case silent(after: Int)
 
         package var description: String {
@@ -41,7 +41,7 @@ package final class MicrophoneBench {
         }
     }
 
-    /// The longest that a prepared microphone may take (FEATURES S1.6), in milliseconds.
+    /// Longest acceptable time of a prepared microphone, in milliseconds.
     package static let limit = 20.0
     private static let patience = 5
     private static let blockBytes = 320
@@ -53,7 +53,7 @@ package final class MicrophoneBench {
     private var result = Result()
     private var nextCapture: UInt32 = 1
 
-    /// - Parameter kind: a local device of the configuration, of which only the microphone is opened.
+    /// - Parameter kind: a local device of the configuration; only its microphone is opened.
     package init(_ kind: LocalDevice, of configuration: Configuration) throws(Failure) {
         self.kind = kind
         paths = ALSAPathOpener(configuration: configuration)
@@ -71,7 +71,7 @@ package final class MicrophoneBench {
         result.isRealtime = engine.isRealtime
     }
 
-    /// - Parameter count: runs of each way.
+    /// - Parameter count: number of runs of each kind.
     package func run(_ count: Int) throws(Failure) -> Result {
         defer {
             engine.stop()
@@ -85,7 +85,7 @@ package final class MicrophoneBench {
         return result
     }
 
-    /// As with the mute mode `restart`.
+    /// Opens the microphone first, as with the mute mode `restart`.
     private func cold() throws(Failure) -> Double {
         pass(milliseconds: 60)
         let start = ControlLoop.now
@@ -155,7 +155,7 @@ package final class MicrophoneBench {
         throw .silent(after: Self.patience)
     }
 
-    /// Answers what the call has sent, and gives what the engine has told.
+    /// Answers the call's blocks, and returns the engine's events.
     private func events(until end: Instant) -> [AudioEngineEvent] {
         var polls = [
             pollfd(fd: engine.eventDescriptor, events: Int16(POLLIN), revents: 0),

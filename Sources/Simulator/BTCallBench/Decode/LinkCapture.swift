@@ -3,8 +3,8 @@ package struct LinkCapture: Sequence, Sendable {
     private let bytes: [UInt8]
     private let packetBytes: Int
 
-    /// - Parameter packetBytes: bytes of each packet, of which the last may be shorter; 0 when each begins with its length
-    ///   in 16 bits, little-endian. A length beyond the end is what there is; half a length is nothing.
+    /// - Parameter packetBytes: size of each packet, of which the last may be shorter; 0 when each begins with its length in
+    ///   16 bits, little-endian. A packet cut off at the end is used as far as it goes; a cut-off length is ignored.
     package init(_ bytes: [UInt8], packetBytes: Int) {
         self.bytes = bytes
         self.packetBytes = packetBytes

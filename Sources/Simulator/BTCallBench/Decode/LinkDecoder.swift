@@ -1,24 +1,24 @@
 package import AudioDSP
 
-/// The daemon's receive path over the packets of a capture: `btcall-lab decode`.
+/// Runs the daemon's receive path on a capture's packets, for `btcall-lab decode`.
 package struct LinkDecoder: ~Copyable {
-    /// What came of a capture. A frame is a codec frame, or a packet that is not empty for CVSD.
+    /// Result of a capture. A frame is a codec frame; for CVSD, a packet that is not empty.
     package struct Report: Hashable, Sendable {
         package var packets = 0
-        /// Good and concealed ones.
+        /// Good and concealed frames.
         package var frames = 0
         package var framesGood = 0
-        /// Made up; before the first good one that is silence.
+        /// Concealed frames; silence before the first good one.
         package var framesConcealed = 0
-        /// How often a sequence number was not the next one.
+        /// Number of sequence numbers that were not the next one.
         package var sequenceGaps = 0
-        /// How often the search for a header had to start again.
+        /// Number of times the search for a header started again.
         package var resyncs = 0
         /// Codec frames that the decoder refused.
         package var crcErrors = 0
         /// Bytes in which no codec frame was found.
         package var bytesSkipped = 0
-        /// The most concealed frames in a row.
+        /// Longest run of concealed frames.
         package var maxBurst = 0
 
         package init() {}
@@ -30,11 +30,11 @@ package struct LinkDecoder: ~Copyable {
     private let format: LinkFormat
     private var receiver: LinkReceiver
     private var buffer: [Int16]
-    /// Of CVSD, whose frames here are packets.
+    /// Counters of CVSD, whose frames here are packets.
     private var counted = Report()
     private var burst = 0
 
-    /// 16-bit audio, one channel, as far as it goes. Taking it out makes room for more.
+    /// 16-bit audio of one channel so far. Removing it makes room for more.
     package var audio: [Int16] = []
 
     package init(_ format: LinkFormat) {
@@ -62,7 +62,7 @@ package struct LinkDecoder: ~Copyable {
         }
     }
 
-    /// The capture has ended.
+    /// Ends the capture.
     package mutating func finish() -> Report {
         let made = receiver.finish(into: &buffer, capacity: buffer.count)
         audio += buffer[..<made]

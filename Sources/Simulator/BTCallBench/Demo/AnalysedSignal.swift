@@ -1,7 +1,7 @@
-/// Samples prepared for many comparisons: the energy of any stretch costs two look-ups.
+/// Samples prepared for many comparisons: the energy of any range takes two look-ups.
 struct AnalysedSignal: Sendable {
     private let samples: [Float]
-    /// Energy before each sample.
+    /// Cumulative energy before each sample.
     private let sums: [Double]
 
     var count: Int { samples.count }
@@ -20,7 +20,7 @@ struct AnalysedSignal: Sendable {
 
     func energy(_ start: Int, _ count: Int) -> Float { Float(sums[start + count] - sums[start]) }
 
-    /// The sum of the products of `count` samples from `start` on with those of the other signal; 0 where one of them does not have them.
+    /// Sum of products of `count` samples from `start` with those of the other signal; 0 when either signal is too short.
     func product(_ start: Int, _ other: AnalysedSignal, _ otherStart: Int, _ count: Int) -> Float {
         guard start >= 0, otherStart >= 0, start + count <= samples.count, otherStart + count <= other.samples.count
         else {

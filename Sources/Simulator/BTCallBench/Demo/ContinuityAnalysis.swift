@@ -1,20 +1,20 @@
-/// Finds a known signal in recordings: which part of it was heard when, and what was missed.
+/// Finds a known signal in recordings: which part was heard when, and which was missed.
 ///
-/// Works on the samples alone. A recording is cut into short frames; each is compared with the reference by normalised
-/// cross-correlation, first where it is expected, then within a search range. What no recording contains is a gap.
+/// Uses the samples alone. It cuts a recording into short frames and compares each with the reference by normalised
+/// cross-correlation, first at the expected position, then within a search range. Parts found in no recording are gaps.
 package struct ContinuityAnalysis {
-    /// A stretch of a recording that follows the reference without a jump. Times in frames of the common rate.
+    /// A part of a recording that follows the reference without a jump. Times in frames of the common rate.
     package struct Segment: Equatable, Sendable {
         package let source: Int
-        /// Where it stands in the recording.
+        /// Range in the recording.
         package var recorded: Range<Int>
-        /// Where it stands in the reference.
+        /// Range in the reference.
         package var reference: Range<Int>
     }
 
-    /// Something that was not heard.
+    /// A part that was not heard.
     package struct Gap: Equatable, Sendable {
-        /// Where it begins, in frames of the recordings' common time line.
+        /// Beginning, in frames of the recordings' common time line.
         package let position: Int
         /// Length in frames.
         package let length: Int
@@ -23,17 +23,17 @@ package struct ContinuityAnalysis {
     package let rate: Int
     /// Frames compared at once: 20 ms.
     private let window: Int
-    /// Distance of two comparisons: 5 ms, which is the resolution of the result.
+    /// Interval between comparisons: 5 ms, the resolution of the result.
     private let hop: Int
     private let search: ClosedRange<Int>
-    /// Below this correlation a frame is not the reference. Coded speech correlates with itself above 0.8, with other
-    /// speech below 0.4.
+    /// Minimum correlation of a frame with the reference. Coded speech correlates with itself above 0.8, with other speech
+    /// below 0.4.
     private let threshold: Float = 0.55
 
     /// - Parameters:
-    ///   - rate: of all signals, in frames per second.
-    ///   - delay: by how much a recording can be behind its reference, in milliseconds; negative when the clocks of
-    ///     reference and recording have different zeros.
+    ///   - rate: sample rate of all signals in Hz.
+    ///   - delay: possible delay of a recording behind its reference in milliseconds; negative when the clocks of reference
+    ///     and recording have different zeros.
     package init(rate: Int, delay: ClosedRange<Int>) {
         self.rate = rate
         window = rate / 50
@@ -68,7 +68,7 @@ package struct ContinuityAnalysis {
                         source: source, recorded: position..<position + window, reference: start..<start + window))
             }
         }
-        // Different speech resembles itself for a moment now and then, never for long.
+        // Different speech may resemble the reference briefly, but never for long.
         let certain = segments.filter { $0.recorded.count >= 6 * window }
         return certain.indices.map { index in
             let free = (
@@ -80,11 +80,11 @@ package struct ContinuityAnalysis {
         }
     }
 
-    /// With the frames at both ends that are the reference at the segment's own delay: a voiced sound is first found a
-    /// period or two away from where it is, as like itself as it is there, and that was no segment.
+    /// Extends a segment at both ends by frames that match the reference at the segment's own delay: a voiced sound is first
+    /// found one or two periods away, where it looks equally similar, and was not part of a segment.
     ///
-    /// A pause of the speech, in which coding and rounding outweigh what is left of it, is passed over when the reference
-    /// goes on behind it.
+    /// A pause in the speech, in which coding and rounding errors dominate, is skipped when the reference continues after
+    /// it.
     private func grown(
         _ segment: Segment, within free: Range<Int>, _ recorded: AnalysedSignal, _ known: AnalysedSignal
     ) -> Segment {
@@ -100,7 +100,7 @@ package struct ContinuityAnalysis {
             guard frame.lowerBound >= 0, frame.upperBound <= known.count else { return false }
             return known.energy(frame.lowerBound, window) < pause * Float(window)
         }
-        // A frame that lies half in a pause is neither.
+        // A frame that overlaps a pause by half matches neither.
         let most = longestPause * rate / 1000 + 2 * window
         func next(_ edge: Int, _ step: Int, _ isFree: (Int) -> Bool) -> Int? {
             var (frame, paused) = (edge + step, false)
@@ -121,13 +121,14 @@ package struct ContinuityAnalysis {
     /// A pause has less than this share of the segment's mean power.
     private let pauseShare: Float = 0.01
 
-    /// In ms: pauses between words are shorter.
+    /// Longest pause between words in ms.
     private let longestPause = 200
 
-    /// A part of 5 ms has too few samples for `threshold`; silence and other speech stay below this nearly always.
+    /// Lower threshold for a part of 5 ms, which has too few samples for `threshold`; silence and other speech nearly always
+    /// stay below it.
     private let partThreshold: Float = 0.35
 
-    /// Without the parts at both ends that are not the reference: a frame resembles it as long as half of it does.
+    /// Removes parts at both ends that do not match the reference: a frame matches as soon as half of it does.
     private func trimmed(_ segment: Segment, _ recorded: AnalysedSignal, _ known: AnalysedSignal) -> Segment {
         let lag = segment.recorded.lowerBound - segment.reference.lowerBound
         func isReference(_ start: Int) -> Bool {
@@ -139,11 +140,11 @@ package struct ContinuityAnalysis {
         return Segment(source: segment.source, recorded: lower..<upper, reference: lower - lag..<upper - lag)
     }
 
-    /// By how much the recording is behind the reference at a position; nil when it is not the reference.
+    /// Delay of the recording behind the reference at a position; nil when it does not match the reference.
     private func match(_ recorded: AnalysedSignal, _ position: Int, _ known: AnalysedSignal, near lag: Int?) -> Int? {
         if let lag, correlation(recorded, position, known, position - lag) >= threshold { return lag }
         if let lag, let close = best(recorded, position, known, lag - 16...lag + 16, step: 1) { return close }
-        // First every third lag: the correlation of speech is wide enough for that.
+        // First every third lag: the correlation peak of speech is wide enough.
         guard let coarse = best(recorded, position, known, search, step: 3, least: threshold * 0.6) else { return nil }
         return best(recorded, position, known, coarse - 3...coarse + 3, step: 1)
     }
@@ -172,11 +173,11 @@ package struct ContinuityAnalysis {
 
     // MARK: Cross-fades
 
-    /// The short holes between two segments of different sources that are a mixture of both, as in a cross-fade, where
-    /// neither alone resembles the recording.
+    /// Short holes between two segments of different sources that are a mixture of both, as in a cross-fade, where the
+    /// recording matches neither source alone.
     ///
-    /// A frame counts when the two references together, at the delays of the segments on both sides, explain as much of
-    /// its energy as one reference has to elsewhere.
+    /// A frame counts as a mixture when both references together, at the delays of the adjacent segments, explain as much of
+    /// its energy as a single reference must elsewhere.
     package func mixtures(
         of recording: [Int16], _ segments: [Segment], references: [[Int16]]
     ) -> [Segment] {
@@ -202,7 +203,7 @@ package struct ContinuityAnalysis {
         return found
     }
 
-    /// The share of a frame's energy that the best mixture of two references has (least squares in two unknowns).
+    /// Share of a frame's energy explained by the best mixture of two references (least squares in two unknowns).
     private func explained(
         _ recorded: [Float], _ start: Int, _ first: [Float], _ a: Int, _ second: [Float], _ b: Int
     ) -> Float {
@@ -225,10 +226,10 @@ package struct ContinuityAnalysis {
 
     // MARK: Resemblance
 
-    /// Without the segments that another source explains better: for a fraction of a second one voice resembles another, and
-    /// while it does, both are found.
+    /// Removes segments that another source explains better: one voice can resemble another for a fraction of a second, and
+    /// both are found then.
     ///
-    /// A segment stands for nothing when a longer one of another source has more than half of its time.
+    /// A segment is dropped when a longer one of another source covers more than half of its time.
     package static func withoutResemblance(_ segments: [Segment]) -> [Segment] {
         segments.filter { segment in
             !segments.contains { other in
@@ -240,11 +241,11 @@ package struct ContinuityAnalysis {
 
     // MARK: Gaps
 
-    /// What was heard in none of the recordings, between the first and the last thing that was.
+    /// Parts that were heard in none of the recordings, between the first and the last segment.
     ///
-    /// Both ways of missing something count: a part of the reference that nobody heard, and a time in which nobody heard
-    /// anything. The same event found in both ways is reported once, with its greater length. Gaps up to 15 ms are within
-    /// the resolution (5 ms at each end, and what a fade makes unrecognisable) and left out.
+    /// Two kinds count: a part of the reference that nobody heard, and a time in which nobody heard anything. An event found
+    /// in both ways is reported once, with its greater length. Gaps up to 15 ms are within the resolution (5 ms at each end,
+    /// and what a fade makes unrecognisable) and are left out.
     package func gaps(_ segments: [Segment]) -> [Gap] {
         let missed = holes(segments.map(\.reference)).map { hole in
             Gap(position: place(ofReference: hole.lowerBound, segments), length: hole.count)
@@ -271,7 +272,7 @@ package struct ContinuityAnalysis {
         return holes
     }
 
-    /// When the last thing before a missing part of the reference was heard.
+    /// Time at which the last part before a missing part of the reference was heard.
     private func place(ofReference position: Int, _ segments: [Segment]) -> Int {
         let before = segments.filter { $0.reference.upperBound <= position + hop }
         return before.max { $0.reference.upperBound < $1.reference.upperBound }?.recorded.upperBound ?? position

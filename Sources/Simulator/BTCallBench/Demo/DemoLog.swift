@@ -3,13 +3,13 @@ import ControlLoop
 import Foundation
 package import Logging
 
-/// What the daemon of a demonstration says of itself, in a file: the screen is for the story.
+/// Log of the demonstration's daemon, in a file: the screen shows the story.
 package final class DemoLog: Sendable {
     package let logger: Logger
     private let sink: LogSink
     private let file: FileHandle
 
-    /// - Parameter path: of the file, which is made, or emptied.
+    /// - Parameter path: path of the file, which is created or emptied.
     /// - Throws: when it cannot be written.
     package init(path: String) throws {
         try Data().write(to: URL(filePath: path))

@@ -14,7 +14,7 @@ final class DemoProvider: CallProvider {
         self.clock = clock
     }
 
-    /// When the first block was exchanged.
+    /// Time of the first exchanged block.
     var startedAt: Double? { state.withLock { $0.startedAt } }
     var hasEnded: Bool { state.withLock { $0.hasEnded } }
 

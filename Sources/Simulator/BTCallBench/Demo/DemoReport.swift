@@ -2,33 +2,33 @@ package import BTCallSimulator
 import Dispatch
 import Synchronization
 
-/// What the demonstration measured, computed from the recordings alone.
+/// Results of the demonstration, computed from the recordings alone.
 package struct DemoReport: Codable, Sendable {
     package enum Verdict: String, Codable, Sendable {
-        /// Nothing was lost beyond the limits.
+        /// All losses are within the limits.
         case passed
         /// Speech was lost while the machine kept time.
         case lost
-        /// All that was lost was lost while the machine itself gave the simulated devices no time: nothing is said of btcall.
+        /// All losses occurred while the machine itself delayed the simulated devices: no statement about btcall.
         case tooBusy
     }
 
-    /// One of the four steps, and how long nothing of the speech got through around it.
+    /// One of the four steps, and the longest loss of speech around it.
     package struct Step: Codable, Sendable {
         package let number: Int
         package let title: String
         /// Seconds since the beginning of the recordings.
         package let at: Double
-        /// Longest stretch of the far end's speech that no device played, in milliseconds.
+        /// Longest part of the far end's speech that no device played, in milliseconds.
         package let downlinkGapMs: Int
-        /// Longest stretch in which the far end heard none of the microphones, in milliseconds.
+        /// Longest time in which the far end heard none of the microphones, in milliseconds.
         package let uplinkGapMs: Int
-        /// What is allowed.
+        /// Longest allowed gap.
         package let limitMs: Int
         package let verdict: Verdict
     }
 
-    /// A stretch in which one device carried the call.
+    /// A period in which one device carried the call.
     package struct Stretch: Codable, Sendable {
         package let device: String
         package let from: Double
@@ -36,22 +36,22 @@ package struct DemoReport: Codable, Sendable {
     }
 
     package let steps: [Step]
-    /// Where the far end's speech was found, by device, in order of time.
+    /// Periods in which the far end's speech was found, by device, in order of time.
     package let played: [Stretch]
-    /// Whose microphone the far end heard.
+    /// Periods by the microphone that the far end heard.
     package let heard: [Stretch]
-    /// Gaps that belong to no step while the machine kept time; each is a failure.
+    /// Gaps that belong to no step, while the machine kept time; each is a failure.
     package let strayGapsMs: [Int]
-    /// By how much the machine was late at most for the simulated devices.
+    /// Longest delay of the simulated devices by the machine.
     package let latestTickMs: Int
     package let verdict: Verdict
     package var passed: Bool { verdict == .passed }
 }
 
-/// Something that was not heard, and what it says.
+/// A part that was not heard, and its cause.
 private struct DemoGap {
     let length: Int
-    /// The machine was late about that time.
+    /// Whether the machine was late at about that time.
     let isExcused: Bool
 
     func verdict(limit: Int) -> DemoReport.Verdict {
@@ -60,19 +60,19 @@ private struct DemoGap {
 }
 
 extension [DemoReport.Verdict] {
-    /// What all together say: one loss of btcall's is a loss, whatever else the machine did.
+    /// The combined verdict: one loss by btcall counts, even if the machine was late elsewhere.
     fileprivate var worst: DemoReport.Verdict {
         contains(.lost) ? .lost : contains(.tooBusy) ? .tooBusy : .passed
     }
 }
 
-/// The recordings of a demonstration and the speech that was in them.
+/// The recordings of a demonstration and the original speech.
 package struct DemoRecordings: Sendable {
     package struct Device: Sendable {
         package let name: String
-        /// What it played, on the common time line, at `DemoRecordings.rate`.
+        /// The device's playback on the common time line, at `DemoRecordings.rate`.
         package var played: [Int16]
-        /// What its microphone said, on the same time line.
+        /// Its microphone's speech, on the same time line.
         package let microphone: [Int16]
 
         package init(name: String, played: [Int16], microphone: [Int16]) {
@@ -99,14 +99,14 @@ package struct DemoRecordings: Sendable {
 
     package static let rate = SpeechSource.rate
     package var devices: [Device]
-    /// What the far end said, from its first block on.
+    /// The far end's speech, from its first block.
     package let farEnd: [Int16]
-    /// What the far end heard, from its first block on.
+    /// The audio that the far end heard, from its first block.
     package var farEndHeard: [Int16]
-    /// When the far end's first block was exchanged, in seconds on the time line.
+    /// Time of the far end's first exchanged block, in seconds on the time line.
     package let farEndStart: Double
     package let steps: [Step]
-    /// When the machine was late for the simulated devices.
+    /// Times at which the machine was late for the simulated devices.
     package var lateTicks: [AudioPacer.LateTick]
 
     package init(
@@ -121,13 +121,13 @@ package struct DemoRecordings: Sendable {
         self.lateTicks = lateTicks
     }
 
-    /// What all codecs carry: the comparison is made in the narrow band, but on the finer raster, so that half a frame
-    /// of delay does not look like a difference.
+    /// The band that all codecs carry: signals are compared in the narrow band, but on the finer raster, so that half a
+    /// frame of delay does not look like a difference.
     private static let narrowRate = 8000
 
-    /// Compares every recording with the speech and attributes what is missing to the steps.
+    /// Compares every recording with the speech and attributes gaps to the steps.
     ///
-    /// - Parameter onProgress: how many comparisons of how many are done; called on any thread.
+    /// - Parameter onProgress: receives the number of finished comparisons and their total; called on any thread.
     package func report(onProgress: @Sendable (Int, Int) -> Void = { _, _ in }) -> DemoReport {
         let shift = Int(farEndStart * 1000)
         // The far end's clock begins later than the recordings'; queues add up to half a second.
@@ -157,7 +157,7 @@ package struct DemoRecordings: Sendable {
         let microphones = Array(narrow[count..<2 * count])
         let heard = ContinuityAnalysis.withoutResemblance(found[count...].flatMap { $0 })
         let faded = up.mixtures(of: received, heard, references: microphones)
-        // Each microphone is a signal of its own: only the time in which none is heard counts.
+        // Each microphone has its own signal: only times without any microphone count.
         let upGaps = up.gaps(
             (heard + faded).map { ContinuityAnalysis.Segment(source: 0, recorded: $0.recorded, reference: $0.recorded) }
         )
@@ -183,15 +183,15 @@ package struct DemoRecordings: Sendable {
             verdict: (judged.map(\.verdict) + stray.map { $0.verdict(limit: 0) }).worst)
     }
 
-    /// Gaps by the index of their step, -1 for those of none.
+    /// Gaps by the index of their step, -1 for gaps of no step.
     private func attributed(_ gaps: [ContinuityAnalysis.Gap], offset: Double) -> [Int: [DemoGap]] {
         Dictionary(
             grouping: gaps.map { gap in
                 let at = Double(gap.position) / Double(Self.rate) + offset
                 let end = at + Double(gap.length) / Double(Self.rate)
-                // A step's effects come within four seconds: connection, settling, set-up of the link.
+                // A step's effects occur within four seconds: connection, settling, set-up of the link.
                 let step = steps.indices.last { steps[$0].at - 0.3 <= at && at < steps[$0].at + 4 } ?? -1
-                // What stood still shows later, by what is queued, and a headset that it cost comes back later still.
+                // A delay shows later, after the queued audio; a headset lost because of it returns even later.
                 let isExcused = lateTicks.contains { at - 1 <= $0.at && $0.at <= end + 0.5 }
                 return (step, DemoGap(length: gap.length * 1000 / Self.rate, isExcused: isExcused))
             }, by: \.0
@@ -203,7 +203,7 @@ package struct DemoRecordings: Sendable {
         return OfflineResampler.convert(low, from: narrowRate, to: rate)
     }
 
-    /// What `body` gives for 0 to `count` - 1, in order; on all processors.
+    /// The results of `body` for 0 to `count` - 1, in order; uses all processors.
     private static func concurrently<Value: Sendable>(_ count: Int, _ body: @Sendable (Int) -> Value) -> [Value] {
         let results = Mutex([Value?](repeating: nil, count: count))
         DispatchQueue.concurrentPerform(iterations: count) { index in

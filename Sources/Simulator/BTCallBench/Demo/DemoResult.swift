@@ -2,9 +2,9 @@ import CallExchange
 import Foundation
 
 extension Demonstration.Result {
-    /// Writes one WAV of what each device played, one of what the far end heard, `timeline.svg` and `report.json`.
+    /// Writes one WAV of each device's playback, one of the far end's, `timeline.svg` and `report.json`.
     ///
-    /// - Parameter folder: made when it does not exist; files of the same names are replaced.
+    /// - Parameter folder: created when it does not exist; files of the same names are replaced.
     package func write(to folder: String) throws {
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
         for device in recordings.devices {
@@ -53,7 +53,7 @@ extension Demonstration.Result {
 }
 
 extension DemoReport.Verdict {
-    /// Of one column's width.
+    /// Padded to one column's width.
     fileprivate var word: String {
         switch self {
         case .passed: "ok    "

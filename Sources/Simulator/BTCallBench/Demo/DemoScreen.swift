@@ -1,13 +1,13 @@
 package import ControlLoop
 import Foundation
 
-/// Shows a demonstration on a terminal: the steps as they come, and one line with route and level meters.
+/// Shows a demonstration on a terminal: the steps as they occur, and one line with route and level meters.
 @ControlPlane
 package final class DemoScreen {
     private let isTerminal = isatty(1) == 1
     private var hasMeter = false
 
-    /// Why the route has changed, as `btcall why` names it, in words.
+    /// Words for the reasons of route changes in `btcall why`.
     private static let words = [
         "callStarted": "the call has begun", "newDeviceAvailable": "a headset has come",
         "linkSilent": "nothing comes from the headset any more", "linkLoss": "the headset is gone",
@@ -39,7 +39,7 @@ package final class DemoScreen {
         }
     }
 
-    /// Leaves the meter's line.
+    /// Ends the meter's line.
     package nonisolated func finish() {
         if isatty(1) == 1 { print("\r\u{1B}[K", terminator: "") }
     }

@@ -19,7 +19,7 @@ package final class Demonstration {
         package let description: String
     }
 
-    /// When things happen, in seconds of the call.
+    /// Times of the steps, in seconds of the call.
     package struct Schedule: Sendable {
         package let firstOn, firstDies, secondOn, buttonPressed: Double
 
@@ -27,24 +27,24 @@ package final class Demonstration {
         package static let fast = Schedule(firstOn: 3, firstDies: 7.5, secondOn: 11, buttonPressed: 15.5)
     }
 
-    /// What a viewer is shown while it runs.
+    /// Progress for the viewer.
     package enum Progress: Sendable {
         case step(Int, String)
         case route(String, reason: String)
-        /// Peaks of 0…32767 since the last one, and the seconds since the beginning.
+        /// Peaks of 0…32767 since the previous report, and seconds since the beginning.
         case levels(seconds: Double, route: String, farEnd: Int, heard: Int)
         case note(String)
-        /// So many of the comparisons of recordings with the speech are done.
+        /// Number of finished comparisons of recordings with the speech.
         case comparing(Int, of: Int)
     }
 
-    /// It was cut off; what there was until then is not judged.
+    /// The demonstration was interrupted; its recordings are not judged.
     package struct CutOff: Error {}
 
     package struct Result: Sendable {
         package let recordings: DemoRecordings
         package let report: DemoReport
-        /// Each change of route as the daemon announced it: for the drawing only, the report does not use it.
+        /// Changes of route announced by the daemon: for the drawing only, not for the report.
         package let routes: [(at: Double, device: String, reason: String)]
     }
 
@@ -62,7 +62,7 @@ package final class Demonstration {
     private var routes: [(at: Double, device: String, reason: String)] = []
     private var voices: [String: [Int16]] = [:]
 
-    /// - Parameter logger: gets what the daemon says of itself.
+    /// - Parameter logger: receives the daemon's log.
     package init(
         schedule: Schedule, logger: Logger, onProgress: @escaping @ControlPlane (Progress) -> Void
     ) throws {
@@ -79,7 +79,7 @@ package final class Demonstration {
         outside = SimulatedOutside(pacer: pacer)
     }
 
-    /// What everybody says, in this order: earpiece, headsets 1 and 2, far end.
+    /// The speech of everybody, in this order: earpiece, headsets 1 and 2, far end.
     private nonisolated static func speak(seconds: Double) throws(SpeechSource.Failure) -> [[Int16]] {
         [
             try SpeechSource.speech(
@@ -103,7 +103,7 @@ package final class Demonstration {
     private var farEnd: [Int16] = []
     private var farEndStart = 0.0
 
-    /// Ends it in the middle: ``run()`` throws ``CutOff``, at the latest when the recordings are compared.
+    /// Interrupts it: ``run()`` throws ``CutOff``, at the latest when the recordings are compared.
     package func cutOff() { isCutOff = true }
 
     private func goOn() throws(CutOff) {
@@ -177,9 +177,9 @@ package final class Demonstration {
         var configuration = Configuration()
         configuration.stateDirectory = nil
         configuration.pcmSocket = nil
-        // Headsets are switched on and off by the demonstration alone.
+        // Only the demonstration switches headsets on and off.
         configuration.reconnect.isOn = false
-        // What is said is compared with what is heard.
+        // The recordings are compared with the unprocessed speech.
         configuration.voiceProcessing = .none
         configuration.localDevices = [
             .earpiece: .init(playback: "simulated"), .speakerphone: .init(playback: "simulated"),
@@ -272,7 +272,7 @@ package final class Demonstration {
 
     private var seconds: Double { Double(pacer.elapsed) / 1e9 }
 
-    /// All that a device has played, at the rate of the analysis.
+    /// The complete playback of a device, at the rate of the analysis.
     private func merged(_ name: String) -> [Int16] {
         var all: [Int16] = []
         for timeline in outside.played(name) {

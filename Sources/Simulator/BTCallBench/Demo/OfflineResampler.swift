@@ -1,6 +1,6 @@
 import Foundation
 
-/// Converts whole recordings between rates, with a windowed sinc: slow, exact, and none of the daemon's own code.
+/// Converts whole recordings between rates by a windowed sinc: slow, exact, and independent of the daemon's code.
 package enum OfflineResampler {
     package static func convert(_ samples: [Int16], from: Int, to: Int) -> [Int16] {
         guard from != to, !samples.isEmpty else { return samples }

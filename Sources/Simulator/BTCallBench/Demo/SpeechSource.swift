@@ -1,6 +1,6 @@
 import Foundation
 
-/// Speech for the demonstration, made by a synthesiser, with a quiet room behind it so that no moment is without signal.
+/// Speech for the demonstration, from a synthesiser, with quiet room noise so that there is always a signal.
 package enum SpeechSource {
     package static let rate = 16000
 
@@ -9,10 +9,10 @@ package enum SpeechSource {
     }
 
     /// - Parameters:
-    ///   - voice: of espeak-ng, such as `en-gb`.
+    ///   - voice: a voice of espeak-ng, such as `en-gb`.
     ///   - pitch: 0…99.
-    ///   - seconds: the text is repeated until it is this long.
-    ///   - seed: of the room's noise: different for different people.
+    ///   - seconds: the text is repeated up to this length.
+    ///   - seed: seed of the room noise: different for each person.
     package static func speech(
         _ text: String, voice: String, pitch: Int, seconds: Double, seed: UInt64
     ) throws(Failure) -> [Int16] {
@@ -25,7 +25,7 @@ package enum SpeechSource {
         }
     }
 
-    /// At 16 kHz, as loud as the synthesiser speaks.
+    /// At 16 kHz, at the synthesiser's own level.
     static func synthesise(_ text: String, voice: String, pitch: Int) throws(Failure) -> [Int16] {
         let file = FileManager.default.temporaryDirectory.appending(path: "btcall-speech-\(UUID().uuidString).wav")
         defer { try? FileManager.default.removeItem(at: file) }  // A file in the temporary directory may stay.
@@ -46,7 +46,7 @@ package enum SpeechSource {
         return resample([UInt8](contents))
     }
 
-    /// espeak-ng writes mono 16-bit at the rate in its header, behind 44 bytes.
+    /// espeak-ng writes mono 16-bit audio after a header of 44 bytes that contains the rate.
     private static func resample(_ wave: [UInt8]) -> [Int16] {
         let from = Int(wave[24]) + Int(wave[25]) * 256
         let samples = stride(from: 44, to: wave.count - 1, by: 2).map {

@@ -1,6 +1,6 @@
 import Foundation
 
-/// Draws a demonstration: routes over time, what each device played, what the far end heard, and the gaps.
+/// Draws a demonstration: routes over time, the playback of each device and of the far end, and the gaps.
 package enum TimelineDrawing {
     private static let width = 1000.0
     private static let left = 130.0
@@ -79,7 +79,7 @@ package enum TimelineDrawing {
         """
     }
 
-    /// The envelope, one peak for each fifth of a second.
+    /// The envelope, one peak for each 0.2 s.
     private static func wave(
         _ samples: [Int16], offset: Double, _ y: Double, _ colour: String, _ x: (Double) -> Double
     ) -> String {

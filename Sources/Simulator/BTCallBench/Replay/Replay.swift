@@ -1,21 +1,21 @@
 import BTCallSimulator
 package import Foundation
 
-/// `btcall-lab replay`: runs scenario files and says which hold (routing policy §15).
+/// `btcall-lab replay`: runs scenario files and reports which hold (docs/inside/Routing.md §15).
 package struct Replay {
-    /// What is printed beside the outcome.
+    /// Additional output.
     package struct Options: Hashable, Sendable {
         /// One JSON object a line instead of text.
         package var isJSON = false
         /// Events, decisions, effects and routes.
         package var isTracing = false
-        /// Only scenarios with one of these tags; empty is all.
+        /// Only scenarios with one of these tags; empty for all.
         package var tags: [String] = []
 
         package init() {}
     }
 
-    /// A file that is refused: nothing of any file is run then.
+    /// A file that is refused: no file is run then.
     package struct Refusal: Error, CustomStringConvertible {
         package let description: String
 
@@ -35,8 +35,8 @@ package struct Replay {
 
     /// Reads the content of a file.
     ///
-    /// - Parameter name: stands for the file in messages.
-    /// - Throws: `Refusal` for a file that is not understood.
+    /// - Parameter name: name of the file for messages.
+    /// - Throws: `Refusal` for a file that cannot be read.
     package mutating func add(_ content: Data, name: String) throws(Refusal) {
         do throws(ScenarioError) {
             scenarios += try ScenarioFile(content).scenarios
@@ -45,10 +45,10 @@ package struct Replay {
         }
     }
 
-    /// Runs what was added, in order.
+    /// Runs the added scenarios in order.
     ///
-    /// - Parameter write: takes text with its line feeds, at the end of each scenario and at the end of all.
-    /// - Throws: `Refusal` when there is no scenario with any of the tags.
+    /// - Parameter write: receives text with its line feeds, at the end of each scenario and at the end of all.
+    /// - Throws: `Refusal` when no scenario has any of the tags.
     package mutating func run(_ write: (String) -> Void) throws(Refusal) {
         let chosen = scenarios.filter { scenario in
             options.tags.isEmpty || scenario.tags.contains { options.tags.contains($0) }

@@ -11,7 +11,7 @@ import DBus
 import Logging
 import Routing
 
-/// A box to play with: the daemon's real code on a private bus, with a simulated BlueZ, two headsets, an earpiece, a
+/// A box for experiments: the daemon's real code on a private bus, with a simulated BlueZ, two headsets, an earpiece, a
 /// loudspeaker, and a telephony application.
 @ControlPlane
 package final class Sandbox {
@@ -19,7 +19,7 @@ package final class Sandbox {
         package let description: String
     }
 
-    /// One line of what happens; it may have texts of other programs in it.
+    /// Receives one line per event; it may contain text from other programs.
     package var onStory: (@ControlPlane (String) -> Void)?
     package private(set) var state: SandboxState
 
@@ -33,7 +33,7 @@ package final class Sandbox {
     private var line: SandboxLine?
     private var registration: ProviderRegistration?
     private var following: Task<Void, Never>?
-    /// Something happened since the status was read.
+    /// Whether something has happened since the status was read.
     private var isStale = true
     private var isReading = false
     private var isStopped = false
@@ -93,7 +93,7 @@ package final class Sandbox {
     }
 
     private func addMicrophones() {
-        // Made now: an opening card or link does not wait for it.
+        // Prepared in advance, so that opening a card or link does not wait for it.
         for (index, card) in Self.cards.enumerated() {
             let voice = SandboxVoices.person(index + headsets.count, rate: SimulatedOutside.cardRate)
             outside.addCard(card.kind) { _ in voice }
@@ -111,11 +111,11 @@ package final class Sandbox {
         var configuration = Configuration()
         configuration.stateDirectory = nil
         configuration.pcmSocket = nil
-        // The person switches headsets on; none is paged.
+        // The person switches headsets on; btcalld pages none.
         configuration.reconnect.isOn = false
         configuration.voiceProcessing = .none
         configuration.pausesPlayers = false
-        // Whoever tries it is in no group of btcall's.
+        // The user need not be in a group of btcall.
         configuration.callers = .everybody
         configuration.localDevices = [
             .earpiece: .init(playback: "simulated"), .speakerphone: .init(playback: "simulated"),
@@ -144,7 +144,7 @@ package final class Sandbox {
         guard !isStopped else { return }
         isStopped = true
         following?.cancel()
-        // The bus that could refuse it ends as well.
+        // The bus that could refuse this ends, too.
         try? await registration?.unregister()
         await bridge?.close()
         for headset in headsets { headset.switchOff() }
@@ -156,7 +156,7 @@ package final class Sandbox {
 
     // MARK: What the person does
 
-    /// Does what a key says, and tells what came of it.
+    /// Performs a key's action, and reports the result.
     package func perform(_ key: SandboxKey) async {
         do {
             switch key {
@@ -263,7 +263,7 @@ package final class Sandbox {
 
     private static func party(_ call: Call) -> String { call.name ?? call.number ?? "unknown number" }
 
-    /// Brings ``state`` up to date: levels at once, what the daemon says as soon as it has answered.
+    /// Updates ``state``: levels at once, the daemon's status as soon as it has answered.
     package func look() {
         for (index, headset) in headsets.enumerated() {
             state.devices[index].power = headset.state

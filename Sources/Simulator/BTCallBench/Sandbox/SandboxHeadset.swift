@@ -2,7 +2,7 @@ import BTCallSimulator
 import BluetoothTypes
 import ControlLoop
 
-/// One headset of a sandbox, as the person has it: on, off or out of reach, with one button.
+/// One headset of a sandbox, as the person sees it: on, off or out of reach, with one button.
 @ControlPlane
 final class SandboxHeadset {
     let address: BluetoothAddress
@@ -24,10 +24,10 @@ final class SandboxHeadset {
         device = VirtualHeadset(.init(address: address, name: name, codecs: codecs.reversed()))
     }
 
-    /// Switches it on: it comes to the board by itself.
+    /// Switches the headset on: it connects to the board on its own.
     func switchOn() async throws {
         guard state != .on else { return }
-        // A headset that comes back is found to have been gone, whether the supervision timeout has passed or not.
+        // A returning headset reveals that its old connection was lost, even before the supervision timeout.
         forgetConnection()
         outside.revive(address)
         try device.attach(try await bluez.connect(address))
@@ -40,7 +40,7 @@ final class SandboxHeadset {
         state = .off
     }
 
-    /// The radio is gone in the middle of a word; bluetoothd notices three seconds later.
+    /// The radio fails in the middle of a word; bluetoothd notices it three seconds later.
     func kill() {
         guard state == .on else { return }
         device.dieSilently()
@@ -55,9 +55,9 @@ final class SandboxHeadset {
         bluez.setReachable(false, address)
     }
 
-    /// Presses the one button: it answers, ends or redials, as headsets do by what they are shown.
+    /// Presses the one button: it answers, ends or redials, depending on the indicators, like a real headset.
     ///
-    /// - Returns: what it meant; nil when the headset is not on.
+    /// - Returns: the action; nil when the headset is not on.
     func press() -> String? {
         guard state == .on, device.isConnected else { return nil }
         let (call, setup) = (device.indicators["call"] ?? 0, device.indicators["callsetup"] ?? 0)

@@ -3,7 +3,7 @@ import CallExchange
 import ControlLoop
 import Synchronization
 
-/// The telephony application of a sandbox: it dials, is answered, holds, and its far end speaks.
+/// The telephony application of a sandbox: it dials, answers, holds, and its far end speaks.
 final class SandboxLine: CallProvider {
     private struct State {
         var exchanges: [Call.ID: AudioExchange] = [:]
@@ -12,7 +12,7 @@ final class SandboxLine: CallProvider {
 
     private let farEnd: [Int16]
     private let state = Mutex(State())
-    /// Tells what the application was asked.
+    /// Reports the requests to the application.
     private let onNote: @Sendable (String) -> Void
 
     init(farEnd: [Int16], onNote: @escaping @Sendable (String) -> Void) {
@@ -24,12 +24,12 @@ final class SandboxLine: CallProvider {
         state.withLock { $0.registration = registration }
     }
 
-    /// The loudest sample that the far end of any call has heard since it was last asked.
+    /// Loudest sample heard by the far end of any call since the last request.
     func takeHeard() -> Int {
         state.withLock { state in state.exchanges.values.map { $0.takeLevels().received }.max() ?? 0 }
     }
 
-    /// Ends the audio of a call that is over.
+    /// Closes the audio of a call that has ended.
     func forget(_ call: Call.ID) {
         state.withLock { $0.exchanges.removeValue(forKey: call) }?.stop()
     }
@@ -43,7 +43,7 @@ final class SandboxLine: CallProvider {
         Task { @ControlPlane in await Self.answerLater(call, registration) }
     }
 
-    /// The other side rings for a moment, and answers.
+    /// The other side rings briefly, and answers.
     @ControlPlane
     static func answerLater(_ call: Call.ID, _ registration: ProviderRegistration) async {
         do {
@@ -52,7 +52,7 @@ final class SandboxLine: CallProvider {
             await ControlLoop.shared.sleep(for: .milliseconds(1500))
             try await registration.update(call, .active)
         } catch {
-            // The call was given up meanwhile: the daemon has no such call.
+            // The call was ended meanwhile: the daemon has no such call.
         }
     }
 

@@ -1,15 +1,15 @@
-/// What a sandbox shows at a moment.
+/// The displayed state of a sandbox.
 package struct SandboxState: Equatable, Sendable {
     package enum Power: String, Sendable {
         case on, off, dead
-        /// A sound card: always there.
+        /// A sound card: always present.
         case fixed
     }
 
     package struct Device: Equatable, Sendable {
         package var name: String
         package var power: Power
-        /// The loudest sample that the person at the device heard since the last look, 0…32768.
+        /// Loudest sample heard by the person at the device since the last look, 0…32768.
         package var heard = 0
 
         package init(name: String, power: Power, heard: Int = 0) {
@@ -19,13 +19,13 @@ package struct SandboxState: Equatable, Sendable {
         }
     }
 
-    /// What `--bus` takes.
+    /// The value for `--bus`.
     package var bus: String
     /// The headsets first, in the order of their keys.
     package var devices: [Device] = []
-    /// What the far end hears: the microphone of the call.
+    /// Peak of the audio heard by the far end: the call's microphone.
     package var farEndHeard = 0
-    /// The device that carries the call, as its name; `none` without one.
+    /// Name of the device that carries the call; `none` without one.
     package var route = "none"
     /// Codec and mode of its link.
     package var link = ""
@@ -40,7 +40,7 @@ package struct SandboxState: Equatable, Sendable {
     }
 }
 
-/// What a person can do in a sandbox. The raw value is the key.
+/// The actions in a sandbox. The raw value is the key.
 package enum SandboxKey: Character, CaseIterable, Sendable {
     case switchFirst = "1"
     case switchSecond = "2"

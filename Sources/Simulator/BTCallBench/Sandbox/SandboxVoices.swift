@@ -1,11 +1,11 @@
 import BTCallTrials
 
-/// What the people of a sandbox say: made here, without a synthesiser; not intelligible, and clearly speech.
+/// Voices of the people in a sandbox, generated without a synthesiser; not intelligible, but clearly speech.
 enum SandboxVoices {
     static let rate = 16000
     private static let seconds = 8.0
 
-    /// The person at one device, at a rate; each device has a voice of its own.
+    /// The person at one device, at a given rate; each device has its own voice.
     static func person(_ number: Int, rate: Int) -> [Int16] {
         let voices = Speech.voices
         return Speech.samples(

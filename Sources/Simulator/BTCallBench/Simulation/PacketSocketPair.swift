@@ -1,8 +1,8 @@
 import Glibc
 
-/// Two ends of a local packet socket, neither of which waits: what stands for a link or a sound card, or for a call's audio.
+/// The two ends of a local non-blocking packet socket: stands for a link, a sound card, or a call's audio.
 package enum PacketSocketPair {
-    /// The caller owns both; nil when there is none to be had (`errno`).
+    /// The caller owns both; nil when none can be created (`errno`).
     package static func open() -> (ours: Int32, theirs: Int32)? {
         var ends: [Int32] = [-1, -1]
         let type = Int32(SOCK_SEQPACKET.rawValue) | Int32(SOCK_NONBLOCK.rawValue) | Int32(SOCK_CLOEXEC.rawValue)

@@ -14,7 +14,7 @@ package import Routing
 @ControlPlane
 package final class SimulatedOutside: PathOpening, AudioLinkOpening {
     package var onIncoming: (@ControlPlane (any IncomingAudioLink) -> Void)?
-    /// How long a headset takes to bring its link up.
+    /// Time that a headset takes to open its link.
     package var linkDelay = Duration.milliseconds(150)
 
     private struct Headset {
@@ -29,7 +29,7 @@ package final class SimulatedOutside: PathOpening, AudioLinkOpening {
     /// Streams by the name of their device, in order of opening.
     private var streams: [(name: String, identifier: UInt32)] = []
     private var running: [BluetoothAddress: UInt32] = [:]
-    /// Descriptors of headsets that died without a word, until they are in reach again.
+    /// Descriptors of headsets that died silently, until they are in reach again.
     private var dead: [BluetoothAddress: [AnyObject]] = [:]
     private var absent: Set<BluetoothAddress> = []
     private var isCancelled = false
@@ -39,7 +39,7 @@ package final class SimulatedOutside: PathOpening, AudioLinkOpening {
         self.pacer = pacer
     }
 
-    /// - Parameter microphone: what it says at a rate, from the start of the simulation.
+    /// - Parameter microphone: samples of its microphone at a given rate, from the start of the simulation.
     package func addCard(_ kind: LocalDevice, microphone: @escaping @Sendable (Int) -> [Int16]) {
         cards[kind] = microphone
     }
@@ -51,71 +51,71 @@ package final class SimulatedOutside: PathOpening, AudioLinkOpening {
         headsets[address] = Headset(name: name, codecs: codecs, microphone: microphone)
     }
 
-    /// The headset's link stops at once, without a word to anybody.
+    /// Stops the headset's link at once, without notice to anybody.
     package func die(_ address: BluetoothAddress) {
         absent.insert(address)
         guard let stream = running.removeValue(forKey: address) else { return }
         if let kept = pacer.cut(stream, keepingOpen: true) { dead[address, default: []].append(kept) }
     }
 
-    /// Of the packets that a headset's link sends, each so many is lost on its way; 0 loses none.
+    /// Loses one of every `number` packets from a headset's link; 0 loses none.
     package func loseEach(_ number: Int, of address: BluetoothAddress) {
         if let stream = running[address] { pacer.loseEach(number, of: stream) }
     }
 
-    /// The loudspeakers of these headsets lie on their microphones, which hear them after so many milliseconds.
+    /// Headsets whose loudspeaker lies on their microphone, with the delay in milliseconds.
     package var loops: [BluetoothAddress: Int] = [:]
-    /// Links to these headsets come up, and nothing comes in.
+    /// Headsets whose links open but deliver no audio.
     package var mute: Set<BluetoothAddress> = []
-    /// Links to these headsets come up and are closed by them before anything has come in.
+    /// Headsets that close their links before any audio has arrived.
     package var brief: Set<BluetoothAddress> = []
 
-    /// The controller holds an earlier link of these headsets, and refuses another one.
+    /// Headsets for which the controller holds an earlier link and refuses another one.
     package var stuck: Set<BluetoothAddress> = []
 
-    /// A headset that died is in reach again.
+    /// Brings a headset that died into reach again.
     package func revive(_ address: BluetoothAddress) {
         absent.remove(address)
         dead[address] = nil
     }
 
-    /// The headset closes its link in order, as with its transfer button.
+    /// Closes the headset's link in order, as its transfer button does.
     package func closeLink(_ address: BluetoothAddress) {
         if let stream = running.removeValue(forKey: address) { pacer.cut(stream) }
     }
 
-    /// The headset opens a link by itself, with the codec that was agreed on.
+    /// Opens a link from the headset's side, with the negotiated codec.
     package func openLink(_ address: BluetoothAddress) {
         onIncoming?(Incoming(peer: address, outside: self))
     }
 
-    /// The card is pulled: it is not found any more, and what runs on it fails.
+    /// Pulls the card: it is no longer found, and its streams fail.
     package func removeCard(_ kind: LocalDevice) {
         cards[kind] = nil
         for stream in streams where stream.name == kind.rawValue { pacer.cut(stream.identifier) }
     }
 
-    /// Another program uses the card: it is there and cannot be opened.
+    /// Cards that another program uses: they are present and cannot be opened.
     package var busyCards: Set<LocalDevice> = []
-    /// Devices on one sound card, which can be opened once.
+    /// Devices on one sound card that can be opened only once.
     package var sharedCard: Set<LocalDevice> = []
     private var sharedCardUser: LocalDevice?
 
-    /// Every sound card and every headset's link that was opened, in order.
+    /// Every sound card and headset link that was opened, in order.
     package var opened: [String] { streams.map(\.name) }
 
-    /// What a device has played, all its streams together, at the rate of the device.
+    /// The playback of a device, all its streams together, at the device's rate.
     package func played(_ name: String) -> [AudioTimeline] {
         streams.filter { $0.name == name }.compactMap { pacer.timeline(of: $0.identifier) }
     }
 
-    /// The loudest sample that a device has played since it was last asked, 0…32768: calls, ring tones and announcements.
+    /// Loudest sample played by a device since the last request, 0…32768: calls, ring tones and announcements.
     package func takePeak(_ name: String) -> Int {
         streams.filter { $0.name == name || $0.name == "output:" + name }
             .reduce(0) { max($0, pacer.takePeak(of: $1.identifier)) }
     }
 
-    /// Nobody wants to know what a stream has played that is not recorded.
+    /// Drops the playback of a stream that is not recorded.
     private func forget(_ stream: UInt32) {
         guard !pacer.isRecording else { return }
         streams.removeAll { $0.identifier == stream }

@@ -2,16 +2,16 @@ package import AudioDSP
 package import BTCallTrials
 import Glibc
 
-/// Each choice of voice processing in each synthetic room: what becomes of the echo and of the near end, and the cost.
+/// Benchmark of each voice processing choice in each synthetic room: the remaining echo and near end, and the cost.
 package struct VoiceBench {
     /// One choice in one room.
     package struct Row: Sendable {
         package let kind: VoiceProcessingKind
         package let room: String
-        /// By the course of the trial.
+        /// Figures by the course of the trial.
         package let figures: [VoiceTrial.Course: VoiceTrial.Figures]
 
-        /// What ``VoiceBench`` promises of the preferred choice and this row does not keep.
+        /// Guarantees of ``VoiceBench`` for the preferred choice that this row violates.
         package var violations: [String] {
             var lines: [String] = []
             let who = "\(kind.rawValue), \(room)"
@@ -23,16 +23,16 @@ package struct VoiceBench {
         }
     }
 
-    /// One choice at one rate, every stage on.
+    /// One choice at one rate, with every stage on.
     package struct Cost: Sendable {
         package let kind: VoiceProcessingKind
         package let rate: Int
         package let delayMilliseconds: Double
-        /// Of 10 ms; of three runs the shortest.
+        /// For 10 ms; the shortest of three runs.
         package let microseconds: Double
-        /// In all runs; nil when nobody counts.
+        /// Allocations in all runs; nil when they are not counted.
         package let allocations: Int?
-        /// Decibels that speech of -35 dB comes out with.
+        /// Output level in decibels of speech at -35 dB.
         package let speechLevel: Double
 
         package var violations: [String] {
@@ -48,13 +48,13 @@ package struct VoiceBench {
 
     package static let leastLoss = 25.0
 
-    /// Who speaks.
+    /// Source of the speech.
     package let source: String
     private let rate: Int
     private let far: [Int16]
     private let near: [Int16]
 
-    /// - Parameter rate: 8000, 16000, 32000 or 48000 frames per second; at 16000 espeak-ng speaks, where it is installed.
+    /// - Parameter rate: 8000, 16000, 32000 or 48000 Hz; at 16000 espeak-ng speaks, if installed.
     package init(rate: Int) {
         self.rate = rate
         let seconds = VoiceTrial.doubleTalk.upperBound
@@ -80,7 +80,7 @@ package struct VoiceBench {
         let voices = [("en-us+m1", 50), ("en-us+f2", 60)]
         var result: [[Int16]] = []
         for (text, voice) in zip(texts, voices) {
-            // Without espeak-ng there is other speech.
+            // Without espeak-ng other speech is used.
             guard let spoken = try? SpeechSource.synthesise(text, voice: voice.0, pitch: voice.1) else { return nil }
             let long = (0..<count).map { Double(spoken[$0 % spoken.count]) }
             let level = (long.reduce(0) { $0 + $1 * $1 } / Double(count)).squareRoot()
@@ -124,7 +124,7 @@ package struct VoiceBench {
             let (output, microseconds) = trial.run(&processor)
             let after = AllocationCounter.count
             best = min(best, microseconds)
-            // The output itself is one, and no more than that.
+            // The output itself is exactly one allocation.
             if let before, let after, let sum = allocations { allocations = sum + max(0, after - before - 1) }
             precondition(output.count == trial.microphone.count, "as much comes out as goes in")
         }
@@ -133,7 +133,7 @@ package struct VoiceBench {
             microseconds: best, allocations: allocations, speechLevel: try speechLevel(kind, rate, speech))
     }
 
-    /// Of the second half, in decibels of full scale.
+    /// Level of the second half, in decibels of full scale.
     private static func speechLevel(
         _ kind: VoiceProcessingKind, _ rate: Int, _ speech: [Int16]
     ) throws(VoiceProcessorError) -> Double {
