@@ -67,7 +67,9 @@ extension DaemonTests {
             return try await box.startCall(registration)
         }
 
-        @Test func `S3.8 without the microphone a call is heard over A2DP, and with it again over HFP`() async throws {
+        @Test func `S3.8 a call without microphone plays over A2DP, and returns to HFP with the microphone`()
+            async throws
+        {
             try await Box.run { box in
                 try await prepare(box)
                 _ = try await box.connect(Box.first)
@@ -94,7 +96,7 @@ extension DaemonTests {
             }
         }
 
-        @Test func `S3.9 with a microphone a headset that has both is used over HFP`() async throws {
+        @Test func `S3.9 with a microphone a headset with both profiles is used over HFP`() async throws {
             try await Box.run { box in
                 try await prepare(box)
                 try await box.bluez.configureMedia(of: Box.first)
@@ -108,8 +110,7 @@ extension DaemonTests {
             }
         }
 
-        @Test func `S3.10 where it is allowed A2DP is used with the board's microphone, also without HFP`() async throws
-        {
+        @Test func `S3.10 where allowed, A2DP is used with the board's microphone, also without HFP`() async throws {
             try await Box.run { box in
                 try await prepare(box)
                 try await box.bluez.configureMedia(of: Box.first)
@@ -131,7 +132,7 @@ extension DaemonTests {
             }
         }
 
-        @Test func `a headset that ends A2DP in a call has the call go on here, one that goes away too`() async throws {
+        @Test func `a headset that ends A2DP during a call, or leaves, moves the call to the board`() async throws {
             try await Box.run(
                 configure: { $0.routing.allowBluetoothA2DP = true },
                 body: { box in
@@ -153,7 +154,7 @@ extension DaemonTests {
                 })
         }
 
-        @Test func `a headset that refuses A2DP leaves the call where it is`() async throws {
+        @Test func `a call stays on its device when a headset refuses A2DP`() async throws {
             try await Box.run(
                 configure: { $0.routing.allowBluetoothA2DP = true },
                 body: { box in
@@ -168,7 +169,7 @@ extension DaemonTests {
                 })
         }
 
-        @Test func `announcements are heard over A2DP, make way for a call and come back after it`() async throws {
+        @Test func `announcements play over A2DP, yield to a call and resume after it`() async throws {
             try await Box.run(
                 configure: {
                     $0.ring.pageHeadset = .bluetooth(nil)
@@ -197,7 +198,7 @@ extension DaemonTests {
                 })
         }
 
-        @Test func `a headset that ends announcements is asked again later each time`() async throws {
+        @Test func `after a headset ends announcements btcalld retries later each time`() async throws {
             let pauses = (1...6).map { MediaLink.retryPause(afterRefusals: $0) }
             #expect(pauses == [1, 2, 4, 8, 8, 8].map { .seconds($0) })
             try await Box.run(
@@ -222,7 +223,7 @@ extension DaemonTests {
                 })
         }
 
-        @Test func `a call over A2DP ends there while something else is played to the headset, and goes on over HFP`()
+        @Test func `a call over A2DP ends there during another playback to the headset, and continues over HFP`()
             async throws
         {
             try await Box.run(
@@ -249,7 +250,7 @@ extension DaemonTests {
                 })
         }
 
-        @Test func `what may be heard on any headset leaves the one that a call needs for another`() async throws {
+        @Test func `a playback for any headset moves to another when a call needs its headset`() async throws {
             try await Box.run(
                 configure: {
                     $0.ring.pageHeadset = .bluetooth(nil)
@@ -280,7 +281,7 @@ extension DaemonTests {
                 })
         }
 
-        @Test func `a headset listens over A2DP to a call on another device`() async throws {
+        @Test func `a headset plays a call of another device over A2DP`() async throws {
             try await Box.run(
                 configure: { $0.listener = Box.second },
                 body: { box in
@@ -301,7 +302,7 @@ extension DaemonTests {
                 })
         }
 
-        @Test func `volume goes both ways, and buttons for music are heard`() async throws {
+        @Test func `volume is synchronised both ways, and media buttons arrive`() async throws {
             try await Box.run { box in
                 try await prepare(box)
                 let events = await EventLog(box.bridge)
@@ -325,7 +326,7 @@ extension DaemonTests {
             }
         }
 
-        @Test func `another program's A2DP is left alone, and said`() async throws {
+        @Test func `another program's A2DP is left alone and reported`() async throws {
             try await Box.run(
                 isBlueZRunning: true, configure: { $0.autostart = false },
                 body: { box in
@@ -348,7 +349,9 @@ extension DaemonTests {
                 })
         }
 
-        @Test func `without A2DP of our own another program's stream is waited for, and is no problem`() async throws {
+        @Test func `without its own A2DP btcalld waits for another program's stream and reports no problem`()
+            async throws
+        {
             try await Box.run(
                 isBlueZRunning: true,
                 configure: {
@@ -375,7 +378,7 @@ extension DaemonTests {
                 })
         }
 
-        @Test func `without A2DP in the configuration there is no endpoint, and it can be switched on`() async throws {
+        @Test func `with A2DP disabled no endpoint is registered, and it can be enabled at run time`() async throws {
             try await Box.run(
                 configure: { $0.a2dp = false },
                 body: { box in

@@ -11,7 +11,7 @@ extension DaemonTests {
     /// The library before there is a daemon, and after it has gone.
     @Suite @ControlPlane struct AbsentDaemonTests {
         @Test
-        func `S4.1 library: a program may come first: requests say what to do, and all works when btcalld is there`()
+        func `S4.1 library: a program may start before btcalld: its requests say what to do, and work once it runs`()
             async throws
         {
             var states: StreamLog<CallBridge.State?>?

@@ -32,7 +32,9 @@ extension DaemonTests {
             return headset
         }
 
-        @Test func `A headset that floods in a call is disconnected, and the call goes on on the board`() async throws {
+        @Test func `A headset that floods during a call is disconnected, and the call continues on the board`()
+            async throws
+        {
             try await Box.run { box in
                 let headset = try await talking(box)
                 headset.say(Array(repeating: "AT+CIND?", count: 400))
@@ -48,7 +50,7 @@ extension DaemonTests {
             }
         }
 
-        @Test func `Lines without end and garbage disconnect nobody by themselves`() async throws {
+        @Test func `Lines without end and garbage alone disconnect nobody`() async throws {
             try await Box.run { box in
                 let headset = try await talking(box)
                 headset.forget()
@@ -59,7 +61,7 @@ extension DaemonTests {
             }
         }
 
-        @Test func `A headset that reads nothing is disconnected before more than a bound waits for it`() async throws {
+        @Test func `A headset that reads nothing is disconnected before its queue exceeds a bound`() async throws {
             try await Box.run(
                 prepare: { $0.bluez.outputBuffer = 4096 },
                 body: { box in
@@ -72,7 +74,7 @@ extension DaemonTests {
                 })
         }
 
-        @Test func `A connection without a service level connection ends after its time`() async throws {
+        @Test func `A connection without a service level connection ends after a timeout`() async throws {
             try await Box.run(
                 configure: { $0.waits.setUp = .milliseconds(200) },
                 body: { box in
@@ -86,7 +88,7 @@ extension DaemonTests {
                 })
         }
 
-        @Test func `Of too many half-open connections the oldest ends, and no other`() async throws {
+        @Test func `Of too many half-open connections only the oldest ends`() async throws {
             let limit = HeadsetDirectory.halfOpenLimit
             let addresses = (0...limit).map { BluetoothAddress(value: 0x0000_5E00_5310 + UInt64($0)) }
             try await Box.run(

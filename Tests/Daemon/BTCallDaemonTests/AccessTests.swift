@@ -53,7 +53,7 @@ extension DaemonTests {
             return String(rest[..<(ends.min() ?? rest.endIndex)])
         }
 
-        @Test func `Every member is for whom its page says: all of them asked as another user`() async throws {
+        @Test func `Every member has the access that its page says: each is called as another user`() async throws {
             try await run { box in
                 var calls: [[String]] = []
                 var expected: [(member: String, isOpen: Bool)] = []
@@ -127,7 +127,7 @@ extension DaemonTests {
             answer.text.contains("5550100") || answer.text.contains("Gate")
         }
 
-        @Test func `Others see that there is a call and not with whom, until the key opens it`() async throws {
+        @Test func `Others see that a call exists but not the other party, unless callers = everybody`() async throws {
             try await run { box in
                 let registration = try await box.register()
                 let past = try await registration.reportIncoming(number: "5550100", name: "Gate")
@@ -157,7 +157,7 @@ extension DaemonTests {
             }
         }
 
-        @Test func `A member of the group sees with whom a call is`() async throws {
+        @Test func `A member of the group sees the other party of a call`() async throws {
             try await run(group: "daemon") { box in
                 let registration = try await box.register()
                 _ = try await registration.reportIncoming(number: "5550100", name: "Gate")
@@ -199,7 +199,7 @@ extension DaemonTests {
             try await eventually("it is over") { listener.signals.contains { $0.member == "CallRemoved" } }
         }
 
-        @Test func `No signal says with whom a call is, and all of them still come`() async throws {
+        @Test func `No signal names the other party of a call, and all signals still arrive`() async throws {
             try await Box.run { box in
                 let listener = try await Listener(box.client)
                 try await call(box, listener)
@@ -214,7 +214,7 @@ extension DaemonTests {
             }
         }
 
-        @Test func `With callers = everybody signals have all that is known`() async throws {
+        @Test func `With callers = everybody signals have all properties`() async throws {
             try await Box.run(
                 configure: { $0.callers = .everybody },
                 body: { box in
@@ -229,8 +229,7 @@ extension DaemonTests {
                 })
         }
 
-        @Test func `A name that comes late is signalled without its value, for those who may know it to ask`()
-            async throws
+        @Test func `A late name is signalled without its value, so that permitted clients can ask for it`() async throws
         {
             try await Box.run(
                 configure: { $0.waits.contact = .milliseconds(20) },
@@ -257,9 +256,7 @@ extension DaemonTests {
                 })
         }
 
-        @Test func `The library says with whom a call is that it announces, in the order of what happens`()
-            async throws
-        {
+        @Test func `The library announces a call with its other party, in the order of events`() async throws {
             try await Box.run { box in
                 let events = await box.bridge.events()
                 let registration = try await box.register()

@@ -44,7 +44,7 @@ extension DaemonTests {
                 ([VoiceCodec.mSBC, .cvsd], false), ([.cvsd], false), ([.lc3SWB, .mSBC, .cvsd], true),
                 ([.lc3SWB, .cvsd], false),
             ])
-        func `+BRSF and the service record say the same, and what the page about conformance says`(
+        func `+BRSF, the service record and the page about conformance agree`(
             _ codecs: [VoiceCodec], _ hasDuration: Bool
         ) async throws {
             let rows = try Self.rows()

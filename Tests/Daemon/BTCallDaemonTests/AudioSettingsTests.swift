@@ -58,7 +58,8 @@ extension DaemonTests {
             }
         }
 
-        @Test func `S4.9 library: the closure sets the period of the sound card, which is reported back`() async throws
+        @Test func `S4.9 library: the closure sets the sound card's period, and the result is reported back`()
+            async throws
         {
             ALSAEnvironment.prepare()
             var devices: Configuration?
@@ -112,7 +113,7 @@ extension DaemonTests {
                 })
         }
 
-        @Test func `S4.9 library: directions, mode, excluded devices and the override are done`() async throws {
+        @Test func `S4.9 library: directions, mode, excluded devices and the override take effect`() async throws {
             let cards = PacedBoard()
             try await Box.run(
                 configure: {
@@ -159,7 +160,7 @@ extension DaemonTests {
                 })
         }
 
-        @Test func `S4.9 library: who is late delays one device by the budget, the next ones not, and dies unnoticed`()
+        @Test func `S4.9 library: a late program delays one device by the budget, no further ones, and may die`()
             async throws
         {
             try await Box.run(
@@ -211,7 +212,7 @@ extension DaemonTests {
                 })
         }
 
-        @Test func `An answer that cannot be is ignored as a whole, with the reason in the log`() async throws {
+        @Test func `An invalid answer is ignored as a whole, with the reason in the log`() async throws {
             try await Box.run(
                 configure: { $0.waits.audioSettings = .seconds(10) },
                 body: { box in

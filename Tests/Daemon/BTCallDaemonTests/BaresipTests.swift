@@ -76,7 +76,7 @@ extension DaemonTests {
                 [.string(number), .vardict([:])])
         }
 
-        @Test func `An incoming call has name and number, is answered, held, resumed, given tones, muted and ended`()
+        @Test func `An incoming call has name and number; it is answered, held, resumed, muted, sent tones and ended`()
             async throws
         {
             try await run { box, far, own, _ in
@@ -111,7 +111,7 @@ extension DaemonTests {
             }
         }
 
-        @Test func `The other party's end is one here, before and after the answer`() async throws {
+        @Test func `The other party can end a call before and after the answer`() async throws {
             try await run { box, far, own, _ in
                 far.command("dial", own.uri)
                 _ = try await call(box, is: .ringing)
@@ -132,7 +132,8 @@ extension DaemonTests {
             }
         }
 
-        @Test func `A placed call rings there, is up when it is answered, and ends from here`() async throws {
+        @Test func `A placed call rings at baresip, becomes active when answered, and can be ended here`() async throws
+        {
             try await run { box, far, _, _ in
                 try await place(box, Self.number)
                 try await far.hear(.incoming)
@@ -152,7 +153,7 @@ extension DaemonTests {
             }
         }
 
-        @Test func `A call ends with the baresip that carried it, and the next baresip is found`() async throws {
+        @Test func `A call ends with its baresip, and the next baresip is found`() async throws {
             try await run { box, far, own, program in
                 far.command("dial", own.uri)
                 let first = try await call(box, is: .ringing)
@@ -172,7 +173,7 @@ extension DaemonTests {
             }
         }
 
-        @Test func `A call that is up when the daemon comes back is taken up`() async throws {
+        @Test func `A restarted daemon takes over a call that is up`() async throws {
             try await run { box, far, own, program in
                 far.command("dial", own.uri)
                 let first = try await call(box, is: .ringing)
@@ -187,9 +188,7 @@ extension DaemonTests {
             }
         }
 
-        @Test func `Calls go on without a bridge that is deactivated, and are taken up when it is active again`()
-            async throws
-        {
+        @Test func `Calls continue while the bridge is deactivated, and return when it is active again`() async throws {
             try await run { box, far, own, _ in
                 far.command("dial", own.uri)
                 let first = try await call(box, is: .ringing)
@@ -205,7 +204,7 @@ extension DaemonTests {
             }
         }
 
-        @Test func `A call goes on without the program that was killed, and the next one takes it up`() async throws {
+        @Test func `A call outlives the killed program, and its successor takes it over`() async throws {
             try await run { box, far, own, program in
                 far.command("dial", own.uri)
                 let first = try await call(box, is: .ringing)
@@ -225,7 +224,7 @@ extension DaemonTests {
             }
         }
 
-        @Test func `A call outlives a restart of the bus, and what became of it meanwhile is told`() async throws {
+        @Test func `A call outlives a restart of the bus, and its changes meanwhile are reported`() async throws {
             try await run { box, far, own, _ in
                 far.command("dial", own.uri)
                 let first = try await call(box, is: .ringing)
@@ -242,7 +241,7 @@ extension DaemonTests {
             }
         }
 
-        @Test func `A program that comes before baresip and btcalld waits for both`() async throws {
+        @Test func `A program started before baresip and btcalld waits for both`() async throws {
             let far = try await Softphone("Ann", user: Self.number)
             defer { far.kill() }
             let own = try await Softphone("board", user: "board", proxy: far)
@@ -266,7 +265,7 @@ extension DaemonTests {
             }
         }
 
-        @Test func `A stranger on the port is told of and left alone`() async throws {
+        @Test func `Another program on the port is reported and left alone`() async throws {
             let type = Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue) | Int32(SOCK_NONBLOCK.rawValue)
             let listener = socket(AF_INET, type, 0)
             defer { close(listener) }

@@ -63,7 +63,7 @@ extension DaemonTests {
 
         // MARK: The board's
 
-        @Test func `Headsets show the board's battery as UPower has it, and a full one without it`() async throws {
+        @Test func `Headsets show the board's battery from UPower, and a full one without UPower`() async throws {
             try await Box.run { box in
                 let ears = try await box.connect(Box.first)
                 try await shown(5, -1, by: ears, box)
@@ -99,9 +99,7 @@ extension DaemonTests {
             }
         }
 
-        @Test func `A program says how full the board's battery is, before UPower, until it takes that back`()
-            async throws
-        {
+        @Test func `A program's battery level overrides UPower until the program removes it`() async throws {
             try await Box.run { box in
                 let ears = try await box.connect(Box.first)
                 let upower = try await FakeUPower(box.address, percentage: 100)
@@ -119,7 +117,7 @@ extension DaemonTests {
             }
         }
 
-        @Test func `The configuration says whose word about the board's battery counts`() async throws {
+        @Test func `The configuration chooses the source of the board's battery level`() async throws {
             try await Box.run(
                 configure: { $0.boardBattery = .property },
                 body: { box in
@@ -146,7 +144,7 @@ extension DaemonTests {
 
         // MARK: The headsets'
 
-        @Test func `bluetoothd learns the battery of a headset, with the way it was told`() async throws {
+        @Test func `bluetoothd gets the battery of a headset, with its source`() async throws {
             try await Box.run { box in
                 #expect(box.bluez.batteryProviders.isEmpty)
                 let ears = try await box.connect(Box.first)
@@ -173,7 +171,7 @@ extension DaemonTests {
             }
         }
 
-        @Test func `The battery of a headset that does not tell it us is shown as bluetoothd knows it`() async throws {
+        @Test func `A headset that reports no battery to btcalld is shown with bluetoothd's value`() async throws {
             try await Box.run { box in
                 let headset = VirtualHeadset(
                     .init(address: Box.first, name: "headset 1", codecs: [.cvsd], battery: nil))

@@ -42,7 +42,7 @@ extension DaemonTests {
 
         // MARK: S0.21, the wired headset
 
-        @Test func `S0.21 a jack plugged in a call takes it, unplugged gives it back, and two quick edges are none`()
+        @Test func `S0.21 plugging a jack in a call moves it there, unplugging moves it back, bouncing does nothing`()
             async throws
         {
             let board = SimulatedBoard()
@@ -79,7 +79,9 @@ extension DaemonTests {
             }
         }
 
-        @Test func `S0.21 what is plugged at the start is there, and its microphone only if it has one`() async throws {
+        @Test func `S0.21 a headset plugged at the start is available, with an input only if it has a microphone`()
+            async throws
+        {
             let board = SimulatedBoard()
             board.addJack()
             board.plug(microphone: false)
@@ -99,7 +101,7 @@ extension DaemonTests {
             }
         }
 
-        @Test func `S0.21 a USB headset that is pulled is noticed unused and in a call, and comes back by itself`()
+        @Test func `S0.21 a pulled USB headset is noticed when unused and in a call, and returns when plugged`()
             async throws
         {
             let board = SimulatedBoard()
@@ -129,7 +131,7 @@ extension DaemonTests {
             }
         }
 
-        @Test func `S0.21 a jack that the card does not have is a problem with what it has, until it comes`()
+        @Test func `S0.21 a jack that the card lacks is a problem that lists the card's jacks, until it appears`()
             async throws
         {
             let board = SimulatedBoard()
@@ -158,7 +160,7 @@ extension DaemonTests {
             }
         }
 
-        @Test func `S0.21 a plugged headset whose card is busy is not there until it is free`() async throws {
+        @Test func `S0.21 a plugged headset is unavailable while its card is busy`() async throws {
             let board = SimulatedBoard()
             board.addJack()
             let parts = JackSpecification.parts([SimulatedBoard.headphone])
@@ -183,7 +185,7 @@ extension DaemonTests {
             }
         }
 
-        @Test func `Two devices on a card that opens once: the one that is left is given back first`() async throws {
+        @Test func `Two devices share a card that opens once: the previous device is closed first`() async throws {
             let board = SimulatedBoard()
             board.addJack()
             try await run(board, jack: .parts([SimulatedBoard.headphone])) { box in
@@ -227,7 +229,7 @@ extension DaemonTests {
             }
         }
 
-        @Test func `S0.22 lifting while it rings answers, on the earpiece`() async throws {
+        @Test func `S0.22 lifting the handset answers a ringing call on the earpiece`() async throws {
             let board = SimulatedBoard()
             board.addHook()
             try await run(board, hook: HookSpecification("gpio:gpiochip0:17")) { box in
@@ -241,8 +243,7 @@ extension DaemonTests {
             }
         }
 
-        @Test func `S0.22 a hook that is not there is a problem until it comes, and one that goes has hung up`()
-            async throws
+        @Test func `S0.22 a missing hook is a problem until it appears; a removed hook counts as hung up`() async throws
         {
             let board = SimulatedBoard()
             try await run(board, hook: HookSpecification("evdev:cradle")) { box in
@@ -266,7 +267,7 @@ extension DaemonTests {
 
         // MARK: S0.9 and S0.19, the mixer
 
-        @Test func `S0.9 Refresh sets the mixer again and reads the jack again, and changes no route`() async throws {
+        @Test func `S0.9 Refresh sets the mixer and reads the jack again, and changes no route`() async throws {
             let board = SimulatedBoard()
             board.addJack()
             board.addVolume("Speaker", 10)
@@ -290,7 +291,7 @@ extension DaemonTests {
         }
 
         @Test
-        func `S0.19 S3.1 an outside change is set again; the third within ten seconds is left, and btcall why says so`()
+        func `S0.19 S3.1 a mixer change by others is reverted; the third within ten seconds stays, as btcall why says`()
             async throws
         {
             let board = SimulatedBoard()
@@ -333,7 +334,8 @@ extension DaemonTests {
             #expect(board.volumes["Speaker"]?.opened == 0)
         }
 
-        @Test func `S0.19 a change of route ends the yielding, and without a call nothing is set`() async throws {
+        @Test func `S0.19 after a route change the mixer is set again, and without a call nothing is set`() async throws
+        {
             let board = SimulatedBoard()
             board.addVolume("Speaker", 13)
             // Without a volume of its own it is the level that was found.
@@ -361,7 +363,7 @@ extension DaemonTests {
             }
         }
 
-        @Test func `S0.19 a mixer control that is not there is a problem with those that are, until it comes`()
+        @Test func `S0.19 a missing mixer control is a problem that lists the existing ones, until it appears`()
             async throws
         {
             let board = SimulatedBoard()

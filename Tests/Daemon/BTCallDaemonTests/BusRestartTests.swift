@@ -19,7 +19,7 @@ extension DaemonTests {
     @Suite @ControlPlane struct BusRestartTests {
         private let first = Choice("bluetooth:\(Box.first)") ?? .none
 
-        @Test func `A call outlives a restart of the bus with its audio, and its application comes back with it`()
+        @Test func `A call outlives a restart of the bus with its audio, and its application re-registers with it`()
             async throws
         {
             try await Box.run { box in
@@ -48,7 +48,7 @@ extension DaemonTests {
             }
         }
 
-        @Test func `An application without calls is registered again, too`() async throws {
+        @Test func `An application without calls re-registers as well`() async throws {
             try await Box.run { box in
                 let registration = try await box.register()
                 box.stopBus()
@@ -62,9 +62,7 @@ extension DaemonTests {
             }
         }
 
-        @Test func `The calls of an application that does not come back end as those of one that has left`()
-            async throws
-        {
+        @Test func `When an application does not come back its calls end as if it had left`() async throws {
             try await Box.run(
                 configure: { $0.waits.absence = .milliseconds(300) },
                 body: { box in
@@ -92,7 +90,7 @@ extension DaemonTests {
                 })
         }
 
-        @Test func `Calls that wait for nobody cannot be taken`() async throws {
+        @Test func `A registration with calls that wait for no application is refused`() async throws {
             try await Box.run { box in
                 let registration = try await box.register()
                 let call = try await box.startCall(registration)

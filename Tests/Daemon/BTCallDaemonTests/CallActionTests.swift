@@ -63,7 +63,7 @@ extension DaemonTests {
             }
         }
 
-        @Test func `S2.9 ATA, the hook, a client and the command line each make one PerformAnswer`() async throws {
+        @Test func `S2.9 ATA, the hook, a client and the command line each cause one PerformAnswer`() async throws {
             let board = SimulatedBoard()
             board.addHook()
             try await Box.run(
@@ -94,9 +94,7 @@ extension DaemonTests {
                 })
         }
 
-        @Test func `S2.32 An answer without options has the configured directions, one with options its own`()
-            async throws
-        {
+        @Test func `S2.32 An answer uses the configured directions, or those of its options`() async throws {
             try await Box.run(
                 configure: {
                     $0.audioDirection = .receiveOnly
@@ -129,7 +127,7 @@ extension DaemonTests {
                 })
         }
 
-        @Test func `S4.13 ATD, AT+BLDN and Place are one way to a call`() async throws {
+        @Test func `S4.13 ATD, AT+BLDN and Place start a call in the same way`() async throws {
             try await Box.run { box in
                 let headset = try await box.connect(Box.first).headset
                 let registration = try await box.register([.dial])
@@ -153,7 +151,7 @@ extension DaemonTests {
 
         // MARK: Actions
 
-        @Test func `S2.20 Every action is a call of the application; its error is ERROR, and the call as it was`()
+        @Test func `S2.20 Every action calls the application; its error becomes ERROR, and the call is unchanged`()
             async throws
         {
             #expect(Configuration().waits.provider == .seconds(5))
@@ -197,9 +195,7 @@ extension DaemonTests {
             }
         }
 
-        @Test func `Hanging up on a headset ends a conference with all of its calls, Call1.End one call of it`()
-            async throws
-        {
+        @Test func `Hanging up on a headset ends all calls of a conference, Call1.End only one`() async throws {
             try await Box.run { box in
                 let ears = try await box.connect(Box.first)
                 let registration = try await box.register([.hold, .conference, .dial])
@@ -225,7 +221,7 @@ extension DaemonTests {
             }
         }
 
-        @Test func `Swap and conference without two calls are refused, and on the command line as well`() async throws {
+        @Test func `Swap and conference without two calls are refused, on the command line as well`() async throws {
             try await Box.run { box in
                 let registration = try await box.register([.hold])
                 for _ in 0..<2 {
@@ -246,8 +242,7 @@ extension DaemonTests {
             }
         }
 
-        @Test func `S2.25 A call that may not be held answers AT+CHLD=2 with ERROR, another one does not`() async throws
-        {
+        @Test func `S2.25 AT+CHLD=2 gets ERROR when the active call cannot be held, otherwise OK`() async throws {
             try await Box.run { box in
                 let ears = try await box.connect(Box.first)
                 let registration = try await box.register([.hold, .dtmf])
@@ -274,7 +269,7 @@ extension DaemonTests {
             }
         }
 
-        @Test func `S2.29 What cannot be done is a typed error, never silence`() async throws {
+        @Test func `S2.29 An impossible request fails with a typed error`() async throws {
             try await Box.run { box in
                 let calls = box.bridge.calls
                 do throws(DialFailure) {
@@ -320,7 +315,7 @@ extension DaemonTests {
 
         // MARK: What becomes of actions
 
-        @Test func `S4.17 Hold and resume are done, failed, or canceled when the call ended meanwhile`() async throws {
+        @Test func `S4.17 Hold and resume succeed, fail, or are canceled when the call ends meanwhile`() async throws {
             try await Box.run { box in
                 let registration = try await box.register([.hold])
                 let calls = box.bridge.calls
@@ -352,8 +347,7 @@ extension DaemonTests {
             }
         }
 
-        @Test func `S4.18 A hung up call has ended before it is removed, and then is no object any more`() async throws
-        {
+        @Test func `S4.18 A hung up call ends before its object is removed`() async throws {
             try await Box.run { box in
                 let registration = try await box.register()
                 let call = try await box.startCall(registration)

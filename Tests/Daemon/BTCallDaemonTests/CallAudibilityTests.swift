@@ -22,7 +22,7 @@ extension DaemonTests {
             configuration.localDevices = [:]
         }
 
-        @Test func `a box without any device and without headsets says so before there is a call`() async throws {
+        @Test func `a box without devices and headsets reports the problem before any call`() async throws {
             try await Box.run(
                 isBlueZRunning: false, configure: Self.withoutDevices,
                 body: { box in
@@ -38,7 +38,7 @@ extension DaemonTests {
                 })
         }
 
-        @Test func `with local devices bluetoothd's absence says that calls use them`() async throws {
+        @Test func `with local devices the problem of an absent bluetoothd says that calls use them`() async throws {
             try await Box.run(
                 isBlueZRunning: false, configure: Self.impatient,
                 body: { box in
@@ -49,7 +49,7 @@ extension DaemonTests {
                 })
         }
 
-        @Test func `a call that no device carries is a problem until one does`() async throws {
+        @Test func `a call without a device is a problem until it has one`() async throws {
             try await Box.run(
                 configure: Self.withoutDevices,
                 body: { box in
@@ -72,7 +72,7 @@ extension DaemonTests {
                 })
         }
 
-        @Test func `a test call that no device carries fails, and shows no microphone`() async throws {
+        @Test func `a test call without a device fails, and claims no microphone`() async throws {
             try await Box.run(
                 configure: Self.withoutDevices,
                 body: { box in
@@ -88,7 +88,7 @@ extension DaemonTests {
                 })
         }
 
-        @Test func `the quality of a call whose application never reads its audio is unknown`() async throws {
+        @Test func `call quality is unknown while the application never reads its audio`() async throws {
             try await Box.run(
                 configure: Self.impatient,
                 body: { box in
@@ -118,7 +118,7 @@ extension DaemonTests {
                 })
         }
 
-        @Test func `an application that cannot take a descriptor is named with what it said`() async throws {
+        @Test func `an application that refuses a descriptor is named with its message`() async throws {
             try await Box.run(
                 configure: Self.impatient,
                 body: { box in
@@ -149,7 +149,7 @@ extension DaemonTests {
                 })
         }
 
-        @Test func `a script's call without files for its audio says who has closed it`() async throws {
+        @Test func `the problem of a silent call names the application that closed its audio`() async throws {
             try await Box.run(
                 configure: Self.impatient,
                 body: { box in

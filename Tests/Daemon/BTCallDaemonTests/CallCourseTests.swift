@@ -10,7 +10,7 @@ import Testing
 extension DaemonTests {
     /// What clients and headsets are shown of a call, from its report to its end.
     @Suite @ControlPlane struct CallCourseTests {
-        @Test func `S2.21 A reported outgoing call shows callsetup 2 and 3, then call 1, since the time that is said`()
+        @Test func `S2.21 A reported outgoing call shows callsetup 2 and 3, then call 1, with its reported start time`()
             async throws
         {
             try await Box.run { box in
@@ -130,9 +130,7 @@ extension DaemonTests {
         ]
 
         @Test(arguments: courses.indices)
-        func `S2.12 Clients hear the states of a call, and the headset's indicators go with them`(_ index: Int)
-            async throws
-        {
+        func `S2.12 Clients see the states of a call, and the headset's indicators follow`(_ index: Int) async throws {
             let course = Self.courses[index]
             try await Box.run(
                 configure: { $0.ring.tones = nil },

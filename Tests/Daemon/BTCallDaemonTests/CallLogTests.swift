@@ -17,7 +17,7 @@ extension DaemonTests {
 
         private func remove() { try? FileManager.default.removeItem(at: directory) }  // It may stay there.
 
-        @Test func `S2.24 The log has who called, when, how it ended and on what device, also what was refused`()
+        @Test func `S2.24 The log has caller, times, end reason and device of calls, refused ones included`()
             async throws
         {
             try await Box.run { box in
@@ -53,7 +53,7 @@ extension DaemonTests {
             }
         }
 
-        @Test func `The log has a bound, of which the oldest calls fall out`() async throws {
+        @Test func `The log is bounded and drops the oldest calls`() async throws {
             try await Box.run { box in
                 let owner = Switchboard()
                 box.daemon.calls.register(owner)
@@ -68,7 +68,7 @@ extension DaemonTests {
         }
 
         @Test(arguments: [true, false])
-        func `The log lasts over a restart where a record of calls is wanted, with numbers where they are`(
+        func `The log outlives a restart when calls are recorded, with numbers when those are recorded`(
             _ withNumbers: Bool
         ) async throws {
             defer { remove() }
@@ -103,7 +103,7 @@ extension DaemonTests {
                 })
         }
 
-        @Test func `Where no record of calls is wanted nothing of them is written`() async throws {
+        @Test func `When calls are not recorded nothing about them is written`() async throws {
             defer { remove() }
             let state = directory.path()
             try await Box.run(

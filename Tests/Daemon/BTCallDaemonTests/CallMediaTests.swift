@@ -19,7 +19,7 @@ extension DaemonTests {
     @Suite @ControlPlane struct CallMediaTests {
         private func media(_ box: Box) async throws -> CallMedia? { try await box.bridge.calls.list().first?.media }
 
-        @Test func `S2.6 A call that only sends plays nothing here, one that only receives has no microphone`()
+        @Test func `S2.6 A call that only sends plays nothing here, a call that only receives has no microphone`()
             async throws
         {
             try await Box.run { box in
@@ -52,7 +52,7 @@ extension DaemonTests {
             }
         }
 
-        @Test func `S2.7 The person's own audio is let through or not, whatever hold does`() async throws {
+        @Test func `S2.7 Local audio is enabled or disabled independently of hold`() async throws {
             try await Box.run { box in
                 try await box.prefer(.none)
                 let registration = try await box.register([.hold, .video])
@@ -86,7 +86,7 @@ extension DaemonTests {
             }
         }
 
-        @Test func `S2.19 An application's change of media is followed at once, or when a client has agreed`()
+        @Test func `S2.19 An application's media change is accepted at once, or after a client has agreed`()
             async throws
         {
             try await Box.run { box in
@@ -141,7 +141,7 @@ extension DaemonTests {
             }
         }
 
-        @Test func `Nobody who answers for a change of media is a timeout`() async throws {
+        @Test func `A media change that no client answers times out`() async throws {
             try await Box.run(
                 configure: {
                     $0.mediaChange = .ask
@@ -158,7 +158,7 @@ extension DaemonTests {
                 })
         }
 
-        @Test func `S2.28 A video call is on the speakerphone, until its video ends`() async throws {
+        @Test func `S2.28 A video call uses the speakerphone until its video ends`() async throws {
             try await Box.run { box in
                 try await box.prefer(.none, default: .none)
                 let registration = try await box.register([.video])
@@ -170,7 +170,8 @@ extension DaemonTests {
             }
         }
 
-        @Test func `S4.16 Muted is one for all calls, by a client as by a headset's volume 0, and stays over routes`()
+        @Test
+        func `S4.16 Mute applies to all calls, whether set by a client or by a headset's volume 0, over route changes`()
             async throws
         {
             try await Box.run { box in

@@ -78,7 +78,7 @@ extension DaemonTests {
             return found
         }
 
-        @Test func `S2.10 S4.14 A call that ends in the same tick is added, is over, and is removed for who listens`()
+        @Test func `S2.10 S4.14 A call that ends in the same tick is signalled as added, ended and removed`()
             async throws
         {
             try await Box.run { box in
@@ -123,7 +123,7 @@ extension DaemonTests {
             }
         }
 
-        @Test func `S2.10 Who subscribes during a call is told of it before anything else of it`() async throws {
+        @Test func `S2.10 A client that subscribes during a call gets the call before its changes`() async throws {
             try await Box.run { box in
                 let registration = try await box.register()
                 let call = try await registration.reportIncoming(number: "5550100")
@@ -146,7 +146,8 @@ extension DaemonTests {
             }
         }
 
-        @Test func `S2.11 What the camera of a call gives is told to everybody, and only its application may tell it`()
+        @Test
+        func `S2.11 A call's camera settings are signalled to everybody, and only its application may report them`()
             async throws
         {
             try await Box.run { box in
@@ -179,9 +180,7 @@ extension DaemonTests {
             }
         }
 
-        @Test func `S2.23 A provider that crashes leaves no call, no object and no audio; headsets see no call`()
-            async throws
-        {
+        @Test func `S2.23 A crashed provider leaves no call, object or audio, and headsets see no call`() async throws {
             try await Box.run { box in
                 try await box.prefer(.none)
                 let headset = try RawHeadset(try await box.bluez.connect(Box.first))
@@ -214,7 +213,7 @@ extension DaemonTests {
             }
         }
 
-        @Test func `S2.30 A call has a UUID for its life, its handle, its address, its video, and the index of +CLCC`()
+        @Test func `S2.30 A call keeps its UUID, and has its handle, address, video and the index of +CLCC`()
             async throws
         {
             try await Box.run { box in
@@ -258,7 +257,7 @@ extension DaemonTests {
         }
 
         @Test(arguments: [1, 2, 3, 4])
-        func `S2.30 After every step of a random walk AT+CLCC and the bus have the same calls in the same states`(
+        func `S2.30 After every step of a random walk AT+CLCC and the bus agree on calls and states`(
             _ seed: UInt64
         ) async throws {
             try await Box.run { box in
@@ -306,7 +305,7 @@ extension DaemonTests {
             return "\(index) \(direction) \(state)"
         }
 
-        @Test func `S2.31 IncomingCall comes once for each incoming call, with all that is known of it`() async throws {
+        @Test func `S2.31 IncomingCall is sent once for each incoming call, with all known properties`() async throws {
             try await Box.run(
                 // Signals go to everybody.
                 configure: { $0.callers = .everybody },
@@ -332,7 +331,7 @@ extension DaemonTests {
                 })
         }
 
-        @Test func `S4.15 Who observes one call is told of that one: its states, its quality, muted, and its end`()
+        @Test func `S4.15 An observer of one call gets its states, quality, mute and end, and nothing of others`()
             async throws
         {
             try await Box.run(
@@ -369,7 +368,7 @@ extension DaemonTests {
         }
 
         @Test
-        func `S4.21 The scheme of an address decides who dials it; one that nobody takes is refused with the list`()
+        func `S4.21 The scheme of an address selects the provider; an unsupported scheme is refused with the list`()
             async throws
         {
             try await Box.run { box in

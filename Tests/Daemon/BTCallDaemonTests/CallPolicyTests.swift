@@ -71,7 +71,7 @@ extension DaemonTests {
             }
         }
 
-        @Test func `S2.24 Do not disturb is kept over a restart, and is a setting like any other`() async throws {
+        @Test func `S2.24 Do not disturb outlives a restart, and is a setting like any other`() async throws {
             let directory = FileManager.default.temporaryDirectory.appending(path: "btcall-\(UUID().uuidString)").path()
             defer { try? FileManager.default.removeItem(atPath: directory) }  // A temporary directory may stay.
             try await Box.run(
@@ -112,7 +112,8 @@ extension DaemonTests {
             }
         }
 
-        @Test func `S2.26 With secondCall = reject a second report is Busy, no headset hears of it, the route stays`()
+        @Test
+        func `S2.26 With secondCall = reject a second report gets Busy; headsets and the route see nothing of it`()
             async throws
         {
             try await Box.run(

@@ -71,7 +71,7 @@ extension DaemonTests {
                 })
         }
 
-        @Test func `S2.17 the SSRCs that an application reports are shown, and others are refused`() async throws {
+        @Test func `S2.17 an application's SSRCs are shown, and invalid ones are refused`() async throws {
             try await Box.run { box in
                 let registration = try await box.register()
                 let id = try await box.startCall(registration)
@@ -134,7 +134,7 @@ extension DaemonTests {
                 })
         }
 
-        @Test func `Nothing is looked at unless a call has audio`() async throws {
+        @Test func `No quality is measured unless a call has audio`() async throws {
             try await Box.run(
                 configure: Self.impatient,
                 body: { box in
@@ -159,7 +159,7 @@ extension DaemonTests {
                 })
         }
 
-        @Test func `A link that has to be set up again is a retry`() async throws {
+        @Test func `Setting up a link again counts as a retry`() async throws {
             try await Box.run(
                 configure: { configuration in
                     Self.impatient(&configuration)
@@ -208,7 +208,7 @@ extension DaemonTests {
             }
         }
 
-        @Test func `The record has a line for each call, with every device that carried it`() async throws {
+        @Test func `The record has one line for each call, with every device that carried it`() async throws {
             let records = try await records { box, file in
                 let registration = try await box.register()
                 let talked = try await startCall(box, registration)
@@ -259,7 +259,7 @@ extension DaemonTests {
             #expect((missed["stretches"] as? [Any])?.isEmpty == true)
         }
 
-        @Test func `With recordNumbers the record has number and name, whatever is in them`() async throws {
+        @Test func `With recordNumbers the record has number and name, with any characters`() async throws {
             let records = try await records(numbers: true) { box, _ in
                 let registration = try await box.register()
                 let call = try await registration.reportIncoming(number: "+4930777", name: "Bob \"\\\n é")
@@ -269,8 +269,7 @@ extension DaemonTests {
             #expect(records.first?["name"] as? String == "Bob \"\\\n é")
         }
 
-        @Test func `A record that cannot be written is a problem until it can, and the calls do not notice`()
-            async throws
+        @Test func `A record that cannot be written is a problem until it can, and does not affect calls`() async throws
         {
             let records = try await records(file: "missing/calls.jsonl") { box, file in
                 let registration = try await box.register()
@@ -289,8 +288,7 @@ extension DaemonTests {
             #expect(records.count == 1)
         }
 
-        @Test func `A record that is full is renamed, four of them are kept, and no line is lost before`() async throws
-        {
+        @Test func `A full record is renamed, four old ones are kept, and no line is lost before`() async throws {
             let folder = FileManager.default.temporaryDirectory.appending(path: "btcall-calls-\(UUID().uuidString)")
             try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
             defer { try? FileManager.default.removeItem(at: folder) }  // A folder in the temporary directory may stay.
@@ -342,7 +340,7 @@ extension DaemonTests {
                 })
         }
 
-        @Test func `A pipe that nobody reads does not hold up the end of a call`() async throws {
+        @Test func `A pipe without a reader does not hold up the end of a call`() async throws {
             _ = try await records { box, file in
                 #expect(mkfifo(file.path(), 0o600) == 0)
                 let registration = try await box.register()

@@ -43,7 +43,7 @@ extension DaemonTests {
         }
 
         #if LC3
-            @Test func `A call is heard in super wide band by a headset that has LC3-SWB`() async throws {
+            @Test func `A headset with LC3-SWB plays a call in super wide band`() async throws {
                 let configure: (inout Configuration) -> Void = { $0.codecs = [.lc3SWB, .mSBC, .cvsd] }
                 let prepare: (Box) async throws -> Void = { box in
                     box.outside.addHeadset(
@@ -75,7 +75,7 @@ extension DaemonTests {
             Telephone.Format(rate: 44100, sampleFormat: .f32, channels: 2),
             Telephone.Format(rate: 8000, sampleFormat: .s16, channels: 2),
         ])
-        func `S1.23 An application gets the audio in the format it asked for, and is heard in it`(
+        func `S1.23 An application sends and receives audio in the format it requested`(
             format: Telephone.Format
         ) async throws {
             try await Box.run { box in
@@ -105,7 +105,8 @@ extension DaemonTests {
             }
         }
 
-        @Test func `A refusal of the provider is an ERROR at the headset, its words reach clients, and it rings on`()
+        @Test
+        func `A provider's refusal is an ERROR at the headset, its message reaches clients, and the call rings on`()
             async throws
         {
             try await Box.run { box in
@@ -128,7 +129,7 @@ extension DaemonTests {
             }
         }
 
-        @Test func `A provider that does not answer in time is answered for`() async throws {
+        @Test func `A request to a provider that does not answer in time fails`() async throws {
             try await Box.run(
                 configure: { $0.waits.provider = .milliseconds(100) },
                 body: { box in
@@ -164,7 +165,7 @@ extension DaemonTests {
             }
         }
 
-        @Test func `A dialled call is the one that Place returns, whatever comes meanwhile`() async throws {
+        @Test func `Place returns the call that it dialled, whatever happens meanwhile`() async throws {
             try await Box.run { box in
                 let registration = try await box.register([.dial])
                 box.telephone.manner = .silent
@@ -182,7 +183,7 @@ extension DaemonTests {
             }
         }
 
-        @Test func `Mute makes the uplink silent to the last bit, and ends with the last call`() async throws {
+        @Test func `Mute sends digital silence, and ends with the last call`() async throws {
             try await Box.run { box in
                 try await box.prefer(.none)
                 let registration = try await box.register()
@@ -204,7 +205,7 @@ extension DaemonTests {
             }
         }
 
-        @Test func `Without a call there is nothing to mute, so the next one is heard`() async throws {
+        @Test func `Mute is refused without a call, so that the next call is heard`() async throws {
             try await Box.run { box in
                 try await box.prefer(.none)
                 let calls = box.bridge.calls
@@ -226,7 +227,7 @@ extension DaemonTests {
             }
         }
 
-        @Test func `A held call has no audio until it is taken up again`() async throws {
+        @Test func `A held call has no audio until it is resumed`() async throws {
             try await Box.run { box in
                 let registration = try await box.register([.hold, .dtmf])
                 let call = try await box.startCall(registration)

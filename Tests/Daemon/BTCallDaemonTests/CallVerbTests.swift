@@ -23,8 +23,7 @@ extension DaemonTests {
             }
         }
 
-        @Test func `S4.13 btcall dial, a headset's ATD and its AT+BLDN have the application start a call all the same`()
-            async throws
+        @Test func `S4.13 btcall dial, a headset's ATD and its AT+BLDN have the application start a call`() async throws
         {
             try await Box.run { box in
                 let btcall = try Program(box.address)

@@ -78,9 +78,7 @@ extension DaemonTests {
             return (methods, isRefused)
         }
 
-        @Test func `the page has every capability with the method that the daemon calls for it, and not without it`()
-            async throws
-        {
+        @Test func `the page lists every capability with the method that the daemon calls only with it`() async throws {
             let rows = try Self.rows()
             #expect(Set(rows.keys) == Set(Capability.allCases.map(\.rawValue)))
             for capability in Capability.allCases {

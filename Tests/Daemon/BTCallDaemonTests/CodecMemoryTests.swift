@@ -53,8 +53,7 @@ extension DaemonTests {
             try await eventually("it is gone") { box.daemon.headsets.description(of: Box.second) == nil }
         }
 
-        @Test
-        func `A codec that failed in two connections is not tried in a third, over a restart, until it is forgotten`()
+        @Test func `A codec that failed in two connections is not tried again, over restarts, until it is forgotten`()
             async throws
         {
             try await withState { box in
@@ -83,7 +82,7 @@ extension DaemonTests {
             }
         }
 
-        @Test func `It is forgotten when the headset is unpaired`() async throws {
+        @Test func `Unpairing a headset forgets its failed codecs`() async throws {
             try await withState { box in
                 try await box.prefer(.bluetooth)
                 _ = try await talk(box)
@@ -98,7 +97,8 @@ extension DaemonTests {
             }
         }
 
-        @Test func `One that was unpaired while the daemon was away is forgotten when it is back`() async throws {
+        @Test func `Codecs of a headset unpaired while the daemon was away are forgotten when it is back`() async throws
+        {
             let folder = FileManager.default.temporaryDirectory.appending(path: "btcall-state-\(UUID().uuidString)")
             defer { try? FileManager.default.removeItem(at: folder) }  // It may stay in the temporary directory.
             let stranger = BluetoothAddress(value: 0x0000_5E00_5399)
@@ -126,7 +126,7 @@ extension DaemonTests {
                 })
         }
 
-        @Test func `Why there is only CVSD is said in each case`() async throws {
+        @Test func `The reason for using only CVSD is reported in each case`() async throws {
             try await Box.run { box in
                 _ = try await box.connect(Box.second, codecs: [.cvsd])
                 #expect(try await reason(box) == "the headset offers nothing better")
@@ -138,7 +138,7 @@ extension DaemonTests {
             }
         }
 
-        @Test func `Forgetting what is not known is refused with what would be right`() async throws {
+        @Test func `Forgetting codecs of an unknown headset is refused with what is accepted`() async throws {
             try await Box.run { box in
                 let error = await refusal { () throws(BridgeError) in
                     try await box.bridge.forgetCodecs(of: "00:00:5E:00:53:77")

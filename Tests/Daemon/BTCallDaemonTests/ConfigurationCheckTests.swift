@@ -17,7 +17,7 @@ import Testing
         return Configuration.reading(contents, file: "f").mistakes.map(\.description)
     }
 
-    @Test func `All mistakes of a file are told at once, in its order`() throws {
+    @Test func `All mistakes of a file are reported at once, in its order`() throws {
         let text = """
             port = 1
             [routing]
@@ -72,15 +72,12 @@ import Testing
         for (line, beginning) in zip(found, expected) { #expect(line.hasPrefix(beginning), "\(line)") }
     }
 
-    @Test func `Any number of lines that are nothing costs neither time nor an endless text`() throws {
+    @Test func `Many invalid lines cost neither time nor an endless text`() throws {
         let found = try mistakes(String(repeating: "nothing\n", count: 100_000))
         #expect(found.count == 50)
     }
 
-    @Test
-    func `The name that an earlier version had for a key is understood, with a warning that names the present one`()
-        throws
-    {
+    @Test func `A key's name from an earlier version is accepted, with a warning that names the present one`() throws {
         let contents = try ConfigurationReader.contents(
             ofText: "[routing]\nsilentLimitMs = 200\n[headset 00:00:5E:00:53:01]\naudioDelayMs = 300\n", name: "f")
         let (configuration, mistakes) = Configuration.reading(contents, file: "f")
@@ -99,7 +96,7 @@ import Testing
             ])
     }
 
-    @Test func `Every key says its unit spelt out`() {
+    @Test func `Every key's name has its unit in full`() {
         for section in ConfigurationSection.all {
             for key in section.keys {
                 let isShort = ["Ms", "Secs", "Sec", "Min", "dB", "Db", "Hz"].contains { key.name.hasSuffix($0) }
@@ -140,7 +137,7 @@ import Testing
         return (path.path(), { try? FileManager.default.removeItem(at: path) })  // It may stay.
     }
 
-    @Test func `--check and the start tell the same mistakes, and end with 1`() throws {
+    @Test func `--check and the start report the same mistakes, and exit with 1`() throws {
         let (path, remove) = try file("[routing]\nexclud = x\n[daemon]\nlogLevel = loud\n[device earpiece]\n")
         defer { remove() }
         let check = try btcalld("--check", path)
@@ -153,7 +150,7 @@ import Testing
         #expect(try btcalld("--config", path, "--check").errors == check.errors)
     }
 
-    @Test func `--check reads nothing but regular files, and says at once what it is instead`() throws {
+    @Test func `--check reads only regular files, and names the kind of any other at once`() throws {
         let folder = FileManager.default.temporaryDirectory.appending(path: "check-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(at: folder) }  // It may stay.
@@ -168,7 +165,7 @@ import Testing
         #expect(absent.status == 1 && absent.errors.contains("No such file or directory"))
     }
 
-    @Test func `--check --devices opens the sound cards, and ends with 1 when one does not open`() throws {
+    @Test func `--check --devices opens the sound cards, and exits with 1 when one does not open`() throws {
         let (path, remove) = try file(
             "[device speakerphone]\nplayback = null\ncapture = null\n[device earpiece]\nplayback = hw:nosuchcard\n")
         defer { remove() }
@@ -184,7 +181,7 @@ import Testing
         #expect(none.status == 0 && none.output.contains("no sound card to try"))
     }
 
-    @Test func `Wrong arguments end with 2 and are told`() throws {
+    @Test func `Wrong arguments are reported, with exit status 2`() throws {
         let misspelt = try btcalld("--chek")
         #expect(
             misspelt.status == 2
@@ -194,7 +191,7 @@ import Testing
     }
 
     @Test(.enabled(if: access("/etc/btcall/btcalld.conf", F_OK) != 0))
-    func `--check without a file says where it has looked`() throws {
+    func `--check without a file names the path it looked for`() throws {
         let run = try btcalld("--check")
         #expect(run.status == 1 && run.errors.contains("neither /etc/btcall/btcalld.conf is there nor does"))
     }

@@ -48,7 +48,7 @@ extension DaemonTests {
 
         private func names(_ box: Box) async throws -> [String?] { try await box.bridge.calls.list().map(\.name) }
 
-        @Test func `A contact resolver's name goes with the first ring, and with CallAdded`() async throws {
+        @Test func `A contact resolver's name is part of the first ring and of CallAdded`() async throws {
             try await Box.run(
                 configure: { $0.waits.contact = .seconds(10) },
                 body: { box in
@@ -80,8 +80,7 @@ extension DaemonTests {
                 })
         }
 
-        @Test
-        func `A resolver that is too slow delays one call by the budget, the next ones not, and its names come late`()
+        @Test func `A slow resolver delays one call by the budget, no further ones, and its names arrive late`()
             async throws
         {
             try await Box.run(
@@ -106,7 +105,7 @@ extension DaemonTests {
                 })
         }
 
-        @Test func `A resolver that never answers is waited for once`() async throws {
+        @Test func `btcalld waits only once for a resolver that never answers`() async throws {
             // Were the second call to wait as well, it would not ring before the test gives up.
             try await Box.run(
                 configure: { $0.waits.contact = .milliseconds(300) },
@@ -143,7 +142,8 @@ extension DaemonTests {
                 })
         }
 
-        @Test func `A resolver that fails costs nothing, a name that is too long is none, and nine are too many`()
+        @Test
+        func `A failing resolver costs nothing, a name that is too long is ignored, and a ninth resolver is refused`()
             async throws
         {
             try await Box.run(

@@ -24,7 +24,9 @@ extension DaemonTests {
             return try AudioStatistics(Fields(#require(reply.first).unwrapped, of: "Statistics"))
         }
 
-        @Test func `Without real-time priority the log says once what to do, and the bus shows it`() async throws {
+        @Test func `Without real-time priority the log has one line with the remedy, and the bus shows it`()
+            async throws
+        {
             try await Box.run(
                 outside: { $0.engine.realtimePriority = 0 },
                 body: { box in
@@ -43,7 +45,7 @@ extension DaemonTests {
         }
 
         @Test(.enabled(if: mayBeRealtime, "this process may not have real-time priority"))
-        func `With real-time priority there is nothing to say`() async throws {
+        func `With real-time priority nothing is logged`() async throws {
             try await Box.run { box in
                 let statistics = try await statistics(box)
                 #expect(statistics.isRealtime && statistics.cardQueueMs == 50)

@@ -17,7 +17,9 @@ extension DaemonTests {
             return headset.transcript[(index + 1)...].first { !$0.hasPrefix("< +CIEV") }
         }
 
-        @Test func `The last number is dialled, whoever dialled it, and by a headset that came later`() async throws {
+        @Test func `The last number is redialled, whoever dialled it, also by a headset that connected later`()
+            async throws
+        {
             try await Box.run { box in
                 let headset = try await box.connect(Box.first).headset
                 let registration = try await box.register([.dial])
@@ -39,7 +41,7 @@ extension DaemonTests {
             }
         }
 
-        @Test func `The last number stays that of the later of two calls when that one ends first`() async throws {
+        @Test func `The last number remains that of the later call when this call ends first`() async throws {
             try await Box.run { box in
                 let headset = try await box.connect(Box.first).headset
                 let registration = try await box.register([.dial, .hold])
@@ -56,7 +58,9 @@ extension DaemonTests {
             }
         }
 
-        @Test func `While a call is dialled another number is refused, to a headset and on the bus`() async throws {
+        @Test func `While a call is being dialled a second number is refused, to a headset and on the bus`()
+            async throws
+        {
             try await Box.run { box in
                 let headset = try await box.connect(Box.first).headset
                 let registration = try await box.register([.dial, .hold])
@@ -75,7 +79,7 @@ extension DaemonTests {
             }
         }
 
-        @Test func `Places of the memory are dialled, others refused, and a change acts at once`() async throws {
+        @Test func `Memory locations are dialled, unknown ones refused, and a change applies at once`() async throws {
             try await Box.run(
                 configure: { $0.memory = [1: "5551000"] },
                 body: { box in

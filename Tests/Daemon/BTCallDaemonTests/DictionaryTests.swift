@@ -74,9 +74,7 @@ extension DaemonTests {
             }
         }
 
-        @Test func `Every method refuses an entry that it does not know, or of a wrong type, and changes nothing`()
-            async throws
-        {
+        @Test func `Every method refuses unknown entries and wrong types, and changes nothing`() async throws {
             try await Box.run { box in
                 try await box.prefer(.earpiece)
                 let registration = try await box.register()
@@ -107,7 +105,7 @@ extension DaemonTests {
             }
         }
 
-        @Test func `A property that is a dictionary refuses an entry that it does not know`() async throws {
+        @Test func `A dictionary property refuses unknown entries`() async throws {
             try await Box.run { box in
                 let set: [Value] = [
                     .string(BTCallName.Interface.manager), .string(BTCallName.Manager.configuration),

@@ -45,8 +45,7 @@ extension DaemonTests {
             return try #require(levels.first { $0.name == "explicit choice" }).spec
         }
 
-        @Test func `A headset that lies on its loudspeaker sends the chirps back, and what was selected is put back`()
-            async throws
+        @Test func `A headset lying on its loudspeaker returns the chirps, and the selection is restored`() async throws
         {
             try await Box.run { box in
                 box.outside.loops[Box.first] = 120
@@ -67,7 +66,7 @@ extension DaemonTests {
             }
         }
 
-        @Test func `A headset that is worn hears the chirps alone, which is said, and lost packets are counted`()
+        @Test func `The microphone of a worn headset picks up no chirps, as reported; lost packets are counted`()
             async throws
         {
             try await Box.run { box in
@@ -101,7 +100,9 @@ extension DaemonTests {
             }
         }
 
-        @Test func `A headset that refuses its link is a fault, with what carried the call instead`() async throws {
+        @Test func `A headset that refuses its link is a fault that names the device that carried the call`()
+            async throws
+        {
             try await Box.run { box in
                 box.outside.addHeadset(Box.first, name: "headset 1", codecs: [], microphone: Tone.samples)
                 _ = try await box.connect(Box.first)
@@ -114,9 +115,7 @@ extension DaemonTests {
             }
         }
 
-        @Test func `Without a name the call goes where calls go, and a device that is not there is refused`()
-            async throws
-        {
+        @Test func `Without a name the call follows the route, and an absent device is refused`() async throws {
             try await Box.run { box in
                 let absent = try await run(box, headset)
                 #expect(absent.status == 1 && absent.texts.isEmpty)
@@ -131,7 +130,7 @@ extension DaemonTests {
             }
         }
 
-        @Test func `While a call is up none is made beside it`() async throws {
+        @Test func `No test call is made while a call is up`() async throws {
             try await Box.run { box in
                 let registration = try await box.register()
                 let call = try await box.startCall(registration)

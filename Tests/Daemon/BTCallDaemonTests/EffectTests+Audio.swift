@@ -70,7 +70,7 @@ extension DaemonTests {
                 })
         }
 
-        @Test func `S1.26 the keys of voice processing act at once, in the call that is up`() async throws {
+        @Test func `S1.26 the keys of voice processing apply at once, during a call`() async throws {
             let configure: (inout Configuration) -> Void = {
                 $0.voiceProcessing = .speex
                 $0.takesEcho = false
@@ -96,9 +96,7 @@ extension DaemonTests {
             }
         }
 
-        @Test func `S1.26 audio.mixWithOthers acts when a card is opened again, and leaves the open one alone`()
-            async throws
-        {
+        @Test func `S1.26 audio.mixWithOthers applies when a card is next opened, not to the open one`() async throws {
             try await Box.run(through: MixingPaths.init) { box, paths in
                 #expect(try await effect(box, "audio.mixWithOthers") == .reopen)
                 try await box.prefer(.none)
@@ -114,7 +112,7 @@ extension DaemonTests {
             }
         }
 
-        @Test func `S1.26 ring keys act with the next call, and leave the one that rings alone`() async throws {
+        @Test func `S1.26 ring keys apply from the next call, not to the ringing one`() async throws {
             try await Box.run { box in
                 for setting in try await box.bridge.settings() where setting.key.hasPrefix("ring.") {
                     #expect(setting.effect == .nextCall, "\(setting.key)")
@@ -137,7 +135,7 @@ extension DaemonTests {
             }
         }
 
-        @Test func `after manual rendering the cards are looked at before one of them rings`() async throws {
+        @Test func `after manual rendering the cards are checked before one of them rings`() async throws {
             try await Box.run(
                 through: OrderedPaths.init, configure: { $0.routing.manualRendering = true },
                 body: { box, paths in
@@ -155,7 +153,7 @@ extension DaemonTests {
                 })
         }
 
-        @Test func `S1.26 audio.alwaysPrepared and privacy.microphone act at once`() async throws {
+        @Test func `S1.26 audio.alwaysPrepared and privacy.microphone apply at once`() async throws {
             try await run { box, cards in
                 for key in ["audio.alwaysPrepared", "privacy.microphone"] {
                     #expect(try await effect(box, key) == .now, "\(key)")

@@ -63,7 +63,7 @@ extension DaemonTests {
             try #require(try await box.bridge.settings().first { $0.key == key }).effect
         }
 
-        @Test func `S1.26 btcall config prints of each key when it acts, and only those of a restart cannot be set`()
+        @Test func `S1.26 btcall config shows when each key takes effect, and keys that need a restart cannot be set`()
             async throws
         {
             try await Box.run { box in
@@ -88,7 +88,7 @@ extension DaemonTests {
             }
         }
 
-        @Test func `S1.26 audio.periodMilliseconds acts when a card is opened again, and leaves the open one alone`()
+        @Test func `S1.26 audio.periodMilliseconds applies when a card is next opened, not to the open one`()
             async throws
         {
             try await Box.run(through: PeriodPaths.init) { box, paths in
@@ -107,7 +107,7 @@ extension DaemonTests {
             }
         }
 
-        @Test func `S1.26 audio.callQueueBlocks acts with the next call`() async throws {
+        @Test func `S1.26 audio.callQueueBlocks applies from the next call`() async throws {
             try await Box.run { box in
                 #expect(try await effect(box, "audio.callQueueBlocks") == .nextCall)
                 try await box.prefer(.none)
@@ -134,7 +134,7 @@ extension DaemonTests {
             }
         }
 
-        @Test func `S1.26 Keys that act at once do so in a call`() async throws {
+        @Test func `S1.26 Keys with immediate effect apply during a call`() async throws {
             try await Box.run { box in
                 try await box.prefer(.none)
                 let registration = try await box.register()
@@ -162,7 +162,7 @@ extension DaemonTests {
             }
         }
 
-        @Test func `S1.25 Each bridge has the audio of its own daemon, reachable from it alone`() async throws {
+        @Test func `S1.25 Each bridge uses the audio of its own daemon only`() async throws {
             try await Box.run { one in
                 try await Box.run { other in
                     try await one.bridge.audio.setMicrophoneVolume(0.25)

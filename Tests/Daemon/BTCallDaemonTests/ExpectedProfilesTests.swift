@@ -73,7 +73,7 @@ extension DaemonTests {
 
         private func problem(_ word: String) -> String { "profile.\(Box.first).\(word)" }
 
-        @Test func `A headset whose HFP does not come after its A2DP gets it`() async throws {
+        @Test func `btcalld connects HFP when only A2DP comes up`() async throws {
             try await run(music: true) { scene in
                 scene.box.bluez.setConnected(true, Box.first)
                 try await scene.eventuallyVoice()
@@ -85,7 +85,7 @@ extension DaemonTests {
             }
         }
 
-        @Test func `A headset whose A2DP does not come after its HFP gets it`() async throws {
+        @Test func `btcalld connects A2DP when only HFP comes up`() async throws {
             try await run(music: false) { scene in
                 _ = try await scene.box.connect(Box.first)
                 try await eventually("its A2DP is up") { scene.music == true }
@@ -96,7 +96,7 @@ extension DaemonTests {
             }
         }
 
-        @Test func `A profile that fails once is asked for once more`() async throws {
+        @Test func `A profile that fails once is requested once more`() async throws {
             try await run { scene in
                 scene.refusals = [Self.refused]
                 scene.box.bluez.setConnected(true, Box.first)
@@ -107,7 +107,7 @@ extension DaemonTests {
             }
         }
 
-        @Test func `One that fails twice is a problem, that ends when it comes up by itself`() async throws {
+        @Test func `A profile that fails twice is a problem until the profile comes up`() async throws {
             try await run(music: false) { scene in
                 scene.refusals = [Self.refused, Self.refused]
                 let ears = try await scene.box.connect(Box.first)
@@ -121,8 +121,7 @@ extension DaemonTests {
             }
         }
 
-        @Test func `Why a headset cannot be used is shown with the devices, and is over when it has gone`() async throws
-        {
+        @Test func `The reason why a headset is unusable is listed with the devices until it has gone`() async throws {
             try await run { scene in
                 scene.refusals = [Self.refused, Self.refused]
                 scene.box.bluez.setConnected(true, Box.first)
@@ -138,7 +137,7 @@ extension DaemonTests {
             }
         }
 
-        @Test func `What bluetoothd is doing already is waited for, what it says is done is believed when seen`()
+        @Test func `btcalld waits for bluetoothd's own attempt, and believes its success only when the profile is up`()
             async throws
         {
             try await run(music: false) { scene in
@@ -150,7 +149,7 @@ extension DaemonTests {
             }
         }
 
-        @Test func `A device that goes while it is asked for is asked for anew when it is back`() async throws {
+        @Test func `A device that leaves during the request gets a new request when it is back`() async throws {
             try await run { scene in
                 let gate = Gate()
                 let usual = scene.box.bluez.onProfileRequest
@@ -177,8 +176,7 @@ extension DaemonTests {
             }
         }
 
-        @Test func `After a restart of bluetoothd the connection that outlived it counts, and the rest is asked for`()
-            async throws
+        @Test func `After a restart of bluetoothd surviving connections count, and the rest is requested`() async throws
         {
             try await run(music: true) { scene in
                 _ = try await scene.box.connect(Box.first)
@@ -191,7 +189,7 @@ extension DaemonTests {
             }
         }
 
-        @Test func `Nothing is asked for after somebody disconnected it`() async throws {
+        @Test func `Nothing is requested after somebody disconnected the headset`() async throws {
             try await run(music: false) { scene in
                 // As long as it rings, A2DP is not asked for.
                 let registration = try await scene.box.register()
@@ -208,7 +206,7 @@ extension DaemonTests {
             }
         }
 
-        @Test func `A2DP waits until there is no call`() async throws {
+        @Test func `A2DP is requested only without a call`() async throws {
             try await run(music: false, check: .milliseconds(100)) { scene in
                 let registration = try await scene.box.register()
                 let call = try await registration.reportIncoming(number: "1", name: "")
@@ -223,7 +221,7 @@ extension DaemonTests {
             }
         }
 
-        @Test func `It is switched off and on while the daemon runs`() async throws {
+        @Test func `The check can be switched off and on at run time`() async throws {
             try await run(check: .zero) { scene in
                 scene.box.bluez.setConnected(true, Box.first)
                 #expect(try await scene.box.bridge.settings().contains { $0.key == "bluetooth.profileCheckSeconds" })

@@ -17,7 +17,7 @@ extension DaemonTests {
     @Suite @ControlPlane struct FaultTests {
         private let first = Choice("bluetooth:\(Box.first)") ?? .none
 
-        @Test func `Without bluetoothd calls are local, and it is picked up when it appears`() async throws {
+        @Test func `Without bluetoothd calls are local, and btcalld uses it when it appears`() async throws {
             try await Box.run(isBlueZRunning: false) { box in
                 let problem = try await box.problem("bluetoothd")
                 #expect(problem.remedy.contains("systemctl start bluetooth"))
@@ -34,7 +34,7 @@ extension DaemonTests {
             }
         }
 
-        @Test func `A missing adapter is a problem, too`() async throws {
+        @Test func `A missing adapter is a problem as well`() async throws {
             try await Box.run(
                 configure: { $0.waits.adapter = .milliseconds(50) },
                 prepare: { $0.bluez.remove(path: "/org/bluez/hci0") },
@@ -45,7 +45,7 @@ extension DaemonTests {
                 })
         }
 
-        @Test func `The adapter is switched off and on in a call`() async throws {
+        @Test func `The adapter is switched off and on during a call`() async throws {
             try await Box.run { box in
                 try await box.prefer(.bluetooth)
                 _ = try await box.connect(Box.first)
@@ -63,7 +63,9 @@ extension DaemonTests {
             }
         }
 
-        @Test func `A profile that another program has is a problem that names it and ends with it`() async throws {
+        @Test func `A profile that another program holds is a problem that names the program, until it releases it`()
+            async throws
+        {
             try await Box.run(isBlueZRunning: false) { box in
                 let rival = try BusConnection(box.address)
                 try await rival.requestName("org.bluealsa")
@@ -80,7 +82,7 @@ extension DaemonTests {
             }
         }
 
-        @Test func `A sound card that is pulled in a call is a problem until it is found again`() async throws {
+        @Test func `A sound card pulled during a call is a problem until it is back`() async throws {
             try await Box.run { box in
                 try await box.prefer(.earpiece)
                 let registration = try await box.register()
@@ -101,7 +103,7 @@ extension DaemonTests {
             }
         }
 
-        @Test func `A sound card that another program uses is a problem until that lets go`() async throws {
+        @Test func `A sound card in use by another program is a problem until it is free`() async throws {
             try await Box.run(
                 prepare: { $0.outside.busyCards = [.earpiece] },
                 body: { box in
@@ -117,8 +119,7 @@ extension DaemonTests {
                 })
         }
 
-        @Test func `A sound card that another program takes before the call is left out until it is free`() async throws
-        {
+        @Test func `A sound card taken by another program before the call is skipped until it is free`() async throws {
             try await Box.run { box in
                 try await box.prefer(.earpiece, default: .none)
                 let registration = try await box.register()
@@ -138,7 +139,7 @@ extension DaemonTests {
             }
         }
 
-        @Test func `A headset that is unpaired in a call is left, and is no longer listed`() async throws {
+        @Test func `A call leaves a headset that is unpaired, which is no longer listed`() async throws {
             try await Box.run { box in
                 try await box.prefer(.bluetooth)
                 _ = try await box.connect(Box.first)
@@ -156,9 +157,7 @@ extension DaemonTests {
             }
         }
 
-        @Test func `An adapter that is pulled forgets no headset, one that was unpaired meanwhile is forgotten`()
-            async throws
-        {
+        @Test func `A pulled adapter forgets no headset; a headset unpaired meanwhile is forgotten`() async throws {
             try await Box.run(
                 configure: { $0.waits.adapter = .milliseconds(50) },
                 body: { box in
@@ -182,7 +181,7 @@ extension DaemonTests {
                 })
         }
 
-        @Test func `A bus name that is taken is asked for again`() async throws {
+        @Test func `btcalld requests a taken bus name again`() async throws {
             try await Box.run(
                 prepare: { box in try await box.client.requestName("org.btcall") },
                 body: { box in
@@ -194,7 +193,7 @@ extension DaemonTests {
                 })
         }
 
-        @Test func `A bus without our policy is named with the file to install`() async throws {
+        @Test func `On a bus without btcalld's policy the problem names the file to install`() async throws {
             try await Box.run(rules: #"<deny own="org.btcall"/>"#) { box in
                 let problem = try #require(box.daemon.problems.problems.first { $0.id == "name" })
                 #expect(problem.remedy.contains("/usr/share/dbus-1/system.d/org.btcall.conf"))

@@ -46,9 +46,7 @@ extension DaemonTests {
             try await eventually("the loudspeaker is closed") { cards.openSpeakers == 0 }
         }
 
-        @Test func `S1.14 muted by restart the microphone is closed, the rest goes on, and unmuting opens it again`()
-            async throws
-        {
+        @Test func `S1.14 muting by restart closes the microphone alone, and unmuting opens it again`() async throws {
             try await run { box, cards in
                 let log = try await SignalLog(box.address)
                 defer { log.close() }
@@ -72,7 +70,7 @@ extension DaemonTests {
             }
         }
 
-        @Test func `S1.14 muted by restart a headset is sent silence, and its link is kept`() async throws {
+        @Test func `S1.14 muting by restart sends a headset silence, and keeps its link`() async throws {
             try await run { box, cards in
                 try await box.bridge.audio.setMuteMode(.restart)
                 try await box.prefer(.bluetooth, default: .speakerphone)
@@ -93,8 +91,7 @@ extension DaemonTests {
             }
         }
 
-        @Test func `A microphone that unmuting cannot open again leaves the calls muted, with the reason`() async throws
-        {
+        @Test func `When unmuting cannot open the microphone the calls stay muted, with the reason`() async throws {
             try await run { box, cards in
                 try await box.bridge.audio.setMuteMode(.restart)
                 _ = try await call(box)
@@ -112,8 +109,7 @@ extension DaemonTests {
             }
         }
 
-        @Test
-        func `S1.6 S1.8 S1.10 S1.12 prepared the microphone runs over calls and stops, opened once, and nothing else`()
+        @Test func `S1.6 S1.8 S1.10 S1.12 the prepared microphone is opened once and stays open over calls and stops`()
             async throws
         {
             try await run { box, cards in
@@ -143,7 +139,7 @@ extension DaemonTests {
             }
         }
 
-        @Test func `S1.6 prepared and muted by restart the microphone stays open, and is silent at the far end`()
+        @Test func `S1.6 prepared and muted by restart, the microphone stays open and the far end hears silence`()
             async throws
         {
             let configure: (inout Configuration) -> Void = { $0.alwaysPrepared = true }
@@ -166,7 +162,8 @@ extension DaemonTests {
             }
         }
 
-        @Test func `S1.11 Prepared becomes true after RecordingAlwaysPrepared, when samples have come`() async throws {
+        @Test func `S1.11 Prepared becomes true once samples arrive after RecordingAlwaysPrepared is set`() async throws
+        {
             try await run { box, cards in
                 var heard: [String] = []
                 var framesWhenPrepared = 0
@@ -208,9 +205,7 @@ extension DaemonTests {
             try String(contentsOf: folder.appending(path: name), encoding: .utf8).split(separator: "\n").joined()
         }
 
-        @Test func `S1.7 the privacy output is on while somebody hears a microphone, prepared or not, and only then`()
-            async throws
-        {
+        @Test func `S1.7 the privacy output is on only while a microphone is in use, prepared or not`() async throws {
             try await light { folder in
                 let configure: (inout Configuration) -> Void = {
                     $0.privacyOutput = PrivacyOutputSpecification(folder.path())
@@ -250,7 +245,7 @@ extension DaemonTests {
             }
         }
 
-        @Test func `S1.7 a privacy output that is not there is a problem with what there is`() async throws {
+        @Test func `S1.7 a missing privacy output is a problem that lists the existing ones`() async throws {
             try await light { folder in
                 let configure: (inout Configuration) -> Void = {
                     $0.privacyOutput = PrivacyOutputSpecification(folder.path() + "-not")
@@ -264,9 +259,7 @@ extension DaemonTests {
             }
         }
 
-        @Test func `S1.1 without automatic configuration the mixer is after a whole call as it was before`()
-            async throws
-        {
+        @Test func `S1.1 without automatic configuration a call leaves the mixer unchanged`() async throws {
             for isAutomatic in [false, true] {
                 let mixer = SimulatedBoard()
                 mixer.addVolume("Speaker", 20)
@@ -316,7 +309,7 @@ extension DaemonTests {
             }
         }
 
-        @Test func `S1.9 a denied microphone stays silent, its clients get AccessDenied, and the call only receives`()
+        @Test func `S1.9 a denied microphone stays silent, its clients get AccessDenied, and calls only receive`()
             async throws
         {
             let configure: (inout Configuration) -> Void = { $0.microphone = .deny }
@@ -362,7 +355,9 @@ extension DaemonTests {
             }
         }
 
-        @Test func `S1.18 MicrophoneEnabled is the setting of the routing policy, told when it changes`() async throws {
+        @Test func `S1.18 MicrophoneEnabled is the setting of the routing policy, and its changes are signalled`()
+            async throws
+        {
             try await run { box, cards in
                 var heard: [Bool?] = []
                 let subscription = box.client.subscribe(
@@ -387,7 +382,7 @@ extension DaemonTests {
             }
         }
 
-        @Test func `Mute mode and volumes outlive the daemon`() async throws {
+        @Test func `Mute mode and volumes survive a restart of the daemon`() async throws {
             let folder = FileManager.default.temporaryDirectory.appending(path: "btcall-state-\(UUID())")
             defer { try? FileManager.default.removeItem(at: folder) }
             let configure: (inout Configuration) -> Void = { $0.stateDirectory = folder.path() }

@@ -11,7 +11,7 @@ import Testing
 
 /// What is told of changes, and what is left alone.
 extension DaemonTests.FeatureTests {
-    @Test func `S0.15 a client that listens hears of every change exactly once, with its reason`() async throws {
+    @Test func `S0.15 a client gets every change exactly once, with its reason`() async throws {
         try await Box.run(
             // No local device is to stand in while a link opens.
             configure: { $0.routing.startGrace = .seconds(2) },

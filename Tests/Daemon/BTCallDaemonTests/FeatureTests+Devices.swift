@@ -13,7 +13,9 @@ import Testing
 
 /// What devices there are, and which one is chosen.
 extension DaemonTests.FeatureTests {
-    @Test func `S0.5 the list equals the world at every moment, and says so within 200 ms`() async throws {
+    @Test func `S0.5 the device list matches reality at every moment, and changes are signalled within 200 ms`()
+        async throws
+    {
         try await Box.run { box in
             let log = try await SignalLog(box.address)
             defer { log.close() }
@@ -62,7 +64,9 @@ extension DaemonTests.FeatureTests {
         }
     }
 
-    @Test func `S0.6 selected is the choice, else the preference, else what would be used`() async throws {
+    @Test func `S0.6 selected is the choice, otherwise the preference, otherwise the device that a call would use`()
+        async throws
+    {
         try await Box.run { box in
             let manager = box.bridge.audioDeviceManager
             #expect(try await manager.selectedAudioDevice() == .earpiece)
@@ -75,7 +79,7 @@ extension DaemonTests.FeatureTests {
         }
     }
 
-    @Test func `S0.7 the default is used when the preference is not there, and survives a restart`() async throws {
+    @Test func `S0.7 the default is used when the preferred device is absent, and survives a restart`() async throws {
         try await persists { box in
             try await box.bridge.audioDeviceManager.setDefaultAudio(.speakerphone)
             #expect(try await Program(box.address)("fallback", "earpiece").text == "fallback: earpiece\n")
@@ -90,7 +94,7 @@ extension DaemonTests.FeatureTests {
         }
     }
 
-    @Test func `S0.8 the preference is used as soon as it is there, and survives a restart`() async throws {
+    @Test func `S0.8 the preferred device is used as soon as it is available, and survives a restart`() async throws {
         try await persists { box in
             #expect(try await Program(box.address)("prefer", "bluetooth").text == "preferred: bluetooth\n")
             try await box.bridge.audioDeviceManager.setAudioDevice(second)
@@ -122,7 +126,7 @@ extension DaemonTests.FeatureTests {
             })
     }
 
-    @Test func `S0.23 any headset, or the one that is named`() async throws {
+    @Test func `S0.23 selects any headset, or a named one`() async throws {
         try await Box.run { box in
             let manager = box.bridge.audioDeviceManager
             try await box.prefer(.bluetooth)
@@ -141,7 +145,7 @@ extension DaemonTests.FeatureTests {
         }
     }
 
-    @Test func `S0.26 the example of the documentation, and a second preference replaces the first`() async throws {
+    @Test func `S0.26 the documentation's example works, and a second preference replaces the first`() async throws {
         try await Box.run { box in
             let manager = box.bridge.audioDeviceManager
             try await manager.start()
@@ -184,7 +188,7 @@ extension DaemonTests.FeatureTests {
         }
     }
 
-    @Test func `S0.29 a device without a microphone has no input, and what is not there is not pretended`()
+    @Test func `S0.29 a device without a microphone has no input, and absent devices are not listed as present`()
         async throws
     {
         try await Box.run(
@@ -206,7 +210,7 @@ extension DaemonTests.FeatureTests {
             })
     }
 
-    @Test func `S0.30 a device says all that it can do`() async throws {
+    @Test func `S0.30 a device reports all its capabilities`() async throws {
         try await Box.run { box in
             let word = first.description
             let sco = Value.string("sco:\(Box.first)")
@@ -235,7 +239,7 @@ extension DaemonTests.FeatureTests {
         }
     }
 
-    @Test func `S0.30 the state follows the headset from its connection to its end`() async throws {
+    @Test func `S0.30 the state follows the headset from connecting to disconnecting`() async throws {
         try await Box.run(
             configure: { configuration in
                 configuration.routing.settleBluetooth = .milliseconds(700)

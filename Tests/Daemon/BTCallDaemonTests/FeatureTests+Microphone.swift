@@ -80,7 +80,7 @@ extension DaemonTests.FeatureTests {
             ])
     }
 
-    @Test func `S3.10 with A2DP allowed it is used where it is up, with the board's microphone`() async throws {
+    @Test func `S3.10 with A2DP allowed it is used where connected, with the board's microphone`() async throws {
         try await modes(
             { $0.allowBluetoothA2DP = true },
             [

@@ -15,7 +15,7 @@ extension DaemonTests {
         let first = Choice("bluetooth:\(Box.first)") ?? .none
         let second = Choice("bluetooth:\(Box.second)") ?? .none
 
-        @Test func `S0.1 two look-ups give the same object, and two clients see one state`() async throws {
+        @Test func `S0.1 two look-ups return the same object, and two clients see one state`() async throws {
             // What is measured of the call's audio is not looked at between two questions.
             let configure: (inout Configuration) -> Void = { $0.waits.quality = .seconds(60) }
             try await Box.run(configure: configure) { box in
@@ -42,7 +42,8 @@ extension DaemonTests {
             }
         }
 
-        @Test func `S0.3 before the start availability changes nothing, after it the policy applies, twice is once`()
+        @Test
+        func `S0.3 availability matters only after the start; then the policy applies; a second start does nothing`()
             async throws
         {
             try await Box.run(
@@ -75,8 +76,7 @@ extension DaemonTests {
                 })
         }
 
-        @Test func `S0.4 a stop leaves the call up, moves it once, and later headset events are ignored`() async throws
-        {
+        @Test func `S0.4 stopping keeps the call, moves it once, and ignores later headset events`() async throws {
             try await Box.run { box in
                 let manager = box.bridge.audioDeviceManager
                 try await box.prefer(.bluetooth)
@@ -122,7 +122,7 @@ extension DaemonTests {
                 })
         }
 
-        @Test func `S0.17 before the start preferences are kept and a selection is refused`() async throws {
+        @Test func `S0.17 before the start preferences are stored and a selection is refused`() async throws {
             try await Box.run(
                 configure: { $0.autostart = false },
                 body: { box in

@@ -35,7 +35,7 @@ extension DaemonTests {
                 [.string(BTCallName.Interface.manager), .string(BTCallName.Manager.state)], timeout: .seconds(60))
         }
 
-        @Test func `Questions that want no reply cost the daemon next to nothing`() async throws {
+        @Test func `Method calls that want no reply cost the daemon next to nothing`() async throws {
             try await with { daemon, flood, other in
                 _ = try await ask(other)
                 let before = try daemon.processorSeconds()
@@ -85,7 +85,7 @@ extension DaemonTests {
             func close() { for program in programs { program.close() } }
         }
 
-        @Test func `Another program is answered while most of a flood waits`() async throws {
+        @Test func `Another program gets its answer before most of a flood`() async throws {
             try await with { daemon, _, other in
                 _ = try await ask(other)
                 let flood = try await Flood(daemon, programs: 1)
@@ -112,7 +112,7 @@ extension DaemonTests {
             }
         }
 
-        @Test func `With few descriptors messages that bring some do not end the connection to the bus`() async throws {
+        @Test func `With few descriptors left, messages with descriptors do not end the bus connection`() async throws {
             try await with(environment: ["prlimit", "--nofile=96:96"]) { daemon, flood, other in
                 _ = try await ask(other)
                 let owner = try await other.owner(of: BTCallName.bus)

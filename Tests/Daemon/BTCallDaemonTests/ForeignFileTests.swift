@@ -34,7 +34,7 @@ private struct Folder {
 
 /// Files that are no files, and files with anything in them: each would have held up or ended the daemon.
 @Suite(.timeLimit(.minutes(1))) @ControlPlane struct ForeignConfigurationTests {
-    @Test func `A configuration or a quirks file that is a FIFO is refused at once, with what is accepted`() throws {
+    @Test func `A configuration or quirks file that is a FIFO is refused at once, with what is accepted`() throws {
         let folder = Folder()
         defer { folder.remove() }
         let fifo = folder.makeFIFO("fifo")
@@ -50,7 +50,7 @@ private struct Folder {
         #expect(long.problem == "has more than 1048576 bytes")
     }
 
-    @Test func `State files that are FIFOs are refused at once, and replaced by the next that is kept`() throws {
+    @Test func `State files that are FIFOs are refused at once, and replaced at the next write`() throws {
         let folder = Folder()
         defer { folder.remove() }
         for name in ["preferences.conf", "calls.log", "volumes.conf", "reconnect.conf", "codecs.conf"] {
@@ -80,9 +80,7 @@ private struct Folder {
         #expect(lstat(folder.path + "/volumes.conf", &status) == 0 && status.st_mode & S_IFMT == S_IFREG)
     }
 
-    @Test func `Of damaged preferences the lines that are understood hold, and each kind of damage is named once`()
-        throws
-    {
+    @Test func `Valid lines of damaged preferences apply, and each kind of damage is reported once`() throws {
         let folder = Folder()
         defer { folder.remove() }
         let long = "file = /" + String(repeating: "a", count: 300)
@@ -100,7 +98,7 @@ private struct Folder {
 extension DaemonTests {
     @Suite(.timeLimit(.minutes(2))) @ControlPlane struct ForeignFileTests {
         @Test(arguments: ["ring.file", "identity.ringtoneSound"])
-        func `A FIFO as ring tone holds nothing up: it rings with the built-in tone, and is a problem`(
+        func `A FIFO as ring tone blocks nothing: the built-in tone rings, and a problem is raised`(
             _ setting: String
         ) async throws {
             let folder = Folder()
@@ -123,8 +121,7 @@ extension DaemonTests {
                 })
         }
 
-        @Test func `A log of calls with times and texts that are none costs those lines, and Log answers`() async throws
-        {
+        @Test func `Invalid times and texts in the call log lose only their lines, and Log answers`() async throws {
             let folder = Folder()
             defer { folder.remove() }
             func line(
@@ -156,7 +153,7 @@ extension DaemonTests {
                 })
         }
 
-        @Test func `Names of PCMs that write, run or connect are not taken from the bus`() async throws {
+        @Test func `PCM names that write, run or connect are refused on the bus`() async throws {
             let folder = Folder()
             defer { folder.remove() }
             let mark = folder.path + "/mark"
@@ -181,7 +178,7 @@ extension DaemonTests {
             }
         }
 
-        @Test func `What was kept from before is checked as well, dropped, and a problem until it is set anew`()
+        @Test func `Stored values are checked as well, dropped when invalid, and a problem until set again`()
             async throws
         {
             let folder = Folder()
@@ -204,7 +201,7 @@ extension DaemonTests {
                 })
         }
 
-        @Test func `The file's own name is accepted, since it is in force anyway`() async throws {
+        @Test func `The file's own value is accepted, since it already applies`() async throws {
             let name = "file:FILE=/dev/null,FORMAT=raw"
             try await Box.run(
                 configure: { $0.ring.playback = name },
@@ -218,7 +215,7 @@ extension DaemonTests {
         }
 
         @Test(arguments: ["ring.file", "identity.ringtoneSound"])
-        func `A path that the file of preferences would not give back is refused`(_ setting: String) async throws {
+        func `A path that the preferences file cannot store unchanged is refused`(_ setting: String) async throws {
             let folder = Folder()
             defer { folder.remove() }
             try await Box.run(

@@ -12,7 +12,7 @@ extension DaemonTests {
         private let folder = FileManager.default.temporaryDirectory.appending(path: "btcall-full-\(UUID().uuidString)")
         private var state: String { folder.path + "/state" }
 
-        @Test func `A setting made while nothing could be written is kept once it can, without another change`()
+        @Test func `A setting made while the disk was full is stored once it has room, without another change`()
             async throws
         {
             defer { try? FileManager.default.removeItem(at: folder) }  // A folder in the temporary directory may stay.

@@ -33,7 +33,7 @@ extension DaemonTests {
             return objects
         }
 
-        @Test func `paired headsets have objects, and what is there for bluetoothd is not among them`() async throws {
+        @Test func `clients see objects of paired headsets, not those made for bluetoothd`() async throws {
             try await Box.run { box in
                 let objects = try await objects(box)
                 #expect(
@@ -47,7 +47,7 @@ extension DaemonTests {
             }
         }
 
-        @Test func `no signal tells of objects that are there for bluetoothd`() async throws {
+        @Test func `no signal names objects made for bluetoothd`() async throws {
             try await Box.run(
                 configure: { $0.autostart = false },
                 body: { box in
@@ -65,7 +65,7 @@ extension DaemonTests {
                 })
         }
 
-        @Test func `a headset that is away has its name, refuses what it cannot do, and is connected`() async throws {
+        @Test func `an absent headset has its name, refuses impossible requests, and can be connected`() async throws {
             try await Box.run { box in
                 #expect(try await property(box, "Connected") == false)
                 #expect(try await property(box, "Name") == "headset 1")
@@ -107,7 +107,7 @@ extension DaemonTests {
             }
         }
 
-        @Test func `the object goes when the headset is unpaired, and Connect is refused then`() async throws {
+        @Test func `unpairing a headset removes its object, and Connect is refused`() async throws {
             try await Box.run { box in
                 try await box.bridge.pairing.forget("\(Box.first)")
                 try await eventually("its object is gone") { try await objects(box)[Self.path] == nil }
@@ -122,7 +122,7 @@ extension DaemonTests {
             }
         }
 
-        @Test func `Connect waits for nothing while the daemon is inactive`() async throws {
+        @Test func `Connect fails at once while the daemon is inactive`() async throws {
             try await Box.run { box in
                 try await box.bridge.deactivate()
                 let error = await box.error(Self.path, BTCallName.Interface.headset, "Connect")

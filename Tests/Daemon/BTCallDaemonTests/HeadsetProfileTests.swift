@@ -42,7 +42,7 @@ extension DaemonTests {
             return headset
         }
 
-        @Test func `It is off unless it is configured, and such a headset is not listed`() async throws {
+        @Test func `HSP is off unless configured, and a headset with HSP alone is not listed`() async throws {
             try await run(isOn: false) { box in
                 #expect(box.bluez.profiles.map(\.uuid) == [.handsFreeAudioGateway])
                 try await eventually("others are listed") { try await box.device("bluetooth:\(Box.first)") != nil }
@@ -54,7 +54,9 @@ extension DaemonTests {
             }
         }
 
-        @Test func `A call rings at it, its button answers and ends it, and the audio is CVSD`() async throws {
+        @Test func `A call rings at an HSP headset, its button answers and ends it, and the audio is CVSD`()
+            async throws
+        {
             try await run { box in
                 try await box.prefer(.bluetooth)
                 let headset = try await connect(box)
@@ -82,7 +84,7 @@ extension DaemonTests {
             }
         }
 
-        @Test func `It goes on hearing RING in a link that it opened, because no ring tone is played there`()
+        @Test func `A headset that opened its link itself still gets RING, because no ring tone is played there`()
             async throws
         {
             try await run { box in
@@ -98,7 +100,9 @@ extension DaemonTests {
             }
         }
 
-        @Test func `Its volumes go both ways, with the profile's own result code`() async throws {
+        @Test func `Volumes of an HSP headset are synchronised both ways, with the profile's own result code`()
+            async throws
+        {
             try await run { box in
                 let headset = try await connect(box)
                 _ = try await box.client.call(
@@ -112,7 +116,7 @@ extension DaemonTests {
             }
         }
 
-        @Test func `The button fetches a call that is on the board`() async throws {
+        @Test func `The button fetches a call from the board`() async throws {
             try await run { box in
                 try await box.prefer(.earpiece)
                 let headset = try await connect(box)
@@ -126,7 +130,7 @@ extension DaemonTests {
             }
         }
 
-        @Test func `A headset that has HFP as well is refused, with the reason in the log, and served by HFP`()
+        @Test func `A headset with HFP as well is refused over HSP, with the reason in the log, and served over HFP`()
             async throws
         {
             try await run { box in
@@ -140,7 +144,7 @@ extension DaemonTests {
             }
         }
 
-        @Test func `One whose other service becomes known only later is left to that`() async throws {
+        @Test func `A headset whose HFP becomes known later is left to HFP`() async throws {
             try await run { box in
                 let headset = try await connect(box)
                 box.bluez.set(
@@ -151,7 +155,7 @@ extension DaemonTests {
             }
         }
 
-        @Test func `It is switched on and off while the daemon runs`() async throws {
+        @Test func `HSP can be switched on and off at run time`() async throws {
             try await run(isOn: false) { box in
                 try await box.bridge.setSetting("bluetooth.headsetProfile", to: "yes")
                 try await eventually("it is registered") {
@@ -169,7 +173,7 @@ extension DaemonTests {
             }
         }
 
-        @Test func `Another program that has the profile is a problem of its own`() async throws {
+        @Test func `A separate problem names another program that holds HSP`() async throws {
             try await Box.run(
                 configure: { $0.headsetProfile = true },
                 prepare: { $0.bluez.occupy(.headsetAudioGateway) },

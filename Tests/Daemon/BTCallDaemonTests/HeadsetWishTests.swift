@@ -22,7 +22,7 @@ extension DaemonTests {
             return headset
         }
 
-        @Test func `A headset that declines calls gets none by itself, and those that are sent there`() async throws {
+        @Test func `A headset that declines calls gets only those that are sent there`() async throws {
             try await Box.run { box in
                 try await box.prefer(.bluetooth)
                 let headset = try await connect(box)
@@ -50,7 +50,7 @@ extension DaemonTests {
             }
         }
 
-        @Test func `The order of headsets goes before the wish, and the wish ends with the connection`() async throws {
+        @Test func `The configured order overrides a headset's request, which ends with its connection`() async throws {
             try await Box.run { box in
                 try await box.prefer(.bluetooth)
                 let headset = try await connect(box)
@@ -73,7 +73,7 @@ extension DaemonTests {
             }
         }
 
-        @Test func `The audio link waits for its time after a call is dialled`() async throws {
+        @Test func `The audio link opens only after the configured delay from dialling`() async throws {
             try await Box.run(
                 configure: { $0.audioDelayMilliseconds = 400 },
                 body: { box in
@@ -88,7 +88,7 @@ extension DaemonTests {
                 })
         }
 
-        @Test func `It waits after the service level connection as well, by the product's default`() async throws {
+        @Test func `By default it also waits after the service level connection`() async throws {
             try await Box.run(
                 configure: { $0.audioDelayMilliseconds = 200 },
                 body: { box in

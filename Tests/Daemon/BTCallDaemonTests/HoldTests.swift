@@ -13,7 +13,9 @@ extension DaemonTests {
     @Suite @ControlPlane struct HoldTests {
         private let first = Choice("bluetooth:\(Box.first)") ?? .none
 
-        @Test func `A call is silent while anybody interrupts, and comes back when the last has ended`() async throws {
+        @Test func `A call is silent while any program interrupts, and resumes when the last interruption has ended`()
+            async throws
+        {
             try await Box.run { box in
                 let manager = box.bridge.audioDeviceManager
                 try await box.prefer(.bluetooth)
@@ -43,7 +45,7 @@ extension DaemonTests {
             }
         }
 
-        @Test func `One that does not give the audio back keeps the call silent until another does`() async throws {
+        @Test func `An interruption without resume keeps the call silent until a later one resumes`() async throws {
             try await Box.run { box in
                 let manager = box.bridge.audioDeviceManager
                 try await box.prefer(.none)
@@ -75,7 +77,7 @@ extension DaemonTests {
             }
         }
 
-        @Test func `A held selection ends with its owner's connection and process`() async throws {
+        @Test func `A held selection ends with its owner's connection or process`() async throws {
             try await Box.run { box in
                 try await box.prefer(.none)
                 let registration = try await box.register()
@@ -104,7 +106,9 @@ extension DaemonTests {
             }
         }
 
-        @Test func `A program that runs meanwhile gets the signals, and what is held ends with it`() async throws {
+        @Test func `A program run by btcall interrupt gets the signals, and the interruption ends with it`()
+            async throws
+        {
             try await Box.run { box in
                 let program = try Program(box.address)
                 func interrupted(_ script: String) async throws -> Int32 {
@@ -122,7 +126,7 @@ extension DaemonTests {
 
         private func path(_ program: Program) -> String { program.path }
 
-        @Test func `A later choice outlives a held selection`() async throws {
+        @Test func `A later choice survives the end of a held selection`() async throws {
             try await Box.run { box in
                 let manager = box.bridge.audioDeviceManager
                 try await box.prefer(.none)
@@ -157,7 +161,7 @@ extension DaemonTests {
             }
         }
 
-        @Test func `Who holds too much is refused, and nothing of that holds`() async throws {
+        @Test func `A program that holds too much is refused, and the refused request has no effect`() async throws {
             try await Box.run { box in
                 let manager = box.bridge.audioDeviceManager
                 var holds: [Hold] = []
@@ -186,7 +190,7 @@ extension DaemonTests {
     }
 
     @Suite @ControlPlane struct SleepTests {
-        @Test func `The board sleeps when audio is closed, and the call goes on when it is awake`() async throws {
+        @Test func `The board sleeps after audio is closed, and the call resumes when it wakes`() async throws {
             var logind: FakeLogind?
             try await Box.run(
                 prepare: { box in logind = try await FakeLogind(box.address) },
@@ -215,7 +219,7 @@ extension DaemonTests {
                 })
         }
 
-        @Test func `Without a call nothing keeps the board awake`() async throws {
+        @Test func `Without a call nothing delays the board's sleep`() async throws {
             try await Box.run { box in
                 let logind = try await FakeLogind(box.address)
                 defer { logind.close() }
@@ -225,7 +229,7 @@ extension DaemonTests {
             }
         }
 
-        @Test func `A logind that refuses, starts late or vanishes is lived with`() async throws {
+        @Test func `btcalld works with a logind that refuses, starts late or vanishes`() async throws {
             try await Box.run { box in
                 try await box.prefer(.none)
                 let registration = try await box.register()

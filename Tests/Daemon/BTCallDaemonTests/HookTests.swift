@@ -40,7 +40,7 @@ extension DaemonTests {
             }
         }
 
-        @Test func `A command is run for each event, with what it is to know in its environment`() async throws {
+        @Test func `A command runs for each event, with its data in the environment`() async throws {
             let headset = try Command(["BTCALL_EVENT", "BTCALL_ADDRESS", "BTCALL_NAME"])
             let call = try Command(
                 ["BTCALL_EVENT", "BTCALL_NUMBER", "BTCALL_NAME", "BTCALL_DIRECTION", "BTCALL_STATE", "BTCALL_REASON"],
@@ -99,7 +99,7 @@ extension DaemonTests {
                 })
         }
 
-        @Test func `A command that fails, hangs or does not exist is a problem that ends, and is not run for itself`()
+        @Test func `A command that fails, hangs or is missing is a problem that ends, and does not trigger itself`()
             async throws
         {
             let hang = try Command([], then: "sleep 600 & sleep 600")
@@ -126,7 +126,9 @@ extension DaemonTests {
                 })
         }
 
-        @Test func `One runs at a time for an event, in order; what is too much is dropped and said`() async throws {
+        @Test func `Commands of one event run one at a time, in order; excess runs are dropped and logged`()
+            async throws
+        {
             let slow = try Command(["BTCALL_NUMBER"], then: "sleep 0.05; echo end >>$(dirname $0)/runs")
             try await Box.run(
                 configure: { $0.hooks[.callEnded] = slow.words },
@@ -170,7 +172,7 @@ extension DaemonTests {
                 })
         }
 
-        @Test func `Keys act on calls as configured, short and twice`() async throws {
+        @Test func `Buttons act on calls as configured, on short and double presses`() async throws {
             try await run([
                 ButtonGesture(.callKey, .short): .toggle, ButtonGesture(.callKey, .double): .hold,
                 ButtonGesture(.hangUp, .short): .mute,
@@ -193,7 +195,8 @@ extension DaemonTests {
             }
         }
 
-        @Test func `Other keys redial, mute and turn the volume, and one without an action runs the hook`() async throws
+        @Test func `Other buttons redial, mute and change the volume; one without an action runs the hook`()
+            async throws
         {
             let hook = try Command(["BTCALL_BUTTON", "BTCALL_PRESS", "BTCALL_ADDRESS"])
             let own = try Command(["BTCALL_BUTTON", "BTCALL_PRESS"])
@@ -241,7 +244,7 @@ extension DaemonTests {
             }
         }
 
-        @Test func `A call key that is held is an action where one is configured, and headsets are told so`()
+        @Test func `Holding the call key is an action where configured, and headsets then see voice recognition`()
             async throws
         {
             let own = try Command(["BTCALL_BUTTON", "BTCALL_PRESS"])

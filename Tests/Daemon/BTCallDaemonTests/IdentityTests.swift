@@ -59,7 +59,7 @@ extension DaemonTests {
             return headset.lines.first
         }
 
-        @Test func `S4.3 library: name and number change at any time, and a headset sees it without connecting anew`()
+        @Test func `S4.3 library: name and number change at any time, and a headset sees it without reconnecting`()
             async throws
         {
             try await run { box in
@@ -138,7 +138,7 @@ extension DaemonTests {
             }
         }
 
-        @Test func `S4.5 library: how calls show themselves changes only while there is none`() async throws {
+        @Test func `S4.5 library: the presentation of calls changes only while no call exists`() async throws {
             try await run(operatorName: "kiosk") { box in
                 let headset = try RawHeadset(try await box.bluez.connect(Box.first))
                 try await headset.establish()
@@ -171,7 +171,7 @@ extension DaemonTests {
             }
         }
 
-        @Test func `S4.20 library: logging out drops who the box is and keeps pairings, unless told to forget them`()
+        @Test func `S4.20 library: logging out clears the identity and keeps pairings, unless asked to forget them`()
             async throws
         {
             try await run { box in
@@ -209,7 +209,7 @@ extension DaemonTests {
             }
         }
 
-        @Test func `S4.20 library: without bluetoothd the logout is done, and that no headset was forgotten is said`()
+        @Test func `S4.20 library: without bluetoothd logging out works, and reports that no headset was forgotten`()
             async throws
         {
             try await run { box in

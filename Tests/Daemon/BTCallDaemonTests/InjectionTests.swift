@@ -38,7 +38,8 @@ extension DaemonTests {
             return box.telephone.exchange.takeRecorded().suffix(1600)
         }
 
-        @Test func `S1.17 What an application adds is heard by the far end, and its end is told`() async throws {
+        @Test func `S1.17 The far end hears the audio that an application adds, and its end is reported`() async throws
+        {
             try await Box.run { box in
                 _ = try await call(box)
                 try await box.bridge.audio.setMicrophoneVolume(0)
@@ -63,7 +64,7 @@ extension DaemonTests {
             }
         }
 
-        @Test func `S1.15 S1.13 The mute mode says whether what applications add is heard while muted`() async throws {
+        @Test func `S1.15 S1.13 The mute mode decides whether added audio is heard while muted`() async throws {
             try await Box.run { box in
                 _ = try await call(box)
                 let audio = try await box.bridge.audio.openInjection(isStream: true)
@@ -91,9 +92,7 @@ extension DaemonTests {
             }
         }
 
-        @Test func `While the only call is held nothing is read of it, and the call goes on with what is said then`()
-            async throws
-        {
+        @Test func `While the only call is held no added audio is read; reading resumes with the call`() async throws {
             try await Box.run { box in
                 let registration = try await box.register([.hold])
                 let call = try await box.startCall(registration)
@@ -120,7 +119,7 @@ extension DaemonTests {
 
         private final class Flag { var isSet = false }
 
-        @Test func `S1.24 Volumes outside 0.0 to 1.0 are refused, and others are kept`() async throws {
+        @Test func `S1.24 Volumes outside 0.0 to 1.0 are refused, and valid ones are stored`() async throws {
             try await Box.run { box in
                 for volume in [-0.01, 1.01, .nan, .infinity] {
                     for set in [box.bridge.audio.setMicrophoneVolume, box.bridge.audio.setApplicationVolume] {
@@ -137,7 +136,7 @@ extension DaemonTests {
             }
         }
 
-        @Test func `A format that there is not is refused, and so is a ninth program`() async throws {
+        @Test func `An unsupported format and a ninth program are refused`() async throws {
             try await Box.run { box in
                 var error = await refusal { () throws(BridgeError) in
                     _ = try await box.bridge.audio.openInjection(rate: 11025)

@@ -43,8 +43,7 @@ extension DaemonTests {
             }
         }
 
-        @Test
-        func `The intercom calls, is heard on the board, follows the route, and ends the call when it is told to`()
+        @Test func `The intercom calls, plays on the board, follows the route, and ends the call on request`()
             async throws
         {
             try await Box.run { box in
@@ -66,7 +65,7 @@ extension DaemonTests {
             }
         }
 
-        @Test func `The intercom says what is wrong, and what to do`() async throws {
+        @Test func `The intercom reports each mistake with its remedy`() async throws {
             try await Box.run { box in
                 let program = try Program(box.address, ["IntercomExample"])
                 let (usage, wrong) = try await program("answer")

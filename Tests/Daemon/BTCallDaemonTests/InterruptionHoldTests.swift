@@ -16,9 +16,7 @@ extension DaemonTests {
             if case .held = request { true } else { false }
         }
 
-        @Test func `an interruption does not hold the calls whose audio a program renders, the board's sleep does`()
-            async throws
-        {
+        @Test func `an interruption does not hold calls that a program renders, the board's sleep does`() async throws {
             var logind: FakeLogind?
             try await Box.run(
                 prepare: { box in logind = try await FakeLogind(box.address) },
@@ -47,7 +45,7 @@ extension DaemonTests {
                 })
         }
 
-        @Test func `it rings on a device that is free while another program has those of the calls`() async throws {
+        @Test func `a free device rings while another program uses the devices of calls`() async throws {
             try await Box.run(
                 configure: { $0.ring.playback = "horn" },
                 body: { box in
@@ -74,9 +72,7 @@ extension DaemonTests {
             Dictionary(uniqueKeysWithValues: try await box.bridge.calls.list().map { ($0.id, $0.state) })
         }
 
-        @Test func `a call that was held stays held when another one was answered before the audio came back`()
-            async throws
-        {
+        @Test func `a held call stays held when another call was answered before the audio came back`() async throws {
             try await Box.run { box in
                 let manager = box.bridge.audioDeviceManager
                 try await box.prefer(.none)
@@ -101,7 +97,7 @@ extension DaemonTests {
             }
         }
 
-        @Test func `a call that somebody else took up meanwhile, and holds again, stays held`() async throws {
+        @Test func `a call that another client resumed meanwhile and holds again stays held`() async throws {
             try await Box.run { box in
                 let manager = box.bridge.audioDeviceManager
                 try await box.prefer(.none)

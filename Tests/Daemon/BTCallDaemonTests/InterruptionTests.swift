@@ -14,7 +14,7 @@ import Testing
 extension DaemonTests {
     @Suite @ControlPlane struct InterruptionTests {
         @Test(arguments: ["announcement", "gsm"])
-        func `S2.14 an interruption has a source, the far end is told by hold, and both end with it`(source: String)
+        func `S2.14 an interruption has a source, the far end is put on hold, and both end with it`(source: String)
             async throws
         {
             try await Box.run { box in
@@ -68,9 +68,7 @@ extension DaemonTests {
                 })
         }
 
-        @Test func `S2.14 S3.5 a device that another program has is a source when there is no other for the call`()
-            async throws
-        {
+        @Test func `S2.14 S3.5 a busy device is a source when the call has no other device`() async throws {
             try await Box.run { box in
                 let manager = box.bridge.audioDeviceManager
                 try await box.prefer(.none)
@@ -98,7 +96,7 @@ extension DaemonTests {
             }
         }
 
-        @Test func `a call whose application cannot hold, or is not to be, is interrupted all the same`() async throws {
+        @Test func `a call that cannot be held, or is not to be, is interrupted without hold`() async throws {
             for capabilities: Set<CallProviderDescription.Capability> in [[], [.hold]] {
                 try await Box.run(
                     configure: { $0.holdsInterrupted = capabilities.isEmpty },
@@ -117,7 +115,7 @@ extension DaemonTests {
             }
         }
 
-        @Test func `S3.5 that sound cards are shared is said once, and can be set at run time`() async throws {
+        @Test func `S3.5 sharing of sound cards is logged once, and can be set at run time`() async throws {
             try await Box.run { box in
                 #expect(box.log.containing("mixWithOthers").isEmpty)
                 for _ in 1...2 { try await box.bridge.setSetting("audio.mixWithOthers", to: "yes") }

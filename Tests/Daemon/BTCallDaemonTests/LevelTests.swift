@@ -61,7 +61,7 @@ extension DaemonTests {
 
         // MARK: Volume
 
-        @Test func `A headset is told its volumes when it connects again, after a restart of the daemon as well`()
+        @Test func `A headset gets its stored volumes when it reconnects, also after a restart of the daemon`()
             async throws
         {
             try await persisting { box in
@@ -88,7 +88,7 @@ extension DaemonTests {
             }
         }
 
-        @Test func `A headset that says its own volume first keeps it`() async throws {
+        @Test func `A headset that sends its own volume first keeps it`() async throws {
             try await Box.run { box in
                 let ears = try await box.connect(Box.first)
                 ears.headset.setSpeakerVolume(11)
@@ -113,7 +113,7 @@ extension DaemonTests {
             }
         }
 
-        @Test func `Volumes are kept while the call is elsewhere, and said again when the audio is back`() async throws
+        @Test func `Volumes are kept while the call is elsewhere, and sent again when the audio is back`() async throws
         {
             try await Box.run { box in
                 try await box.prefer(.bluetooth)
@@ -137,7 +137,7 @@ extension DaemonTests {
             }
         }
 
-        @Test func `A headset is not louder than the ceiling, and neither is what is remembered`() async throws {
+        @Test func `A headset's volume never exceeds the ceiling, nor does the stored one`() async throws {
             try await persisting(ceiling: 12) { box in
                 let ears = try await box.connect(Box.first)
                 ears.headset.setSpeakerVolume(15)
@@ -163,9 +163,7 @@ extension DaemonTests {
             }
         }
 
-        @Test func `What was remembered above a ceiling of later is lowered, for the one headset that has it`()
-            async throws
-        {
+        @Test func `A stored volume above a later ceiling is lowered, for that headset only`() async throws {
             let folder = FileManager.default.temporaryDirectory.appending(path: "btcall-state-\(UUID().uuidString)")
             defer { try? FileManager.default.removeItem(at: folder) }  // A folder in the temporary directory may stay.
             try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)

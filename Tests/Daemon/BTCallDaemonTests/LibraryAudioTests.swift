@@ -28,7 +28,7 @@ extension DaemonTests {
             return registration
         }
 
-        @Test func `S1.3 S3.3 library: processing is on by default, with every stage, and says who does it`()
+        @Test func `S1.3 S3.3 library: processing is on by default, with every stage, and names its processor`()
             async throws
         {
             let configure: (inout Configuration) -> Void = { $0.voiceProcessing = Configuration().voiceProcessing }
@@ -78,7 +78,9 @@ extension DaemonTests {
             }
         }
 
-        @Test func `S1.19 library: in manual rendering mode a call has no device, and gets it back`() async throws {
+        @Test func `S1.19 library: in manual rendering mode a call has no device, and gets it back afterwards`()
+            async throws
+        {
             try await Box.run { box in
                 let audio = box.bridge.audioManager
                 _ = try await call(box)
@@ -99,7 +101,8 @@ extension DaemonTests {
             }
         }
 
-        @Test func `S1.21 library: who stops writing is silence for the far end, and goes on when writing again`()
+        @Test
+        func `S1.21 library: the far end hears silence while a program writes nothing, and audio when it writes again`()
             async throws
         {
             try await Box.run { box in
@@ -191,7 +194,7 @@ extension DaemonTests {
                 })
         }
 
-        @Test func `S1.25 library: the audio manager is the bridge's own, one for each bridge`() async throws {
+        @Test func `S1.25 library: each bridge has its own audio manager`() async throws {
             try await Box.run { box in
                 #expect(box.bridge.audioManager === box.bridge.audio)
                 let other = try await CallBridge(bus: .address("\(box.address)"))
@@ -202,7 +205,7 @@ extension DaemonTests {
             }
         }
 
-        @Test func `S3.5 library: cards are opened for calls alone unless mixWithOthers is set`() async throws {
+        @Test func `S3.5 library: cards are opened exclusively unless mixWithOthers is set`() async throws {
             try await Box.run(through: MixingPaths.init) { box, paths in
                 let audio = box.bridge.audioManager
                 #expect(try await !audio.mixWithOthers)

@@ -134,7 +134,7 @@ extension DaemonTests {
         ]
 
         @Test(arguments: courses.indices)
-        func `S2.12 library: the course of a call in the words of the kits`(_ index: Int) async throws {
+        func `S2.12 library: the states of a call in the words of the kits`(_ index: Int) async throws {
             let course = Self.courses[index]
             try await Box.run(
                 configure: { $0.ring.tones = nil },
@@ -155,9 +155,7 @@ extension DaemonTests {
                 })
         }
 
-        @Test func `S2.12 library: a call that is answered is mediaPending until something carries its audio`()
-            async throws
-        {
+        @Test func `S2.12 library: an answered call is mediaPending until a device carries its audio`() async throws {
             try await Box.run { box in
                 try await box.prefer(.none)
                 box.outside.busyCards = [.earpiece, .speakerphone]
@@ -172,7 +170,8 @@ extension DaemonTests {
             }
         }
 
-        @Test func `S2.31 library: an incoming call is announced once, also to who comes while it rings`() async throws
+        @Test func `S2.31 library: an incoming call is announced once, also to a program that starts while it rings`()
+            async throws
         {
             try await Box.run { box in
                 let registration = try await box.register()
@@ -197,7 +196,7 @@ extension DaemonTests {
             }
         }
 
-        @Test func `S4.13 library: placeCall, createCall and dial are one way to a call`() async throws {
+        @Test func `S4.13 library: placeCall, createCall and dial start a call in the same way`() async throws {
             try await Box.run { box in
                 let registration = try await box.register([.dial, .video])
                 let calls = box.bridge.calls
@@ -223,8 +222,7 @@ extension DaemonTests {
 
         // MARK: One call
 
-        @Test func `S2.7 S2.9 library: what is done to one call by its name is asked of its application`() async throws
-        {
+        @Test func `S2.7 S2.9 library: requests for a named call reach its application`() async throws {
             try await Box.run { box in
                 let registration = try await box.register([.hold, .dtmf, .video])
                 let id = try await registration.reportIncoming(number: "1", media: CallMedia(video: .sendReceive))
@@ -260,7 +258,8 @@ extension DaemonTests {
             }
         }
 
-        @Test func `S4.15 library: state, quality and mute of one call, the present value first, until it is over`()
+        @Test
+        func `S4.15 library: state, quality and mute of one call start with the present value and end with the call`()
             async throws
         {
             try await Box.run(
@@ -330,7 +329,7 @@ extension DaemonTests {
             }
         }
 
-        @Test func `S4.17 library: hold and resume of a call are done, failed, or canceled with its end`() async throws
+        @Test func `S4.17 library: hold and resume of a call succeed, fail, or are canceled with its end`() async throws
         {
             try await Box.run { box in
                 let registration = try await box.register([.hold])
@@ -353,7 +352,7 @@ extension DaemonTests {
             }
         }
 
-        @Test func `S4.18 library: hangup ends a call, then removes it, and then there is none`() async throws {
+        @Test func `S4.18 library: hangup ends a call, then removes it`() async throws {
             try await Box.run { box in
                 let registration = try await box.register()
                 let call = box.bridge.calls[try await box.startCall(registration)]

@@ -21,7 +21,8 @@ extension DaemonTests {
             try #require(try await box.bridge.audioDeviceManager.audioDevices().first { $0.choice == choice })
         }
 
-        @Test func `S0.5 library: audioDevices() is what was told last, whatever happens to a headset`() async throws {
+        @Test func `S0.5 library: audioDevices() returns the latest list, whatever happens to a headset`() async throws
+        {
             try await Box.run { box in
                 let manager = box.bridge.audioDeviceManager
                 let log = await EventLog(box.bridge)
@@ -59,7 +60,7 @@ extension DaemonTests {
         }
 
         @available(*, deprecated)
-        @Test func `S0.7 library: setDefaultDevice(_:) is setDefaultAudio(_:) by the name of the prose`() async throws {
+        @Test func `S0.7 library: setDefaultDevice(_:) is another name of setDefaultAudio(_:)`() async throws {
             try await Box.run { box in
                 try await box.bridge.audioDeviceManager.setDefaultDevice(.speakerphone)
                 #expect(try await box.bridge.audioDeviceManager.defaultAudioDevice() == .speakerphone)
@@ -68,7 +69,7 @@ extension DaemonTests {
         }
 
         @Test
-        func `S0.10 S0.11 S0.12 S1.2 library: the names of voice kits hold back the audio, give it and take it`()
+        func `S0.10 S0.11 S0.12 S1.2 library: the functions named as in voice kits delay, start and stop the audio`()
             async throws
         {
             try await Box.run { box in
@@ -94,7 +95,7 @@ extension DaemonTests {
             }
         }
 
-        @Test func `S0.15 library: a stream has each change of the route once, from where, to where and why`()
+        @Test func `S0.15 library: a stream delivers each route change once, with old route, new route and reason`()
             async throws
         {
             try await Box.run { box in
@@ -162,7 +163,7 @@ extension DaemonTests {
             }
         }
 
-        @Test func `S0.24 library: .none is no preference: the default, and without one the platform's order`()
+        @Test func `S0.24 library: .none is no preference: the default device, otherwise the platform's order`()
             async throws
         {
             try await Box.run { box in
@@ -182,7 +183,7 @@ extension DaemonTests {
             }
         }
 
-        @Test func `S0.25 library: a preferred device is taken at once if it is there, else when it comes`()
+        @Test func `S0.25 library: a preferred device is used at once if available, otherwise when it appears`()
             async throws
         {
             try await Box.run { box in
@@ -232,7 +233,7 @@ extension DaemonTests {
             }
         }
 
-        @Test func `S0.29 library: what has no microphone has no input, and what is not there has nothing`()
+        @Test func `S0.29 library: a device without microphone has no input, and an absent device has nothing`()
             async throws
         {
             try await Box.run(
@@ -250,7 +251,7 @@ extension DaemonTests {
                 })
         }
 
-        @Test func `S0.30 library: a device says all that it can do`() async throws {
+        @Test func `S0.30 library: a device reports all its capabilities`() async throws {
             try await Box.run { box in
                 let ears = try await box.connect(Box.first, codecs: [.cvsd, .mSBC])
                 ears.headset.setSpeakerVolume(9)
@@ -288,7 +289,7 @@ extension DaemonTests {
 
         // MARK: Wrong use
 
-        @Test func `What is asked wrongly is refused with what was wrong and what would be right`() async throws {
+        @Test func `A wrong request is refused with the mistake and what is accepted`() async throws {
             try await Box.run { box in
                 let (manager, audio, bridge) = (box.bridge.audioDeviceManager, box.bridge.audio, box.bridge)
                 typealias Attempt = @ControlPlane () async throws(BridgeError) -> Void

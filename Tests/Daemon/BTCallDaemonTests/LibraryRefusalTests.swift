@@ -19,7 +19,7 @@ extension DaemonTests {
             }
         }
 
-        @Test func `S4.21 library: an address that nobody takes is refused with the applications that are registered`()
+        @Test func `S4.21 library: an address that no provider accepts is refused with the registered applications`()
             async throws
         {
             try await Box.run { box in
@@ -50,8 +50,7 @@ extension DaemonTests {
             }
         }
 
-        @Test func `S2.15 library: no call is begun beside one that cannot be held, which is a failure of its own`()
-            async throws
+        @Test func `S2.15 library: a call beside one that cannot be held fails with an error of its own`() async throws
         {
             try await Box.run { box in
                 let registration = try await box.register([.dial])
@@ -78,7 +77,7 @@ extension DaemonTests {
             #expect(message.contains(wrong) && message.contains(right), "\(message)", sourceLocation: sourceLocation)
         }
 
-        @Test func `S2.29 library: an error says what is wrong and what would be right`() async throws {
+        @Test func `S2.29 library: an error says what was wrong and what is accepted`() async throws {
             try await Box.run { box in
                 let calls = box.bridge.calls
                 await expect(.noSuchProvider, "no registered provider can dial", "start the telephony application") {

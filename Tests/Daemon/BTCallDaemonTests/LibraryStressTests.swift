@@ -34,7 +34,7 @@ extension DaemonTests {
             var threads: Set<UInt> = []
         }
 
-        @Test func `S0.2 library: eight threads with a thousand calls each leave what their calls one by one leave`()
+        @Test func `S0.2 library: eight threads with a thousand calls each have the same result as calls in sequence`()
             async throws
         {
             var asked: [BusRequest] = []

@@ -94,7 +94,8 @@ extension DaemonTests {
                 })
         }
 
-        @Test func `S4.11 library: activating and deactivating return when it is so, as does the program`() async throws
+        @Test func `S4.11 library: activating and deactivating return when the state is reached, as does the program`()
+            async throws
         {
             try await Box.run(
                 configure: { $0.autostart = false },
@@ -114,7 +115,7 @@ extension DaemonTests {
                 })
         }
 
-        @Test func `S4.11 library: an activation waits for bluetoothd, and one that fails returns to inactive`()
+        @Test func `S4.11 library: an activation waits for bluetoothd, and a failed one returns to inactive`()
             async throws
         {
             try await Box.run(
@@ -150,8 +151,7 @@ extension DaemonTests {
         }
 
         @Test(.timeLimit(.minutes(2)))
-        func `S4.12 library: states are legal in their order, whatever several programs ask for at once`() async throws
-        {
+        func `S4.12 library: states follow in legal order, whatever several programs request at once`() async throws {
             try await Box.run { box in
                 let log = try await StateLog(box)
                 let reader = StreamLog(await box.bridge.states())
@@ -201,7 +201,7 @@ extension DaemonTests {
         }
 
         @Test(.timeLimit(.minutes(4)))
-        func `S4.2 library: a hundred cycles leave descriptors, memory and match rules as they were`() async throws {
+        func `S4.2 library: a hundred cycles leave descriptors, memory and match rules unchanged`() async throws {
             let daemon = try await DaemonProcess(autostart: false, hasBluetooth: true)
             try await daemon.start()
             let matches = try await MatchLog(daemon.bus.address)

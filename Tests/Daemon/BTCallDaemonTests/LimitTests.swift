@@ -37,7 +37,7 @@ extension DaemonTests {
                 [.objectPath("/p\(number)"), .vardict(["name": .string(name)])])
         }
 
-        @Test func `A program has eight providers at most, all programs sixty-four, and again when one leaves`()
+        @Test func `A program has at most eight providers, all programs sixty-four; leaving frees the places`()
             async throws
         {
             try await Box.run { box in
@@ -62,7 +62,7 @@ extension DaemonTests {
             }
         }
 
-        @Test func `A text that is too long is refused with what is accepted, wherever it comes in`() async throws {
+        @Test func `A text that is too long is refused with the limit, wherever it arrives`() async throws {
             try await Box.run { box in
                 let registration = try await box.register([.dial, .dtmf])
                 _ = try await box.startCall(registration)
@@ -131,8 +131,7 @@ extension DaemonTests {
             }
         }
 
-        @Test func `One program does not take all places of holders, log readers, resolvers and recorders`()
-            async throws
+        @Test func `One program cannot take all places of holders, log readers, resolvers and recorders`() async throws
         {
             try await Box.run(
                 configure: { $0.recording = .ask },
@@ -185,9 +184,7 @@ extension DaemonTests {
                 })
         }
 
-        @Test func `One process has 8 streams and 24 connections of the PCM at most, and another one gets its own`()
-            async throws
-        {
+        @Test func `One process has at most 8 PCM streams and 24 connections, and others get their own`() async throws {
             let path = FileManager.default.temporaryDirectory.appending(path: "btcall-\(UUID().uuidString).sock").path()
             try await Box.run(
                 configure: { $0.pcmSocket = path },
@@ -219,7 +216,7 @@ extension DaemonTests {
                 })
         }
 
-        @Test func `A connection without a usable descriptor is refused, and the headset's session goes on`()
+        @Test func `A connection without a usable descriptor is refused, and the headset's session continues`()
             async throws
         {
             try await Box.run { box in

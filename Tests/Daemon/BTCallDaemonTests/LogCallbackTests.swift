@@ -87,7 +87,7 @@ extension DaemonTests {
             try await daemon.stop()
         }
 
-        @Test func `A program that has the log and dies gives the daemon its standard error back`() async throws {
+        @Test func `When a program that reads the log dies the daemon logs to standard error again`() async throws {
             let daemon = try await DaemonProcess()
             try await daemon.start()
             let bridge = try await daemon.bridge()
@@ -109,7 +109,7 @@ extension DaemonTests {
             try await daemon.stop()
         }
 
-        @Test func `Eight programs may have the log`() async throws {
+        @Test func `At most eight programs read the log`() async throws {
             try await Box.run { box in
                 var held: [PassedDescriptor] = []
                 let interface = BTCallName.Interface.manager

@@ -84,7 +84,7 @@ extension DaemonTests {
             return try AudioStatistics(Fields(try #require(reply.first).unwrapped, of: "Statistics"))
         }
 
-        @Test func `S1.19 A call leaves its device for a program, which hears it and is heard, and comes back`()
+        @Test func `S1.19 A call leaves its device for a program, which plays and records it, and comes back`()
             async throws
         {
             try await Box.run { box in
@@ -146,7 +146,9 @@ extension DaemonTests {
             }
         }
 
-        @Test func `A program that leaves the bus renders no more, whatever becomes of its descriptors`() async throws {
+        @Test func `A program that leaves the bus stops rendering, even with its descriptors open elsewhere`()
+            async throws
+        {
             try await Box.run { box in
                 _ = try await call(box)
                 let other = try await CallBridge(bus: .address("\(box.address)"))
@@ -161,7 +163,7 @@ extension DaemonTests {
         }
 
         @Test(arguments: [true, false])
-        func `Closing one descriptor ends it, also without a call`(isUplink: Bool) async throws {
+        func `Closing one descriptor ends manual rendering, also without a call`(isUplink: Bool) async throws {
             try await Box.run { box in
                 let audio = try await box.bridge.audio.openManual()
                 let ends = [audio.uplink.takeDescriptor(), audio.downlink.takeDescriptor()]
@@ -173,7 +175,7 @@ extension DaemonTests {
             }
         }
 
-        @Test func `What a program may not ask for is refused`() async throws {
+        @Test func `Invalid requests of a program are refused`() async throws {
             try await Box.run { box in
                 let error = await refusal { () throws(BridgeError) in
                     _ = try await box.bridge.audio.openManual(rate: 11_025)
@@ -188,7 +190,7 @@ extension DaemonTests {
             }
         }
 
-        @Test func `A sound card that comes while a program renders is looked at afterwards`() async throws {
+        @Test func `A sound card that appears during manual rendering is checked afterwards`() async throws {
             try await Box.run(
                 configure: { $0.localDevices[.earpiece] = nil },
                 prepare: { $0.outside.removeCard(.speakerphone) },

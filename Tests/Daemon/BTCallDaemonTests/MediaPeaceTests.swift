@@ -48,7 +48,7 @@ extension DaemonTests {
             return player
         }
 
-        @Test func `What plays is paused before the link opens, and goes on after the last call`() async throws {
+        @Test func `A playing player is paused before the link opens, and resumes after the last call`() async throws {
             try await run(patience: .seconds(600)) { box, clock, registration in
                 box.daemon.peace.isPlaying = { $0 == Box.first && clock.status == "Playing" }
                 clock.onCommand = { command in
@@ -66,7 +66,7 @@ extension DaemonTests {
             }
         }
 
-        @Test func `Nothing is waited for where nothing plays to the headset`() async throws {
+        @Test func `Nothing delays the link when nothing plays to the headset`() async throws {
             try await run(patience: .seconds(600)) { box, clock, registration in
                 clock.refusal = .failed("busy")
                 box.daemon.peace.isPlaying = { _ in false }
@@ -79,7 +79,7 @@ extension DaemonTests {
             }
         }
 
-        @Test func `A stream that does not end has the link opened beside it, and that is said once`() async throws {
+        @Test func `The link opens beside a stream that does not end, which is logged once`() async throws {
             try await run(patience: .milliseconds(60)) { box, _, registration in
                 box.daemon.peace.isPlaying = { _ in true }
                 let call = try await box.startCall(registration)
@@ -89,7 +89,7 @@ extension DaemonTests {
             }
         }
 
-        @Test func `A call that ends while its link waits opens none, and the music comes back`() async throws {
+        @Test func `A call that ends while its link waits opens none, and the music resumes`() async throws {
             try await run(patience: .seconds(600)) { box, clock, registration in
                 box.daemon.peace.isPlaying = { _ in true }
                 let call = try await box.startCall(registration)
@@ -104,7 +104,7 @@ extension DaemonTests {
             }
         }
 
-        @Test func `A headset that opens its link during the wait is what was waited for`() async throws {
+        @Test func `A headset that opens its link during the wait ends the wait`() async throws {
             try await run(patience: .seconds(600)) { box, clock, registration in
                 box.daemon.peace.isPlaying = { _ in true }
                 _ = try await box.startCall(registration)
@@ -116,7 +116,7 @@ extension DaemonTests {
             }
         }
 
-        @Test func `A headset that fetches a call has its music paused, too`() async throws {
+        @Test func `A headset that fetches a call has its music paused as well`() async throws {
             try await run { box, clock, registration in
                 try await box.prefer(.earpiece)
                 let call = try await box.startCall(registration)
@@ -142,7 +142,7 @@ extension DaemonTests {
             }
         }
 
-        @Test func `Calls that follow each other do not bounce the music`() async throws {
+        @Test func `Consecutive calls do not resume the music in between`() async throws {
             try await run(restore: .seconds(600)) { box, clock, registration in
                 for _ in 0..<3 {
                     let call = try await box.startCall(registration)
@@ -159,7 +159,7 @@ extension DaemonTests {
             }
         }
 
-        @Test func `Players that others paused, started or stopped are left alone`() async throws {
+        @Test func `Players that somebody else paused, started or stopped are left alone`() async throws {
             try await run { box, clock, registration in
                 let resting = try await player(box, "resting", "Paused")
                 let started = try await player(box, "started", "Playing")
@@ -188,7 +188,7 @@ extension DaemonTests {
             }
         }
 
-        @Test func `A player that leaves and comes back in a call is another one`() async throws {
+        @Test func `A player that leaves and returns during a call counts as a new one`() async throws {
             try await run { box, clock, registration in
                 let before = try await player(box, "radio", "Playing")
                 let call = try await box.startCall(registration)
@@ -205,7 +205,7 @@ extension DaemonTests {
             }
         }
 
-        @Test func `Players are left alone where that is configured, at once`() async throws {
+        @Test func `Players are left alone as soon as pausePlayers is off`() async throws {
             try await run(
                 // Whose music was suspended is forgotten with the call.
                 restore: .zero, configure: { $0.pausesPlayers = true },
@@ -225,7 +225,7 @@ extension DaemonTests {
                 })
         }
 
-        @Test func `A bus that lets nobody pause players is named with its remedy`() async throws {
+        @Test func `A bus policy that forbids pausing players is reported with its remedy`() async throws {
             let rule = #"<deny send_interface="org.mpris.MediaPlayer2.Player" send_member="Pause"/>"#
             try await run(rules: rule) { box, clock, registration in
                 _ = try await box.startCall(registration)
@@ -237,8 +237,7 @@ extension DaemonTests {
             }
         }
 
-        @Test func `The policy that ships lets the daemon pause players on a bus that forbids it otherwise`()
-            async throws
+        @Test func `The shipped policy lets the daemon pause players on a bus that forbids it otherwise`() async throws
         {
             let file = URL(filePath: #filePath).appending(path: "../../../../dbus/org.btcall.conf").standardized
             let policy = try String(contentsOf: file, encoding: .utf8)
@@ -258,7 +257,7 @@ extension DaemonTests {
             }
         }
 
-        @Test func `A daemon that is stopped in a call gives the music back`() async throws {
+        @Test func `A daemon stopped during a call resumes the music`() async throws {
             try await run { box, clock, registration in
                 _ = try await box.startCall(registration)
                 try await eventually("the daemon knows that it is paused") {
@@ -298,7 +297,7 @@ extension DaemonTests {
             }
         }
 
-        @Test func `The program is run for the headset before its link and after the last call`() async throws {
+        @Test func `The program runs for the headset before its link and after the last call`() async throws {
             let command = try Command()
             try await run(
                 configure: { $0.mediaCommand = command.path },
@@ -317,7 +316,7 @@ extension DaemonTests {
                 })
         }
 
-        @Test func `A program that fails is a problem with its words, which ends when it works`() async throws {
+        @Test func `A failing program is a problem with its message, until it works`() async throws {
             let command = try Command()
             try await run(
                 configure: { $0.mediaCommand = command.path },
@@ -336,7 +335,7 @@ extension DaemonTests {
                 })
         }
 
-        @Test func `A program that does not end is killed, and keeps no call from its link`() async throws {
+        @Test func `A program that does not end is killed, and does not keep the link from opening`() async throws {
             let command = try Command()
             try command.set("exec sleep 600")
             try await run(
@@ -351,7 +350,7 @@ extension DaemonTests {
                 })
         }
 
-        @Test func `A program that is not there is a problem`() async throws {
+        @Test func `A missing program is a problem`() async throws {
             try await run(
                 configure: { $0.mediaCommand = "/nonexistent/music" },
                 body: { box, _, registration in

@@ -23,9 +23,7 @@ extension DaemonTests {
             try OpenMetricsReader(try await box.bridge.metrics())
         }
 
-        @Test func `Calls, links and routes are counted, and what a device has counted stays when it goes`()
-            async throws
-        {
+        @Test func `Calls, links and routes are counted, and a device's counts remain when it goes`() async throws {
             try await Box.run { box in
                 #expect(try await metrics(box).value("btcall_bluetoothd_up") == 1)
                 _ = try await box.connect(Box.first, codecs: [.mSBC, .cvsd])
@@ -74,7 +72,7 @@ extension DaemonTests {
             return client.localPort
         }
 
-        @Test func `A port on this machine answers with the text, and with reasons where it does not`() async throws {
+        @Test func `A port on this machine serves the text, and refuses other requests with a reason`() async throws {
             let port = try freePort()
             try await Box.run(
                 configure: { $0.metricsPort = port },
@@ -106,7 +104,9 @@ extension DaemonTests {
                 })
         }
 
-        @Test func `Who does not ask makes room for who does, and is cut off in any case`() async throws {
+        @Test func `A client without a request makes room for one with a request, and is cut off in the end`()
+            async throws
+        {
             let port = try freePort()
             try await Box.run(
                 configure: {
@@ -134,7 +134,7 @@ extension DaemonTests {
                 })
         }
 
-        @Test func `A port that is taken is a problem, which ends with another one`() async throws {
+        @Test func `A taken port is a problem, until another port is set`() async throws {
             let port = try freePort()
             try await Box.run(
                 configure: { $0.metricsPort = port },

@@ -13,7 +13,7 @@ import Testing
 extension DaemonTests.PCMTests {
     // MARK: What clients may say
 
-    @Test func `a hello that is not accepted is answered with why, and what would be right`() async throws {
+    @Test func `a hello that is refused gets the reason and what is accepted`() async throws {
         try await run { box, path in
             let cases: [(Int32, String, (inout btcall_pcm_hello) -> Void)] = [
                 (EPROTO, "no hello", { $0.magic = 1 }),
@@ -44,7 +44,7 @@ extension DaemonTests.PCMTests {
         }
     }
 
-    @Test func `whatever clients send, others are served`() async throws {
+    @Test func `other clients are served, whatever one sends`() async throws {
         try await run { box, path in
             var generator = SeededGenerator(seed: 7)
             let (first, _) = try await open(path)
@@ -68,7 +68,7 @@ extension DaemonTests.PCMTests {
         }
     }
 
-    @Test func `sixteen streams are open at most`() async throws {
+    @Test func `at most sixteen streams are open`() async throws {
         try await run { box, path in
             var clients: [PCMClient] = []
             for process in Int32(1)...2 {
@@ -108,7 +108,7 @@ extension DaemonTests.PCMTests {
 
     // MARK: The socket
 
-    @Test func `a socket that a daemon has left is replaced, and goes with the daemon`() async throws {
+    @Test func `a socket left by another daemon is replaced, and removed with the daemon`() async throws {
         let path = Self.makePath()
         close(try UnixListener.open(path, isBlocking: false))
         try await Box.run(
@@ -122,7 +122,7 @@ extension DaemonTests.PCMTests {
         #expect(!FileManager.default.fileExists(atPath: path))
     }
 
-    @Test func `where the socket cannot be, everything else works`() async throws {
+    @Test func `when the socket cannot be created everything else works`() async throws {
         let file = Self.makePath()
         try Data("keep".utf8).write(to: URL(filePath: file))
         defer { try? FileManager.default.removeItem(atPath: file) }

@@ -92,9 +92,7 @@ extension DaemonTests {
 
         // MARK: Whose call it is
 
-        @Test func `the calls of an application with audio="pcm" are played and recorded on the PCM, and held`()
-            async throws
-        {
+        @Test func `calls of an application with audio="pcm" play, record and are held on the PCM`() async throws {
             try await run { box, path in
                 try await box.prefer(.earpiece)
                 var description = CallProviderDescription(name: "softphone", capabilities: [.hold])
@@ -121,9 +119,7 @@ extension DaemonTests {
             }
         }
 
-        @Test func `programs that play and record are a call that headsets are shown, which ends with them`()
-            async throws
-        {
+        @Test func `programs that play and record are a call at headsets, which ends with them`() async throws {
             try await run { box, path in
                 try await box.prefer(.bluetooth)
                 let ears = try await box.connect(Box.first)
@@ -146,7 +142,7 @@ extension DaemonTests {
             }
         }
 
-        @Test func `the headset's button ends it for good, until the programs have stopped`() async throws {
+        @Test func `the headset's button ends this call until the programs have stopped`() async throws {
             try await run { box, path in
                 try await box.prefer(.bluetooth)
                 let ears = try await box.connect(Box.first)
@@ -171,7 +167,9 @@ extension DaemonTests {
             }
         }
 
-        @Test func `while a call has a descriptor programs pace themselves, and are a call after it`() async throws {
+        @Test func `while a call has a descriptor programs run on their own clock, and become a call after it`()
+            async throws
+        {
             try await run { box, path in
                 try await box.prefer(.earpiece)
                 let registration = try await box.register()
@@ -194,7 +192,7 @@ extension DaemonTests {
             }
         }
 
-        @Test func `another call that is answered holds it, and it goes on after that`() async throws {
+        @Test func `answering another call holds this one, which resumes afterwards`() async throws {
             try await run { box, path in
                 try await box.prefer(.earpiece)
                 let streams = try await openPair(path)
@@ -212,7 +210,7 @@ extension DaemonTests {
             }
         }
 
-        @Test func `an application that registers for the PCM takes the programs' call over`() async throws {
+        @Test func `an application that registers for the PCM takes over the programs' call`() async throws {
             try await run { box, path in
                 let streams = try await openPair(path)
                 _ = try await call(box)
@@ -227,9 +225,7 @@ extension DaemonTests {
             }
         }
 
-        @Test func `a client of a daemon that has begun anew says hello again, and goes on from where it was`()
-            async throws
-        {
+        @Test func `a client of a restarted daemon says hello again, and continues at its position`() async throws {
             try await run { box, path in
                 try await box.prefer(.earpiece)
                 let before = try await openPair(path)
@@ -257,7 +253,7 @@ extension DaemonTests {
 
         // MARK: Beside the calls
 
-        @Test func `whoever rings on the PCM rings alone`() async throws {
+        @Test func `a program that rings on the PCM replaces the ring tone`() async throws {
             try await run { box, path in
                 let registration = try await box.register()
                 _ = try await registration.reportIncoming(number: "1")
@@ -279,7 +275,7 @@ extension DaemonTests {
             }
         }
 
-        @Test func `what is paged on the PCM is heard with the call`() async throws {
+        @Test func `a page on the PCM is heard with the call`() async throws {
             try await run { box, path in
                 try await box.prefer(.earpiece)
                 // A call in which nobody says anything.
@@ -297,7 +293,7 @@ extension DaemonTests {
             }
         }
 
-        @Test func `what a program was too late with is in the log when it goes`() async throws {
+        @Test func `late audio of a program is logged when it closes`() async throws {
             try await run { box, path in
                 for isLate in [false, true] {
                     let (client, ring) = try await open(path, BTCALL_PCM_PAGE, buffer: .milliseconds(500))
@@ -318,7 +314,7 @@ extension DaemonTests {
 
         // MARK: Mixers
 
-        @Test func `a mixer shows the volumes and sets them, and is told of each change`() async throws {
+        @Test func `a mixer shows and sets the volumes, and is notified of each change`() async throws {
             try await run { box, path in
                 try await box.prefer(.bluetooth)
                 let ears = try await box.connect(Box.first)

@@ -137,7 +137,7 @@ extension DaemonTests {
             }
         }
 
-        @Test func `Whoever is not on the list is refused, found or begun by itself, and nothing is left of it`()
+        @Test func `A headset that is not on the list is refused, found or pairing on its own, and left unpaired`()
             async throws
         {
             try await run { scene in
@@ -158,7 +158,7 @@ extension DaemonTests {
             }
         }
 
-        @Test func `A headset on the list that begins by itself is trusted and connected`() async throws {
+        @Test func `A headset on the list that starts pairing itself is trusted and connected`() async throws {
             try await run { scene in
                 try await scene.pairing.open(seconds: 60, allowing: ["\(Self.stranger)"])
                 scene.box.bluez.pairing.discoveryError = BusError(name: "org.bluez.Error.Failed", message: "no")
@@ -173,9 +173,7 @@ extension DaemonTests {
         }
 
         @Test(arguments: ["0000", nil, "1234"] as [String?])
-        func `A headset that wants a PIN gets the one that was given, and is refused without`(pin: String?)
-            async throws
-        {
+        func `A headset that asks for a PIN gets the given one, and is refused without one`(pin: String?) async throws {
             try await run { scene in
                 scene.box.bluez.addStranger(Self.stranger, name: "Old")
                 scene.box.bluez.pairing.manners[Self.stranger] = .pin("0000")
@@ -194,7 +192,7 @@ extension DaemonTests {
             }
         }
 
-        @Test func `A window that nobody uses ends by itself and gives everything back`() async throws {
+        @Test func `An unused window ends after its time and restores everything`() async throws {
             try await run { scene in
                 try await scene.pairing.open(seconds: 1)
                 let result = try await scene.finish()
@@ -204,8 +202,7 @@ extension DaemonTests {
             }
         }
 
-        @Test func `During a call no window opens, and a call that comes ends the search until it is over`()
-            async throws
+        @Test func `During a call no window opens, and a new call suspends the search until it has ended`() async throws
         {
             try await run { scene in
                 let provider = try await scene.box.register()
@@ -228,7 +225,7 @@ extension DaemonTests {
             }
         }
 
-        @Test func `bluetoothd is killed: the window has failed, and another one can be opened when it is back`()
+        @Test func `When bluetoothd is killed the window fails, and another can be opened once it is back`()
             async throws
         {
             try await run { scene in
@@ -248,7 +245,7 @@ extension DaemonTests {
             }
         }
 
-        @Test func `What is asked wrongly is refused with what would be right`() async throws {
+        @Test func `Invalid requests are refused with what is accepted`() async throws {
             try await run { scene in
                 let pairing = scene.pairing
                 func code(_ body: @ControlPlane () async throws -> Void) async -> BridgeError.Code? {
@@ -282,7 +279,7 @@ extension DaemonTests {
             }
         }
 
-        @Test func `A bluetoothd that does not search is asked again, and the log says so`() async throws {
+        @Test func `When bluetoothd does not search btcalld retries, and logs it`() async throws {
             try await run { scene in
                 scene.box.bluez.pairing.discoveryError = BusError(name: "org.bluez.Error.Failed", message: "busy")
                 scene.box.bluez.addStranger(Self.stranger, name: "Jabra 45")
@@ -293,7 +290,7 @@ extension DaemonTests {
             }
         }
 
-        @Test func `trust and forget change what bluetoothd has`() async throws {
+        @Test func `trust and forget change bluetoothd's devices`() async throws {
             try await run { scene in
                 try await scene.pairing.trust("\(Box.first)", false)
                 #expect(try await scene.trusted(Box.first) == false)

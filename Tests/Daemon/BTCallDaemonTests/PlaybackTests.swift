@@ -25,7 +25,7 @@ extension DaemonTests {
             (box.outside.played(device).last?.samples ?? []).suffix(4_800)
         }
 
-        @Test func `a page is heard over the call, which is lowered, and the far end does not hear it`() async throws {
+        @Test func `a page plays over the lowered call, and the far end does not hear it`() async throws {
             try await Box.run { box in
                 try await box.prefer(.none)
                 let registration = try await box.register()
@@ -52,7 +52,7 @@ extension DaemonTests {
             }
         }
 
-        @Test func `without a call a page is heard on its own device, which is closed after it`() async throws {
+        @Test func `without a call a page plays on its own device, which is closed afterwards`() async throws {
             try await Box.run { box in
                 try await box.prefer(.none)
                 let speaker = Speaker(try await box.bridge.audio.play(to: .page), 900)
@@ -69,7 +69,7 @@ extension DaemonTests {
             }
         }
 
-        @Test func `what is played to the ring device is not heard in the call`() async throws {
+        @Test func `audio played to the ring device is not heard in the call`() async throws {
             try await Box.run { box in
                 try await box.prefer(.none)
                 let registration = try await box.register()
@@ -82,7 +82,7 @@ extension DaemonTests {
             }
         }
 
-        @Test func `while somebody else has the audio nothing is played, and what waits is played then`() async throws {
+        @Test func `during an interruption nothing plays, and waiting playbacks play afterwards`() async throws {
             try await Box.run { box in
                 let hold = try await box.bridge.audioDeviceManager.interrupt(source: "alarm")
                 let speaker = Speaker(try await box.bridge.audio.play(to: .page), 900)
@@ -95,7 +95,7 @@ extension DaemonTests {
             }
         }
 
-        @Test func `what is not accepted is refused, with what is`() async throws {
+        @Test func `an invalid request is refused with what is accepted`() async throws {
             try await Box.run(
                 configure: { $0.ring.device = nil },
                 body: { box in
@@ -137,8 +137,7 @@ extension DaemonTests {
                 })
         }
 
-        @Test func `nothing is played to a device that has no section, which is a problem from the start`() async throws
-        {
+        @Test func `a ring device without a section is a problem from the start, and plays nothing`() async throws {
             try await Box.run(
                 configure: { $0.ring.device = .wiredHeadset },
                 body: { box in
@@ -157,7 +156,7 @@ extension DaemonTests {
                 })
         }
 
-        @Test func `btcall play takes who is to hear it`() async throws {
+        @Test func `btcall play accepts a destination`() async throws {
             let file = try ringFile(900, rate: 8_000)
             defer { try? FileManager.default.removeItem(atPath: file) }
             try await Box.run { box in

@@ -24,7 +24,7 @@ extension DaemonTests {
                 })
         }
 
-        @Test func `while an interruption lasts the prepared microphone is closed`() async throws {
+        @Test func `the prepared microphone is closed during an interruption`() async throws {
             let configure: (inout Configuration) -> Void = { $0.alwaysPrepared = true }
             try await run(configure: configure) { box, cards in
                 try await eventually("it is prepared") { try await box.bridge.audio.isPrepared() }
@@ -38,7 +38,7 @@ extension DaemonTests {
             }
         }
 
-        @Test func `the board sleeps when the prepared microphone is closed, not before`() async throws {
+        @Test func `the board sleeps only after the prepared microphone is closed`() async throws {
             var logind: FakeLogind?
             try await run(
                 configure: { $0.alwaysPrepared = true },
@@ -63,9 +63,7 @@ extension DaemonTests {
             try await box.bridge.calls.setMuted(false)
         }
 
-        @Test func `A microphone that fails long after unmuting closed none does not mute the call on a headset`()
-            async throws
-        {
+        @Test func `A microphone that fails long after unmuting does not mute the call on a headset`() async throws {
             try await run { box, cards in
                 try await box.prefer(.bluetooth, default: .speakerphone)
                 _ = try await box.connect(Box.first)
@@ -80,7 +78,7 @@ extension DaemonTests {
             }
         }
 
-        @Test func `A prepared microphone that fails does not mute what is no call, nor the next one`() async throws {
+        @Test func `A prepared microphone that fails without a call does not mute the next one`() async throws {
             let configure: (inout Configuration) -> Void = { $0.alwaysPrepared = true }
             try await run(configure: configure) { box, cards in
                 try await eventually("it is prepared") { try await box.bridge.audio.isPrepared() }
@@ -99,7 +97,7 @@ extension DaemonTests {
             }
         }
 
-        @Test func `That a microphone is not open is no problem any more when nobody wants it`() async throws {
+        @Test func `The problem of a closed microphone ends when nothing needs it`() async throws {
             try await run { box, cards in
                 let registration = try await box.register()
                 let call = try await box.startCall(registration)
@@ -119,7 +117,7 @@ extension DaemonTests {
             }
         }
 
-        @Test func `That no local device has a microphone to prepare is a problem with what to do`() async throws {
+        @Test func `Preparing without a local microphone is a problem with its remedy`() async throws {
             try await Box.run(
                 configure: { $0.alwaysPrepared = true },
                 body: { box in

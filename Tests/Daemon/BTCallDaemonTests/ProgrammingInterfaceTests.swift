@@ -16,7 +16,7 @@ extension DaemonTests {
     @Suite @ControlPlane struct ProgrammingInterfaceTests {
         private static let properties = "org.freedesktop.DBus.Properties"
 
-        @Test func `Every object is what its interface file says`() async throws {
+        @Test func `Every object matches its interface file`() async throws {
             try await Box.run { box in
                 _ = try await box.connect(Box.first)
                 let registration = try await box.register()
@@ -177,7 +177,7 @@ extension DaemonTests {
             }
         }
 
-        @Test func `An inactive daemon takes no providers, and can be activated`() async throws {
+        @Test func `An inactive daemon refuses providers, and can be activated`() async throws {
             try await Box.run(
                 configure: { $0.autostart = false },
                 body: { box in

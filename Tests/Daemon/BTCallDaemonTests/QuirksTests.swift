@@ -52,9 +52,7 @@ extension DaemonTests {
             return AudioGatewayFeatures(rawValue: try #require(UInt32(line.dropFirst("< +BRSF: ".count))))
         }
 
-        @Test func `a masked feature is left out of BRSF for the headset that a row means, and for no other`()
-            async throws
-        {
+        @Test func `a masked feature is missing from BRSF for the headset of the row only`() async throws {
             let database = try Self.database()
             try await Box.run(
                 configure: { $0.quirks = database },
@@ -73,7 +71,7 @@ extension DaemonTests {
                 })
         }
 
-        @Test func `what the configuration says of one headset goes before the rows`() async throws {
+        @Test func `the configuration of one headset overrides the rows`() async throws {
             let database = try Self.database()
             try await Box.run(
                 configure: {
@@ -94,7 +92,7 @@ extension DaemonTests {
                 })
         }
 
-        @Test func `the volume of a headset that cannot is made here and not sent`() async throws {
+        @Test func `for a headset without volume control btcalld applies the volume and sends none`() async throws {
             let database = try Self.database()
             try await Box.run(
                 configure: { $0.quirks = database },
@@ -126,7 +124,7 @@ extension DaemonTests {
                 })
         }
 
-        @Test func `the client sees the database, and why a row means a headset, connected or not`() async throws {
+        @Test func `a client sees the database, and why a row applies to a headset, connected or not`() async throws {
             let database = try Self.database()
             try await Box.run(
                 configure: { $0.quirks = database },

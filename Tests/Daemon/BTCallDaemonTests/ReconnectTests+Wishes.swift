@@ -19,7 +19,7 @@ extension DaemonTests.ReconnectTests {
     // MARK: Wishes
 
     @Test(arguments: [true, false])
-    func `One that was disconnected by hand stays away, also after a restart of the daemon, until it connects`(
+    func `A headset disconnected by hand is not paged, also after a restart, until it connects`(
         isHere: Bool
     ) async throws {
         try await inStateDirectory { directory in
@@ -50,7 +50,7 @@ extension DaemonTests.ReconnectTests {
         }
     }
 
-    @Test func `One that said good-bye is waited for, and paged when the adapter was off`() async throws {
+    @Test func `A headset that disconnected itself is paged only after the adapter was off`() async throws {
         try await run { scene in
             _ = try await scene.box.connect(Box.first)
             try await scene.lose()
@@ -67,7 +67,7 @@ extension DaemonTests.ReconnectTests {
         }
     }
 
-    @Test func `What the controller says of the end of a link counts where bluetoothd says nothing`() async throws {
+    @Test func `The controller's reason for the end of a link counts where bluetoothd gives none`() async throws {
         let ends = SaidEnds()
         try await run(outside: Self.hearing(ends)) { scene in
             #expect(ends.controllers == ["hci0"])
@@ -83,7 +83,7 @@ extension DaemonTests.ReconnectTests {
         }
     }
 
-    @Test func `A controller that is not heard is told of`() async throws {
+    @Test func `A controller whose events cannot be read is logged`() async throws {
         let ends = SaidEnds()
         ends.failure = SystemError(call: "bind", code: 1)
         try await run(outside: Self.hearing(ends)) { scene in
@@ -98,7 +98,7 @@ extension DaemonTests.ReconnectTests {
 
     // MARK: Those that come and go
 
-    @Test func `One that comes and goes is left alone, told of, and paged again after its time`() async throws {
+    @Test func `An unstable headset is quarantined, reported, and paged again afterwards`() async throws {
         let short: (inout Configuration) -> Void = {
             $0.reconnect.losses = 3
             $0.reconnect.quarantineSeconds = 40

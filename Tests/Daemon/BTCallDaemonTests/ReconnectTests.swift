@@ -176,7 +176,7 @@ extension DaemonTests {
 
         // MARK: Coming back
 
-        @Test func `A headset that is there after the start comes without a hand`() async throws {
+        @Test func `A headset present after the start is connected without a person's help`() async throws {
             try await run { scene in
                 try await scene.standing("waiting")
                 scene.box.bluez.setReachable(true, Box.first)
@@ -188,7 +188,7 @@ extension DaemonTests {
             }
         }
 
-        @Test func `A headset that was lost is paged until it is back, one at a time`() async throws {
+        @Test func `A lost headset is paged until it is back, one headset at a time`() async throws {
             try await run { scene in
                 _ = try await scene.box.connect(Box.first)
                 try await scene.lose()
@@ -231,9 +231,7 @@ extension DaemonTests {
             }
         }
 
-        @Test func `A restart of bluetoothd leaves a headset that is up alone, and brings one back that is not`()
-            async throws
-        {
+        @Test func `A restart of bluetoothd leaves connected headsets alone, and brings lost ones back`() async throws {
             try await run { scene in
                 _ = try await scene.box.connect(Box.second)
                 scene.box.bluez.stop()
@@ -246,7 +244,7 @@ extension DaemonTests {
             }
         }
 
-        @Test func `A headset that is not trusted, or is blocked, is not paged`() async throws {
+        @Test func `An untrusted or blocked headset is not paged`() async throws {
             let distrust: @ControlPlane (Box) -> Void = { box in
                 box.bluez.set("Trusted", false, at: "/org/bluez/hci0/dev_\(Box.first.pathComponent)")
             }
@@ -263,7 +261,7 @@ extension DaemonTests {
             }
         }
 
-        @Test func `One with only the Headset Profile is asked for that`() async throws {
+        @Test func `A headset with HSP alone is connected with HSP`() async throws {
             let serving: (inout Configuration) -> Void = {
                 $0.headsetProfile = true
                 $0.a2dp = false
@@ -281,9 +279,7 @@ extension DaemonTests {
 
         // MARK: Calls
 
-        @Test func `Nothing is paged while a call rings or is up, and a page that is under way is given up`()
-            async throws
-        {
+        @Test func `Nothing is paged while a call rings or is up, and a running page is cancelled`() async throws {
             try await run { scene in
                 let box = scene.box
                 box.bluez.pageTimeout = .seconds(60)
@@ -311,8 +307,7 @@ extension DaemonTests {
 
         // MARK: What is kept and set
 
-        @Test func `A state directory that cannot be written is a problem, and headsets come back all the same`()
-            async throws
+        @Test func `A state directory that cannot be written is a problem, and headsets still reconnect`() async throws
         {
             try await run(configure: Self.keeping(in: "/proc/btcall")) { scene in
                 scene.box.bluez.setReachable(true, Box.first)
@@ -322,7 +317,7 @@ extension DaemonTests {
             }
         }
 
-        @Test func `A damaged file is named, and written anew`() async throws {
+        @Test func `A damaged file is reported and rewritten`() async throws {
             try await inStateDirectory { directory in
                 try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
                 let path = directory + "/reconnect.conf"
@@ -338,7 +333,7 @@ extension DaemonTests {
             }
         }
 
-        @Test func `A headset that is unpaired is not kept`() async throws {
+        @Test func `An unpaired headset is forgotten`() async throws {
             try await inStateDirectory { directory in
                 try await run(configure: Self.keeping(in: directory)) { scene in
                     _ = try await scene.box.connect(Box.first)
@@ -350,7 +345,7 @@ extension DaemonTests {
             }
         }
 
-        @Test func `It is switched on while the daemon runs`() async throws {
+        @Test func `Paging can be switched on at run time`() async throws {
             let off: (inout Configuration) -> Void = { $0.reconnect.isOn = false }
             try await run(configure: off) { scene in
                 try await scene.standing("")

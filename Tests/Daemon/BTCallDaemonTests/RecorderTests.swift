@@ -41,7 +41,8 @@ extension DaemonTests {
             try await box.route(.none)
         }
 
-        @Test func `An incident of a call replays to every decision, without real addresses and numbers`() async throws
+        @Test func `An incident of a call replays to the same decisions, without real addresses and numbers`()
+            async throws
         {
             try await Box.run { box in
                 try await eventfulCall(box)
@@ -66,8 +67,7 @@ extension DaemonTests {
             }
         }
 
-        @Test func `S0.2 eight clients at once leave what their calls one after another would have left`() async throws
-        {
+        @Test func `S0.2 eight clients at once have the same result as calls in sequence`() async throws {
             try await Box.run { box in
                 _ = try await box.connect(Box.first)
                 let registration = try await box.register()
@@ -116,7 +116,7 @@ extension DaemonTests {
             await bridge.close()
         }
 
-        @Test func `With its option an incident has the real addresses`() async throws {
+        @Test func `With the option an incident has the real addresses`() async throws {
             try await Box.run { box in
                 try await eventfulCall(box)
                 let text = try await box.bridge.audioDeviceManager.incident(includingAddresses: true)
@@ -129,7 +129,7 @@ extension DaemonTests {
             }
         }
 
-        @Test func `What was is explained as it was explained then`() async throws {
+        @Test func `A past decision is explained as it was at its time`() async throws {
             try await Box.run { box in
                 let manager = box.bridge.audioDeviceManager
                 try await box.prefer(.bluetooth)
@@ -152,7 +152,7 @@ extension DaemonTests {
 
         private func withoutNumbers(_ line: String) -> String { line.filter { !$0.isNumber } }
 
-        @Test func `A time that is not remembered, or to come, is refused with what is`() async throws {
+        @Test func `A time outside the recording is refused with the recorded period`() async throws {
             try await Box.run { box in
                 try await eventfulCall(box)
                 let manager = box.bridge.audioDeviceManager
@@ -168,7 +168,7 @@ extension DaemonTests {
             }
         }
 
-        @Test func `Before the first event there is nothing to be given`() async throws {
+        @Test func `Before the first event there is no incident`() async throws {
             try await Box.run(
                 isBlueZRunning: false, configure: { $0.autostart = false },
                 body: { box in
@@ -231,7 +231,7 @@ extension DaemonTests {
             #expect(result.trace.contains { $0.contains("notify activationFailed 02:00:01:") })
         }
 
-        @Test func `A card that fails in a call leaves a file; another failure at once does not`() async throws {
+        @Test func `A card that fails during a call leaves a file; another failure soon after does not`() async throws {
             let files = try await files { box, folder in
                 try await box.prefer(.earpiece)
                 let registration = try await box.register()
@@ -252,7 +252,7 @@ extension DaemonTests {
             #expect(files.first?.contains("\"title\": \"earpiece failed while it carried the call\"") == true)
         }
 
-        @Test func `Nothing is kept when the configuration says so`() async throws {
+        @Test func `With incidents off no file is kept`() async throws {
             let forgetful: (inout Configuration) -> Void = { configuration in
                 Self.impatient(&configuration)
                 configuration.incidents = false

@@ -8,9 +8,7 @@ import Testing
 extension DaemonTests {
     /// `btcall call report` and `btcall call update`.
     @Suite @ControlPlane struct ReportedCallTests {
-        @Test func `A call that is reported lives as long as the program, and is kept up to date by another one`()
-            async throws
-        {
+        @Test func `A reported call lives as long as its program, and another program updates it`() async throws {
             try await Box.run { box in
                 let btcall = try Program(box.address)
                 let report = try btcall.start("call", "report", "incoming", "5550100", "--name", "Gate", "--json")
@@ -34,7 +32,7 @@ extension DaemonTests {
             }
         }
 
-        @Test func `A call that is reported ends with its program, and others' calls cannot be updated`() async throws {
+        @Test func `A reported call ends with its program, and other programs' calls cannot be updated`() async throws {
             try await Box.run { box in
                 let btcall = try Program(box.address)
                 let report = try btcall.start("call", "report", "outgoing", "1", "--alerting")

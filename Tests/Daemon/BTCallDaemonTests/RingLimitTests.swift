@@ -9,7 +9,7 @@ import Testing
 extension DaemonTests {
     /// `[calls] ringSeconds`: an incoming call that nobody answers ends as missed.
     @Suite @ControlPlane struct RingLimitTests {
-        @Test func `a call that rings too long is ended at its application, and missed`() async throws {
+        @Test func `a call that rings too long ends at its application, as missed`() async throws {
             try await Box.run(
                 configure: { $0.ringSeconds = 1 },
                 body: { box in
@@ -27,7 +27,7 @@ extension DaemonTests {
                 })
         }
 
-        @Test func `an answered call goes on, and a waiting one is missed`() async throws {
+        @Test func `an answered call continues, and a waiting one is missed`() async throws {
             try await Box.run(
                 configure: { $0.ringSeconds = 1 },
                 body: { box in
@@ -44,7 +44,7 @@ extension DaemonTests {
                 })
         }
 
-        @Test func `it is set at run time, counted from the first ring, and 0 lets calls ring`() async throws {
+        @Test func `the limit can be set at run time, counts from the first ring, and 0 disables it`() async throws {
             try await Box.run(
                 configure: { $0.ringSeconds = 0 },
                 body: { box in
@@ -60,7 +60,7 @@ extension DaemonTests {
                 })
         }
 
-        @Test func `an application that refuses keeps its call, and may end it itself`() async throws {
+        @Test func `an application that refuses keeps its call, and may end it`() async throws {
             try await Box.run(
                 configure: { $0.ringSeconds = 1 },
                 body: { box in

@@ -35,9 +35,7 @@ extension DaemonTests {
             }
         }
 
-        @Test func `S2.13 it rings on the ring device, not where calls are heard, and stops with the answer`()
-            async throws
-        {
+        @Test func `S2.13 the ring device rings, not the call's device, and stops with the answer`() async throws {
             let file = try ringFile(700)
             defer { try? FileManager.default.removeItem(atPath: file) }
             try await Box.run(
@@ -59,8 +57,7 @@ extension DaemonTests {
                 })
         }
 
-        @Test func `S2.13 on ALSA devices the ring's energy is on the ring's PCM, and none on the call's`() async throws
-        {
+        @Test func `S2.13 with ALSA devices the ring is only on the ring's PCM`() async throws {
             let folder = FileManager.default.temporaryDirectory.appending(path: "btcall-\(UUID().uuidString)")
             try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
             defer { try? FileManager.default.removeItem(at: folder) }
@@ -111,7 +108,7 @@ extension DaemonTests {
                 })
         }
 
-        @Test func `the device that rings is given to the call that is answered on it`() async throws {
+        @Test func `the ringing device is handed over to the call that is answered on it`() async throws {
             try await Box.run { box in
                 try await box.prefer(.none, default: .speakerphone)
                 box.outside.sharedCard = [.speakerphone]
@@ -125,7 +122,7 @@ extension DaemonTests {
             }
         }
 
-        @Test func `it does not ring with device none, while ringLocal is off, or when an application rings itself`()
+        @Test func `nothing rings with device none, with ringLocal off, or when the application rings itself`()
             async throws
         {
             let configurations: [(inout Configuration) -> Void] = [
@@ -154,9 +151,7 @@ extension DaemonTests {
             }
         }
 
-        @Test func `a ring device that is busy when the call comes rings when it is free, and is a problem until then`()
-            async throws
-        {
+        @Test func `a busy ring device rings as soon as it is free, and is a problem until then`() async throws {
             try await Box.run { box in
                 box.outside.busyCards = [.speakerphone]
                 let registration = try await box.register()
@@ -179,7 +174,7 @@ extension DaemonTests {
             }
         }
 
-        @Test func `a file that is none is a problem, and it rings with the built-in tone`() async throws {
+        @Test func `an invalid ring file is a problem, and the built-in tone rings`() async throws {
             try await Box.run(
                 configure: { $0.ring.file = "/nonexistent/ring.wav" },
                 body: { box in
@@ -191,7 +186,7 @@ extension DaemonTests {
                 })
         }
 
-        @Test func `a headset that rings in-band gets the ring in its link, and the call on it`() async throws {
+        @Test func `a headset with in-band ringing gets the ring in its link, then the call`() async throws {
             try await Box.run(
                 configure: {
                     $0.ring.cadence = [2_000, 100]
@@ -214,7 +209,7 @@ extension DaemonTests {
 
         // MARK: The tones of calls
 
-        @Test func `ringback is heard while the other party is rung, until it is heard itself`() async throws {
+        @Test func `ringback plays while the other party rings, until its own audio arrives`() async throws {
             try await Box.run { box in
                 try await box.prefer(.none)
                 let telephone = QuietTelephone()
@@ -230,7 +225,7 @@ extension DaemonTests {
             }
         }
 
-        @Test func `ringback with yes lasts until the call is answered, and with no there is none`() async throws {
+        @Test func `ringback with yes lasts until the answer, with no it is absent`() async throws {
             for (ringback, isHeard) in [(RingConfiguration.Ringback.yes, true), (.no, false)] {
                 try await Box.run(
                     configure: { $0.ring.ringback = ringback },
@@ -251,7 +246,7 @@ extension DaemonTests {
             }
         }
 
-        @Test func `a call that waits is told by a tone over the one that is up`() async throws {
+        @Test func `a waiting call is announced by a tone over the active one`() async throws {
             try await Box.run { box in
                 try await box.prefer(.none)
                 let registration = try await box.register()
@@ -268,7 +263,7 @@ extension DaemonTests {
             }
         }
 
-        @Test func `S2.15 busy is heard on the route, which stays until the tone is done, then the call has ended`()
+        @Test func `S2.15 busy plays on the route, which stays until the tone has ended; then the call ends`()
             async throws
         {
             try await Box.run { box in

@@ -23,7 +23,7 @@ extension DaemonTests {
             func absence(of kind: LocalDevice) -> PathError? { nil }
         }
 
-        @Test func `The sound is moved before anybody is told`() throws {
+        @Test func `The audio is moved before anybody is notified`() throws {
             let cards = Cards()
             let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
             let graph = try AudioGraph(engine: AudioEngine(), paths: cards, silentLimit: nil, logger: logger)

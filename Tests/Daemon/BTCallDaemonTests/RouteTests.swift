@@ -44,7 +44,7 @@ extension DaemonTests {
             }
         }
 
-        @Test func `A headset that dies without a word is left before anybody notices`() async throws {
+        @Test func `A call leaves a headset that dies silently before anybody notices`() async throws {
             // As it is shipped: what a link is used to decides.
             try await Box.run(
                 configure: { $0.routing.silentLimit = .zero },
@@ -63,7 +63,7 @@ extension DaemonTests {
                 })
         }
 
-        @Test func `Volume and battery of a headset are seen, and set`() async throws {
+        @Test func `Volume and battery of a headset are shown, and the volume can be set`() async throws {
             try await Box.run { box in
                 let ears = try await box.connect(Box.first, codecs: [.cvsd, .mSBC])
                 ears.headset.setSpeakerVolume(11)
@@ -94,7 +94,7 @@ extension DaemonTests {
             }
         }
 
-        @Test func `Selecting needs a started router and a device that is there`() async throws {
+        @Test func `Selecting needs a started router and an available device`() async throws {
             try await Box.run { box in
                 let manager = box.bridge.audioDeviceManager
                 let absent = await refusal { () throws(BridgeError) in try await manager.select(first) }
@@ -112,7 +112,7 @@ extension DaemonTests {
             }
         }
 
-        @Test func `A choice holds for the call, and a stopped router leaves it to the system's device`() async throws {
+        @Test func `A choice applies for one call, and a stopped router uses the system device`() async throws {
             try await Box.run { box in
                 let manager = box.bridge.audioDeviceManager
                 try await box.prefer(.none)
@@ -135,7 +135,7 @@ extension DaemonTests {
             }
         }
 
-        @Test func `Two headsets: the second stays aside until it is chosen or the first has gone`() async throws {
+        @Test func `Two headsets: the second is used only when chosen or after the first has gone`() async throws {
             try await Box.run { box in
                 try await box.prefer(.bluetooth)
                 _ = try await box.connect(Box.first)
@@ -156,7 +156,7 @@ extension DaemonTests {
             }
         }
 
-        @Test func `However often the mind is changed, the last choice is what is heard`() async throws {
+        @Test func `After any number of choices the last one is used`() async throws {
             try await Box.run { box in
                 try await box.prefer(.none)
                 _ = try await box.connect(Box.first)
@@ -184,9 +184,7 @@ extension DaemonTests {
             }
         }
 
-        @Test func `The headset's button takes the audio to it, and its own end of the link gives it back`()
-            async throws
-        {
+        @Test func `The headset's button takes the audio, and closing the link gives it back`() async throws {
             try await Box.run { box in
                 try await box.prefer(.earpiece)
                 let ears = try await box.connect(Box.first, codecs: [.cvsd, .mSBC])
@@ -206,7 +204,7 @@ extension DaemonTests {
             }
         }
 
-        @Test func `A headset that leaves while its link is set up may come back`() async throws {
+        @Test func `A headset that leaves during link set-up may return`() async throws {
             try await Box.run { box in
                 try await box.prefer(.bluetooth)
                 box.outside.linkDelay = .seconds(4)

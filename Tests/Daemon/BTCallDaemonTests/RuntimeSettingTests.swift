@@ -22,7 +22,7 @@ extension DaemonTests {
             try #require(try await box.bridge.settings().first { $0.key == key })
         }
 
-        @Test func `Settings act as they say, are kept over a restart and are given back`() async throws {
+        @Test func `Settings take effect as documented, survive a restart and can be reset`() async throws {
             let folder = FileManager.default.temporaryDirectory.appending(path: "btcall-state-\(UUID().uuidString)")
             defer { try? FileManager.default.removeItem(at: folder) }  // A folder in the temporary directory may stay.
             try await Box.run(
@@ -57,7 +57,7 @@ extension DaemonTests {
                 })
         }
 
-        @Test func `Codecs act when the link is opened again`() async throws {
+        @Test func `Codecs apply when the link is next opened`() async throws {
             try await Box.run { box in
                 try await box.prefer(.bluetooth)
                 let ears = try await box.connect(Box.first, codecs: [.cvsd, .mSBC])
@@ -101,7 +101,7 @@ extension DaemonTests {
             }
         }
 
-        @Test func `A silent link is noticed after the limit that was set while it was open`() async throws {
+        @Test func `A silent link is noticed after a limit that was set while it was open`() async throws {
             try await Box.run { box in
                 try await box.prefer(.bluetooth)
                 _ = try await box.connect(Box.first)
@@ -121,8 +121,7 @@ extension DaemonTests {
             }
         }
 
-        @Test func `A state directory that cannot be written is a problem, and the setting acts all the same`()
-            async throws
+        @Test func `A state directory that cannot be written is a problem, and the setting still applies`() async throws
         {
             try await Box.run(
                 configure: { $0.stateDirectory = "/proc/btcall" },

@@ -17,7 +17,7 @@ extension DaemonTests {
             #expect(program.words == words, "\(program.errors)")
         }
 
-        @Test func `A script owns calls by JSON lines, from the report to the end`() async throws {
+        @Test func `A script owns calls by JSON lines, from report to end`() async throws {
             try await Box.run { box in
                 let btcall = try Program(box.address)
                 let provider = try btcall.start("provider", "--name", "door")
@@ -51,9 +51,7 @@ extension DaemonTests {
             }
         }
 
-        @Test func `Lines that are wrong are told with their number and what would be right, and nothing is lost`()
-            async throws
-        {
+        @Test func `Wrong lines are reported with number and what is accepted, and nothing is lost`() async throws {
             try await Box.run { box in
                 let provider = try Program(box.address).start("provider")
                 try await Self.said(["registered"], provider)
@@ -98,7 +96,7 @@ extension DaemonTests {
             }
         }
 
-        @Test func `A script may refuse, with its words, and its end is that of its calls`() async throws {
+        @Test func `A script may refuse with a message, and its calls end with it`() async throws {
             try await Box.run { box in
                 let btcall = try Program(box.address)
                 let provider = try btcall.start("provider", "--capabilities", "dial")
@@ -121,7 +119,7 @@ extension DaemonTests {
             }
         }
 
-        @Test func `A script mutes, swaps and joins its calls where it says that it can`() async throws {
+        @Test func `A script mutes, swaps and joins its calls if it registered for that`() async throws {
             try await Box.run { box in
                 let btcall = try Program(box.address)
                 let provider = try btcall.start(
@@ -195,7 +193,7 @@ extension DaemonTests {
             }
         }
 
-        @Test func `A daemon that ends is told to a script, and ends it`() async throws {
+        @Test func `A script is notified of the daemon's end, and ends`() async throws {
             try await Box.run { box in
                 let provider = try Program(box.address).start("provider")
                 try await Self.said(["registered"], provider)

@@ -12,7 +12,7 @@ import Testing
 extension DaemonTests {
     /// The real program: what it was started with, and what its process is told and lacks.
     @Suite(.timeLimit(.minutes(2))) @ControlPlane struct StandardDescriptorTests {
-        @Test func `Standard descriptors that are closed are nobody else's`() async throws {
+        @Test func `Closed standard descriptors are not reused for anything else`() async throws {
             let daemon = try await DaemonProcess()
             try await daemon.start(by: #"exec "$@" 0<&- 1>&- 2>&-"#)
             for descriptor in 0..<3 { #expect(try daemon.file(descriptor) == "/dev/null") }
@@ -52,7 +52,7 @@ extension DaemonTests {
             }
         }
 
-        @Test func `Standard error that nobody reads keeps the daemon from nothing, and what is lost is counted`()
+        @Test func `A standard error that nobody reads does not block the daemon, and lost lines are counted`()
             async throws
         {
             let pipe = try FullPipe()
@@ -73,7 +73,7 @@ extension DaemonTests {
             try await daemon.stop()
         }
 
-        @Test func `SIGHUP ends nothing, and the log says what to do instead`() async throws {
+        @Test func `SIGHUP does not end the daemon, and the log says what to do instead`() async throws {
             let daemon = try await DaemonProcess()
             try await daemon.start()
             for count in 1...3 {
@@ -89,8 +89,7 @@ extension DaemonTests {
             try await daemon.stop()
         }
 
-        @Test func `Without a descriptor to spare clients of the PCM wait, and the daemon does not spin`() async throws
-        {
+        @Test func `Without a spare descriptor clients of the PCM wait, and the daemon does not spin`() async throws {
             let path = FileManager.default.temporaryDirectory.appending(path: "btcall-\(UUID().uuidString).sock").path()
             let daemon = try await DaemonProcess(pcmSocket: path)
             try await daemon.start()
@@ -129,7 +128,7 @@ extension DaemonTests {
             }
         }
 
-        @Test func `Headsets, applications and programs forge no line of the log, and none of btcall's`() async throws {
+        @Test func `Headsets, applications and programs cannot forge lines of the log or of btcall`() async throws {
             let path = FileManager.default.temporaryDirectory.appending(path: "btcall-\(UUID().uuidString).sock").path()
             let daemon = try await DaemonProcess(hasBluetooth: true, pcmSocket: path)
             daemon.bluez?.addHeadset(Box.second, name: Self.evil)

@@ -15,7 +15,7 @@ extension DaemonTests {
                 && program.isCooked && program.screen.unknown.isEmpty
         }
 
-        @Test func `The view shows routes, calls and levels as they change, and the size that the terminal gets`()
+        @Test func `The view shows routes, calls and levels as they change, and follows the terminal's size`()
             async throws
         {
             try await Box.run { box in
@@ -52,7 +52,7 @@ extension DaemonTests {
         }
 
         @Test(arguments: ["\u{3}", "INT", "TERM", "HUP"])
-        func `The terminal is given back at Ctrl-C and signals`(_ end: String) async throws {
+        func `The terminal is restored at Ctrl-C and signals`(_ end: String) async throws {
             try await Box.run { box in
                 let program = try Program(box.address).startOnTerminal("status", "--watch")
                 try await program.shows("q quit")
@@ -67,7 +67,7 @@ extension DaemonTests {
             }
         }
 
-        @Test func `Stopped, it gives the terminal back, and takes it again when it goes on`() async throws {
+        @Test func `When stopped it restores the terminal, and takes it again when continued`() async throws {
             try await Box.run { box in
                 let program = try Program(box.address).startOnTerminal("status", "--watch")
                 try await program.shows("q quit")
@@ -82,7 +82,7 @@ extension DaemonTests {
             }
         }
 
-        @Test func `The view comes back with the daemon`() async throws {
+        @Test func `The view returns with the daemon`() async throws {
             try await Box.run { box in
                 try await box.prefer(.bluetooth)
                 let program = try Program(box.address).startOnTerminal("status", "--watch")
@@ -100,7 +100,7 @@ extension DaemonTests {
             }
         }
 
-        @Test func `Where there is no terminal the status is printed again at each change`() async throws {
+        @Test func `Without a terminal the status is printed again at each change`() async throws {
             try await Box.run { box in
                 let program = try Program(box.address).start("status", "--watch")
                 try await eventually("it shows the status") { program.output.contains("Preferred  –") }
@@ -124,7 +124,7 @@ extension DaemonTests {
             }
         }
 
-        @Test func `With --json each status is an object on a line, also that the daemon is not there`() async throws {
+        @Test func `With --json each status is an object on a line, also while the daemon is absent`() async throws {
             try await Box.run { box in
                 let program = try Program(box.address).start("status", "--watch", "--json")
                 try await eventually("it shows the status") { program.objects.first?["state"] as? String == "active" }
@@ -143,7 +143,7 @@ extension DaemonTests {
             }
         }
 
-        @Test func `Levels of the library are those of a call, and there are none without one`() async throws {
+        @Test func `The library reports levels during a call only`() async throws {
             try await Box.run { box in
                 #expect(try await box.bridge.audio.levels() == nil)
                 try await box.prefer(.earpiece)

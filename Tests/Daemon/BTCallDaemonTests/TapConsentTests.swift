@@ -9,7 +9,7 @@ import Testing
 
 extension DaemonTests {
     @Suite @ControlPlane struct TapConsentTests {
-        @Test func `A program that was allowed to record just before recording was denied to everybody does not`()
+        @Test func `A program allowed to record just before recording was denied to everybody does not record`()
             async throws
         {
             try await Box.run { box in

@@ -42,7 +42,7 @@ extension DaemonTests {
             return isHeard
         }
 
-        @Test func `S2.16 By default nobody may record, and it is told that somebody wanted to`() async throws {
+        @Test func `S2.16 By default nobody may record, and attempts are reported`() async throws {
             try await Box.run { box in
                 let (_, call) = try await call(box)
                 let events = await EventLog(box.bridge)
@@ -60,9 +60,7 @@ extension DaemonTests {
             }
         }
 
-        @Test func `S2.16 Where it is allowed a program hears both sides, which shows, until the call is over`()
-            async throws
-        {
+        @Test func `S2.16 With allow a program records both sides, visibly, until the call has ended`() async throws {
             try await Box.run(
                 configure: { $0.recording = .allow },
                 body: { box in
@@ -108,9 +106,7 @@ extension DaemonTests {
                 })
         }
 
-        @Test func `S2.16 Where somebody is asked the call's application or another program says, not the recorder`()
-            async throws
-        {
+        @Test func `S2.16 With ask the call's application or another program decides, not the recorder`() async throws {
             try await Box.run(
                 configure: { $0.recording = .ask },
                 body: { box in
@@ -153,7 +149,7 @@ extension DaemonTests {
                 })
         }
 
-        @Test func `S2.16 Without an answer it is denied, and with the call's end it is none any more`() async throws {
+        @Test func `S2.16 A request without an answer is denied, and ends with the call`() async throws {
             try await Box.run(
                 configure: {
                     $0.recording = .ask
@@ -191,7 +187,7 @@ extension DaemonTests {
                 })
         }
 
-        @Test func `S2.16 A change to deny ends what is being recorded`() async throws {
+        @Test func `S2.16 A change to deny ends running recordings`() async throws {
             try await Box.run(
                 configure: { $0.recording = .allow },
                 body: { box in
@@ -207,7 +203,7 @@ extension DaemonTests {
                 })
         }
 
-        @Test func `What a recorder may not ask for is refused`() async throws {
+        @Test func `Invalid requests of a recorder are refused`() async throws {
             try await Box.run(
                 configure: { $0.recording = .allow },
                 body: { box in
@@ -246,7 +242,7 @@ extension DaemonTests {
             (try? FileManager.default.attributesOfItem(atPath: file)[.size] as? Int) ?? 0
         }
 
-        @Test func `btcall record writes as long as it is asked to, and stereo`() async throws {
+        @Test func `btcall record records for the given time, and in stereo`() async throws {
             try await Box.run(
                 configure: { $0.recording = .allow },
                 body: { box in
@@ -266,7 +262,7 @@ extension DaemonTests {
         }
 
         @Test(arguments: [true, false])
-        func `btcall record leaves a file whose sizes are right, when the call ends and when it is stopped`(
+        func `btcall record leaves a file with correct sizes when the call ends and when it is stopped`(
             isStopped: Bool
         ) async throws {
             try await Box.run(
@@ -302,7 +298,7 @@ extension DaemonTests {
                 })
         }
 
-        @Test func `btcall record says why it may not, and answers those who ask`() async throws {
+        @Test func `btcall record reports a refusal, and answers requests of others`() async throws {
             try await Box.run { box in
                 _ = try await call(box)
                 let program = try Program(box.address)

@@ -19,7 +19,7 @@ extension DaemonTests {
             var output: [String] = []
         }
 
-        @Test func `Every print of the tutorial is what its commands print, from the empty board to the first call`()
+        @Test func `Every output in the tutorial is what its commands print, from the empty board to the first call`()
             async throws
         {
             let page = try Page(Self.path)

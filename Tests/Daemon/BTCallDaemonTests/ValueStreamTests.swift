@@ -44,7 +44,8 @@ extension DaemonTests {
             }
         }
 
-        @Test func `S4.10 library: devices, route and mute are streams with the present value first`() async throws {
+        @Test func `S4.10 library: devices, route and mute are streams that start with the present value`() async throws
+        {
             try await Box.run { box in
                 _ = try await box.connect(Box.first)
                 try await box.prefer(.earpiece)
@@ -77,7 +78,7 @@ extension DaemonTests {
             }
         }
 
-        @Test func `S4.10 library: a call's state and the list of calls are streams with the present value first`()
+        @Test func `S4.10 library: a call's state and the list of calls are streams that start with the present value`()
             async throws
         {
             try await Box.run { box in
@@ -103,9 +104,7 @@ extension DaemonTests {
             }
         }
 
-        @Test func `A stream of values says what is new after a restart of the daemon`()
-            async throws
-        {
+        @Test func `A stream of values delivers new values after a restart of the daemon`() async throws {
             try await Box.run { box in
                 let session = try await box.bridge.session.activate()
                 let stream = await box.bridge.audioSessionActivated()

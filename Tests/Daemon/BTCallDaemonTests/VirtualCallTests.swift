@@ -28,7 +28,7 @@ extension DaemonTests {
             }
         }
 
-        @Test func `An application without call state is shown as one call, and nothing else of it`() async throws {
+        @Test func `An application without call state appears as one call, and nothing else`() async throws {
             try await Box.run { box in
                 try await box.prefer(.bluetooth)
                 let ears = try await box.connect(Box.first)
@@ -46,7 +46,7 @@ extension DaemonTests {
             }
         }
 
-        @Test func `The headset's button ends what it does not know as a call`() async throws {
+        @Test func `The headset's button ends audio that the headset does not see as a call`() async throws {
             try await Box.run { box in
                 try await box.prefer(.bluetooth)
                 let ears = try await box.connect(Box.first)
@@ -63,7 +63,7 @@ extension DaemonTests {
             }
         }
 
-        @Test func `A headset that connects meanwhile is shown it as well`() async throws {
+        @Test func `A headset that connects meanwhile sees the virtual call as well`() async throws {
             try await Box.run { box in
                 try await box.prefer(.bluetooth)
                 let registration = try await announcer(box)
@@ -75,7 +75,9 @@ extension DaemonTests {
             }
         }
 
-        @Test func `A real call rings through it, takes its place, and ends what cannot be held`() async throws {
+        @Test func `A real call rings through the virtual one, replaces it, and ends it if it cannot be held`()
+            async throws
+        {
             try await Box.run { box in
                 try await box.prefer(.bluetooth)
                 let ears = try await box.connect(Box.first)
@@ -96,7 +98,7 @@ extension DaemonTests {
             }
         }
 
-        @Test func `With never the headset has the audio and is shown nothing`() async throws {
+        @Test func `With never the headset has the audio and sees no call`() async throws {
             try await Box.run(
                 configure: { $0.virtualCall = .never },
                 body: { box in
@@ -113,7 +115,7 @@ extension DaemonTests {
         }
 
         @Test(arguments: [VirtualCall.onRequest, .withAudio])
-        func `A real call is shown as it is and leaves nothing behind`(_ policy: VirtualCall) async throws {
+        func `A real call appears unchanged and leaves nothing behind`(_ policy: VirtualCall) async throws {
             try await Box.run(
                 configure: { $0.virtualCall = policy },
                 body: { box in
@@ -134,7 +136,7 @@ extension DaemonTests {
                 })
         }
 
-        @Test func `With always a headset that opens its audio without any call is shown one`() async throws {
+        @Test func `With always a headset that opens its audio without a call sees one`() async throws {
             try await Box.run(
                 configure: { $0.virtualCall = .withAudio },
                 body: { box in
@@ -147,7 +149,7 @@ extension DaemonTests {
                 })
         }
 
-        @Test func `Such an application cannot ring, and is told what to do instead`() async throws {
+        @Test func `An application without call state cannot ring, and is told what to do instead`() async throws {
             try await Box.run { box in
                 let registration = try await announcer(box)
                 let error = await refusal { () throws(BridgeError) in

@@ -36,14 +36,16 @@ extension DaemonTests {
             BridgeAudio.VoiceProcessor(rawValue: kind.rawValue)
         }
 
-        @Test func `what is not built in is refused with the way to get it`() throws {
+        @Test func `a processor that is not built in is refused with how to build it`() throws {
             guard !VoiceProcessingKind.webrtc.isAvailable else { return }
             let settings = Settings(base: Configuration(), kept: [:])
             let error = #expect(throws: APIError.self) { try settings.set("audio.voiceProcessing", "webrtc") }
             #expect(error?.message.contains("libwebrtc-audio-processing-dev") == true)
         }
 
-        @Test func `S1.4 S1.5 processing is switched, bypassed and set in a call, which goes on`() async throws {
+        @Test func `S1.4 S1.5 processing is switched, bypassed and configured during a call, which continues`()
+            async throws
+        {
             // Both ends say the same tone: to a canceller it is an echo, and to a suppressor noise.
             let configure: (inout Configuration) -> Void = {
                 $0.voiceProcessing = .speex
@@ -91,7 +93,7 @@ extension DaemonTests {
             }
         }
 
-        @Test func `S1.5 each change is told once, whoever makes it`() async throws {
+        @Test func `S1.5 each change is signalled once, whoever makes it`() async throws {
             try await Box.run(configure: Self.processing(.speex)) { box in
                 let events = await box.bridge.events()
                 let audio = box.bridge.audio
@@ -119,8 +121,7 @@ extension DaemonTests {
             }
         }
 
-        @Test func `S1.13 who speaks while everything is muted is told so, and the far end hears nothing`() async throws
-        {
+        @Test func `S1.13 speaking while muted is signalled, and the far end hears nothing`() async throws {
             try await Box.run(
                 prepare: { box in
                     box.outside.addCard(.speakerphone) { Speech.samples(rate: $0, seconds: 5) }
@@ -146,8 +147,7 @@ extension DaemonTests {
             return headset
         }
 
-        @Test
-        func `S1.3 a headset that sends AT+NREC=0 keeps its own for the connection, and AT+NREC=1 is refused`()
+        @Test func `S1.3 AT+NREC=0 keeps the headset's own processing for the connection, and AT+NREC=1 is refused`()
             async throws
         {
             try await Box.run(configure: Self.processing()) { box in
@@ -176,7 +176,7 @@ extension DaemonTests {
             }
         }
 
-        @Test func `S1.3 where nothing is done to the microphone AT+NREC is refused`() async throws {
+        @Test func `S1.3 without processing AT+NREC is refused`() async throws {
             try await Box.run(configure: Self.processing(.none)) { box in
                 let headset = try await headset(box)
                 headset.forget()

@@ -44,7 +44,7 @@ extension DaemonTests {
 
         private static let success = "echo \"$0: voice went to the PCM pins and goes to the host now\""
 
-        @Test func `The controller is told at its appearance, and after it was off or away`() async throws {
+        @Test func `The controller is configured when it appears, and after it was off or away`() async throws {
             let helper = try Helper(Self.success)
             try await Box.run(
                 configure: { $0.scoRouting = .host }, outside: { $0.voiceRoutingHelper = helper.words },
@@ -72,7 +72,7 @@ extension DaemonTests {
                 })
         }
 
-        @Test func `Nothing is run unless it is wanted, and at once when it is`() async throws {
+        @Test func `The helper runs only when configured, and then at once`() async throws {
             let helper = try Helper(Self.success)
             try await Box.run(
                 outside: { $0.voiceRoutingHelper = helper.words },
@@ -87,7 +87,8 @@ extension DaemonTests {
                 })
         }
 
-        @Test func `A failure is a problem with the helper's words, until it is over or not wanted`() async throws {
+        @Test func `A failure is a problem with the helper's message, until it succeeds or is not needed`() async throws
+        {
             let helper = try Helper("echo \"$0: not permitted: do this\" >&2; exit 1")
             try await Box.run(
                 configure: { $0.scoRouting = .host }, outside: { $0.voiceRoutingHelper = helper.words },
@@ -110,7 +111,7 @@ extension DaemonTests {
                 })
         }
 
-        @Test func `A helper that is not there is a problem that says how to get it`() async throws {
+        @Test func `A missing helper is a problem that says how to install it`() async throws {
             try await Box.run(
                 configure: { $0.scoRouting = .host }, outside: { $0.voiceRoutingHelper = ["/nonexistent/helper"] },
                 body: { box in
@@ -120,7 +121,7 @@ extension DaemonTests {
                 })
         }
 
-        @Test func `A link that is up without a packet is named with maker and remedy`() async throws {
+        @Test func `An open link without packets is a problem with the controller's maker and a remedy`() async throws {
             try await Box.run(
                 outside: {
                     $0.controllers = ControllerFacts(
@@ -145,7 +146,7 @@ extension DaemonTests {
                 })
         }
 
-        @Test func `A link that the headset closes before it was heard is told apart`() async throws {
+        @Test func `A link that the headset closes before any audio is reported differently`() async throws {
             try await Box.run { box in
                 box.outside.brief = [Box.first]
                 try await box.prefer(.bluetooth)

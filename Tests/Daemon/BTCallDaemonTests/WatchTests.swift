@@ -41,7 +41,7 @@ extension DaemonTests {
             }
         }
 
-        @Test func `A hook knows whose state changes, a call that was there before as well`() async throws {
+        @Test func `A hook gets the call of a state change, also for a call that existed before`() async throws {
             try await Box.run { box in
                 let registration = try await box.register()
                 let call = try await registration.reportIncoming(number: "1", name: "Alice")

@@ -15,17 +15,17 @@ struct WatchdogKeeperTests {
         return course.map { keeper.look($0) }
     }
 
-    @Test func `While nothing plays the turn of the loop is enough`() {
+    @Test func `Without playback a turn of the loop is enough`() {
         let idle = Progress(isPlaying: false, ticks: 7)
         #expect(Self.verdicts([idle, idle, idle]) == [.alive, .alive, .alive])
     }
 
-    @Test func `While a path plays the thread must have stepped since the last look`() {
+    @Test func `While a path plays the thread must have stepped since the last check`() {
         let course = [700, 800, 800, 800, 801].map { Progress(isPlaying: true, ticks: $0) }
         #expect(Self.verdicts(course) == [.alive, .alive, .stalled, .stalled, .alive])
     }
 
-    @Test func `A path that has just begun is given an interval, and one that has ended is not missed`() {
+    @Test func `A new path passes its first check, and an ended one is not missed`() {
         let course = [(false, 5), (true, 5), (true, 5), (false, 5), (true, 5), (true, 9)].map {
             Progress(isPlaying: $0.0, ticks: $0.1)
         }
@@ -65,7 +65,7 @@ extension DaemonTests {
             }
         }
 
-        @Test func `In a call WATCHDOG comes while the audio thread steps, and stops when it stands still`()
+        @Test func `During a call WATCHDOG is sent while the audio thread steps, and stops when it stalls`()
             async throws
         {
             try await Box.run { box in
@@ -121,7 +121,7 @@ extension DaemonTests {
             }
         }
 
-        @Test func `The program says READY, WATCHDOG and STOPPING`() async throws {
+        @Test func `The program sends READY, WATCHDOG and STOPPING`() async throws {
             let daemon = try await DaemonProcess(hasBluetooth: true)
             try await daemon.start(environment: ["NOTIFY_SOCKET=\(socket.path)", "WATCHDOG_USEC=400000"])
             try await eventually("READY and WATCHDOG come") {

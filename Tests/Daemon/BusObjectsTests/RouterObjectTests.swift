@@ -80,7 +80,7 @@ private final class Router: RouteDeciding {
         try await body(stage)
     }
 
-    @Test func `Each member is one event for who decides`() async throws {
+    @Test func `Each member sends one event to the policy`() async throws {
         try await run { stage in
             _ = try await stage.call("Start")
             _ = try await stage.call("Select", ["earpiece"])
@@ -98,7 +98,7 @@ private final class Router: RouteDeciding {
         }
     }
 
-    @Test func `What is refused is no event, and its error has a name of ours`() async throws {
+    @Test func `A refused request sends no event, and its error has a btcall name`() async throws {
         try await run { stage in
             func refusal(_ member: String, _ arguments: [Value]) async -> String? {
                 do throws(BusError) {
@@ -117,9 +117,7 @@ private final class Router: RouteDeciding {
         }
     }
 
-    @Test func `A selection that is held ends with its descriptor, unless a later choice has replaced it`()
-        async throws
-    {
+    @Test func `A held selection ends with its descriptor, unless a later choice has replaced it`() async throws {
         try await run { stage in
             func acquire(_ device: String) async throws -> PassedDescriptor {
                 let reply = try await stage.call("AcquireSelection", [.string(device), .vardict([:])])

@@ -21,7 +21,7 @@ import Testing
         return piece
     }
 
-    @Test func `each device has its own quality, and the call that of all`() throws {
+    @Test func `each device has its own quality, and the call has the total`() throws {
         var history = CallHistory(window: .seconds(5))
         history.begin(headset, at: time(1))
         history.add(piece(lost: 5), packetBytes: 60)
@@ -42,7 +42,7 @@ import Testing
         #expect(history.stretches.last?.ended == time(3))
     }
 
-    @Test func `a retry counts at once for the call, and for the device that it was of`() {
+    @Test func `a retry counts at once for the call and for its device`() {
         var history = CallHistory(window: .seconds(5))
         history.begin(earpiece, at: time(1))
         history.add(piece(), packetBytes: 0)
@@ -56,7 +56,7 @@ import Testing
         #expect(history.meter.total.retries == 3)
     }
 
-    @Test func `of a call that moves all the time the latest stretches are kept`() {
+    @Test func `the latest stretches of an often moved call are kept`() {
         var history = CallHistory(window: .seconds(5))
         for number in 0..<(CallHistory.maximumStretches + 7) {
             history.begin(number % 2 == 0 ? headset : earpiece, at: time(Int64(number)))
@@ -67,7 +67,7 @@ import Testing
         #expect(history.stretches.dropLast().allSatisfy { $0.ended != nil })
     }
 
-    @Test func `times on the bus are whole milliseconds, and a drift that is no number is none`() {
+    @Test func `times on the bus are whole milliseconds, and a drift that is not finite is 0`() {
         var quality = piece(lost: 1)
         quality.duration = .microseconds(1_500_700)
         quality.concealed = .microseconds(7_500)

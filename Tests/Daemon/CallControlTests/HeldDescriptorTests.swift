@@ -21,7 +21,7 @@ import Testing
         }
     }
 
-    @Test func `A hold is over when the last copy of the holder's end is closed`() async throws {
+    @Test func `A lease ends when the last copy of the holder's end is closed`() async throws {
         let counter = Counter()
         let (held, end) = try HeldDescriptor.make { counter.releases += 1 }
         let copy = try PassedDescriptor(duplicating: end.descriptor)
@@ -35,7 +35,7 @@ import Testing
         #expect(counter.releases == 1)
     }
 
-    @Test func `What the holder writes is thrown away and ends nothing`() async throws {
+    @Test func `Bytes written by the holder are discarded and do not end the lease`() async throws {
         let counter = Counter()
         let (held, end) = try HeldDescriptor.make { counter.releases += 1 }
         let bytes = [UInt8](repeating: 7, count: 60_000)
@@ -50,7 +50,7 @@ import Testing
         held.cancel()
     }
 
-    @Test func `A hold that we end is not reported, and its holder sees it`() async throws {
+    @Test func `A lease that btcalld ends is not reported, and its holder sees it`() async throws {
         let counter = Counter()
         let (held, end) = try HeldDescriptor.make { counter.releases += 1 }
         held.cancel()
@@ -62,7 +62,7 @@ import Testing
         #expect(counter.releases == 0)
     }
 
-    @Test func `A list has a limit, and room again when somebody lets go`() async throws {
+    @Test func `A list has a limit, and room again after a release`() async throws {
         let list = HolderList<Int>(limit: 2)
         var released: [Int] = []
         list.onReleased = { released.append($0.claim) }

@@ -30,11 +30,11 @@ import Testing
     }
 
     @Test(arguments: ["", "Headphone Jack,", "evdev:", "hw:/Jack", "hw:0/", " , "])
-    func `anything else is no jack`(text: String) {
+    func `an invalid jack is refused`(text: String) {
         #expect(JackSpecification(text) == nil)
     }
 
-    @Test func `a hook is a key, a switch or a line, perhaps inverted`() throws {
+    @Test func `a hook is a key, a switch or a line, optionally inverted`() throws {
         func input(_ device: String, _ code: InputCode) -> HookSpecification.Source { .input(device: device, code) }
         #expect(HookSpecification("evdev:cradle")?.source == input("cradle", .phone))
         #expect(
@@ -58,7 +58,7 @@ import Testing
         "gpio:chip:-1",
         "gpio:chip:1:2", "gpio:chip:one", "gpio:chip:1:unchanged",
     ])
-    func `anything else is no hook`(text: String) {
+    func `an invalid hook is refused`(text: String) {
         #expect(HookSpecification(text) == nil)
     }
 
@@ -68,7 +68,7 @@ import Testing
         ("gpio:gpiochip0:17:pullUp", nil), ("evdev:cradle", nil), ("gpio:gpiochip0", nil), ("", nil), ("/", nil),
         ("!!gpio:gpiochip0:17", nil),
     ])
-    func `A privacy output is spelled as a hook's line or as a light's folder`(text: String, back: String?) {
+    func `A privacy output is written like a hook's line or as an LED's directory`(text: String, back: String?) {
         #expect(PrivacyOutputSpecification(text)?.description == back)
     }
 }

@@ -2,7 +2,7 @@ import Configuration
 import Testing
 
 @Suite struct CommandWordsTests {
-    @Test func `Commands are words, and what is none is refused`() {
+    @Test func `Commands are split into words, and invalid ones are refused`() {
         #expect(CommandWords("/bin/echo a  b")?.words == ["/bin/echo", "a", "b"])
         #expect(CommandWords("/bin/echo \"a  b\" \"\" $x;'|")?.words == ["/bin/echo", "a  b", "", "$x;'|"])
         #expect(CommandWords("\"/opt/my program\" x")?.words == ["/opt/my program", "x"])

@@ -28,7 +28,7 @@ import Testing
         #expect(configuration.localDevices.isEmpty)
     }
 
-    @Test func `LC3-SWB is a codec where it was built in, else it says how to build it`() throws {
+    @Test func `LC3-SWB is accepted where it is built in; otherwise the refusal says how to build it`() throws {
         let text = "[bluetooth]\ncodecs = lc3-swb, msbc"
         if LC3Codec.isAvailable {
             let configuration = try read(text)
@@ -39,7 +39,7 @@ import Testing
         }
     }
 
-    @Test func `the record of calls is off, and its numbers too, unless the file says otherwise`() throws {
+    @Test func `the record of calls and its numbers are off by default`() throws {
         #expect(try read("").callRecord == nil)
         #expect(try !read("").recordsNumbers)
         let configuration = try read("[calls]\nrecord = /var/lib/btcall/calls.jsonl\nrecordNumbers = yes")
@@ -113,7 +113,7 @@ import Testing
         ("[device wiredHeadset]\njack = evdev:\n", 2, "'evdev:' is not accepted"),
         ("[device speakerphone]\nhook = evdev:cradle\n", 2, "there is no such key"),
     ])
-    func `refuses what it does not understand`(_ text: String, _ line: Int, _ problem: String) throws {
+    func `refuses invalid entries`(_ text: String, _ line: Int, _ problem: String) throws {
         let error = try #require(refusal(text))
         #expect(error.line == line)
         #expect(error.problem == problem)
@@ -130,7 +130,7 @@ import Testing
         #expect(refusal("[daemon]\n\(fits)\n") == nil)
     }
 
-    @Test func `a line with a NUL is refused, and is the only one that a kept file loses`() throws {
+    @Test func `a line with a NUL is refused, and a state file loses only that line`() throws {
         let text = "[routing]\nopenAttempts = 3\0retryBaseMs = 1\nretryBaseMs = 200\n[audio]\n\0\0"
         let error = try #require(refusal(text))
         #expect(error.line == 2 && error.problem == "the line has a NUL character")
@@ -143,7 +143,7 @@ import Testing
         #expect(leftOut.map(\.line) == [2])
     }
 
-    @Test func `the section of baresip is refused with the program that follows it`() throws {
+    @Test func `the former section of baresip is refused and names its replacement`() throws {
         let error = try #require(refusal("[provider baresip]\n#enabled = no\nport = 4444\n"))
         #expect(error.line == 3)
         for part in [
@@ -166,7 +166,7 @@ import Testing
         #expect("\(error)".contains("[device earpiece] volume: has no mixer control to set; name one as well"))
     }
 
-    @Test func `says what to do about a file that is not there`() throws {
+    @Test func `a missing file is refused with a remedy`() throws {
         let error = try #require(throws: ConfigurationError.self) {
             try Configuration(file: "/nonexistent/btcalld.conf")
         }
@@ -179,7 +179,7 @@ import Testing
         ("memory", "1:a\"b"),
         ("memory", "1:"), ("memory", ","), ("ownNumber", "x"), ("ownNumber", String(repeating: "1", count: 33)),
     ])
-    func `What is no memory and no number is refused with what would be`(key: String, value: String) throws {
+    func `An invalid memory or number is refused with what is accepted`(key: String, value: String) throws {
         let text = "[calls]\n\n\(key) = \(value)\n"
         let error = #expect(throws: ConfigurationError.self) {
             _ = try Configuration(text: text, name: "test.conf")

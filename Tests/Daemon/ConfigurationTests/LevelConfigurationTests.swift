@@ -45,12 +45,12 @@ import Testing
             "there is no such section; the address is six octets: [headset AA:"
         ),
     ])
-    func `What is wrong is named with its line and what is accepted`(text: String, expected: String) throws {
+    func `A mistake is reported with its line and what is accepted`(text: String, expected: String) throws {
         let error = try #require(throws: ConfigurationError.self) { try configuration(text) }
         #expect("\(error)".hasPrefix("test.conf:2: ") && "\(error)".contains(expected), "\(error)")
     }
 
-    @Test func `A headset's keys are listed where it has a section, and only the file sets them`() throws {
+    @Test func `A headset's keys are listed if it has a section, and only the file sets them`() throws {
         let settings = Settings(base: try configuration("[headset 00:00:5E:00:53:01]\nvolumeCeiling = 7\n"), kept: [:])
         let name = "headset.00:00:5E:00:53:01.volumeCeiling"
         let setting = try #require(settings.list.first { $0.key == name })

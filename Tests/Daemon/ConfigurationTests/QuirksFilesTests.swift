@@ -47,20 +47,20 @@ import Testing
             (head + "[quirk slow]\n" + row, 4, "is given a second time"),
             (head + "[quirk a]\naddress = 00:zz\n", 4, "'00:zz' is not accepted"),
         ] as [(String, Int?, String)])
-    func `a bad line is named with what is accepted`(_ text: String, _ line: Int?, _ problem: String) throws {
+    func `an invalid line is reported with what is accepted`(_ text: String, _ line: Int?, _ problem: String) throws {
         let error = try #require(Self.refusal(Array(text.utf8)))
         #expect(error.file == "q.conf" && error.line == line)
         #expect(error.problem == problem)
         #expect(!error.accepted.isEmpty)
     }
 
-    @Test func `bytes that are no text, and files that are too long, are refused`() throws {
+    @Test func `bytes that are not text, and files that are too long, are refused`() throws {
         #expect(Self.refusal(Array(Self.head.utf8) + [0x23, 0xC3, 0x28, 0x0A])?.problem == "this is no UTF-8")
         let long = Array(Self.head.utf8) + Array(repeating: UInt8(ascii: "\n"), count: QuirksDatabase.mostBytes)
         #expect(Self.refusal(long)?.problem == "the file is too long")
     }
 
-    @Test func `random bytes and damaged files never trap, and what is taken says everything`() {
+    @Test func `random bytes and damaged files never trap, and accepted rows are complete`() {
         var random = SystemRandomNumberGenerator()
         let whole = Array(
             (Self.head + Self.row + "[quirk b]\nname = *x?\nexpires = 2027-01-01\n"
@@ -106,10 +106,7 @@ import Testing
         return path
     }
 
-    @Test
-    func `a broken overlay is named, with how to start without it; a file at a path of one's own has to be there`()
-        throws
-    {
+    @Test func `a broken overlay is reported with how to start without it; a custom path must exist`() throws {
         let (shipped, overlay) = (try file(Self.head + Self.row), try file(Self.head + "[quirk a]\nadress = 00\n"))
         let error = try #require(throws: ConfigurationError.self) {
             try QuirksDatabase.load(shipped: shipped, overlay: overlay)
@@ -138,7 +135,7 @@ import Testing
         #expect(throws: ConfigurationError.self) { try ConfigurationCheck.check("/nonexistent") }
     }
 
-    @Test func `--check tells the first mistake of each row, of both files`() throws {
+    @Test func `--check reports the first mistake of each row, of both files`() throws {
         let shipped = try file(Self.head + "[quirk a]\naddres = 00\n[quirk b]\n" + Self.row)
         let overlay = try file("[quirk c]\nenabled = perhaps\n")
         let found = ConfigurationCheck(try file("[quirks]\ndatabase = \(shipped)\noverlay = \(overlay)\n")).mistakes
@@ -152,7 +149,7 @@ import Testing
         #expect(ConfigurationCheck(shipped).mistakes == Array(found.prefix(2)))
     }
 
-    @Test func `the configuration names the files and has the last word on a headset`() throws {
+    @Test func `the configuration names the files and overrides them for a headset`() throws {
         let text = """
             [quirks]
             database = /opt/quirks.conf

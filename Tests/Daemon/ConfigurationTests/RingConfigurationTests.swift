@@ -17,7 +17,7 @@ import Testing
         }
     }
 
-    @Test func `it rings on the loudspeaker unless the file says otherwise`() throws {
+    @Test func `the loudspeaker rings by default`() throws {
         #expect(try read("[device speakerphone]\nplayback = null").ring == RingConfiguration())
         #expect(RingConfiguration().output == .local(.speakerphone))
         let ring = try read(
@@ -48,11 +48,11 @@ import Testing
         "cadence = 1000off 4000on", "cadence = 5on 5off", "cadence =", "cadence = 1000/4000", "volume = 101",
         "tones = de", "ringback = perhaps",
     ])
-    func `what is not accepted is refused, with what is`(line: String) {
+    func `an invalid value is refused with what is accepted`(line: String) {
         #expect(refusal(line)?.isEmpty == false)
     }
 
-    @Test func `without a word it rings on the loudspeaker, else on the earpiece, else not at all`() throws {
+    @Test func `by default the loudspeaker rings, otherwise the earpiece, otherwise nothing`() throws {
         let devices = [LocalDevice.speakerphone, .earpiece, .wiredHeadset]
         func device(_ kinds: [LocalDevice], _ rest: String = "") throws -> LocalDevice? {
             try read(kinds.map { "[device \($0.rawValue)]\nplayback = null\n" }.joined() + rest).ring.device
@@ -68,7 +68,7 @@ import Testing
         #expect(try read("[ring]\npageDevice = earpiece").silentRingDevice?.key == "pageDevice")
     }
 
-    @Test func `sharing the sound cards and holding interrupted calls are keys as well`() throws {
+    @Test func `sharing sound cards and holding interrupted calls are configurable`() throws {
         #expect(try !read("").mixesWithOthers && read("").holdsInterrupted)
         let configuration = try read("[audio]\nmixWithOthers = yes\n[calls]\nholdInterrupted = no")
         #expect(configuration.mixesWithOthers && !configuration.holdsInterrupted)

@@ -14,7 +14,7 @@ import Testing
         try #require(settings.list.first { $0.key == key })
     }
 
-    @Test func `Every key of every section is listed, with a value that it accepts itself`() throws {
+    @Test func `Every key of every section is listed with a value that it accepts`() throws {
         let settings = try settings("[device speakerphone]\nplayback = hw:0,0\n")
         let expected = ConfigurationSection.all.flatMap { section in
             section.keys.map { "\(section.settingPrefix).\($0.name)" }
@@ -32,7 +32,7 @@ import Testing
         #expect(settings.configuration.routing == RoutingConfiguration())
     }
 
-    @Test func `What is set goes before the file, and is given back by a reset`() throws {
+    @Test func `A value set at run time overrides the file until a reset`() throws {
         let settings = try settings("[routing]\nexclude = wiredHeadset\n")
         var changes = 0
         settings.changes.subscribe { _ in changes += 1 }
@@ -64,7 +64,7 @@ import Testing
         ("audio.periodMilliseconds", "4", "from 5 to 40"), ("daemon.logLevel", "loud", "trace, debug"),
         ("routing.headsetOrder", String(repeating: "00:00:5E:00:53:01, ", count: 300), "separated by commas"),
     ])
-    func `A value that is not accepted changes nothing and is told what is`(
+    func `A refused value changes nothing, and the refusal says what is accepted`(
         _ key: String, _ value: String, _ accepted: String
     ) throws {
         let settings = try settings()
@@ -77,7 +77,7 @@ import Testing
         #expect(settings.list == before && changes == 0)
     }
 
-    @Test func `What is kept and not understood any more is ignored, each with its reason`() throws {
+    @Test func `Stored values that are no longer valid are ignored, each with its reason`() throws {
         let kept = [
             "routing.exclude": "radio", "routing.newHeadset": "take", "routing.volume": "3", "daemon.autostart": "no",
         ]
@@ -89,7 +89,7 @@ import Testing
         #expect(settings.ignored.contains { $0.contains("routing.exclude") && $0.contains("'radio'") })
     }
 
-    @Test func `The name that an earlier version had for a key is understood, and kept as the present one`() throws {
+    @Test func `A key's name from an earlier version is accepted, and stored as the present one`() throws {
         let kept = [
             "routing.silentLimitMs": "150", "routing.openTimeoutMs": "1000", "routing.openTimeoutMilliseconds": "2000",
         ]
@@ -115,7 +115,8 @@ import Testing
         #expect(throws: APIError.self) { try settings.set("routing.openAttemptsMs", "3") }
     }
 
-    @Test func `A value that nobody has set has no file as its origin, also where it depends on the board`() throws {
+    @Test func `A value that is not set does not have the file as its origin, even if it depends on the board`() throws
+    {
         let earpiece = try find("ring.device", try settings("[device earpiece]\nplayback = hw:0,0\n"))
         #expect(earpiece.value == "earpiece" && earpiece.defaultValue == "earpiece" && earpiece.origin == .default)
         let none = try find("ring.device", try settings())
@@ -124,7 +125,7 @@ import Testing
         #expect(given.value == "earpiece" && given.defaultValue == "speakerphone" && given.origin == .file)
     }
 
-    @Test func `Long lists are kept over lines that are short enough`() throws {
+    @Test func `Long lists are stored in several short lines`() throws {
         let directory = "/tmp/btcall-test-\(UInt64.random(in: 0 ..< .max))"
         defer { try? FileManager.default.removeItem(atPath: directory) }  // A folder in /tmp may stay.
         let store = PreferenceStore(directory: directory)

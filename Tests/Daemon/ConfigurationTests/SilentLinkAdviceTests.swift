@@ -9,7 +9,7 @@ import Testing
     }
 
     @Test(arguments: [(15, "Broadcom"), (305, "Cypress")])
-    func `Broadcom's controllers are told by the key, or why that has failed`(maker: Int, name: String) {
+    func `for Broadcom's controllers the advice is the key, or why it has failed`(maker: Int, name: String) {
         let start = "hci0 is made by \(name); if this is so for every headset, it sends"
         let fault = "\(start) voice to its PCM pins instead of the host"
         #expect(advice(maker) == "\(fault): `btcall config bluetooth.scoRouting host`")
@@ -19,7 +19,7 @@ import Testing
     @Test(arguments: [
         (13, "Texas Instruments", "init script"), (29, "Qualcomm", "devicetree"), (37, "NXP", "devicetree"),
     ])
-    func `other makers' controllers are named with what changes them`(maker: Int, name: String, remedy: String) {
+    func `for other makers' controllers the advice names what changes them`(maker: Int, name: String, remedy: String) {
         for wish in VoiceRoutingWish.allCases {
             let text = advice(maker, wish)
             #expect(text.hasPrefix("hci0 is made by \(name); ") && text.contains(remedy))
@@ -27,12 +27,12 @@ import Testing
         }
     }
 
-    @Test func `a maker without a name has its number, and one that is not known none`() {
+    @Test func `a maker without a name is shown by number, an unknown one not at all`() {
         #expect(advice(1234).hasPrefix("hci0 is of company 1234; "))
         #expect(advice(nil).hasPrefix("if this is so for every headset, hci0 sends voice to its PCM pins"))
     }
 
-    @Test func `a controller that is heard, or was told, is not to blame`() {
+    @Test func `a controller with audio on other links, or already configured, is not blamed`() {
         #expect(advice(15, isHeard: true).hasPrefix("links through hci0 were heard before, so it is this headset"))
         #expect(advice(15, .host, isRouted: true).contains("as it was told, so it is this headset"))
     }

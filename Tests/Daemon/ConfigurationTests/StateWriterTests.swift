@@ -33,7 +33,7 @@ private final class Disk: Sendable {
     private let first = StateFile("a", in: "/nowhere")
     private let second = StateFile("b", in: "/nowhere")
 
-    @Test func `a disk that hangs does not hold up the loop, and of what waits the latest is written, in order`()
+    @Test func `a hanging disk does not block the loop, and of waiting texts the latest is written, in order`()
         async throws
     {
         let disk = Disk()
@@ -54,7 +54,7 @@ private final class Disk: Sendable {
         await writer.settle()
     }
 
-    @Test func `what was asked for later is not waited for`() async throws {
+    @Test func `settle does not wait for later requests`() async throws {
         let disk = Disk()
         let writer = StateWriter(replace: disk.replacement(isHeld: true))
         var (isWaiting, isSettled) = (false, false)
@@ -74,7 +74,7 @@ private final class Disk: Sendable {
         await writer.settle()
     }
 
-    @Test func `what did not fit is written once there is room, and not after something newer`() async throws {
+    @Test func `a failed write is retried once there is room, but not after a newer text`() async throws {
         let disk = Disk()
         disk.fill(true)
         let writer = StateWriter(pause: .milliseconds(20), replace: disk.replacement(isHeld: false))
@@ -91,7 +91,7 @@ private final class Disk: Sendable {
         #expect(disk.attempts == attempts)
     }
 
-    @Test func `at the end what did not fit is tried a last time`() async {
+    @Test func `finish retries failed writes once`() async {
         let disk = Disk()
         disk.fill(true)
         let writer = StateWriter(replace: disk.replacement(isHeld: false))

@@ -3,7 +3,7 @@ import Configuration
 import Testing
 
 @Suite struct VoiceConfigurationTests {
-    @Test func `S1.3 S3.3 processing is on by default, with every stage, by the best that is built in`() throws {
+    @Test func `S1.3 S3.3 processing is on by default, with every stage, by the best built-in processor`() throws {
         let standard = Configuration()
         #expect(standard.voiceProcessing == (VoiceProcessingKind.webrtc.isAvailable ? .webrtc : .speex))
         #expect(standard.voiceStages == .all)
@@ -15,7 +15,9 @@ import Testing
         ("echoCancellation", "no", true), ("noiseSuppression", "off", true), ("automaticGain", "maybe", false),
         ("highPass", "0", true),
     ])
-    func `the keys of voice processing take what they say`(_ key: String, _ value: String, _ isTaken: Bool) throws {
+    func `the keys of voice processing accept their documented values`(_ key: String, _ value: String, _ isTaken: Bool)
+        throws
+    {
         let text = "[audio]\n\(key) = \(value)\n"
         do throws(ConfigurationError) {
             let configuration = try Configuration(text: text, name: "file")

@@ -34,7 +34,7 @@ import Testing
         }
     }
 
-    @Test func `A clock that was set, and a machine that slept, do not confuse times of day`() {
+    @Test func `Setting the clock and sleep of the machine do not confuse times of day`() {
         let recorder = FlightRecorder(version: "1") { [clock] in WallClock(milliseconds: clock.milliseconds) }
         var policy = RoutingPolicy()
         let start = clock.milliseconds
@@ -69,7 +69,7 @@ import Testing
         }
     }
 
-    @Test func `Before any event, and outside of what is kept, it says so`() {
+    @Test func `A time before any event or outside the recording is refused with the reason`() {
         let recorder = FlightRecorder(version: "1", recording: RoutingRecording(segmentLimit: 2, eventLimit: 2)) {
             [clock] in WallClock(milliseconds: clock.milliseconds)
         }
@@ -86,7 +86,7 @@ import Testing
         #expect(preferred(recorder, at: 1_740_848_650_678) == "none")
     }
 
-    @Test func `Pseudonyms sort as the addresses do, and stand wherever one stood`() throws {
+    @Test func `Pseudonyms sort like the addresses, and replace every one`() throws {
         let pseudonyms = AddressPseudonyms()
         let text = """
             {"a": "bluetooth:F0:00:00:00:00:01", "b": ["00:1b:dc:08:00:11", "hfp:00:1B:DC:08:00:12"],

@@ -22,7 +22,7 @@ import Testing
         return count > 0 ? LogLine(packet: bytes.prefix(count)) : nil
     }
 
-    @Test func `Whoever reads too slowly loses the oldest lines, and is told how many`() async throws {
+    @Test func `A slow reader loses the oldest lines, and is sent their number`() async throws {
         let (ours, theirs) = try makePair()
         let program = PassedDescriptor(taking: theirs)
         let reader = LogReader(taking: ours)
@@ -58,7 +58,7 @@ import Testing
         reader.take(LogLine(level: "info", module: "test", message: "nobody"))
     }
 
-    @Test func `a reader of the log that reads nothing costs a bounded number of bytes`() throws {
+    @Test func `a reader that reads nothing costs a bounded number of bytes`() throws {
         let (ours, theirs) = try makePair()
         let program = PassedDescriptor(taking: theirs)
         let reader = LogReader(taking: ours)

@@ -38,7 +38,7 @@ import Testing
         #expect(try text.value("btcall_hook_failures", ["event": "problem"]) == 1)
     }
 
-    @Test func `A counter of packets does not go back when a late one comes after all`() throws {
+    @Test func `A packet counter does not decrease when a late packet arrives`() throws {
         let metrics = Metrics()
         var present = Metrics.Present()
         func lost(_ packets: Int) throws -> Double {
@@ -53,7 +53,7 @@ import Testing
         #expect(try lost(6) == 6)
     }
 
-    @Test func `A request is understood at its end, and refused with what is wrong`() {
+    @Test func `A request is parsed once complete, and an invalid one is refused with the reason`() {
         func request(_ text: String) -> MetricsRequest? { MetricsRequest(Array(text.utf8)) }
         let whole = "GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n"
         for length in 0..<whole.utf8.count { #expect(MetricsRequest(Array(whole.utf8.prefix(length))) == nil) }
