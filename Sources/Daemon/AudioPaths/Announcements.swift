@@ -77,7 +77,7 @@ package final class Announcements {
 
     private func ended(_ busName: String) {
         if let index = players.firstIndex(of: busName) { players.remove(at: index) }
-        logger.info("\(busName) has nothing more to play")
+        logger.info("\(busName) has stopped playing")
     }
 
     /// Plays what a program writes to the ALSA PCM until the graph ends it, with default priority and ducking.
@@ -116,7 +116,7 @@ package final class Announcements {
             // continues afterwards.
             if device.isHeadset, !graph.isRouted { return .output(device, joins: false) }
             return .routeOrOutput(device)
-        case .call: throw APIError(.fault, "what goes to the far end is an injection")
+        case .call: throw APIError(.fault, "audio for the far end is an injection")
         }
     }
 

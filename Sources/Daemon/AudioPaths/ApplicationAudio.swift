@@ -73,7 +73,7 @@ package final class ApplicationAudio {
     /// The application has closed its end.
     private func ended(_ identifier: UInt32) {
         guard let owner = owners.removeValue(forKey: identifier) else { return }
-        logger.info("\(owner) adds no more audio to the microphone")
+        logger.info("\(owner) has stopped adding audio to the microphone")
     }
 
     package func setMicrophoneVolume(_ volume: Double) throws(APIError) {

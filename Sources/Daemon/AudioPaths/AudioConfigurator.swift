@@ -113,7 +113,7 @@ package final class AudioConfigurator {
                 BTCallName.AudioConfigurator.configure,
                 [.string(device.rawValue), .vardict(proposal.fields)], timeout: patience)
             if let values = reply.first?.vardictValue { return values }
-            logger.warning("\(program.busName) answers Configure with something else than a{sv}: ignored")
+            logger.warning("\(program.busName) answers Configure with another type than a{sv}: ignored")
         } catch {
             logger.warning("\(program.busName) does not configure the audio: \(error.message)")
         }
@@ -145,7 +145,7 @@ package final class AudioConfigurator {
         logger.notice(
             isPrompt
                 ? "\(program.busName) configures the audio in time again: devices wait for it"
-                : "\(program.busName) does not configure the audio within \(budget): devices do not wait for it any more"
+                : "\(program.busName) does not configure the audio within \(budget): devices no longer wait for it"
         )
     }
 

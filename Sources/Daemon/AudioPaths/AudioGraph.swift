@@ -239,7 +239,7 @@ package final class AudioGraph {
             if case .local = endpoint { gain = localSpeakerGain }
             try engine.addTerminal(terminal.identifier, kind, speakerGain: gain, isAlone: isAlone)
         } catch {
-            logger.error("the audio engine does not take \(endpoint): \(error)")
+            logger.error("the audio engine does not accept \(endpoint): \(error)")
             return nil
         }
         nextIdentifier &+= 1
@@ -320,7 +320,7 @@ package final class AudioGraph {
         cutTimer = nil
         for terminal in terminals where terminal.phase == .waitingForCut {
             logger.warning(
-                "no audio came from the new device within a second: \(terminal.endpoint) is closed all the same")
+                "no audio came from the new device within a second: closing \(terminal.endpoint) anyway")
             remove(terminal)
         }
     }

@@ -73,7 +73,7 @@ package final class ManualRendering {
         self.holder = nil
         watch?.cancel()
         watch = nil
-        logger.notice("\(holder) renders the audio no more: devices do")
+        logger.notice("\(holder) has stopped rendering the audio: devices are used again")
         changes.send()
     }
 

@@ -55,7 +55,7 @@ extension PathOpening {
     package func openPlayback(_ kind: LocalDevice) throws(PathError) -> OpenPath { try openPath(kind) }
     package func openCapture(_ kind: LocalDevice) throws(PathError) -> OpenCapture {
         throw PathError(
-            device: kind, what: "it has no microphone by itself", remedy: "name one: capture = hw:0,0 in its section")
+            device: kind, what: "it has no separate microphone", remedy: "name one: capture = hw:0,0 in its section")
     }
 }
 

@@ -81,6 +81,6 @@ package final class PreferenceKeeper {
         guard let first = names.first else { return problems.end("settings") }
         problems.begin(
             "settings", what: "settings kept from before are not accepted any more: \(names.joined(separator: ", "))",
-            remedy: "set them anew, or give them back to the configuration file (`btcall config \(first) --reset`)")
+            remedy: "set them again, or return them to the configuration file (`btcall config \(first) --reset`)")
     }
 }

@@ -116,7 +116,7 @@ package final class BluetoothWatch {
         } else if registry.adapters.isEmpty {
             problems.begin(
                 "adapter", what: "there is no Bluetooth adapter",
-                remedy: "plug one in, or see `dmesg` why the kernel does not take it")
+                remedy: "plug one in, or see `dmesg` for why the kernel does not accept it")
         } else {
             problems.begin(
                 "adapter", what: "the Bluetooth adapter is off",

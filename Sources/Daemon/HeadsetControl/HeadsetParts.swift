@@ -188,7 +188,7 @@ package final class HeadsetParts {
     private func noteKept(_ problem: String?) {
         guard let problem else { return problems.end("codecMemory") }
         problems.begin(
-            "codecMemory", what: "what is learnt of the codecs of headsets is not kept: \(problem)",
+            "codecMemory", what: "learnt codecs of headsets are not saved: \(problem)",
             remedy: "make the directory writable for the daemon's user (StateDirectory=btcall in the unit does)")
     }
 

@@ -169,12 +169,12 @@ package final class BatteryProvider {
             hasToldOfAbsence = true
             logger.info(
                 """
-                bluetoothd does not take the battery levels of headsets: its experimental features are off \
+                bluetoothd does not accept the battery levels of headsets: its experimental features are off \
                 (Experimental = true in /etc/bluetooth/main.conf); btcall devices has them
                 """)
         case .failure(let error):
             registrations[adapter] = .refused
-            logger.warning("bluetoothd does not take the battery levels of headsets: \(error)")
+            logger.warning("bluetoothd does not accept the battery levels of headsets: \(error)")
         }
     }
 }

@@ -175,7 +175,7 @@ extension MediaSource {
         guard key.number == 0 else {
             registrations[key] = nil
             logger.notice(
-                "bluetoothd takes no further A2DP endpoint: no more headsets can have A2DP at once (\(error))")
+                "bluetoothd accepts no further A2DP endpoint: no more headsets can have A2DP at once (\(error))")
             return
         }
         let refusal = MediaRefusal(controller: Self.controller(key.adapter), part: key.part, error: error)

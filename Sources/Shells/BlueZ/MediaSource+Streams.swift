@@ -89,7 +89,7 @@ extension MediaSource {
             [.string(BlueZNames.mediaTransport), "Volume", .variant(.uint16(level))], timeout: Self.callTimeout
         ) { [weak self] result in
             guard let self, case .failure(let error) = result else { return }
-            logger.notice("\(describe(address)) keeps its volume: \(error)")
+            logger.notice("\(describe(address)): the volume is not set: \(error)")
         }
         return true
     }
@@ -191,7 +191,7 @@ extension MediaSource {
     func drop(_ path: String, _ reason: MediaError) {
         guard let transport = transports.removeValue(forKey: path) else { return }
         if case .acquiring(let pending)? = holdings.removeValue(forKey: path) { pending.finish(.failure(reason)) }
-        logger.info("\(describe(transport.address)) has no A2DP any more")
+        logger.info("\(describe(transport.address)) has no A2DP now")
         if !transports.values.contains(where: { $0.address == transport.address }) { emit(.cleared(transport.address)) }
     }
 

@@ -69,7 +69,7 @@ package final class PairingAgent {
         do throws(BusError) {
             try await call(owner, "UnregisterAgent", [.objectPath(path)])
         } catch {
-            logger.debug("the agent was not taken back: \(error)")
+            logger.debug("bluetoothd did not unregister the agent: \(error)")
         }
     }
 

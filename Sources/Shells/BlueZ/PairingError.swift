@@ -44,7 +44,7 @@ extension PairingError: CustomStringConvertible {
         case .serviceAbsent: Self.serviceAbsentText
         case .unknownDevice: "bluetoothd does not know this device any more: have it searched for again"
         case .adapterOff: Self.adapterOffText
-        case .alreadyPaired: "it is paired already: `btcall headset forget ADDRESS` first to pair it anew"
+        case .alreadyPaired: "it is paired already: `btcall headset forget ADDRESS` first to pair it again"
         case .refused: "the device refused, or wants another PIN (--pin): put it into pairing mode again"
         case .cancelled: "the pairing was given up"
         case .timedOut: "the pairing did not end in time: put the device into pairing mode again"

@@ -259,7 +259,7 @@ extension ProfileRegistration {
                 """)
         }
         guard let onConnection else {
-            throw BusError(name: BlueZNames.errorPrefix + "Rejected", message: "nobody takes connections here")
+            throw BusError(name: BlueZNames.errorPrefix + "Rejected", message: "no handler for connections")
         }
         do throws(ConnectionRefusal) {
             try onConnection(address, path, descriptor, properties)

@@ -116,7 +116,7 @@ extension BusConnection {
     }
 
     private func tooManyCalls(of sender: String) -> BusError {
-        note("\(sender) sends calls faster than they are done")
+        note("\(sender) sends calls faster than they are handled")
         return .limitsExceeded(
             "too many of your calls wait already; accepted: at most \(Self.waitingLimits.perSender): wait for replies")
     }

@@ -184,7 +184,7 @@ package final class BusConnection {
         detach()
         for name in names.values { name.forget() }
         if wasConnected {
-            log.warning("the connection to the bus was lost; it is tried again every second")
+            log.warning("the connection to the bus was lost; it is retried every second")
             onStateChange?(.disconnected)
         }
         scheduleRetry()
@@ -216,7 +216,7 @@ package final class BusConnection {
         guard case .success(let values) = result, let name = values.first?.stringValue,
             dbus_bus_set_unique_name(connection, name) != 0
         else {
-            log.debug("the bus does not take us: \(result)")
+            log.debug("the bus does not register us: \(result)")
             return connectionLost()
         }
         uniqueName = name

@@ -173,7 +173,7 @@ extension DaemonTests {
                     let registration = try await box.register()
                     _ = try await box.startCall(registration)
                     try await box.playing("earpiece")
-                    #expect(!box.log.containing("notice", "devices do not wait for it any more").isEmpty)
+                    #expect(!box.log.containing("notice", "devices no longer wait for it").isEmpty)
                     #expect(wishes.asked == [.earpiece])
                     // Were this one to wait for the answer, it would wait in vain.
                     try await box.bridge.audioDeviceManager.select(.speakerphone)

@@ -145,7 +145,7 @@ extension DaemonTests {
                 _ = try await scene.box.connect(Box.first)
                 let problem = try await scene.box.problem(problem("A2DP"))
                 #expect(scene.requests.count == 4)
-                #expect(problem.remedy.contains("nothing came of that"))
+                #expect(problem.remedy.contains("the profile is not up"))
             }
         }
 

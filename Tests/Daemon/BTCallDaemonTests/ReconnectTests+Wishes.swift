@@ -91,7 +91,7 @@ extension DaemonTests.ReconnectTests {
             _ = try await scene.box.problem("adapter")
             scene.box.bluez.setPowered(true)
             try await scene.box.noProblem("adapter")
-            let lines = scene.box.log.containing("why headsets disconnect is not seen on hci0", "bind")
+            let lines = scene.box.log.containing("the reasons of disconnections are not available on hci0", "bind")
             #expect(!lines.isEmpty && lines.count <= 2)
         }
     }

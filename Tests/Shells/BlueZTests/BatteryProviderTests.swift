@@ -95,7 +95,7 @@ struct BatteryProviderTests {
         defer { fixture.stop() }
         fixture.fake.takesBatteries = false
         let (provider, _) = try await provider(fixture)
-        let expected = "info: bluetoothd does not take the battery levels of headsets"
+        let expected = "info: bluetoothd does not accept the battery levels of headsets"
         func told() -> Int { fixture.log.all.count { $0.hasPrefix(expected) } }
         provider.set(.init(percent: 70, source: "HFP AT+BIEV"), of: first)
         try await eventually { told() == 1 }

@@ -132,7 +132,7 @@ struct ProfileRegistrationTests {
 
         fixture.fake.disconnect(first)
         registration.onConnection = nil
-        await #expect(throws: BusError(name: "org.bluez.Error.Rejected", message: "nobody takes connections here")) {
+        await #expect(throws: BusError(name: "org.bluez.Error.Rejected", message: "no handler for connections")) {
             try await fixture.fake.connect(first)
         }
     }

@@ -166,7 +166,7 @@ package final class PCMServer {
         case .stop: stop(connection)
         case .value(let element, let value): set(element, value, of: connection)
         case .gone(let complaint):
-            if let complaint { logger.notice("\(name(connection)) is not served any more: \(complaint)") }
+            if let complaint { logger.notice("\(name(connection)) is disconnected: \(complaint)") }
             end(connection)
         }
     }
@@ -279,7 +279,7 @@ package final class PCMServer {
         case BTCALL_PCM_CAPTURE_VOLUME.rawValue where (0...100).contains(number): mixer?.perform(.capture(number))
         case BTCALL_PCM_CAPTURE_SWITCH.rawValue where (0...1).contains(number): mixer?.perform(.heard(number == 1))
         default:
-            logger.notice("\(name(connection)) is not served any more: it set element \(element) to \(value)")
+            logger.notice("\(name(connection)) is disconnected: element \(element) set to \(value); accepted: volumes 0 to 100, switch 0 or 1")
             return end(connection)
         }
         valuesChanged()

@@ -41,7 +41,7 @@ package final class HookRunner {
             onEnd?(event, failure != nil)
         }
         if !hasRoom {
-            logger.warning("\(event.rawValue): \(Self.mostWaiting) wait for their turn already; this one is dropped")
+            logger.warning("\(event.rawValue): \(Self.mostWaiting) commands wait already: this one is dropped")
         }
     }
 

@@ -124,7 +124,7 @@ package final class DeviceList {
         switch standing {
         case .none, .waiting, .paging: return
         case .leftAlone: description.unavailableBecause = "disconnected on purpose"
-        case .quarantined: description.unavailableBecause = "not connected: it comes and goes"
+        case .quarantined: description.unavailableBecause = "not connected: its connection is unstable"
         }
     }
 

@@ -78,7 +78,7 @@ package final class PCMMixer: PCMMixing {
             if !isMuted { try microphone.checkUnmuting() }
             mute.set(isMuted)
         } catch {
-            logger.notice("a mixer does not unmute: \(error)")
+            logger.notice("a mixer cannot unmute: \(error)")
         }
     }
 }

@@ -94,7 +94,7 @@ package final class BoardBattery {
             guard let self, self.owner == owner else { return }
             switch result {
             case .success(let values): if let first = values.first { take(first) }
-            case .failure(let error): logger.info("UPower does not say how full the board's battery is: \(error)")
+            case .failure(let error): logger.info("UPower does not report the board's battery: \(error)")
             }
         }
     }

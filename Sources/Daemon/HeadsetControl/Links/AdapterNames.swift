@@ -36,7 +36,7 @@ package final class AdapterNames {
             do throws(BusError) {
                 try await registry.setAlias(name, ofAdapter: path)
             } catch {
-                logger.warning("bluetoothd does not call \(path) \"\(name)\": \(error)")
+                logger.warning("bluetoothd did not rename \(path) to \"\(name)\": \(error)")
             }
         }
     }

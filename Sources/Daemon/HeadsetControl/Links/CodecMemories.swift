@@ -41,7 +41,7 @@ package final class CodecMemories {
         do throws(ConfigurationError) {
             memories = try store?.load(codecs: codecs) ?? [:]
         } catch {
-            logger.error("what was learnt of the codecs of headsets is not restored, it is learnt anew: \(error)")
+            logger.error("learnt codecs of headsets are not restored, btcalld learns them again: \(error)")
             memories = [:]
         }
     }

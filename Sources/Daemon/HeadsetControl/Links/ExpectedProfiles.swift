@@ -193,11 +193,11 @@ package final class ExpectedProfiles {
 
     private func begin(_ service: ServiceUUID, _ address: BluetoothAddress, _ failure: DeviceCallError?) {
         watches[address]?.missing.append(service)
-        let reason = failure.map { "\($0)" } ?? "bluetoothd has connected it, and nothing came of that"
+        let reason = failure.map { "\($0)" } ?? "bluetoothd reports success, but the profile is not up"
         problems.begin(
             Self.problem(service, address),
             what: "\(headsets.name(of: address)): its \(Self.word(service)) does not come up",
-            remedy: "\(reason); tried again when the headset was switched off and on")
+            remedy: "\(reason); btcalld retries when the headset connects again")
         changes.send(address)
     }
 

@@ -342,7 +342,7 @@ package final class HeadsetDirectory: LinkOpening {
         }
         guard !graph.hasStream(link.peer) else {
             logger.notice(
-                "\(link.peer) opens audio while the call is heard over its A2DP: refused (`btcall why` says why it is)")
+                "\(link.peer) opens audio while the call is heard over its A2DP: refused (`btcall why` explains it)")
             link.reject()
             return
         }
@@ -363,7 +363,7 @@ package final class HeadsetDirectory: LinkOpening {
             takeWishes(of: session)
             routing.send(.headsetProfile(address, .hfp, isUp: true))
         case .ended(let reason):
-            logger.about(headset: address).info("\(address): connection over (\(reason))")
+            logger.about(headset: address).info("\(address): connection ended (\(reason))")
             sessions[address] = nil
             changes.send(.session(address))
             levels.ended(address)

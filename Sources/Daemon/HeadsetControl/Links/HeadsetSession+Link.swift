@@ -167,7 +167,7 @@ extension HeadsetSession: LinkContender {
     private func log(_ note: VoiceLink.Note, _ subject: LinkSubject) {
         switch note {
         case .waitsForSignOfLife:
-            logger.info("\(address): silent since its link closed; its link is opened when it is heard of again")
+            logger.info("\(address): silent since its link closed: its link is opened once it sends something")
         case .refused: if case .refusal(let error) = subject { logger.notice("\(address): \(error)") }
         // A link that the other side has closed says nothing about where the controller sends voice.
         case .nothingCameIn(isUp: false, let isLast):

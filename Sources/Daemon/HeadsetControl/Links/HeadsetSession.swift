@@ -190,7 +190,7 @@ package final class HeadsetSession {
     private var isOver: Bool { voiceLink.isOver }
 
     func fault(_ reason: String) {
-        logger.error("\(address): fault of our own, this headset is disconnected: \(reason)")
+        logger.error("\(address): internal fault, this headset is disconnected: \(reason)")
         end("fault")
     }
 
@@ -250,7 +250,7 @@ package final class HeadsetSession {
             onEvent?(.buttonPressed(button))
             return
         case .codecFailed(let codec, let failure):
-            logger.notice("\(address): \(codec) failed (\(failure)), a lower codec is tried")
+            logger.notice("\(address): \(codec) failed (\(failure)), trying a lower codec")
             return
         case .audioFailed(let failure):
             act(voiceLink.negotiationFailed(failure))
@@ -258,7 +258,7 @@ package final class HeadsetSession {
         case .audioPolicy(let policy):
             guard audioPolicy != policy else { return }
             audioPolicy = policy
-            logger.notice("\(address): says of calls: \(policy.text)")
+            logger.notice("\(address): preferences for calls: \(policy.text)")
             onEvent?(.wishesChanged)
         case .ownNoiseReduction:
             logger.info("\(address): does its own echo cancelling and noise reduction")

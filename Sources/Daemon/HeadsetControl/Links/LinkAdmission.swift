@@ -104,7 +104,7 @@ package final class LinkAdmission {
         case .refuse(let ticket): contenders.removeValue(forKey: ticket)?.turnRefused(ticket)
         case .setDeadline(let deadline): setDeadline(deadline)
         case .idle: events.send(.idle)
-        case .fault(let reason): logger.error("fault of our own in the queue of audio links: \(reason)")
+        case .fault(let reason): logger.error("internal fault in the queue of audio links: \(reason)")
         }
     }
 

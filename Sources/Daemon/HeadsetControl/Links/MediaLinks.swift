@@ -164,7 +164,7 @@ package final class MediaLinks {
         case .noteLoss: if case .loss(let code) = subject { noteLoss(address, code) }
         case .changed: changes.send(address)
         case .setDeadline(let deadline): setDeadline(link, deadline)
-        case .fault(let reason): logger.error("\(address): fault of our own in its A2DP: \(reason)")
+        case .fault(let reason): logger.error("\(address): internal fault in its A2DP: \(reason)")
         }
     }
 

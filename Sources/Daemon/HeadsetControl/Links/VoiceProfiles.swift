@@ -102,7 +102,7 @@ package final class VoiceProfiles {
             problems.end("profile")
             logger.notice("the Audio Gateway is registered with bluetoothd")
         case .refused(let refusal):
-            problems.begin("profile", what: "\(refusal)", remedy: "tried again by itself")
+            problems.begin("profile", what: "\(refusal)", remedy: "btcalld retries automatically")
         }
         changes.send()
     }
@@ -112,7 +112,7 @@ package final class VoiceProfiles {
         case .stopped, .registered: problems.end("headsetProfile")
         case .waitingForService: break
         case .refused(let refusal):
-            problems.begin("headsetProfile", what: "\(refusal)", remedy: "tried again by itself")
+            problems.begin("headsetProfile", what: "\(refusal)", remedy: "btcalld retries automatically")
         }
         changes.send()
     }

@@ -145,7 +145,7 @@ package final class MediaPeace: MakingRoom {
         } else if isPlaying {
             coping.insert(address)
             logger.notice(
-                "\(address): another program's music goes on; the link is opened beside it, the headset has to cope")
+                "\(address): another program's music goes on; the link is opened beside it, which the headset has to handle")
         }
         wait.ready()
     }

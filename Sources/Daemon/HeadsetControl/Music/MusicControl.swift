@@ -99,7 +99,7 @@ package final class MusicControl {
         case .refused(let refusal):
             let remedy =
                 refusal.part == .endpoint
-                ? "`btcall config bluetooth.a2dp no`, where A2DP is not wanted" : "tried again by itself"
+                ? "`btcall config bluetooth.a2dp no`, where A2DP is not wanted" : "btcalld retries automatically"
             problems.begin(Self.problem(refusal.part), what: "\(refusal)", remedy: remedy)
         case .configured(let address):
             arrivals.send(address)
@@ -162,6 +162,6 @@ package final class MusicControl {
         guard let error else { return problems.end(id) }
         problems.begin(
             id, what: "nothing is heard on \(name(of: address)) over A2DP: \(error)",
-            remedy: "tried again by itself, while something is to be heard there")
+            remedy: "btcalld retries while something has to play there")
     }
 }

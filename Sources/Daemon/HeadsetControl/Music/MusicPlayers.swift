@@ -105,12 +105,12 @@ package final class MusicPlayers {
         guard !isQuiet, let player = players[name], player.part != .untouched else { return }
         players[name]?.part = .untouched
         guard player.status == "Paused" else { return }
-        logger.notice("\(name) goes on")
+        logger.notice("\(name) is resumed")
         // Until the player confirms it: a call that comes now finds it playing.
         players[name]?.status = "Playing"
         bus.send(player.owner, Self.path, Self.interface, "Play", timeout: Self.timeout) { [weak self] result in
             guard case .failure(let error) = result, let self else { return }
-            refused("go on", name, error)
+            refused("be resumed", name, error)
             readStatus(of: name, player.owner) {}
         }
     }
@@ -120,7 +120,7 @@ package final class MusicPlayers {
             error.hasName(BusError.Name.accessDenied)
             ? "let the user of btcalld call it in a D-Bus policy, as /usr/share/dbus-1/system.d/org.btcall.conf of btcall's package does"
             : "pause it by hand, or set [bluetooth] mediaCommand"
-        logger.warning("\(name) does not let itself \(what): \(error); \(remedy)")
+        logger.warning("\(name) cannot \(what): \(error); \(remedy)")
     }
 
     // MARK: Presence
@@ -213,7 +213,7 @@ package final class MusicPlayers {
                 take(status, of: name)
                 then()
             case .failure(let error) where error.hasName(BusError.Name.accessDenied):
-                refused("be asked whether it plays", name, error)
+                refused("be queried", name, error)
             case .failure(let error):
                 logger.info("\(name) does not say whether it plays: \(error)")
                 then()

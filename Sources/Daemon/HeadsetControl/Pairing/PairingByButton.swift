@@ -38,7 +38,7 @@ package final class PairingByButton {
                 if pairing.state != .closed { return try pairing.close(by: who) }
                 try await pairing.open(seconds: wanted.seconds, allow: wanted.allow, by: who)
             } catch {
-                logger.warning("pairing: \(who) was pressed in vain: \(error)")
+                logger.warning("pairing: \(who) had no effect: \(error)")
             }
         }
     }

@@ -44,7 +44,7 @@ extension PairingControl {
             } catch {
                 guard error != .unknownDevice else { return }
                 self?.audit(
-                    "the bond of \(address) is not taken back: \(error): `btcall headset forget \(address)`")
+                    "the bond of \(address) is not removed: \(error): `btcall headset forget \(address)`")
             }
         }
     }

@@ -109,7 +109,7 @@ package final class PairingControl {
         if let addresses = rules.onlyAddresses, addresses.allSatisfy({ registry.device($0)?.paired ?? false }) {
             let list = addresses.map(\.description).joined(separator: ", ")
             throw APIError(
-                .wrongState, "\(list) is paired already: `btcall headset forget ADDRESS` first to pair it anew")
+                .wrongState, "\(list) is paired already: `btcall headset forget ADDRESS` first to pair it again")
         }
         isOpening = true
         defer { isOpening = false }
@@ -392,7 +392,7 @@ package final class PairingControl {
             self.before = nil
         } catch {
             switch error {
-            case .serviceAbsent: logger.debug("the adapter is put back when bluetoothd is there again")
+            case .serviceAbsent: logger.debug("the adapter is restored when bluetoothd is back")
             default:
                 self.before = nil
                 logger.warning("the adapter is not as it was before the pairing window: \(error)")

@@ -58,7 +58,7 @@ package final class Reconnector {
         do throws(ConfigurationError) {
             manager = ReconnectManager(settings: settings, memories: try store?.load() ?? [:])
         } catch {
-            logger.error("which headsets were used and left alone is not restored: \(error)")
+            logger.error("the use and disconnection of headsets is not restored: \(error)")
             manager = ReconnectManager(settings: settings)
         }
         ends?.onEnd = { [weak self] address, code in
@@ -101,7 +101,7 @@ package final class Reconnector {
         for (controller, error) in failures.sorted(by: { $0.key < $1.key }) where !unheard.contains(controller) {
             logger.notice(
                 """
-                why headsets disconnect is not seen on \(controller): \(error); those that are switched off are paged as if \
+                the reasons of disconnections are not available on \(controller): \(error); headsets that are switched off are paged as if \
                 they were lost
                 """)
         }
@@ -164,7 +164,7 @@ package final class Reconnector {
             case .cancel(let address): cancel(address)
             case .wait(let address, let until):
                 let seconds = (ControlLoop.now.duration(to: until).milliseconds + 500) / 1000
-                logger.info("\(title(address)): away, paged in \(seconds) s unless it comes or there is a call")
+                logger.info("\(title(address)): away, paged in \(seconds) s unless it connects or a call begins")
             case .returned(let address): logger.notice("\(title(address)): back after it was paged")
             case .leave(let address, let left): leave(address, left)
             case .quarantine(let address, let losses, let until): begin(address, losses, until)
@@ -257,7 +257,7 @@ package final class Reconnector {
             guard let error else { return problems.end("reconnectMemory") }
             problems.begin(
                 "reconnectMemory",
-                what: "which headsets were used and left alone is not kept: cannot write \(store.file.path): \(error)",
+                what: "the use and disconnection of headsets is not kept: cannot write \(store.file.path): \(error)",
                 remedy: "make the directory writable for the daemon's user (StateDirectory=btcall in the unit does)")
         }
     }
