@@ -153,9 +153,9 @@ extension ReplayTests {
         try check(Self.headsets, steps)
     }
 
-    @Test func `the scenario of the handbook holds`() throws {
+    @Test func `the scenario of the page about incidents holds`() throws {
         let root = URL(filePath: #filePath).appending(path: "../../../..").standardized
-        let page = root.appending(path: "docs/Handbook.md")
+        let page = root.appending(path: "docs/operate/Incidents.md")
         let text = try String(contentsOf: page, encoding: .utf8)
         let block = try #require(text.split(separator: "```").first { $0.hasPrefix("json\n{\"format\"") })
         let scenario = try #require(try ScenarioFile(Data(block.dropFirst(5).utf8)).scenarios.first)
